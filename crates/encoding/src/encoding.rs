@@ -1,0 +1,193 @@
+use std::fmt;
+
+use crate::{Situation, SparseEncoding};
+
+/// The stable name of an encoding, as it appears in model cards and shard headers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EncodingId(pub &'static str);
+
+impl fmt::Display for EncodingId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// Whether an input holds table indices (token ids) or numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ElementKind {
+    /// Indices into an embedding table.
+    Id,
+    /// Plain numbers.
+    Value,
+}
+
+/// One input tensor of an encoding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InputSpec {
+    /// The name the original system gives the tensor.
+    pub name: &'static str,
+    /// The shape of one position, without the batch dimension.
+    pub shape: &'static [usize],
+    /// What the elements are.
+    pub kind: ElementKind,
+}
+
+impl InputSpec {
+    /// Elements of one position.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether a position has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A way to turn a [`Situation`] into the input tensors of a network.
+///
+/// An encoding is a fixed fact: once released, its output for a situation never changes. A correction gets a
+/// new [`version`](Encoding::version), and readers keep the old one.
+pub trait Encoding: Send + Sync {
+    /// The stable name.
+    fn id(&self) -> EncodingId;
+
+    /// Counts corrections of this encoding, from 1.
+    fn version(&self) -> u16 {
+        1
+    }
+
+    /// The input tensors, in the order the network takes them.
+    fn inputs(&self) -> &'static [InputSpec];
+
+    /// Writes one situation. Every element of `row` is zero on entry.
+    fn encode(&self, situation: &Situation<'_>, row: &mut Row<'_>);
+
+    /// The same numbers as a short list of features, where the input is sparse enough for that to pay.
+    fn sparse(&self) -> Option<&dyn SparseEncoding> {
+        None
+    }
+}
+
+/// One input tensor of a batch, row-major, batch first.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Table indices.
+    Ids(Vec<i32>),
+    /// Numbers.
+    Values(Vec<f32>),
+}
+
+/// The input tensors of one encoding for any number of situations.
+#[derive(Clone)]
+pub struct Batch {
+    encoding: &'static dyn Encoding,
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+impl Batch {
+    /// An empty batch for `encoding`.
+    pub fn new(encoding: &'static dyn Encoding) -> Self {
+        let column = |spec: &InputSpec| match spec.kind {
+            ElementKind::Id => Column::Ids(Vec::new()),
+            ElementKind::Value => Column::Values(Vec::new()),
+        };
+        Batch { encoding, columns: encoding.inputs().iter().map(column).collect(), rows: 0 }
+    }
+
+    /// The encoding that fills this batch.
+    pub fn encoding(&self) -> &'static dyn Encoding {
+        self.encoding
+    }
+
+    /// How many situations it holds.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Encodes one more situation.
+    pub fn push(&mut self, situation: &Situation<'_>) {
+        for (column, spec) in self.columns.iter_mut().zip(self.encoding.inputs()) {
+            match column {
+                Column::Ids(ids) => ids.resize(ids.len() + spec.len(), 0),
+                Column::Values(values) => values.resize(values.len() + spec.len(), 0.0),
+            }
+        }
+        let mut row =
+            Row { specs: self.encoding.inputs(), columns: &mut self.columns, index: self.rows };
+        self.encoding.encode(situation, &mut row);
+        self.rows += 1;
+    }
+
+    /// Forgets all situations, keeping the memory.
+    pub fn clear(&mut self) {
+        for column in &mut self.columns {
+            match column {
+                Column::Ids(ids) => ids.clear(),
+                Column::Values(values) => values.clear(),
+            }
+        }
+        self.rows = 0;
+    }
+
+    /// The input tensors, in the encoding's order.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// The numbers of input `input`.
+    ///
+    /// # Panics
+    /// If that input holds ids.
+    pub fn values(&self, input: usize) -> &[f32] {
+        match &self.columns[input] {
+            Column::Values(values) => values,
+            Column::Ids(_) => panic!("input {input} of {} holds ids, not values", self.encoding.id()),
+        }
+    }
+
+    /// The table indices of input `input`.
+    ///
+    /// # Panics
+    /// If that input holds values.
+    pub fn ids(&self, input: usize) -> &[i32] {
+        match &self.columns[input] {
+            Column::Ids(ids) => ids,
+            Column::Values(_) => panic!("input {input} of {} holds values, not ids", self.encoding.id()),
+        }
+    }
+}
+
+/// The place in a [`Batch`] where one situation is written.
+pub struct Row<'a> {
+    specs: &'static [InputSpec],
+    columns: &'a mut [Column],
+    index: usize,
+}
+
+impl Row<'_> {
+    /// The numbers of input `input`, all zero at first.
+    ///
+    /// # Panics
+    /// If the encoding declares that input as ids.
+    pub fn values(&mut self, input: usize) -> &mut [f32] {
+        let len = self.specs[input].len();
+        match &mut self.columns[input] {
+            Column::Values(values) => &mut values[self.index * len..][..len],
+            Column::Ids(_) => panic!("input {input} is declared as ids"),
+        }
+    }
+
+    /// The table indices of input `input`, all zero at first.
+    ///
+    /// # Panics
+    /// If the encoding declares that input as values.
+    pub fn ids(&mut self, input: usize) -> &mut [i32] {
+        let len = self.specs[input].len();
+        match &mut self.columns[input] {
+            Column::Ids(ids) => &mut ids[self.index * len..][..len],
+            Column::Values(_) => panic!("input {input} is declared as values"),
+        }
+    }
+}

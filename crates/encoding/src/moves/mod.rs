@@ -1,0 +1,51 @@
+//! Moves as indices of a policy head: one file per vocabulary.
+
+use std::fmt;
+
+use shakmaty::{Chess, Color, Move, Position};
+
+/// The stable name of a vocabulary, as it appears in model cards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VocabularyId(pub &'static str);
+
+impl fmt::Display for VocabularyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// An index into a policy head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PolicyIndex(pub u16);
+
+/// Where a move's logit is: an index of the move head and, for vocabularies with a separate promotion head, an
+/// index of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PolicySlot {
+    /// Index of the move head.
+    pub index: PolicyIndex,
+    /// Index of the promotion head, when the move is a promotion and the vocabulary has such a head.
+    pub promotion: Option<u8>,
+}
+
+/// A numbering of moves. Distinct legal moves of a position have distinct slots.
+pub trait MoveVocabulary: Send + Sync {
+    /// The stable name.
+    fn id(&self) -> VocabularyId;
+
+    /// Length of the move head.
+    fn width(&self) -> usize;
+
+    /// Length of the separate promotion head; 0 where promotions are part of the move head.
+    fn promotion_width(&self) -> usize {
+        0
+    }
+
+    /// The slot of a legal move of a position in which `turn` is to move. Total over legal chess moves.
+    fn slot(&self, turn: Color, m: Move) -> PolicySlot;
+
+    /// The legal move of `position` at `slot`: the inverse of [`slot`](MoveVocabulary::slot).
+    fn find(&self, position: &Chess, slot: PolicySlot) -> Option<Move> {
+        position.legal_moves().into_iter().find(|&m| self.slot(position.turn(), m) == slot)
+    }
+}

@@ -1,0 +1,49 @@
+use std::time::Duration;
+
+use shakmaty::{Chess, Move};
+
+/// A rating as a player states it, on whatever scale the game was rated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Elo(pub u16);
+
+/// What is known of one of the two players; anything may be unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seat {
+    /// The player's rating.
+    pub rating: Option<Elo>,
+    /// The time on the player's clock when the side to move starts to think.
+    pub time_left: Option<Duration>,
+}
+
+/// Everything an encoder may look at: a position, how it came about, and who is playing.
+///
+/// A bare position is a complete situation ([`Situation::of`]); the rest is there for networks that see more.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// The position to encode.
+    pub position: &'a Chess,
+    /// The positions before it in the same game, most recent first. Empty when unknown.
+    pub earlier: &'a [Chess],
+    /// The moves that led here, most recent first. Empty when unknown.
+    pub last_moves: &'a [Move],
+    /// The player to move.
+    pub mover: Seat,
+    /// The other player.
+    pub opponent: Seat,
+    /// The position a two-input network compares with: the root of a search. `None` means the position itself.
+    pub context: Option<&'a Chess>,
+}
+
+impl<'a> Situation<'a> {
+    /// A position of which nothing else is known.
+    pub fn of(position: &'a Chess) -> Self {
+        Situation {
+            position,
+            earlier: &[],
+            last_moves: &[],
+            mover: Seat::default(),
+            opponent: Seat::default(),
+            context: None,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+use arrayvec::ArrayVec;
+use shakmaty::{Chess, Color, Move};
+
+/// One non-zero input element, or one change of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Feature {
+    /// Which element.
+    pub index: u16,
+    /// Its value, or by how much it changes. Always a small integer, so that sums are exact.
+    pub amount: i8,
+}
+
+/// A short list of features without heap memory. No encoding has more than 256 at once.
+pub type FeatureList = ArrayVec<Feature, 256>;
+
+/// For how many viewers a sparse encoding has a vector of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Viewers {
+    /// The vector does not depend on who looks: one accumulator is enough.
+    Shared,
+    /// White and Black see different vectors: keep one accumulator each and use the side to move's.
+    Each,
+}
+
+/// An encoding whose input is a sparse vector of small integers, most of which survive a move.
+///
+/// The sum of first-layer weights over the features can then be kept up to date by the few features a move
+/// changes. The dense row of [`Encoding::encode`](crate::Encoding::encode) is exactly this vector, seen by the
+/// side to move.
+pub trait SparseEncoding: Send + Sync {
+    /// Length of the vector.
+    fn width(&self) -> usize;
+
+    /// Whether White and Black see different vectors.
+    fn viewers(&self) -> Viewers;
+
+    /// Appends the non-zero elements of the vector that `viewer` sees, in no particular order, each index once.
+    fn features(&self, position: &Chess, viewer: Color, out: &mut FeatureList);
+
+    /// Appends what the legal move `m` from `before` to `after` changes in the vector that `viewer` sees.
+    /// An index may occur more than once; the amounts add up.
+    ///
+    /// The default compares the two vectors; encodings in which a move touches few squares do better.
+    fn changes(&self, before: &Chess, m: Move, after: &Chess, viewer: Color, out: &mut FeatureList) {
+        let _ = m;
+        let (mut old, mut new) = (FeatureList::new(), FeatureList::new());
+        self.features(before, viewer, &mut old);
+        self.features(after, viewer, &mut new);
+        old.sort_unstable();
+        new.sort_unstable();
+        let (mut i, mut j) = (0, 0);
+        while i < old.len() || j < new.len() {
+            let (a, b) = (old.get(i), new.get(j));
+            match (a, b) {
+                (Some(a), Some(b)) if a == b => (i, j) = (i + 1, j + 1),
+                (Some(a), b) if b.is_none_or(|b| a.index <= b.index) => {
+                    out.push(Feature { index: a.index, amount: -a.amount });
+                    i += 1;
+                }
+                (_, Some(b)) => {
+                    out.push(*b);
+                    j += 1;
+                }
+                (_, None) => break,
+            }
+        }
+    }
+}

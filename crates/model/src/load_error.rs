@@ -1,0 +1,123 @@
+use std::fmt;
+
+/// The file formats [`Model::open`](crate::Model::open) reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Open Neural Network Exchange.
+    Onnx,
+    /// Hugging Face safetensors.
+    Safetensors,
+    /// TensorFlow Lite flatbuffers.
+    Tflite,
+    /// Leela Chess Zero weights, usually gzipped.
+    Lc0,
+    /// PyTorch checkpoints: a zip of a pickle and its storages.
+    Torch,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Onnx => "ONNX",
+            Format::Safetensors => "safetensors",
+            Format::Tflite => "TFLite",
+            Format::Lc0 => "lc0",
+            Format::Torch => "PyTorch",
+        })
+    }
+}
+
+/// Why a model file was refused, in broad terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LoadErrorKind {
+    /// The file could not be read from disk.
+    Io,
+    /// No reader recognises the first bytes.
+    UnknownFormat,
+    /// The bytes do not follow their format: cut off, offsets out of range, bad numbers.
+    Malformed,
+    /// The file asks for more memory or work than a chess network needs.
+    TooLarge,
+    /// A valid file with an operator or layer we cannot run.
+    Unsupported,
+    /// A tensor is missing or has another shape than the network needs.
+    Shape,
+    /// A weight is NaN or infinite.
+    NotFinite,
+    /// The file is fine, but nothing says which encoding or heads it has.
+    UnknownNetwork,
+}
+
+/// Where in the file the trouble is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole.
+    File,
+    /// A byte offset.
+    Byte(u64),
+    /// A tensor, by name.
+    Tensor(String),
+    /// An operator of the graph, by name or position.
+    Operator(String),
+}
+
+/// A model file that could not be opened: what is wrong, and where.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{}{}: {message}", format.map_or_else(String::new, |f| format!("{f} file")), Located(place))]
+pub struct LoadError {
+    kind: LoadErrorKind,
+    format: Option<Format>,
+    place: Place,
+    message: String,
+}
+
+struct Located<'a>(&'a Place);
+
+impl fmt::Display for Located<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Place::File => Ok(()),
+            Place::Byte(offset) => write!(f, ", byte {offset}"),
+            Place::Tensor(name) => write!(f, ", tensor {name:?}"),
+            Place::Operator(name) => write!(f, ", operator {name:?}"),
+        }
+    }
+}
+
+impl LoadError {
+    /// An error of `kind` in a file of `format`, concerning the whole file until a place is given.
+    pub fn new(kind: LoadErrorKind, format: Format, message: impl Into<String>) -> Self {
+        LoadError { kind, format: Some(format), place: Place::File, message: message.into() }
+    }
+
+    /// An error that arises before the format is known.
+    pub fn unformatted(kind: LoadErrorKind, message: impl Into<String>) -> Self {
+        LoadError { kind, format: None, place: Place::File, message: message.into() }
+    }
+
+    /// The same error at a byte offset.
+    pub fn at_byte(self, offset: usize) -> Self {
+        LoadError { place: Place::Byte(offset as u64), ..self }
+    }
+
+    /// The same error at a tensor.
+    pub fn at_tensor(self, name: impl Into<String>) -> Self {
+        LoadError { place: Place::Tensor(name.into()), ..self }
+    }
+
+    /// The same error at an operator.
+    pub fn at_operator(self, name: impl Into<String>) -> Self {
+        LoadError { place: Place::Operator(name.into()), ..self }
+    }
+
+    /// What went wrong, in broad terms.
+    pub fn kind(&self) -> LoadErrorKind {
+        self.kind
+    }
+
+    /// Where it went wrong.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+}

@@ -1,0 +1,147 @@
+//! Writing a network down as an ONNX graph, one operator at a time.
+
+use super::proto::{
+    AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
+    StringStringEntryProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
+    attribute_type, data_type,
+};
+
+/// The opset our own graphs are written in.
+pub const OPSET: i64 = 17;
+
+/// A value inside the graph being built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node(String);
+
+/// An attribute of an operator.
+#[derive(Clone, Debug)]
+pub enum Attribute {
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f32),
+    /// Whole numbers.
+    Ints(Vec<i64>),
+    /// A name, such as a padding mode.
+    Text(&'static str),
+}
+
+/// Collects operators and weights into a [`ModelProto`]. The first dimension of every input and output is the
+/// batch and stays free.
+#[derive(Debug)]
+pub struct GraphBuilder {
+    graph: GraphProto,
+    metadata: Vec<StringStringEntryProto>,
+    next: usize,
+}
+
+impl GraphBuilder {
+    /// An empty graph.
+    pub fn new(name: &str) -> Self {
+        let graph = GraphProto { name: name.to_owned(), ..GraphProto::default() };
+        GraphBuilder { graph, metadata: Vec::new(), next: 0 }
+    }
+
+    /// Adds an input of 32-bit floats; `shape` leaves out the batch.
+    pub fn input(&mut self, name: &str, shape: &[usize]) -> Node {
+        self.graph.input.push(tensor_info(name, data_type::FLOAT, shape));
+        Node(name.to_owned())
+    }
+
+    /// Adds an input of token ids; `shape` leaves out the batch.
+    pub fn id_input(&mut self, name: &str, shape: &[usize]) -> Node {
+        self.graph.input.push(tensor_info(name, data_type::INT64, shape));
+        Node(name.to_owned())
+    }
+
+    /// Adds a weight tensor.
+    pub fn weight(&mut self, name: &str, shape: &[usize], data: &[f32]) -> Node {
+        debug_assert_eq!(shape.iter().product::<usize>(), data.len(), "{name}");
+        let raw_data = data.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.initializer(name, data_type::FLOAT, shape, raw_data)
+    }
+
+    /// Adds a constant of whole numbers: a shape, axes, indices.
+    pub fn ints(&mut self, name: &str, shape: &[usize], data: &[i64]) -> Node {
+        debug_assert_eq!(shape.iter().product::<usize>(), data.len(), "{name}");
+        let raw_data = data.iter().flat_map(|v| v.to_le_bytes()).collect();
+        self.initializer(name, data_type::INT64, shape, raw_data)
+    }
+
+    fn initializer(&mut self, name: &str, data_type: i32, shape: &[usize], raw_data: Vec<u8>) -> Node {
+        self.graph.initializer.push(TensorProto {
+            dims: shape.iter().map(|&d| d as i64).collect(),
+            data_type,
+            name: name.to_owned(),
+            raw_data,
+            ..TensorProto::default()
+        });
+        Node(name.to_owned())
+    }
+
+    /// Adds an operator with one output.
+    pub fn op(&mut self, op_type: &str, inputs: &[&Node], attributes: &[(&str, Attribute)]) -> Node {
+        let name = format!("{}_{}", op_type.to_lowercase(), self.next);
+        self.next += 1;
+        self.graph.node.push(NodeProto {
+            input: inputs.iter().map(|n| n.0.clone()).collect(),
+            output: vec![name.clone()],
+            name: name.clone(),
+            op_type: op_type.to_owned(),
+            attribute: attributes.iter().map(|(name, value)| attribute(name, value)).collect(),
+            ..NodeProto::default()
+        });
+        Node(name)
+    }
+
+    /// Names `value` as an output; `shape` leaves out the batch.
+    pub fn output(&mut self, value: &Node, name: &str, shape: &[usize]) {
+        self.graph.node.push(NodeProto {
+            input: vec![value.0.clone()],
+            output: vec![name.to_owned()],
+            name: format!("output_{name}"),
+            op_type: "Identity".to_owned(),
+            ..NodeProto::default()
+        });
+        self.graph.output.push(tensor_info(name, data_type::FLOAT, shape));
+    }
+
+    /// Adds a metadata entry.
+    pub fn metadata(&mut self, key: &str, value: &str) {
+        self.metadata.push(StringStringEntryProto { key: key.to_owned(), value: value.to_owned() });
+    }
+
+    /// The finished model.
+    pub fn finish(self) -> ModelProto {
+        ModelProto {
+            ir_version: 8,
+            producer_name: "tabia".to_owned(),
+            producer_version: env!("CARGO_PKG_VERSION").to_owned(),
+            graph: Some(self.graph),
+            opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
+            metadata_props: self.metadata,
+        }
+    }
+}
+
+fn attribute(name: &str, value: &Attribute) -> AttributeProto {
+    let base = AttributeProto { name: name.to_owned(), ..AttributeProto::default() };
+    match value {
+        Attribute::Int(i) => AttributeProto { i: Some(*i), r#type: attribute_type::INT, ..base },
+        Attribute::Float(f) => AttributeProto { f: Some(*f), r#type: attribute_type::FLOAT, ..base },
+        Attribute::Ints(ints) => {
+            AttributeProto { ints: ints.clone(), r#type: attribute_type::INTS, ..base }
+        }
+        Attribute::Text(s) => {
+            AttributeProto { s: Some(s.as_bytes().to_vec()), r#type: attribute_type::STRING, ..base }
+        }
+    }
+}
+
+fn tensor_info(name: &str, elem_type: i32, shape: &[usize]) -> ValueInfoProto {
+    let batch = DimensionProto { dim_value: None, dim_param: Some("batch".to_owned()) };
+    let fixed = |&d: &usize| DimensionProto { dim_value: Some(d as i64), dim_param: None };
+    let dim = std::iter::once(batch).chain(shape.iter().map(fixed)).collect();
+    let tensor = TensorTypeProto { elem_type, shape: Some(TensorShapeProto { dim }) };
+    ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type: Some(tensor) }) }
+}

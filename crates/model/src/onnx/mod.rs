@@ -1,0 +1,6 @@
+//! ONNX as the one form every network takes: what each file reader produces and the runtimes consume.
+
+pub mod build;
+pub mod check;
+pub mod proto;
+pub mod read;
