@@ -31,6 +31,8 @@ def main() -> None:
                 break
             special = [m for m in moves if board.is_castling(m) or board.is_en_passant(m) or m.promotion]
             board.push(rng.choice(special if special and rng.random() < 0.3 else moves))
+            if board.has_legal_en_passant() and rng.random() < 0.5:
+                break
         if any(board.legal_moves):
             seen.setdefault(board.epd(), board.fen(en_passant="legal"))
     (ROOT / "fixtures" / "positions.fen").write_text("".join(f + "\n" for f in seen.values()))
