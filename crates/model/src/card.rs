@@ -1,0 +1,268 @@
+//! What a network is: the facts a player needs that the weights alone do not say.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The metadata key under which a card lies, as JSON, inside ONNX, safetensors and TFLite files.
+pub const CARD_KEY: &str = "tabia.card";
+
+/// The version of the card's layout.
+pub const CARD_VERSION: u32 = 1;
+
+/// What a network is: its inputs, its outputs and where it comes from.
+///
+/// A card is put together from three sources, later ones winning field by field: what names and shapes reveal,
+/// the card inside the file ([`CARD_KEY`]), and a sidecar `FILE.card.json`. Both may be partial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelCard {
+    /// Version of this layout, [`CARD_VERSION`].
+    pub version: u32,
+    /// What people call the network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The architecture, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+    /// The id of the encoding of its inputs.
+    pub encoding: String,
+    /// The move head, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyHead>,
+    /// The evaluation head, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<ValueHead>,
+    /// The win/draw/loss head, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wdl: Option<WdlHead>,
+    /// Licence of the weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub licence: Option<String>,
+    /// Who made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authors: Option<String>,
+    /// What it was trained on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training_data: Option<String>,
+    /// Anything else worth knowing: commands, results, caveats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+}
+
+/// Where the move logits are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyHead {
+    /// The output with the logits of moves.
+    pub output: String,
+    /// The id of the vocabulary that numbers them.
+    pub vocabulary: String,
+    /// The output with the logits of promotion pieces, for vocabularies that keep them apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promotion_output: Option<String>,
+}
+
+/// Where the evaluation is, and what the number means.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueHead {
+    /// The output with the number.
+    pub output: String,
+    /// What one of it is worth.
+    pub unit: Unit,
+    /// Who is better off when it grows.
+    pub perspective: Perspective,
+}
+
+/// What the number of a value head measures.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// A score: one unit is this many centipawns.
+    Centipawns(f32),
+    /// An expected result from -1 (lost) to 1 (won).
+    Expectation,
+    /// A probability from 0 to 1, centred and scaled: (p - 0.5) times this is the score in centipawns.
+    Probability(f32),
+}
+
+/// Whose point of view a value head takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Perspective {
+    /// Larger is better for White.
+    White,
+    /// Larger is better for the side to move.
+    Mover,
+    /// Larger is better for the side to move in the context position: the reading `context-win` of two-input
+    /// networks.
+    ContextMover,
+    /// The number says how much better for White the context is than the position: the reading `compare`.
+    Comparison,
+}
+
+/// Where win, draw and loss are; always in that order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WdlHead {
+    /// The output with the three numbers.
+    pub output: String,
+    /// Whether a softmax is still to be taken.
+    pub scale: WdlScale,
+    /// Whose win comes first.
+    pub perspective: Side,
+}
+
+/// What the three numbers of a WDL head are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WdlScale {
+    /// Probabilities that add up to one.
+    Probabilities,
+    /// Logits: take a softmax.
+    Logits,
+}
+
+/// White or the side to move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// White, whoever is to move.
+    White,
+    /// The side to move.
+    Mover,
+}
+
+/// A card that cannot be used: bad JSON, an unknown field, or a fact that contradicts the network.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("model card: {0}")]
+pub struct CardError(pub String);
+
+impl ModelCard {
+    /// A card with nothing but an encoding.
+    pub fn of_encoding(encoding: &str) -> Self {
+        ModelCard {
+            version: CARD_VERSION,
+            name: None,
+            architecture: None,
+            encoding: encoding.to_owned(),
+            policy: None,
+            value: None,
+            wdl: None,
+            licence: None,
+            authors: None,
+            training_data: None,
+            notes: None,
+        }
+    }
+
+    /// The card as JSON text.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a card holds only strings, numbers and plain enums")
+    }
+
+    /// This card with every field that the JSON object `overlay` names replaced.
+    pub fn overlaid(&self, overlay: &str) -> Result<ModelCard, CardError> {
+        let overlay: serde_json::Value =
+            serde_json::from_str(overlay).map_err(|e| CardError(format!("not JSON: {e}")))?;
+        if !overlay.is_object() {
+            return Err(CardError("not a JSON object".to_owned()));
+        }
+        if let Some(version) = overlay.get("version").and_then(serde_json::Value::as_u64)
+            && version > u64::from(CARD_VERSION)
+        {
+            return Err(CardError(format!(
+                "layout version {version}; this program knows up to {CARD_VERSION}"
+            )));
+        }
+        let mut merged = serde_json::to_value(self).map_err(|e| CardError(e.to_string()))?;
+        merge(&mut merged, overlay);
+        serde_json::from_value(merged).map_err(|e| CardError(e.to_string()))
+    }
+}
+
+fn merge(base: &mut serde_json::Value, overlay: serde_json::Value) {
+    match (base, overlay) {
+        (serde_json::Value::Object(base), serde_json::Value::Object(overlay)) => {
+            for (key, value) in overlay {
+                // `unit` is an enum written as a one-key object: its variants replace each other.
+                if key != "unit" && base.contains_key(&key) {
+                    merge(base.get_mut(&key).expect("just found"), value);
+                } else {
+                    base.insert(key, value);
+                }
+            }
+        }
+        (base, overlay) => *base = overlay,
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unit::Centipawns(scale) => write!(f, "{scale} centipawns a unit"),
+            Unit::Expectation => f.write_str("expected result, -1 to 1"),
+            Unit::Probability(scale) => write!(f, "probability, (p - 0.5) x {scale} centipawns"),
+        }
+    }
+}
+
+impl fmt::Display for Perspective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Perspective::White => "White",
+            Perspective::Mover => "the side to move",
+            Perspective::ContextMover => "the side to move in the context (context-win)",
+            Perspective::Comparison => "the context over the position, for White (compare)",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair_card() -> ModelCard {
+        ModelCard {
+            value: Some(ValueHead {
+                output: "out".into(),
+                unit: Unit::Probability(1000.0),
+                perspective: Perspective::ContextMover,
+            }),
+            ..ModelCard::of_encoding("pair-769")
+        }
+    }
+
+    #[test]
+    fn a_card_survives_its_own_json() {
+        let card = pair_card();
+        let blank = ModelCard::of_encoding("challenge-768");
+        assert_eq!(blank.overlaid(&card.to_json()).unwrap(), card);
+    }
+
+    #[test]
+    fn a_sidecar_may_name_only_what_it_changes() {
+        let card = pair_card().overlaid(r#"{"licence": "MIT", "value": {"perspective": "comparison"}}"#).unwrap();
+        assert_eq!(card.licence.as_deref(), Some("MIT"));
+        let value = card.value.unwrap();
+        assert_eq!(value.perspective, Perspective::Comparison);
+        assert_eq!(value.unit, Unit::Probability(1000.0));
+    }
+
+    #[test]
+    fn a_unit_is_replaced_as_a_whole() {
+        let card = pair_card().overlaid(r#"{"value": {"unit": {"centipawns": 100}}}"#).unwrap();
+        assert_eq!(card.value.unwrap().unit, Unit::Centipawns(100.0));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let error = pair_card().overlaid(r#"{"licnece": "MIT"}"#).unwrap_err();
+        assert!(error.to_string().contains("licnece"), "{error}");
+        let error = pair_card().overlaid(r#"{"version": 9}"#).unwrap_err();
+        assert!(error.to_string().contains("version 9"), "{error}");
+        assert!(pair_card().overlaid("[]").is_err());
+        assert!(pair_card().overlaid("{").is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! Which network is this? A card from nothing but the names and shapes of a graph's inputs and outputs.
+
+use tabia_encoding::{ElementKind, Encoding, InputSpec, encodings, vocabularies, vocabulary};
+
+use crate::card::{ModelCard, Perspective, PolicyHead, Side, Unit, ValueHead, WdlHead, WdlScale};
+use crate::onnx::check::{GraphInfo, TensorInfo};
+
+/// The encoding whose inputs have the graph's shapes, if exactly one kind of network has them.
+pub(crate) fn encoding_of(graph: &GraphInfo) -> Option<&'static dyn Encoding> {
+    encodings().find(|e| inputs_fit(*e, graph))
+}
+
+/// Whether the graph takes what the encoding gives: as many inputs, of the same sizes and kinds.
+pub(crate) fn inputs_fit(encoding: &dyn Encoding, graph: &GraphInfo) -> bool {
+    let specs = encoding.inputs();
+    specs.len() == graph.inputs.len() && specs.iter().zip(&graph.inputs).all(|(s, t)| input_fits(s, t))
+}
+
+/// A shape fits without its batch dimension, or flattened. Ids may be declared as numbers: exporters do both.
+fn input_fits(spec: &InputSpec, tensor: &TensorInfo) -> bool {
+    let Some((_batch, shape)) = tensor.shape.split_first() else { return false };
+    let same = shape.len() == spec.shape.len() && shape.iter().zip(spec.shape).all(|(a, b)| *a == Some(*b));
+    let flat = shape.len() == 1 && shape[0] == Some(spec.len());
+    (same || flat) && (tensor.kind == ElementKind::Value || spec.kind == ElementKind::Id)
+}
+
+/// Elements of one position in `tensor`, when all dimensions but the batch are known.
+pub(crate) fn row_len(tensor: &TensorInfo) -> Option<usize> {
+    match tensor.shape.split_first() {
+        None => Some(1),
+        Some((_batch, rest)) => rest.iter().copied().product::<Option<usize>>(),
+    }
+}
+
+/// The card of a graph over `encoding`: heads are found by the widths of the outputs, and read as the system
+/// the encoding comes from reads them.
+pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo) -> ModelCard {
+    let id = encoding.id().0;
+    let mut card = ModelCard::of_encoding(id);
+    let with_width = |width: usize| {
+        graph.outputs.iter().filter(move |t| row_len(t) == Some(width)).map(|t| t.name.clone())
+    };
+
+    let preferred = policy_vocabulary(id);
+    let widths = preferred.iter().copied().chain(vocabularies().map(|v| v.id().0));
+    for name in widths {
+        let Some(moves) = vocabulary(name) else { continue };
+        let Some(output) = with_width(moves.width()).next() else { continue };
+        let promotion_output = match moves.promotion_width() {
+            0 => None,
+            width => with_width(width).next(),
+        };
+        if moves.promotion_width() == 0 || promotion_output.is_some() {
+            card.policy = Some(PolicyHead { output, vocabulary: name.to_owned(), promotion_output });
+            break;
+        }
+    }
+    if let Some(output) = with_width(3).next() {
+        let scale = if id == "lc0-112" { WdlScale::Probabilities } else { WdlScale::Logits };
+        card.wdl = Some(WdlHead { output, scale, perspective: Side::Mover });
+    }
+    // Leela networks may carry a one-number moves-left head beside the value.
+    if let Some(output) = with_width(1).find(|name| !name.contains("moves_left") && !name.contains("mlh")) {
+        let (unit, perspective) = value_reading(id);
+        card.value = Some(ValueHead { output, unit, perspective });
+    }
+    card
+}
+
+/// The vocabulary in which the system behind an encoding numbers its moves.
+fn policy_vocabulary(encoding: &str) -> Option<&'static str> {
+    Some(match encoding {
+        "humchess-68" | "humchess-74" => "from-to-4096",
+        "policy-837" | "policy-planes-13" | "policy-planes-18" => "canonical-1968",
+        "policy-planes-17" => "canonical-1968-mover",
+        "lc0-112" => "lc0-1858",
+        _ => return None,
+    })
+}
+
+/// How the system behind an encoding reads its one number.
+fn value_reading(encoding: &str) -> (Unit, Perspective) {
+    match encoding {
+        "rusty-774" | "rusty-902" | "rusty-planes-15" => (Unit::Centipawns(100.0), Perspective::White),
+        "pair-769" => (Unit::Probability(1000.0), Perspective::ContextMover),
+        "lc0-112" => (Unit::Expectation, Perspective::Mover),
+        _ => (Unit::Centipawns(100.0), Perspective::Mover),
+    }
+}
+
+/// Says what a graph takes and gives, for the error when no encoding fits.
+pub(crate) fn describe(graph: &GraphInfo) -> String {
+    let list = |tensors: &[TensorInfo]| {
+        let shape = |t: &TensorInfo| {
+            let dims: Vec<_> = t.shape.iter().map(|d| d.map_or("?".to_owned(), |d| d.to_string())).collect();
+            format!("{:?} [{}]", t.name, dims.join(","))
+        };
+        tensors.iter().map(shape).collect::<Vec<_>>().join(", ")
+    };
+    format!("inputs {}; outputs {}", list(&graph.inputs), list(&graph.outputs))
+}

@@ -1,0 +1,129 @@
+//! What a network says of a position, with the point of view in the type.
+
+use shakmaty::{Color, Move};
+use tabia_encoding::{MoveVocabulary, PolicyIndex};
+
+/// A score in centipawns; positive is good for White.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct WhiteScore(pub f32);
+
+/// A score in centipawns; positive is good for the side to move.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct MoverScore(pub f32);
+
+impl WhiteScore {
+    /// The same score as `turn`, the side to move, sees it.
+    pub fn for_mover(self, turn: Color) -> MoverScore {
+        MoverScore(turn.fold_wb(self.0, -self.0))
+    }
+}
+
+impl MoverScore {
+    /// The same score as White sees it when `turn` is to move.
+    pub fn for_white(self, turn: Color) -> WhiteScore {
+        WhiteScore(turn.fold_wb(self.0, -self.0))
+    }
+}
+
+/// Chances of the side to move; they add up to one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wdl {
+    /// The side to move wins.
+    pub win: f32,
+    /// Nobody wins.
+    pub draw: f32,
+    /// The side to move loses.
+    pub loss: f32,
+}
+
+impl Wdl {
+    /// The expected result for the side to move: 1 a win, 0.5 a draw, 0 a loss.
+    pub fn expected(self) -> f32 {
+        self.win + 0.5 * self.draw
+    }
+}
+
+/// A legal move and its probability.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// The move.
+    pub mv: Move,
+    /// Its probability among the legal moves.
+    pub probability: f32,
+}
+
+/// Probabilities of all legal moves, likeliest first; they add up to one. Empty when the game is over.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Policy(Vec<Candidate>);
+
+impl Policy {
+    /// A softmax of `logits` over the legal moves alone, times a softmax of `promotion_logits` over the
+    /// promotion pieces where the vocabulary keeps those apart. Every legal move keeps a finite logit, so none
+    /// of the arguments may hold NaN.
+    ///
+    /// # Panics
+    /// If `logits` or `promotion_logits` are shorter than the vocabulary says.
+    pub fn from_logits(
+        vocabulary: &dyn MoveVocabulary,
+        turn: Color,
+        legal: &[Move],
+        logits: &[f32],
+        promotion_logits: &[f32],
+    ) -> Policy {
+        let slots: Vec<_> = legal.iter().map(|&m| vocabulary.slot(turn, m)).collect();
+        let logit = |index: PolicyIndex| logits[usize::from(index.0)];
+        let top = slots.iter().map(|s| logit(s.index)).fold(f32::NEG_INFINITY, f32::max);
+        let weight = |index: PolicyIndex| (logit(index) - top).exp();
+
+        // The four promotions of one pawn move share an index of the move head: count it once.
+        let mut indices: Vec<_> = slots.iter().map(|s| s.index).collect();
+        indices.sort_unstable();
+        indices.dedup();
+        let total: f32 = indices.into_iter().map(weight).sum();
+
+        let pieces = softmax(promotion_logits);
+        let mut candidates: Vec<_> = legal
+            .iter()
+            .zip(&slots)
+            .map(|(&mv, slot)| {
+                let piece = slot.promotion.map_or(1.0, |p| pieces[usize::from(p)]);
+                Candidate { mv, probability: weight(slot.index) / total * piece }
+            })
+            .collect();
+        candidates.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        Policy(candidates)
+    }
+
+    /// All legal moves, likeliest first.
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.0
+    }
+
+    /// The likeliest move.
+    pub fn best(&self) -> Option<Candidate> {
+        self.0.first().copied()
+    }
+
+    /// The probability of `mv`; zero if it is not legal.
+    pub fn probability(&self, mv: Move) -> f32 {
+        self.0.iter().find(|c| c.mv == mv).map_or(0.0, |c| c.probability)
+    }
+}
+
+/// Everything a network says of one position. Which parts are there depends on its heads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluation {
+    /// Which moves are likely, from the move head.
+    pub policy: Option<Policy>,
+    /// Who is better, from the value head.
+    pub score: Option<MoverScore>,
+    /// How the game may end, from the WDL head.
+    pub wdl: Option<Wdl>,
+}
+
+pub(crate) fn softmax(logits: &[f32]) -> Vec<f32> {
+    let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let weights: Vec<f32> = logits.iter().map(|l| (l - top).exp()).collect();
+    let total: f32 = weights.iter().sum();
+    weights.into_iter().map(|w| w / total).collect()
+}
