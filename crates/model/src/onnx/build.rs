@@ -129,9 +129,7 @@ fn attribute(name: &str, value: &Attribute) -> AttributeProto {
     match value {
         Attribute::Int(i) => AttributeProto { i: Some(*i), r#type: attribute_type::INT, ..base },
         Attribute::Float(f) => AttributeProto { f: Some(*f), r#type: attribute_type::FLOAT, ..base },
-        Attribute::Ints(ints) => {
-            AttributeProto { ints: ints.clone(), r#type: attribute_type::INTS, ..base }
-        }
+        Attribute::Ints(ints) => AttributeProto { ints: ints.clone(), r#type: attribute_type::INTS, ..base },
         Attribute::Text(s) => {
             AttributeProto { s: Some(s.as_bytes().to_vec()), r#type: attribute_type::STRING, ..base }
         }

@@ -4,3 +4,4 @@ pub mod build;
 pub mod check;
 pub mod proto;
 pub mod read;
+mod wire;
