@@ -69,6 +69,12 @@ pub trait Encoding: Send + Sync {
     }
 }
 
+impl fmt::Debug for dyn Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Encoding({})", self.id())
+    }
+}
+
 /// One input tensor of a batch, row-major, batch first.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {

@@ -98,7 +98,9 @@ pub enum Perspective {
     /// Larger is better for the side to move in the context position: the reading `context-win` of two-input
     /// networks.
     ContextMover,
-    /// The number says how much better for White the context is than the position: the reading `compare`.
+    /// The number says how much better for White the position, given as input 0, is than a reference, given as
+    /// input 1: the reading `compare` of two-input networks. The context is the reference; without one it is
+    /// the start of the game. The unit spans both sides of the reference, so it counts twice.
     Comparison,
 }
 
@@ -214,7 +216,7 @@ impl fmt::Display for Perspective {
             Perspective::White => "White",
             Perspective::Mover => "the side to move",
             Perspective::ContextMover => "the side to move in the context (context-win)",
-            Perspective::Comparison => "the context over the position, for White (compare)",
+            Perspective::Comparison => "White, against a reference position (compare)",
         })
     }
 }

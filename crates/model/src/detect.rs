@@ -3,7 +3,7 @@
 use tabia_encoding::{ElementKind, Encoding, InputSpec, encodings, vocabularies, vocabulary};
 
 use crate::card::{ModelCard, Perspective, PolicyHead, Side, Unit, ValueHead, WdlHead, WdlScale};
-use crate::onnx::check::{GraphInfo, TensorInfo};
+use crate::onnx::check::{self, GraphInfo, TensorInfo};
 
 /// The encoding whose inputs have the graph's shapes, if exactly one kind of network has them.
 pub(crate) fn encoding_of(graph: &GraphInfo) -> Option<&'static dyn Encoding> {
@@ -21,7 +21,11 @@ fn input_fits(spec: &InputSpec, tensor: &TensorInfo) -> bool {
     let Some((_batch, shape)) = tensor.shape.split_first() else { return false };
     let same = shape.len() == spec.shape.len() && shape.iter().zip(spec.shape).all(|(a, b)| *a == Some(*b));
     let flat = shape.len() == 1 && shape[0] == Some(spec.len());
-    (same || flat) && (tensor.kind == ElementKind::Value || spec.kind == ElementKind::Id)
+    let kind = match spec.kind {
+        ElementKind::Id => matches!(tensor.kind, check::ElementKind::Int | check::ElementKind::Float),
+        ElementKind::Value => tensor.kind == check::ElementKind::Float,
+    };
+    (same || flat) && kind
 }
 
 /// Elements of one position in `tensor`, when all dimensions but the batch are known.

@@ -4,12 +4,23 @@
 //! runtime or, where it is a dense network over sparse board features, on the incremental one.
 #![deny(unsafe_code)]
 
+mod card;
 pub mod dense;
+mod detect;
+mod evaluation;
 mod files;
 mod load_error;
+mod model;
 mod nets;
 pub mod onnx;
 pub mod runtime;
+mod source;
 mod tensors;
 
+pub use card::{
+    CARD_KEY, CARD_VERSION, CardError, ModelCard, Perspective, PolicyHead, Side, Unit, ValueHead, WdlHead, WdlScale,
+};
+pub use evaluation::{Candidate, Evaluation, MoverScore, Policy, Wdl, WhiteScore};
 pub use load_error::{Format, LoadError, LoadErrorKind, Place};
+pub use model::Model;
+pub use source::{Facts, Source};

@@ -49,3 +49,9 @@ pub trait MoveVocabulary: Send + Sync {
         position.legal_moves().into_iter().find(|&m| self.slot(position.turn(), m) == slot)
     }
 }
+
+impl fmt::Debug for dyn MoveVocabulary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MoveVocabulary({})", self.id())
+    }
+}

@@ -1,0 +1,321 @@
+//! A network ready to be asked: the front door of this crate.
+
+use std::path::Path;
+
+use shakmaty::{Chess, Color, Position};
+use tabia_encoding::{Batch, Column, Encoding, MoveVocabulary, Situation, encoding, vocabulary};
+
+use crate::card::{ModelCard, Perspective, PolicyHead, Side, Unit, ValueHead, WdlHead, WdlScale};
+use crate::detect;
+use crate::evaluation::{Evaluation, MoverScore, Policy, Wdl, WhiteScore, softmax};
+use crate::onnx::check::{self, GraphInfo};
+use crate::runtime::{InputData, InputTensor, OutputTensor, RunError, Session};
+use crate::source::Source;
+use crate::{Format, LoadError, LoadErrorKind};
+
+/// A network of any format, ready to evaluate positions.
+///
+/// ```no_run
+/// use shakmaty::Chess;
+/// use tabia_encoding::Situation;
+/// use tabia_model::Model;
+///
+/// let model = Model::open("maia-1500.pb.gz")?;
+/// let start = Chess::default();
+/// let evaluation = &model.evaluate(&[Situation::of(&start)])?[0];
+/// for candidate in evaluation.policy.iter().flat_map(|p| p.candidates()).take(3) {
+///     println!("{} {:.1}%", candidate.mv, 100.0 * candidate.probability);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Model {
+    card: ModelCard,
+    format: Format,
+    sha256: String,
+    bytes: usize,
+    graph: GraphInfo,
+    encoding: &'static dyn Encoding,
+    heads: Heads,
+    session: Session,
+}
+
+/// The card's heads with their outputs found in the graph.
+#[derive(Debug, Default)]
+struct Heads {
+    policy: Option<PolicyReader>,
+    value: Option<(usize, ValueHead)>,
+    wdl: Option<(usize, WdlHead)>,
+}
+
+#[derive(Debug)]
+struct PolicyReader {
+    output: usize,
+    promotion: Option<usize>,
+    vocabulary: &'static dyn MoveVocabulary,
+}
+
+impl Model {
+    /// Opens a model file, with the sidecar `FILE.card.json` if there is one.
+    ///
+    /// # Errors
+    /// Says what is wrong with the file or the card, and where.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn open(path: impl AsRef<Path>) -> Result<Model, LoadError> {
+        let path = path.as_ref();
+        let source = Source::open(path)?;
+        let sidecar = sidecar_path(path);
+        let overlay = match std::fs::read_to_string(&sidecar) {
+            Ok(text) => Some(text),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
+            Err(e) => {
+                return Err(LoadError::unformatted(LoadErrorKind::Io, format!("{}: {e}", sidecar.display())));
+            }
+        };
+        Model::new(source, overlay.as_deref())
+    }
+
+    /// Opens the bytes of a model file.
+    ///
+    /// # Errors
+    /// Says what is wrong with the file, and where.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Model, LoadError> {
+        Model::new(Source::read(bytes)?, None)
+    }
+
+    /// Makes a network ready to run; `overlay` is a (partial) card as JSON that wins over what the file says.
+    ///
+    /// # Errors
+    /// If the graph cannot be run, the card cannot be read or the two disagree.
+    pub fn new(source: Source, overlay: Option<&str>) -> Result<Model, LoadError> {
+        let graph = check::check(&source.graph)?;
+        let card = assemble_card(&source, &graph, overlay)?;
+        let wrong = |message: String| LoadError::new(LoadErrorKind::UnknownNetwork, source.format, message);
+        let encoding = encoding(&card.encoding).ok_or_else(|| {
+            let known: Vec<_> = tabia_encoding::encodings().map(|e| e.id().0).collect();
+            wrong(format!("unknown encoding {:?} in the card (known: {})", card.encoding, known.join(", ")))
+        })?;
+        if !detect::inputs_fit(encoding, &graph) {
+            let message = format!("the card says {}, but it has {}", card.encoding, detect::describe(&graph));
+            return Err(LoadError::new(LoadErrorKind::Shape, source.format, message));
+        }
+        let heads = Heads::find(&card, &graph).map_err(wrong)?;
+        let Source { format, sha256, bytes, graph: proto, .. } = source;
+        let session = Session::new(proto)?;
+        Ok(Model { card, format, sha256, bytes, graph, encoding, heads, session })
+    }
+
+    /// What the network is.
+    pub fn card(&self) -> &ModelCard {
+        &self.card
+    }
+
+    /// The format of the file it came from.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// SHA-256 of the file, in hexadecimal.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
+    /// Length of the file.
+    pub fn file_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Its inputs, outputs, parameters and cost.
+    pub fn graph(&self) -> &GraphInfo {
+        &self.graph
+    }
+
+    /// The encoding of its inputs.
+    pub fn encoding(&self) -> &'static dyn Encoding {
+        self.encoding
+    }
+
+    /// What the network says of each situation.
+    ///
+    /// # Errors
+    /// If the network gives a number that is not finite, or the runtime fails.
+    pub fn evaluate(&self, situations: &[Situation<'_>]) -> Result<Vec<Evaluation>, RunError> {
+        if situations.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut batch = Batch::new(self.encoding);
+        let start = Chess::default();
+        for situation in situations {
+            batch.push(&self.arranged(situation, &start));
+        }
+        let outputs = self.run(&batch)?;
+        Ok(situations.iter().enumerate().map(|(row, s)| self.read(&outputs, row, batch.rows(), s)).collect())
+    }
+
+    /// The situation as the inputs want it: a comparing network takes the position first and the reference second,
+    /// the other way round than context and position.
+    fn arranged<'a>(&self, situation: &Situation<'a>, start: &'a Chess) -> Situation<'a> {
+        match &self.heads.value {
+            Some((_, head)) if head.perspective == Perspective::Comparison => Situation {
+                position: situation.context.unwrap_or(start),
+                context: Some(situation.position),
+                ..*situation
+            },
+            _ => *situation,
+        }
+    }
+
+    fn run(&self, batch: &Batch) -> Result<Vec<OutputTensor>, RunError> {
+        let shapes: Vec<Vec<usize>> = self
+            .graph
+            .inputs
+            .iter()
+            .map(|t| std::iter::once(batch.rows()).chain(t.shape.iter().skip(1).flatten().copied()).collect())
+            .collect();
+        let inputs: Vec<_> = batch
+            .columns()
+            .iter()
+            .zip(&shapes)
+            .map(|(column, shape)| {
+                let data = match column {
+                    Column::Ids(ids) => InputData::Ids(ids),
+                    Column::Values(values) => InputData::Values(values),
+                };
+                InputTensor { shape, data }
+            })
+            .collect();
+        self.session.run(&inputs)
+    }
+
+    /// The answer for one row of the outputs.
+    fn read(&self, outputs: &[OutputTensor], row: usize, rows: usize, s: &Situation<'_>) -> Evaluation {
+        let of = |output: usize| {
+            let values = &outputs[output].values;
+            let len = values.len() / rows;
+            &values[row * len..][..len]
+        };
+        let turn = s.position.turn();
+        let context_turn = s.context.unwrap_or(s.position).turn();
+        Evaluation {
+            policy: self.heads.policy.as_ref().map(|head| {
+                let promotions = head.promotion.map_or(&[][..], of);
+                let legal = s.position.legal_moves();
+                Policy::from_logits(head.vocabulary, turn, &legal, of(head.output), promotions)
+            }),
+            score: self.heads.value.as_ref().map(|(output, head)| score(head, of(*output)[0], turn, context_turn)),
+            wdl: self.heads.wdl.as_ref().map(|(output, head)| wdl(head, of(*output), turn)),
+        }
+    }
+}
+
+impl Heads {
+    fn find(card: &ModelCard, graph: &GraphInfo) -> Result<Heads, String> {
+        let output = |name: &str, width: usize| -> Result<usize, String> {
+            let Some(index) = graph.outputs.iter().position(|t| t.name == name) else {
+                return Err(format!("the card names an output {name:?}, but it has {}", detect::describe(graph)));
+            };
+            match detect::row_len(&graph.outputs[index]) {
+                Some(len) if len != width => {
+                    Err(format!("output {name:?} has {len} numbers a position, the card needs {width}"))
+                }
+                _ => Ok(index),
+            }
+        };
+        let policy = |head: &PolicyHead| -> Result<PolicyReader, String> {
+            let moves = vocabulary(&head.vocabulary).ok_or_else(|| {
+                let known: Vec<_> = tabia_encoding::vocabularies().map(|v| v.id().0).collect();
+                format!("unknown vocabulary {:?} (known: {})", head.vocabulary, known.join(", "))
+            })?;
+            let promotion = match (&head.promotion_output, moves.promotion_width()) {
+                (_, 0) => None,
+                (Some(name), width) => Some(output(name, width)?),
+                (None, _) => return Err(format!("vocabulary {} needs a promotion_output", head.vocabulary)),
+            };
+            Ok(PolicyReader { output: output(&head.output, moves.width())?, promotion, vocabulary: moves })
+        };
+        let heads = Heads {
+            policy: card.policy.as_ref().map(policy).transpose()?,
+            value: card.value.clone().map(|h| Ok::<_, String>((output(&h.output, 1)?, h))).transpose()?,
+            wdl: card.wdl.clone().map(|h| Ok::<_, String>((output(&h.output, 3)?, h))).transpose()?,
+        };
+        if heads.policy.is_none() && heads.value.is_none() && heads.wdl.is_none() {
+            return Err(format!("none of its outputs is a known head: {}", detect::describe(graph)));
+        }
+        Ok(heads)
+    }
+}
+
+/// Facts detected, then the file's card, then the sidecar: later ones win.
+fn assemble_card(source: &Source, graph: &GraphInfo, overlay: Option<&str>) -> Result<ModelCard, LoadError> {
+    let wrong = |message: String| LoadError::new(LoadErrorKind::UnknownNetwork, source.format, message);
+    let facts = &source.facts;
+    let layers: Vec<&str> = facts.card.as_deref().into_iter().chain(overlay).collect();
+    let declared = |text: &str| {
+        let json: serde_json::Value = serde_json::from_str(text).ok()?;
+        Some(json.get("encoding")?.as_str()?.to_owned())
+    };
+    // The heads are read as the encoding's own system reads them, so the encoding must be known first.
+    let encoding = match layers.iter().rev().find_map(|text| declared(text)) {
+        Some(id) => encoding(&id),
+        None => facts.encoding.and_then(encoding).or_else(|| detect::encoding_of(graph)),
+    };
+    let mut card = match encoding {
+        Some(encoding) => detect::card(encoding, graph),
+        None if layers.is_empty() => {
+            return Err(wrong(format!(
+                "no known encoding has its shape ({}); say what it is in a sidecar FILE.card.json",
+                detect::describe(graph)
+            )));
+        }
+        None => ModelCard::of_encoding(""),
+    };
+    if let (Some(policy), Some(vocabulary)) = (&mut card.policy, facts.vocabulary) {
+        policy.vocabulary = vocabulary.to_owned();
+    }
+    card.architecture.clone_from(&facts.architecture);
+    card.licence.clone_from(&facts.licence);
+    card.notes.clone_from(&facts.notes);
+    for text in layers {
+        card = card.overlaid(text).map_err(|e| wrong(e.to_string()))?;
+    }
+    Ok(card)
+}
+
+/// `FILE.card.json`, beside the file.
+#[cfg(not(target_family = "wasm"))]
+fn sidecar_path(path: &Path) -> std::path::PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".card.json");
+    path.with_file_name(name)
+}
+
+fn score(head: &ValueHead, raw: f32, turn: Color, context_turn: Color) -> MoverScore {
+    let centipawns = match head.unit {
+        Unit::Centipawns(scale) => raw * scale,
+        Unit::Expectation => expectation_to_centipawns(raw),
+        Unit::Probability(scale) => (raw - 0.5) * scale,
+    };
+    match head.perspective {
+        Perspective::Mover => MoverScore(centipawns),
+        Perspective::White => WhiteScore(centipawns).for_mover(turn),
+        Perspective::ContextMover => MoverScore(centipawns).for_white(context_turn).for_mover(turn),
+        Perspective::Comparison => WhiteScore(2.0 * centipawns).for_mover(turn),
+    }
+}
+
+/// The usual bridge between an expected result and centipawns, as Leela's users know it.
+fn expectation_to_centipawns(q: f32) -> f32 {
+    90.0 * (1.563_754_2 * q.clamp(-1.0, 1.0)).tan()
+}
+
+fn wdl(head: &WdlHead, raw: &[f32], turn: Color) -> Wdl {
+    let chances = match head.scale {
+        WdlScale::Probabilities => raw.to_vec(),
+        WdlScale::Logits => softmax(raw),
+    };
+    let (win, draw, loss) = (chances[0], chances[1], chances[2]);
+    match (head.perspective, turn) {
+        (Side::Mover, _) | (Side::White, Color::White) => Wdl { win, draw, loss },
+        (Side::White, Color::Black) => Wdl { win: loss, draw, loss: win },
+    }
+}

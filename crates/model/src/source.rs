@@ -1,0 +1,133 @@
+//! A network as its file gives it: recognised, read into the common form, not yet ready to run.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use prost::Message;
+use sha2::{Digest, Sha256};
+
+use crate::card::{CARD_KEY, ModelCard};
+use crate::onnx::proto::{ModelProto, StringStringEntryProto};
+use crate::onnx::read::{self, MAX_FILE_BYTES};
+use crate::{Format, LoadError, LoadErrorKind};
+
+/// A network as its file gives it.
+#[derive(Debug)]
+pub struct Source {
+    /// The format of the file.
+    pub format: Format,
+    /// The network in the common form.
+    pub graph: ModelProto,
+    /// What the file says about itself besides the weights.
+    pub facts: Facts,
+    /// SHA-256 of the file, in hexadecimal.
+    pub sha256: String,
+    /// Length of the file.
+    pub bytes: usize,
+}
+
+/// What a file says about its network, as far as it says anything.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// A card in the file's metadata, as JSON.
+    pub card: Option<String>,
+    /// The architecture a state dict was recognised as.
+    pub architecture: Option<String>,
+    /// The encoding that architecture takes.
+    pub encoding: Option<&'static str>,
+    /// The vocabulary of its move head.
+    pub vocabulary: Option<&'static str>,
+    /// The licence text in the file.
+    pub licence: Option<String>,
+    /// Other words the file has for itself.
+    pub notes: Option<String>,
+}
+
+impl Source {
+    /// Reads a model file from disk.
+    ///
+    /// # Errors
+    /// As [`Source::read`], or when the file cannot be read.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn open(path: &std::path::Path) -> Result<Source, LoadError> {
+        let io = |e: std::io::Error| {
+            LoadError::unformatted(LoadErrorKind::Io, format!("{}: {e}", path.display()))
+        };
+        // Looked at before it is read: a file of many gigabytes must not be taken into memory to be refused.
+        let length = std::fs::metadata(path).map_err(io)?.len();
+        if length > MAX_FILE_BYTES as u64 {
+            return Err(too_large(length));
+        }
+        Source::read(&std::fs::read(path).map_err(io)?)
+    }
+
+    /// Reads a model file of any known format.
+    ///
+    /// # Errors
+    /// Says what is wrong and where; no input makes it panic, hang or use more than 1 GiB.
+    pub fn read(bytes: &[u8]) -> Result<Source, LoadError> {
+        if bytes.len() > MAX_FILE_BYTES {
+            return Err(too_large(bytes.len() as u64));
+        }
+        let format = sniff(bytes).ok_or_else(|| unknown_format(bytes))?;
+        let (graph, facts) = match format {
+            Format::Onnx => read_onnx(bytes)?,
+            other => return Err(LoadError::new(LoadErrorKind::Unsupported, other, "not read yet")),
+        };
+        let sha256 = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
+        Ok(Source { format, graph, facts, sha256, bytes: bytes.len() })
+    }
+
+    /// The network as an ONNX file with `card` inside.
+    pub fn to_onnx(&self, card: &ModelCard) -> Vec<u8> {
+        let mut graph = self.graph.clone();
+        graph.metadata_props.retain(|entry| entry.key != CARD_KEY);
+        graph
+            .metadata_props
+            .push(StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_json() });
+        graph.encode_to_vec()
+    }
+}
+
+/// The format the first bytes promise.
+fn sniff(bytes: &[u8]) -> Option<Format> {
+    if bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x0d, 0xc0, 0x01, 0, 0]) {
+        return Some(Format::Lc0);
+    }
+    if bytes.get(4..8) == Some(b"TFL3") {
+        return Some(Format::Tflite);
+    }
+    // A zip, or the pickle that PyTorch wrote before it used zips.
+    if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(&[0x80, 0x02, 0x8a, 0x0a]) {
+        return Some(Format::Torch);
+    }
+    if bytes.get(8) == Some(&b'{') {
+        return Some(Format::Safetensors);
+    }
+    // An ONNX file has no magic: it is a protobuf message whose first field is nearly always ir_version (08),
+    // and otherwise one of the other fields of ModelProto.
+    let first = *bytes.first()?;
+    matches!(first, 0x08 | 0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42 | 0x72).then_some(Format::Onnx)
+}
+
+fn too_large(length: u64) -> LoadError {
+    let (has, most) = (length >> 20, MAX_FILE_BYTES >> 20);
+    LoadError::unformatted(LoadErrorKind::TooLarge, format!("the file has {has} MiB; the most read here is {most}"))
+}
+
+fn unknown_format(bytes: &[u8]) -> LoadError {
+    let start: Vec<_> = bytes.iter().take(8).map(|b| format!("{b:02x}")).collect();
+    let message = if bytes.is_empty() {
+        "the file is empty".to_owned()
+    } else {
+        format!(
+            "not a model file: it starts with {} (known: ONNX, safetensors, TFLite, lc0 .pb.gz, PyTorch .pt)",
+            start.join(" ")
+        )
+    };
+    LoadError::unformatted(LoadErrorKind::UnknownFormat, message)
+}
+
+fn read_onnx(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
+    let graph = read::parse(bytes)?;
+    let card = graph.metadata_props.iter().find(|e| e.key == CARD_KEY).map(|e| e.value.clone());
+    Ok((graph, Facts { card, ..Facts::default() }))
+}
