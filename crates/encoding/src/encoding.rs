@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::{Situation, SparseEncoding};
+use crate::{Situation, SparseEncoding, VocabularyId};
 
 /// The stable name of an encoding, as it appears in model cards and shard headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,6 +63,11 @@ pub trait Encoding: Send + Sync {
     /// Writes one situation. Every element of `row` is zero on entry.
     fn encode(&self, situation: &Situation<'_>, row: &mut Row<'_>);
 
+    /// The move vocabulary of the policy nets that take these inputs, where the two belong to one system.
+    fn default_vocabulary(&self) -> Option<VocabularyId> {
+        None
+    }
+
     /// The same numbers as a short list of features, where the input is sparse enough for that to pay.
     fn sparse(&self) -> Option<&dyn SparseEncoding> {
         None
@@ -120,8 +125,7 @@ impl Batch {
                 Column::Values(values) => values.resize(values.len() + spec.len(), 0.0),
             }
         }
-        let mut row =
-            Row { specs: self.encoding.inputs(), columns: &mut self.columns, index: self.rows };
+        let mut row = Row { specs: self.encoding.inputs(), columns: &mut self.columns, index: self.rows };
         self.encoding.encode(situation, &mut row);
         self.rows += 1;
     }

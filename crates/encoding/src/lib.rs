@@ -20,19 +20,38 @@
 //! | inputs as dense rows | [`Encoding`], [`Batch`] |
 //! | inputs as a few features that a move changes | [`SparseEncoding`] |
 //! | moves as indices | [`MoveVocabulary`], [`PolicySlot`] |
+//! | a move from its text | [`parse_uci`] |
+//! | ratings and clocks as buckets | [`rating_bucket`], [`time_bucket`] |
+//! | targets to learn from evaluations | [`Score`], [`soft_labels`](soft_labels()), [`pawn_labels`](pawn_labels()) |
 //! | an encoding by its id | [`encoding`], [`encodings`] |
 #![forbid(unsafe_code)]
 
+mod buckets;
 mod encoding;
+mod inputs;
 mod moves;
 mod orientation;
+mod pawn_labels;
+mod placement;
+mod reach;
 mod registry;
+mod score;
 mod situation;
+mod soft_labels;
 mod sparse;
+#[cfg(test)]
+mod test_positions;
 
+pub use buckets::{RATING_BUCKETS, TIME_BUCKETS, rating_bucket, time_bucket};
 pub use encoding::{Batch, Column, ElementKind, Encoding, EncodingId, InputSpec, Row};
-pub use moves::{MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
+pub use moves::{
+    CANONICAL_1968_ROWS, CastlingSpelling, MoveTextError, MoveVocabulary, PolicyIndex, PolicySlot,
+    VocabularyId, parse_uci,
+};
 pub use orientation::Orientation;
+pub use pawn_labels::pawn_labels;
 pub use registry::{encoding, encodings, vocabularies, vocabulary};
+pub use score::{ForMover, ForWhite, Score};
 pub use situation::{Elo, Seat, Situation};
+pub use soft_labels::{Analysis, TEMPERATURE_CP, soft_labels};
 pub use sparse::{Feature, FeatureList, SparseEncoding, Viewers};

@@ -1,8 +1,34 @@
+use crate::inputs::{
+    challenge_768::Challenge768, challenge_1540::Challenge1540, humchess_68::HumChess68,
+    humchess_74::HumChess74, lc0_112::Lc0112, pair_769::Pair769, policy_837::Policy837,
+    policy_planes_13::PolicyPlanes13, policy_planes_17::PolicyPlanes17, policy_planes_18::PolicyPlanes18,
+    rusty_774::Rusty774, rusty_902::Rusty902, rusty_planes_15::RustyPlanes15,
+};
+use crate::moves::{
+    canonical_1968::{CANONICAL_1968, CANONICAL_1968_MOVER},
+    from_to_4096::{FROM_TO_4096, FROM_TO_4096_MIRRORED},
+    lc0_1858::Lc01858,
+};
 use crate::{Encoding, MoveVocabulary};
 
-static ENCODINGS: &[&dyn Encoding] = &[];
+static ENCODINGS: &[&dyn Encoding] = &[
+    &HumChess68,
+    &HumChess74,
+    &Rusty774,
+    &Rusty902,
+    &RustyPlanes15,
+    &Pair769,
+    &Challenge768,
+    &Challenge1540,
+    &Policy837,
+    &PolicyPlanes13,
+    &PolicyPlanes17,
+    &PolicyPlanes18,
+    &Lc0112,
+];
 
-static VOCABULARIES: &[&dyn MoveVocabulary] = &[];
+static VOCABULARIES: &[&dyn MoveVocabulary] =
+    &[&FROM_TO_4096, &FROM_TO_4096_MIRRORED, &CANONICAL_1968, &CANONICAL_1968_MOVER, &Lc01858];
 
 /// Every encoding, in the order of the documentation.
 pub fn encodings() -> impl ExactSizeIterator<Item = &'static dyn Encoding> {
@@ -22,4 +48,28 @@ pub fn vocabularies() -> impl ExactSizeIterator<Item = &'static dyn MoveVocabula
 /// The move vocabulary with this id.
 pub fn vocabulary(id: &str) -> Option<&'static dyn MoveVocabulary> {
     vocabularies().find(|v| v.id().0 == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_found() {
+        let ids: HashSet<_> = encodings().map(Encoding::id).collect();
+        assert_eq!(ids.len(), encodings().len());
+        assert!(encodings().all(|e| encoding(e.id().0).is_some_and(|found| found.id() == e.id())));
+        let ids: HashSet<_> = vocabularies().map(MoveVocabulary::id).collect();
+        assert_eq!(ids.len(), vocabularies().len());
+        assert!(encoding("humchess").is_none() && vocabulary("").is_none());
+    }
+
+    #[test]
+    fn default_vocabularies_exist() {
+        for id in encodings().filter_map(Encoding::default_vocabulary) {
+            assert!(vocabulary(id.0).is_some(), "{id}");
+        }
+    }
 }

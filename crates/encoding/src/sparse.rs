@@ -1,5 +1,5 @@
 use arrayvec::ArrayVec;
-use shakmaty::{Chess, Color, Move};
+use shakmaty::{Chess, Color, Move, Position};
 
 /// One non-zero input element, or one change of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +13,20 @@ pub struct Feature {
 /// A short list of features without heap memory. No encoding has more than 256 at once.
 pub type FeatureList = ArrayVec<Feature, 256>;
 
+/// A feature, from an index as arrays have it.
+pub(crate) fn feature(index: usize, amount: i8) -> Feature {
+    Feature { index: index as u16, amount }
+}
+
+/// Writes the vector the side to move sees.
+pub(crate) fn write_dense(encoding: &impl SparseEncoding, position: &Chess, out: &mut [f32]) {
+    let mut features = FeatureList::new();
+    encoding.features(position, position.turn(), &mut features);
+    for Feature { index, amount } in features {
+        out[usize::from(index)] = f32::from(amount);
+    }
+}
+
 /// For how many viewers a sparse encoding has a vector of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Viewers {
@@ -25,11 +39,16 @@ pub enum Viewers {
 /// An encoding whose input is a sparse vector of small integers, most of which survive a move.
 ///
 /// The sum of first-layer weights over the features can then be kept up to date by the few features a move
-/// changes. The dense row of [`Encoding::encode`](crate::Encoding::encode) is exactly this vector, seen by the
-/// side to move.
+/// changes. The dense row that [`Encoding::encode`](crate::Encoding::encode) writes to input
+/// [`input`](SparseEncoding::input) is exactly this vector, seen by the side to move.
 pub trait SparseEncoding: Send + Sync {
     /// Length of the vector.
     fn width(&self) -> usize;
+
+    /// Which input of the encoding the vector is. Other inputs do not depend on the position to encode.
+    fn input(&self) -> usize {
+        0
+    }
 
     /// Whether White and Black see different vectors.
     fn viewers(&self) -> Viewers;

@@ -1,8 +1,21 @@
 //! Moves as indices of a policy head: one file per vocabulary.
 
+mod castling_spelling;
+mod geometry;
+mod uci;
+
+pub(crate) mod canonical_1968;
+pub(crate) mod from_to_4096;
+pub(crate) mod lc0_1858;
+
 use std::fmt;
 
 use shakmaty::{Chess, Color, Move, Position};
+
+pub use self::canonical_1968::CANONICAL_1968_ROWS;
+pub use self::castling_spelling::CastlingSpelling;
+pub use self::uci::{MoveTextError, parse_uci};
+use crate::Orientation;
 
 /// The stable name of a vocabulary, as it appears in model cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,6 +53,9 @@ pub trait MoveVocabulary: Send + Sync {
     fn promotion_width(&self) -> usize {
         0
     }
+
+    /// How the board is seen when Black is to move.
+    fn orientation(&self) -> Orientation;
 
     /// The slot of a legal move of a position in which `turn` is to move. Total over legal chess moves.
     fn slot(&self, turn: Color, m: Move) -> PolicySlot;

@@ -1,0 +1,76 @@
+use shakmaty::{Bitboard, CastlingSide, Chess, Color, Piece, Position, Rank, Role, Square, attacks};
+
+use crate::moves::CastlingSpelling;
+
+/// The squares on which a move of `color` could end, if it were `color`'s turn.
+///
+/// For the side to move these are the destinations of its legal moves. For the other side they are the destinations
+/// its moves would have with the turn swapped and no en passant square: moves that leave its own king safe, including
+/// the capture of a king that is in check. Castling ends on the king's square after castling.
+pub(crate) fn destinations(position: &Chess, color: Color) -> Bitboard {
+    if position.turn() == color {
+        let end = |m| CastlingSpelling::KingTwoSquares.squares(m).1;
+        position.legal_moves().into_iter().map(end).collect()
+    } else {
+        OffTurn { position, color }.destinations()
+    }
+}
+
+/// The side that is not to move. Its king is not in check, or the position would not be legal, so a move is legal
+/// when it does not expose the king. shakmaty generates no moves for this side when the other king is in check.
+struct OffTurn<'a> {
+    position: &'a Chess,
+    color: Color,
+}
+
+impl OffTurn<'_> {
+    fn destinations(&self) -> Bitboard {
+        let board = self.position.board();
+        let king = board.king_of(self.color).expect("both sides have a king in a legal position");
+        let mut reached = self.castling(king);
+        for from in board.by_color(self.color) {
+            let role = board.role_at(from).expect("the square is occupied");
+            let safe = |&to: &Square| self.keeps_king_safe(king, from, to);
+            reached |=
+                (self.pseudo_legal(from, role) & !reached).into_iter().filter(safe).collect::<Bitboard>();
+        }
+        reached
+    }
+
+    fn pseudo_legal(&self, from: Square, role: Role) -> Bitboard {
+        let board = self.position.board();
+        if role != Role::Pawn {
+            let piece = Piece { color: self.color, role };
+            return attacks::attacks(from, piece, board.occupied()) & !board.by_color(self.color);
+        }
+        let captures = attacks::pawn_attacks(self.color, from) & board.by_color(!self.color);
+        let forward = self.color.fold_wb(8, -8);
+        let free = |square: Square| square.offset(forward).filter(|&to| !board.occupied().contains(to));
+        let one = free(from);
+        let two = one.filter(|_| from.rank() == self.color.relative_rank(Rank::Second)).and_then(free);
+        captures | one.into_iter().chain(two).collect::<Bitboard>()
+    }
+
+    fn keeps_king_safe(&self, king: Square, from: Square, to: Square) -> bool {
+        let board = self.position.board();
+        let occupied = board.occupied().without(from).with(to);
+        let king = if from == king { to } else { king };
+        (board.attacks_to(king, !self.color, occupied).without(to)).is_empty()
+    }
+
+    fn castling(&self, king: Square) -> Bitboard {
+        let (board, castles) = (self.position.board(), self.position.castles());
+        let attacked =
+            |square: Square| board.attacks_to(square, !self.color, board.occupied().without(king)).any();
+        [CastlingSide::KingSide, CastlingSide::QueenSide]
+            .into_iter()
+            .filter(|&side| {
+                let to = side.king_to(self.color);
+                castles.has(self.color, side)
+                    && (castles.path(self.color, side) & board.occupied()).is_empty()
+                    && !attacks::between(king, to).with(to).into_iter().any(attacked)
+            })
+            .map(|side| side.king_to(self.color))
+            .collect()
+    }
+}
