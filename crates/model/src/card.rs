@@ -245,7 +245,8 @@ mod tests {
 
     #[test]
     fn a_sidecar_may_name_only_what_it_changes() {
-        let card = pair_card().overlaid(r#"{"licence": "MIT", "value": {"perspective": "comparison"}}"#).unwrap();
+        let card =
+            pair_card().overlaid(r#"{"licence": "MIT", "value": {"perspective": "comparison"}}"#).unwrap();
         assert_eq!(card.licence.as_deref(), Some("MIT"));
         let value = card.value.unwrap();
         assert_eq!(value.perspective, Perspective::Comparison);

@@ -45,17 +45,15 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo) -> ModelCard {
         graph.outputs.iter().filter(move |t| row_len(t) == Some(width)).map(|t| t.name.clone())
     };
 
-    let preferred = policy_vocabulary(id);
-    let widths = preferred.iter().copied().chain(vocabularies().map(|v| v.id().0));
-    for name in widths {
-        let Some(moves) = vocabulary(name) else { continue };
+    let preferred = encoding.default_vocabulary().and_then(|id| vocabulary(id.0));
+    for moves in preferred.into_iter().chain(vocabularies()) {
         let Some(output) = with_width(moves.width()).next() else { continue };
         let promotion_output = match moves.promotion_width() {
             0 => None,
             width => with_width(width).next(),
         };
         if moves.promotion_width() == 0 || promotion_output.is_some() {
-            card.policy = Some(PolicyHead { output, vocabulary: name.to_owned(), promotion_output });
+            card.policy = Some(PolicyHead { output, vocabulary: moves.id().0.to_owned(), promotion_output });
             break;
         }
     }
@@ -69,17 +67,6 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo) -> ModelCard {
         card.value = Some(ValueHead { output, unit, perspective });
     }
     card
-}
-
-/// The vocabulary in which the system behind an encoding numbers its moves.
-fn policy_vocabulary(encoding: &str) -> Option<&'static str> {
-    Some(match encoding {
-        "humchess-68" | "humchess-74" => "from-to-4096",
-        "policy-837" | "policy-planes-13" | "policy-planes-18" => "canonical-1968",
-        "policy-planes-17" => "canonical-1968-mover",
-        "lc0-112" => "lc0-1858",
-        _ => return None,
-    })
 }
 
 /// How the system behind an encoding reads its one number.

@@ -1,29 +1,7 @@
 //! What a network says of a position, with the point of view in the type.
 
 use shakmaty::{Color, Move};
-use tabia_encoding::{MoveVocabulary, PolicyIndex};
-
-/// A score in centipawns; positive is good for White.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct WhiteScore(pub f32);
-
-/// A score in centipawns; positive is good for the side to move.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
-pub struct MoverScore(pub f32);
-
-impl WhiteScore {
-    /// The same score as `turn`, the side to move, sees it.
-    pub fn for_mover(self, turn: Color) -> MoverScore {
-        MoverScore(turn.fold_wb(self.0, -self.0))
-    }
-}
-
-impl MoverScore {
-    /// The same score as White sees it when `turn` is to move.
-    pub fn for_white(self, turn: Color) -> WhiteScore {
-        WhiteScore(turn.fold_wb(self.0, -self.0))
-    }
-}
+use tabia_encoding::{ForMover, MoveVocabulary, PolicyIndex};
 
 /// Chances of the side to move; they add up to one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,8 +93,8 @@ impl Policy {
 pub struct Evaluation {
     /// Which moves are likely, from the move head.
     pub policy: Option<Policy>,
-    /// Who is better, from the value head.
-    pub score: Option<MoverScore>,
+    /// Who is better, in centipawns, from the value head.
+    pub score: Option<ForMover<f32>>,
     /// How the game may end, from the WDL head.
     pub wdl: Option<Wdl>,
 }

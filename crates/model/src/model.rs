@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use shakmaty::{Chess, Color, Position};
-use tabia_encoding::{Batch, Column, Encoding, MoveVocabulary, Situation, encoding, vocabulary};
+use tabia_encoding::{
+    Batch, Column, Encoding, ForMover, ForWhite, MoveVocabulary, Situation, encoding, vocabulary,
+};
 
 use crate::card::{ModelCard, Perspective, PolicyHead, Side, Unit, ValueHead, WdlHead, WdlScale};
 use crate::detect;
-use crate::evaluation::{Evaluation, MoverScore, Policy, Wdl, WhiteScore, softmax};
+use crate::evaluation::{Evaluation, Policy, Wdl, softmax};
 use crate::onnx::check::{self, GraphInfo};
 use crate::runtime::{InputData, InputTensor, OutputTensor, RunError, Session};
 use crate::source::Source;
@@ -202,7 +204,11 @@ impl Model {
                 let legal = s.position.legal_moves();
                 Policy::from_logits(head.vocabulary, turn, &legal, of(head.output), promotions)
             }),
-            score: self.heads.value.as_ref().map(|(output, head)| score(head, of(*output)[0], turn, context_turn)),
+            score: self
+                .heads
+                .value
+                .as_ref()
+                .map(|(output, head)| score(head, of(*output)[0], turn, context_turn)),
             wdl: self.heads.wdl.as_ref().map(|(output, head)| wdl(head, of(*output), turn)),
         }
     }
@@ -212,7 +218,10 @@ impl Heads {
     fn find(card: &ModelCard, graph: &GraphInfo) -> Result<Heads, String> {
         let output = |name: &str, width: usize| -> Result<usize, String> {
             let Some(index) = graph.outputs.iter().position(|t| t.name == name) else {
-                return Err(format!("the card names an output {name:?}, but it has {}", detect::describe(graph)));
+                return Err(format!(
+                    "the card names an output {name:?}, but it has {}",
+                    detect::describe(graph)
+                ));
             };
             match detect::row_len(&graph.outputs[index]) {
                 Some(len) if len != width => {
@@ -289,17 +298,17 @@ fn sidecar_path(path: &Path) -> std::path::PathBuf {
     path.with_file_name(name)
 }
 
-fn score(head: &ValueHead, raw: f32, turn: Color, context_turn: Color) -> MoverScore {
+fn score(head: &ValueHead, raw: f32, turn: Color, context_turn: Color) -> ForMover<f32> {
     let centipawns = match head.unit {
         Unit::Centipawns(scale) => raw * scale,
         Unit::Expectation => expectation_to_centipawns(raw),
         Unit::Probability(scale) => (raw - 0.5) * scale,
     };
     match head.perspective {
-        Perspective::Mover => MoverScore(centipawns),
-        Perspective::White => WhiteScore(centipawns).for_mover(turn),
-        Perspective::ContextMover => MoverScore(centipawns).for_white(context_turn).for_mover(turn),
-        Perspective::Comparison => WhiteScore(2.0 * centipawns).for_mover(turn),
+        Perspective::Mover => ForMover(centipawns),
+        Perspective::White => ForWhite(centipawns).for_mover(turn),
+        Perspective::ContextMover => ForMover(centipawns).for_white(context_turn).for_mover(turn),
+        Perspective::Comparison => ForWhite(2.0 * centipawns).for_mover(turn),
     }
 }
 

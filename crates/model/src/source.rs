@@ -48,9 +48,8 @@ impl Source {
     /// As [`Source::read`], or when the file cannot be read.
     #[cfg(not(target_family = "wasm"))]
     pub fn open(path: &std::path::Path) -> Result<Source, LoadError> {
-        let io = |e: std::io::Error| {
-            LoadError::unformatted(LoadErrorKind::Io, format!("{}: {e}", path.display()))
-        };
+        let io =
+            |e: std::io::Error| LoadError::unformatted(LoadErrorKind::Io, format!("{}: {e}", path.display()));
         // Looked at before it is read: a file of many gigabytes must not be taken into memory to be refused.
         let length = std::fs::metadata(path).map_err(io)?.len();
         if length > MAX_FILE_BYTES as u64 {
@@ -80,9 +79,7 @@ impl Source {
     pub fn to_onnx(&self, card: &ModelCard) -> Vec<u8> {
         let mut graph = self.graph.clone();
         graph.metadata_props.retain(|entry| entry.key != CARD_KEY);
-        graph
-            .metadata_props
-            .push(StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_json() });
+        graph.metadata_props.push(StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_json() });
         graph.encode_to_vec()
     }
 }
@@ -110,7 +107,10 @@ fn sniff(bytes: &[u8]) -> Option<Format> {
 
 fn too_large(length: u64) -> LoadError {
     let (has, most) = (length >> 20, MAX_FILE_BYTES >> 20);
-    LoadError::unformatted(LoadErrorKind::TooLarge, format!("the file has {has} MiB; the most read here is {most}"))
+    LoadError::unformatted(
+        LoadErrorKind::TooLarge,
+        format!("the file has {has} MiB; the most read here is {most}"),
+    )
 }
 
 fn unknown_format(bytes: &[u8]) -> LoadError {
