@@ -1,1 +1,21 @@
-fn main() {}
+//! `tabia`: play, inspect and measure chess networks.
+
+mod cli;
+mod model;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let outcome = match cli::Cli::parse().command {
+        cli::Command::Model { command } => model::run(command),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("tabia: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

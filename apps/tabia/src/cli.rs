@@ -1,0 +1,75 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// The open home of neural chess: any network, of any known format, is a player.
+#[derive(Parser)]
+#[command(name = "tabia", version, about, after_help = "Example: tabia model info maia-1500.pb.gz")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Look at model files and convert them.
+    Model {
+        #[command(subcommand)]
+        command: ModelCommand,
+    },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ModelCommand {
+    /// Say what a network is and what it thinks of a few positions.
+    Info(InfoArgs),
+    /// Write a network as ONNX, or a state dict as safetensors, with its card inside.
+    Convert(ConvertArgs),
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia model info maia-1500.pb.gz
+  tabia model info humchess.onnx --elo 1200 --clock 60 --fen 'r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3'
+  tabia model info net.onnx --json | jq .parameters
+
+A sidecar FILE.card.json may say what the file does not, for example
+  {\"licence\": \"MIT\", \"value\": {\"perspective\": \"comparison\"}}")]
+pub(crate) struct InfoArgs {
+    /// An ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt) file.
+    pub(crate) file: PathBuf,
+    /// Evaluate this position instead of the sanity table; may be given more than once.
+    #[arg(long, value_name = "FEN")]
+    pub(crate) fen: Vec<String>,
+    /// Rating of the player to move, for networks that ask for it.
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1..=4000))]
+    pub(crate) elo: u16,
+    /// Seconds left on the clock of the player to move, for networks that ask for it [default: unknown].
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) clock: Option<u64>,
+    /// How many moves to show for each position.
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub(crate) top: usize,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia model convert maia-1500.pb.gz maia-1500.onnx
+  tabia model convert epoch_1.pt humchess.safetensors --card card.json")]
+pub(crate) struct ConvertArgs {
+    /// The file to read.
+    pub(crate) input: PathBuf,
+    /// The file to write: .onnx, or .safetensors for state dicts.
+    pub(crate) output: PathBuf,
+    /// A (partial) card as JSON that wins over what the file says.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) card: Option<PathBuf>,
+    /// Replace the output file if it exists.
+    #[arg(long)]
+    pub(crate) force: bool,
+}

@@ -1,0 +1,54 @@
+//! `tabia model convert`: one file format into another, with the card inside.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use tabia_model::{Model, Source};
+
+use crate::cli::ConvertArgs;
+
+pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
+    if args.output.exists() && !args.force {
+        bail!("{} exists; add --force to replace it", args.output.display());
+    }
+    let overlay = match &args.card {
+        Some(path) => {
+            Some(std::fs::read_to_string(path).with_context(|| format!("--card {}", path.display()))?)
+        }
+        None => sidecar(&args.input)?,
+    };
+    let named = || args.input.display().to_string();
+    let source = Source::open(&args.input).with_context(named)?;
+    let card = Model::new(source, overlay.as_deref()).with_context(named)?.card().clone();
+    let source = Source::open(&args.input).with_context(named)?;
+    let bytes = match args.output.extension().and_then(|e| e.to_str()) {
+        Some("onnx") => source.to_onnx(&card),
+        Some("safetensors") => source.to_safetensors(&card).with_context(named)?,
+        _ => bail!("{}: the output must end in .onnx or .safetensors", args.output.display()),
+    };
+    // What was written must open again before it gets its name.
+    let again = Model::from_bytes(&bytes).context("the converted network does not open")?;
+    if *again.card() != card {
+        bail!("the converted network says something else about itself than the original");
+    }
+    write_atomically(&args.output, &bytes)?;
+    println!("{}: {} bytes, {} parameters", args.output.display(), bytes.len(), again.graph().parameters);
+    Ok(())
+}
+
+fn sidecar(input: &Path) -> Result<Option<String>> {
+    let path = Model::sidecar_path(input);
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e).with_context(|| path.display().to_string()),
+    }
+}
+
+/// Writes beside the target and renames, so that no half-written file ever has the final name.
+fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    std::fs::write(&partial, bytes).with_context(|| Path::new(&partial).display().to_string())?;
+    std::fs::rename(&partial, path).with_context(|| path.display().to_string())
+}

@@ -1,0 +1,187 @@
+//! `tabia model info`: what a network is, and what it thinks of a few positions.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use shakmaty::fen::Fen;
+use shakmaty::san::SanPlus;
+use shakmaty::{CastlingMode, Chess, Position};
+use tabia_encoding::{Elo, Seat, Situation};
+use tabia_model::{Evaluation, Model};
+
+use crate::cli::InfoArgs;
+
+/// Positions on which a sound network shows its character: nothing known, a queen up, a queen down.
+const SANITY: [(&str, &str); 3] = [
+    ("start", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"),
+    ("a queen up", "rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"),
+    ("a queen down", "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1"),
+];
+
+/// A position of the table with its answer.
+struct Entry {
+    label: String,
+    position: Chess,
+    evaluation: Evaluation,
+}
+
+pub(crate) fn run(args: &InfoArgs) -> Result<()> {
+    let model = Model::open(&args.file).with_context(|| args.file.display().to_string())?;
+    let entries = evaluate(&model, args)?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&as_json(&model, &entries, args.top))?);
+    } else {
+        print!("{}", as_text(&model, &entries, args));
+    }
+    Ok(())
+}
+
+fn evaluate(model: &Model, args: &InfoArgs) -> Result<Vec<Entry>> {
+    let asked: Vec<(String, &str)> = if args.fen.is_empty() {
+        SANITY.iter().map(|(label, fen)| ((*label).to_owned(), *fen)).collect()
+    } else {
+        args.fen.iter().map(|fen| (fen.clone(), fen.as_str())).collect()
+    };
+    let mover = Seat { rating: Some(Elo(args.elo)), time_left: args.clock.map(Duration::from_secs) };
+    asked
+        .into_iter()
+        .map(|(label, fen)| {
+            let fen: Fen = fen.parse().with_context(|| format!("--fen {fen:?}"))?;
+            let position: Chess =
+                fen.clone().into_position(CastlingMode::Standard).with_context(|| format!("--fen \"{fen}\""))?;
+            let situation = Situation { mover, ..Situation::of(&position) };
+            let evaluation = model.evaluate(&[situation])?.remove(0);
+            Ok(Entry { label, position, evaluation })
+        })
+        .collect()
+}
+
+fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
+    let (card, graph) = (model.card(), model.graph());
+    let mut text = format!("{}\n", args.file.display());
+    let mut line = |label: &str, value: String| {
+        writeln!(text, "  {label:<14}{value}").expect("writing to a String cannot fail");
+    };
+    let stated = |value: &Option<String>| value.clone().unwrap_or_else(|| "not stated".to_owned());
+    if let Some(name) = &card.name {
+        line("name", name.clone());
+    }
+    line("format", model.format().to_string());
+    line("size", format!("{} bytes, sha256 {}", grouped(model.file_bytes() as u64), model.sha256()));
+    line("parameters", grouped(graph.parameters));
+    line("work", format!("{} multiply-adds a position", grouped(graph.multiply_adds)));
+    line("runtime", model.runtime().to_string());
+    line("architecture", stated(&card.architecture));
+    line("encoding", format!("{} (version {})", card.encoding, model.encoding().version()));
+    for input in &graph.inputs {
+        line("input", described(input));
+    }
+    for output in &graph.outputs {
+        line("output", described(output));
+    }
+    if let Some(head) = &card.policy {
+        let promotions =
+            head.promotion_output.as_ref().map_or(String::new(), |o| format!(", promotions {o:?}"));
+        line("policy", format!("{:?} over {}{promotions}", head.output, head.vocabulary));
+    }
+    if let Some(head) = &card.value {
+        line("value", format!("{:?}: {}, for {}", head.output, head.unit, head.perspective));
+    }
+    if let Some(head) = &card.wdl {
+        line("WDL", format!("{:?}, for {}", head.output, head.perspective));
+    }
+    line("licence", stated(&card.licence));
+    line("authors", stated(&card.authors));
+    line("training data", stated(&card.training_data));
+    if let Some(notes) = &card.notes {
+        line("notes", notes.clone());
+    }
+
+    text.push('\n');
+    let width = entries.iter().map(|e| e.label.len()).max().unwrap_or(0).max("position".len());
+    text.push_str(&format!("{:<width$}  {:>8}  {:>15}  likeliest moves\n", "position", "White", "W / D / L"));
+    for entry in entries {
+        let turn = entry.position.turn();
+        let score =
+            entry.evaluation.score.map_or("-".to_owned(), |s| format!("{:+.2}", s.for_white(turn).0 / 100.0));
+        let wdl = entry.evaluation.wdl.map_or("-".to_owned(), |w| {
+            format!("{:.0} / {:.0} / {:.0}%", 100.0 * w.win, 100.0 * w.draw, 100.0 * w.loss)
+        });
+        let moves: Vec<_> = named_moves(entry, args.top)
+            .into_iter()
+            .map(|(san, probability)| format!("{san} {:.1}%", 100.0 * probability))
+            .collect();
+        let moves = if moves.is_empty() { "-".to_owned() } else { moves.join("  ") };
+        text.push_str(&format!("{:<width$}  {score:>8}  {wdl:>15}  {moves}\n", entry.label));
+    }
+    text
+}
+
+fn as_json(model: &Model, entries: &[Entry], top: usize) -> serde_json::Value {
+    let positions: Vec<_> = entries
+        .iter()
+        .map(|entry| {
+            let moves: Vec<_> = named_moves(entry, top)
+                .into_iter()
+                .map(|(san, probability)| json!({"san": san, "probability": probability}))
+                .collect();
+            json!({
+                "label": entry.label,
+                "score_white_cp": entry.evaluation.score.map(|s| s.for_white(entry.position.turn()).0),
+                "wdl_mover": entry.evaluation.wdl.map(|w| [w.win, w.draw, w.loss]),
+                "moves": moves,
+            })
+        })
+        .collect();
+    json!({
+        "format": model.format().to_string(),
+        "bytes": model.file_bytes(),
+        "sha256": model.sha256(),
+        "parameters": model.graph().parameters,
+        "multiply_adds": model.graph().multiply_adds,
+        "runtime": model.runtime().to_string(),
+        "card": model.card(),
+        "positions": positions,
+    })
+}
+
+/// The likeliest moves in algebraic notation.
+fn named_moves(entry: &Entry, top: usize) -> Vec<(String, f32)> {
+    let candidates = entry.evaluation.policy.as_ref().map_or(&[][..], |p| p.candidates());
+    let named = |c: &tabia_model::Candidate| {
+        (SanPlus::from_move(entry.position.clone(), c.mv).to_string(), c.probability)
+    };
+    candidates.iter().take(top).map(named).collect()
+}
+
+fn described(tensor: &tabia_model::onnx::check::TensorInfo) -> String {
+    let dims: Vec<_> = tensor.shape.iter().map(|d| d.map_or("batch".to_owned(), |d| d.to_string())).collect();
+    format!("{:?} [{}]", tensor.name, dims.join(", "))
+}
+
+/// 1234567 as 1,234,567.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+
+    #[test]
+    fn digits_are_grouped_by_three() {
+        assert_eq!(grouped(7), "7");
+        assert_eq!(grouped(123), "123");
+        assert_eq!(grouped(5_809_284), "5,809,284");
+    }
+}
