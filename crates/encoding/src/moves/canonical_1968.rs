@@ -25,7 +25,7 @@ const WIDTH: usize = 1968;
 
 /// The rows of the table: from, to (a1 = 0), promotion (0 none, n 1, b 2, r 3, q 4). The same bytes as the rows of
 /// the `vocab.npy` that goes with such nets.
-pub const CANONICAL_1968_ROWS: [[u8; 3]; WIDTH] = rows();
+pub static CANONICAL_1968_ROWS: [[u8; 3]; WIDTH] = rows();
 
 /// The index of each plain pair, at `from * 64 + to`.
 static PLAIN: [u16; 4096] = plain();

@@ -1,0 +1,202 @@
+//! Every encoding and vocabulary against numbers computed by tools/encoding_goldens.py, which shares no code with
+//! this crate.
+
+use std::{collections::BTreeMap, num::NonZeroI32, time::Duration};
+
+use serde::Deserialize;
+use shakmaty::{CastlingMode, Chess, Color, Move, Position, fen::Fen};
+use tabia_encoding::{
+    Analysis, Batch, Column, Elo, ForWhite, PolicyIndex, PolicySlot, Score, Seat, Situation, TEMPERATURE_CP,
+    encodings, parse_uci, soft_labels, vocabularies,
+};
+
+/// The golden file of each id.
+macro_rules! goldens {
+    ($($id:literal),* $(,)?) => {
+        [$(($id, include_str!(concat!("../../../fixtures/encoding/", $id, ".json")))),*]
+    };
+}
+
+const INPUTS: [(&str, &str); 13] = goldens![
+    "humchess-68",
+    "humchess-74",
+    "rusty-774",
+    "rusty-902",
+    "rusty-planes-15",
+    "pair-769",
+    "challenge-768",
+    "challenge-1540",
+    "policy-837",
+    "policy-planes-13",
+    "policy-planes-17",
+    "policy-planes-18",
+    "lc0-112",
+];
+
+const MOVES: [(&str, &str); 5] =
+    goldens!["from-to-4096", "from-to-4096-mirrored", "canonical-1968", "canonical-1968-mover", "lc0-1858",];
+
+const CASES: &str = include_str!("../../../fixtures/encoding/cases.json");
+const LABELS: &str = include_str!("../../../fixtures/encoding/labels.json");
+
+/// A situation, as the golden files state it.
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    fen: String,
+    moves: Vec<String>,
+    rating: Option<u16>,
+    time_ms: Option<u64>,
+    context: Option<String>,
+}
+
+/// One input tensor: ids, or for each value the indices that hold it.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Golden {
+    Ids(Vec<i32>),
+    Values(BTreeMap<String, Vec<usize>>),
+}
+
+/// A case played through: what a [`Situation`] borrows.
+struct Played {
+    name: String,
+    position: Chess,
+    earlier: Vec<Chess>,
+    last_moves: Vec<Move>,
+    mover: Seat,
+    context: Option<Chess>,
+}
+
+impl Played {
+    fn situation(&self) -> Situation<'_> {
+        Situation {
+            earlier: &self.earlier,
+            last_moves: &self.last_moves,
+            mover: self.mover,
+            context: self.context.as_ref(),
+            ..Situation::of(&self.position)
+        }
+    }
+}
+
+fn position(fen: &str) -> Chess {
+    let setup = fen.parse::<Fen>().expect("a FEN");
+    setup.into_position(CastlingMode::Standard).expect("a legal position")
+}
+
+fn cases() -> Vec<Played> {
+    let cases: Vec<Case> = serde_json::from_str(CASES).expect("the file of cases");
+    cases.into_iter().map(play).collect()
+}
+
+fn play(case: Case) -> Played {
+    let mut position_now = position(&case.fen);
+    let (mut earlier, mut last_moves) = (Vec::new(), Vec::new());
+    for uci in &case.moves {
+        let m = parse_uci(&position_now, uci).expect("a legal move");
+        let next = position_now.clone().play(m).expect("a legal move");
+        earlier.insert(0, std::mem::replace(&mut position_now, next));
+        last_moves.insert(0, m);
+    }
+    Played {
+        name: case.name,
+        position: position_now,
+        earlier,
+        last_moves,
+        mover: Seat { rating: case.rating.map(Elo), time_left: case.time_ms.map(Duration::from_millis) },
+        context: case.context.as_deref().map(position),
+    }
+}
+
+#[test]
+fn every_id_has_a_golden_file() {
+    assert!(encodings().map(|e| e.id().0).eq(INPUTS.map(|golden| golden.0)));
+    assert!(vocabularies().map(|v| v.id().0).eq(MOVES.map(|golden| golden.0)));
+}
+
+#[test]
+fn inputs() {
+    let cases = cases();
+    assert!(cases.len() > 30);
+    for (id, text) in INPUTS {
+        let encoding = tabia_encoding::encoding(id).unwrap();
+        let goldens: Vec<Vec<Golden>> = serde_json::from_str(text).unwrap();
+        assert_eq!(goldens.len(), cases.len(), "{id}");
+        // One batch for all, so that rows that spill into others show as well.
+        let mut batch = Batch::new(encoding);
+        cases.iter().for_each(|case| batch.push(&case.situation()));
+        for (row, (case, golden)) in cases.iter().zip(&goldens).enumerate() {
+            assert_eq!(golden.len(), encoding.inputs().len(), "{id}");
+            for ((spec, column), golden) in encoding.inputs().iter().zip(batch.columns()).zip(golden) {
+                let range = row * spec.len()..(row + 1) * spec.len();
+                let place = format!("{id}, input {}, {}", spec.name, case.name);
+                match (column, golden) {
+                    (Column::Ids(ids), Golden::Ids(golden)) => assert_eq!(&ids[range], golden, "{place}"),
+                    (Column::Values(values), Golden::Values(golden)) => {
+                        let mut expected = vec![0.0; spec.len()];
+                        for (value, indices) in golden {
+                            let value: f32 = value.parse().unwrap();
+                            indices.iter().for_each(|&i| expected[i] = value);
+                        }
+                        let wrong = values[range].iter().zip(&expected).position(|(a, b)| a != b);
+                        assert_eq!(wrong, None, "first wrong element of {place}");
+                    }
+                    _ => panic!("{place}: ids and values do not compare"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn moves() {
+    let cases = cases();
+    for (id, text) in MOVES {
+        let vocabulary = tabia_encoding::vocabulary(id).unwrap();
+        let goldens: Vec<BTreeMap<String, (u16, Option<u8>)>> = serde_json::from_str(text).unwrap();
+        assert_eq!(goldens.len(), cases.len(), "{id}");
+        for (Played { name, position, .. }, golden) in cases.iter().zip(&goldens) {
+            assert_eq!(position.legal_moves().len(), golden.len(), "{name}");
+            for (uci, &(index, promotion)) in golden {
+                let m = parse_uci(position, uci).unwrap();
+                let slot = PolicySlot { index: PolicyIndex(index), promotion };
+                assert_eq!(vocabulary.slot(position.turn(), m), slot, "{id}, {name}, {uci}");
+                assert_eq!(vocabulary.find(position, slot), Some(m), "{id}, {name}, {uci}");
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Labelled {
+    turn: char,
+    lines: Vec<(String, u32, i32, bool)>,
+    labels: BTreeMap<String, f32>,
+}
+
+#[test]
+fn labels() {
+    let goldens: Vec<Labelled> = serde_json::from_str(LABELS).unwrap();
+    for Labelled { turn, lines, labels } in &goldens {
+        let analysis = |(mv, depth, value, is_mate): &'_ (String, u32, i32, bool)| {
+            let score = if *is_mate {
+                Score::Mate(NonZeroI32::new(*value).unwrap())
+            } else {
+                Score::Centipawns(*value)
+            };
+            Analysis {
+                mv: lines.iter().position(|line| line.0 == *mv).unwrap(),
+                depth: *depth,
+                score: ForWhite(score),
+            }
+        };
+        let analyses: Vec<_> = lines.iter().map(analysis).collect();
+        let have = soft_labels(&analyses, Color::from_char(*turn).unwrap(), TEMPERATURE_CP);
+        assert_eq!(have.len(), labels.len());
+        for (line, probability) in have {
+            let want = labels[&lines[line].0];
+            assert!((probability - want).abs() <= 1e-6, "{} {probability} {want}", lines[line].0);
+        }
+    }
+}
