@@ -23,7 +23,7 @@
 //! | a move from its text | [`parse_uci`] |
 //! | ratings and clocks as buckets | [`rating_bucket`], [`time_bucket`] |
 //! | targets to learn from evaluations | [`Score`], [`soft_labels`](soft_labels()), [`pawn_labels`](pawn_labels()) |
-//! | an encoding by its id | [`encoding`], [`encodings`] |
+//! | an encoding by its id | [`encoding`](encoding()), [`encodings`] |
 #![forbid(unsafe_code)]
 
 mod buckets;
