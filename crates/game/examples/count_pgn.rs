@@ -19,7 +19,10 @@ fn main() -> io::Result<()> {
         _ => Variations::Skip,
     };
     let options = ReadOptions { variations, ..ReadOptions::default() };
-    #[expect(clippy::disallowed_methods, reason = "a program may look at the clock; this one never runs on wasm32")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a program may look at the clock; this one never runs on wasm32"
+    )]
     let begin = Instant::now();
     let mut out = io::stdout().lock();
     let (mut games, mut broken, mut plies) = (0_u64, 0_u64, 0_u64);
