@@ -152,7 +152,7 @@ impl EpdRecord {
             let problem = || error(text.find(opcode).unwrap_or(0), EpdProblem::BadCounter(opcode.to_owned()));
             let number = number.ok_or_else(problem)?;
             if !counters_follow {
-                position = with_counter(position, opcode, number).ok_or_else(problem)?;
+                position = with_counter(&position, opcode, number).ok_or_else(problem)?;
             }
         }
         Ok(Some(EpdRecord { position, operations }))
@@ -298,7 +298,7 @@ fn begins_operation(word: &str, quote_follows: bool) -> bool {
     }
 }
 
-fn with_counter(position: Chess, opcode: &str, number: u32) -> Option<Chess> {
+fn with_counter(position: &Chess, opcode: &str, number: u32) -> Option<Chess> {
     let mode: CastlingMode = position.castles().mode();
     let mut setup = position.to_setup(EnPassantMode::Always);
     match opcode {

@@ -15,7 +15,7 @@
 //! write_game(&first, &mut out)?;
 //!
 //! let broken = games.next().expect("a game").expect_err("e5 is not legal");
-//! assert_eq!(broken.to_string(), "game 2 (line 5, byte 75): at ply 1, byte 91: `e5` is not a legal move");
+//! assert_eq!(broken.to_string(), "game 2 (line 5, byte 68): at ply 1, byte 84: `e5` is not a legal move");
 //! # Ok::<_, std::io::Error>(())
 //! ```
 //!

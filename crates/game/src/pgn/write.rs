@@ -16,7 +16,7 @@ const WIDTH: usize = 80;
 /// When `out` cannot be written to.
 pub fn write_game(game: &Game, out: &mut impl Write) -> io::Result<()> {
     write_tags(game, out)?;
-    let mut words = Words { out, column: 0, pending: String::new(), may_break: true, opening: "" };
+    let mut words = Words { out, column: 0, pending: String::new(), opening: "" };
     write_moves(game, &mut words)?;
     words.push(&game.result.to_string())?;
     words.flush()?;
@@ -121,13 +121,13 @@ fn write_move<W: Write>(
     let Some(m) = game.move_to(node) else { return Ok(()) };
     let notes = game.notes(node);
     write_comment(&notes.before, words, number)?;
-    match before.turn() {
-        Color::White => words.push(&format!("{}.", before.fullmoves()))?,
-        Color::Black if *number == Number::Needed => words.push(&format!("{}...", before.fullmoves()))?,
-        Color::Black => {}
-    }
+    let numbered = match before.turn() {
+        Color::White => format!("{}. ", before.fullmoves()),
+        Color::Black if *number == Number::Needed => format!("{}... ", before.fullmoves()),
+        Color::Black => String::new(),
+    };
     *number = Number::Known;
-    words.push(&SanPlus::from_move_and_play_unchecked(&mut before, m).to_string())?;
+    words.push(&format!("{numbered}{}", SanPlus::from_move_and_play_unchecked(&mut before, m)))?;
     for nag in &notes.nags {
         words.push(&format!("${}", nag.0))?;
     }
@@ -144,12 +144,22 @@ fn write_comment<W: Write>(text: &str, words: &mut Words<'_, W>, number: &mut Nu
         text = text.replace('{', "(").replace('}', ")");
     }
     let mut open = "{";
-    for word in text.split(' ') {
-        words.push_comment_word(&format!("{open}{word}"))?;
+    let mut rest = Some(text.as_str());
+    while let Some(left) = rest {
+        let end = end_of_word(left);
+        words.push_comment_word(&format!("{open}{}", &left[..end]))?;
+        rest = left.get(end + 1..);
         open = "";
     }
     words.append("}");
     Ok(())
+}
+
+/// Where the first word of a comment ends. A command (`[%clk 0:03:00]`) is one word, since programs look for it in one
+/// line.
+fn end_of_word(text: &str) -> usize {
+    let command = if text.starts_with("[%") { text.find(']').unwrap_or(0) } else { 0 };
+    text[command..].find(' ').map_or(text.len(), |blank| command + blank)
 }
 
 /// Puts words into lines. The last word is held back, since a closing bracket may still join it.
@@ -157,8 +167,6 @@ struct Words<'a, W> {
     out: &'a mut W,
     column: usize,
     pending: String,
-    /// Whether the pending word may begin a line.
-    may_break: bool,
     /// A bracket that waits for the word it opens.
     opening: &'static str,
 }
@@ -168,15 +176,18 @@ impl<W: Write> Words<'_, W> {
         self.flush()?;
         self.pending.push_str(std::mem::take(&mut self.opening));
         self.pending.push_str(word);
-        self.may_break = true;
         Ok(())
     }
 
-    /// A line of a comment must not look like a tag pair or an escaped line to programs that read line by line.
+    /// A line of a comment must not look like a tag pair or an escaped line to programs that read line by line: a
+    /// word that would stays with the one before it. The comment's first word begins with its brace.
     fn push_comment_word(&mut self, word: &str) -> io::Result<()> {
-        self.push(word)?;
-        self.may_break = !word.is_empty() && !word.starts_with(['[', '%', ';']);
-        Ok(())
+        if word.is_empty() || word.starts_with(['[', '%', ';']) {
+            self.pending.push(' ');
+            self.pending.push_str(word);
+            return Ok(());
+        }
+        self.push(word)
     }
 
     fn append(&mut self, text: &str) {
@@ -187,7 +198,7 @@ impl<W: Write> Words<'_, W> {
         let width = self.pending.chars().count();
         if self.column == 0 {
             // The first word of all.
-        } else if self.may_break && self.column + 1 + width > WIDTH {
+        } else if self.column + 1 + width > WIDTH {
             self.out.write_all(b"\n")?;
             self.column = 0;
         } else {
