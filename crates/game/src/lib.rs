@@ -48,7 +48,7 @@ pub use epd::{BadEpdMove, EpdError, EpdProblem, EpdRecord, Operand, Operation};
 pub use fen::{FenError, fen_of, position_from_fen};
 pub use headers::{BadTagName, Headers, SEVEN_TAG_ROSTER};
 pub use history::History;
-pub use notes::{Evaluation, Notes, WhiteScore};
+pub use notes::{Evaluation, Notes};
 pub use outcome::{DrawReason, Outcome, WinReason};
 pub use pgn::{
     BrokenGame, DEFAULT_GAME_LIMIT, MissingResult, PgnReader, Place, Problem, RawGame, RawGames, ReadOptions,

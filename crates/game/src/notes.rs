@@ -1,9 +1,9 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::{fmt, time::Duration};
+use std::{fmt, num::NonZeroI32, time::Duration};
 
 use pgn_reader::Nag;
-use shakmaty::Color;
+use tabia_encoding::{ForWhite, Score};
 
 use crate::time_control::{Fraction, nanoseconds};
 
@@ -28,24 +28,10 @@ pub struct Notes {
 /// An engine's opinion, as `[%eval]` gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evaluation {
-    /// Who stands better.
-    pub score: WhiteScore,
+    /// How good the position is for White, whoever is to move. PGN writes pawns.
+    pub score: ForWhite<Score>,
     /// How deep the engine looked, in plies.
     pub depth: Option<u32>,
-}
-
-/// A score from White's point of view, whoever is to move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhiteScore {
-    /// Hundredths of a pawn; positive is good for White. PGN writes pawns.
-    Centipawns(i32),
-    /// A forced mate.
-    Mate {
-        /// The side that mates.
-        winner: Color,
-        /// In how many of the winner's moves.
-        moves: u32,
-    },
 }
 
 impl Notes {
@@ -162,16 +148,10 @@ fn evaluation(text: &str) -> Option<Evaluation> {
         None => (text.trim(), None),
     };
     let score = match score.strip_prefix('#') {
-        Some(mate) => {
-            let (winner, moves) = match mate.strip_prefix('-') {
-                Some(moves) => (Color::Black, moves),
-                None => (Color::White, mate.strip_prefix('+').unwrap_or(mate)),
-            };
-            WhiteScore::Mate { winner, moves: moves.parse().ok()? }
-        }
-        None => WhiteScore::Centipawns(centipawns(score)?),
+        Some(mate) => Score::Mate(mate.parse::<NonZeroI32>().ok().filter(|moves| *moves != NonZeroI32::MIN)?),
+        None => Score::Centipawns(centipawns(score)?),
     };
-    Some(Evaluation { score, depth })
+    Some(Evaluation { score: ForWhite(score), depth })
 }
 
 /// Pawns in decimal notation, rounded to hundredths.
@@ -186,12 +166,12 @@ fn centipawns(text: &str) -> Option<i32> {
 
 impl fmt::Display for Evaluation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.score {
-            WhiteScore::Centipawns(score) => {
+        match self.score.0 {
+            Score::Centipawns(score) => {
                 let sign = if score < 0 { "-" } else { "" };
                 write!(f, "{sign}{}.{:02}", score.unsigned_abs() / 100, score.unsigned_abs() % 100)?;
             }
-            WhiteScore::Mate { winner, moves } => write!(f, "#{}{moves}", winner.fold_wb("", "-"))?,
+            Score::Mate(moves) => write!(f, "#{moves}")?,
         }
         match self.depth {
             Some(depth) => write!(f, ",{depth}"),
@@ -215,7 +195,7 @@ mod tests {
         let notes = read(" [%eval -1.07,22] [%clk 0:02:59.9] best [%cal Gd2d4] move ");
         assert_eq!(
             notes.evaluation,
-            Some(Evaluation { score: WhiteScore::Centipawns(-107), depth: Some(22) })
+            Some(Evaluation { score: ForWhite(Score::Centipawns(-107)), depth: Some(22) })
         );
         assert_eq!(notes.clock, Some(Duration::from_millis(179_900)));
         assert_eq!(notes.after, "best [%cal Gd2d4] move");
@@ -235,6 +215,7 @@ mod tests {
             "[%clk 1:2:3:4]",
             "[%eval ?]",
             "[%eval NaN]",
+            "[%eval #0]",
             "[%clk",
             "[%clk]",
         ] {

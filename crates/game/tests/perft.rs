@@ -21,7 +21,8 @@ fn tricky_and_ordinary_positions_to_depth_4() {
     }
 }
 
-/// The whole of perft-marcel to depth 4: 6,838 positions, 4.1 thousand million nodes.
+/// The whole of perft-marcel to depth 4: 6,838 positions and 4.1 thousand million nodes, about 25 seconds
+/// of one core at the test profile.
 #[cfg(not(target_arch = "wasm32"))]
 #[test]
 fn perft_marcel() {

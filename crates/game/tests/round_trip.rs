@@ -1,12 +1,12 @@
 //! Games written and read again are the same games.
 
-use std::time::Duration;
+use std::{num::NonZeroI32, time::Duration};
 
 use pgn_reader::Nag;
 use shakmaty::{Color, KnownOutcome, Outcome, Position};
+use tabia_encoding::{ForWhite, Score};
 use tabia_game::{
-    Evaluation, Game, Headers, NodeId, PgnReader, SEVEN_TAG_ROSTER, WhiteScore, position_from_fen, read_game,
-    write_game,
+    Evaluation, Game, Headers, NodeId, PgnReader, SEVEN_TAG_ROSTER, position_from_fen, read_game, write_game,
 };
 
 /// A small generator of its own, so that a failure repeats everywhere.
@@ -99,14 +99,12 @@ fn random_game(random: &mut Random, starts: &[&str]) -> Game {
         }
         if random.one_in(4) {
             let score = if random.one_in(2) {
-                WhiteScore::Centipawns(random.below(2000) as i32 - 1000)
+                Score::Centipawns(random.below(2000) as i32 - 1000)
             } else {
-                WhiteScore::Mate {
-                    winner: Color::from_white(random.one_in(2)),
-                    moves: random.below(30) as u32,
-                }
+                Score::Mate(NonZeroI32::new(random.below(30) as i32 - 40).expect("below zero"))
             };
-            notes.evaluation = Some(Evaluation { score, depth: random.one_in(2).then_some(20) });
+            notes.evaluation =
+                Some(Evaluation { score: ForWhite(score), depth: random.one_in(2).then_some(20) });
         }
     }
     game

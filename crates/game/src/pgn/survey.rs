@@ -34,7 +34,7 @@ pub(super) struct Fault {
 /// Looks over the moves of a game.
 pub(super) fn survey(movetext: &[u8]) -> Survey {
     let mut survey = Survey { fault: None, has_result: false, moves: 0 };
-    let mut moves_at_last_comment = 0;
+    let mut moves_at_last_comment = None;
     let end = movetext.trim_ascii_end().len();
     for mark in (Marks { text: movetext, at: 0 }) {
         let (problem, sound, at) = match mark {
@@ -57,12 +57,15 @@ pub(super) fn survey(movetext: &[u8]) -> Survey {
                 Kind::Other | Kind::Number | Kind::Unreadable => continue,
             },
             Mark::Comment => {
-                moves_at_last_comment = survey.moves;
+                moves_at_last_comment = Some(survey.moves);
                 continue;
             }
             Mark::UnclosedComment(at) => (Problem::UnclosedComment, survey.moves, at..at + 1),
-            // The comment may have ended too early, at a brace inside it, and words of it been taken for moves.
-            Mark::StrayBrace(at) => (Problem::StrayBrace, moves_at_last_comment, at..at + 1),
+            Mark::StrayBrace(at) => {
+                // The comment may have ended too early, at a brace inside it, and words of it been taken for moves.
+                let doubtful = moves_at_last_comment.filter(|_| !survey.has_result);
+                (Problem::StrayBrace, doubtful.unwrap_or(survey.moves), at..at + 1)
+            }
             Mark::UnclosedVariation(at) => (Problem::UnclosedVariation, survey.moves, at..at + 1),
         };
         survey.fault = Some(Fault { problem, sound, at });
@@ -296,6 +299,7 @@ mod tests {
         assert_eq!(fault("1. e4 e5 2. N"), Some((unreadable, 2, "N")));
         assert_eq!(fault("1. e4 { e5 *"), Some(("comment does not end".to_owned(), 1, "{")));
         assert_eq!(fault("1. e4 {a {b} e5 } d5 *"), Some(("closes no comment".to_owned(), 1, "}")));
+        assert_eq!(fault("1. e4 {a} e5 1-0 } *"), Some(("closes no comment".to_owned(), 2, "}")));
         assert_eq!(fault("1. e4 (1. d4 (c4) *"), Some(("variation does not end".to_owned(), 1, "(")));
         assert_eq!(fault("1. e4 (1. d4 { ) *"), Some(("comment does not end".to_owned(), 1, "{")));
         assert_eq!(fault("1. e4 1-0 1. d4"), Some(("stands after the result".to_owned(), 1, "d4")));
