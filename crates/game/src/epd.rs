@@ -3,7 +3,8 @@
 use std::{fmt, num::NonZeroU32, ops::Range};
 
 use shakmaty::{
-    CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position, fen::Epd, san::San, san::SanPlus,
+    CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position, fen::Epd, san::San, san::SanError,
+    san::SanPlus,
 };
 
 use crate::{FenError, position_from_fen};
@@ -70,9 +71,9 @@ pub enum EpdProblem {
     BadCounter(String),
 }
 
-/// An operand that is no legal move in the record's position.
+/// An operand that fits no legal move in the record's position, or several.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{operand}` of `{opcode}` is not a legal move")]
+#[error("`{operand}` of `{opcode}` is not exactly one legal move")]
 pub struct BadEpdMove {
     /// The operation it belongs to.
     pub opcode: String,
@@ -182,7 +183,7 @@ impl EpdRecord {
     /// move (`Qd1 +`) and captures marked in the wrong place (`Bcx3`) are understood.
     ///
     /// # Errors
-    /// When an operand is not a legal move.
+    /// When an operand fits no legal move or several.
     pub fn moves(&self, opcode: &str) -> Result<Vec<Move>, BadEpdMove> {
         let operands = self.operands(opcode).unwrap_or_default();
         let words = operands.iter().map(Operand::as_str).filter(|word| !matches!(*word, "+" | "#" | "++"));
@@ -317,7 +318,10 @@ fn move_of(position: &Chess, text: &str) -> Option<Move> {
     let San::Normal { role, file, rank, to, promotion, .. } = plain.parse().ok()? else { return None };
     let capturing = San::Normal { role, file, rank, capture: true, to, promotion };
     let quiet = San::Normal { role, file, rank, capture: false, to, promotion };
-    capturing.to_move(position).or_else(|_| quiet.to_move(position)).ok()
+    match (capturing.to_move(position), quiet.to_move(position)) {
+        (Ok(m), Err(SanError::IllegalSan)) | (Err(SanError::IllegalSan), Ok(m)) => Some(m),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -412,7 +416,10 @@ mod tests {
         );
         assert_eq!(fault("8/8/4k3/8/8/3QK3/8/8 w - - hmvc x;"), "line 7, column 28: `hmvc` needs a number");
         let record = read("8/8/4k3/8/8/3QK3/8/8 w - - bm Nf3;");
-        assert_eq!(record.moves("bm").unwrap_err().to_string(), "`Nf3` of `bm` is not a legal move");
+        assert_eq!(
+            record.moves("bm").unwrap_err().to_string(),
+            "`Nf3` of `bm` is not exactly one legal move"
+        );
         assert_eq!(EpdRecord::parse(" \0", 1), Ok(None));
     }
 }
