@@ -1,0 +1,159 @@
+use std::{collections::VecDeque, time::Duration};
+
+use shakmaty::{ByColor, Chess, Move, Position};
+use tabia_encoding::{Seat, Situation};
+
+use crate::{Game, NodeId};
+
+/// A position, how it came about and who is playing: owned, and lent to encoders as a [`Situation`].
+///
+/// [`push`](Self::push) costs the same at any length, so walking a game with one `History` is linear.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// Most recent first, never empty, and always one contiguous slice: only pushed at the front.
+    positions: VecDeque<Chess>,
+    /// Most recent first, one fewer than the positions, contiguous too.
+    moves: VecDeque<Move>,
+    seats: ByColor<Seat>,
+}
+
+impl History {
+    /// A game about to begin. `seats` holds the ratings and the time on each clock before the first move.
+    pub fn new(start: Chess, seats: ByColor<Seat>) -> History {
+        History { positions: VecDeque::from([start]), moves: VecDeque::new(), seats }
+    }
+
+    /// The beginning of a game, with ratings and starting time from its headers.
+    pub fn at_start_of(game: &Game) -> History {
+        let time_left = game.headers.time_control().start();
+        let seat = |color| Seat { rating: game.headers.rating(color), time_left };
+        History::new(game.start().clone(), ByColor::new_with(seat))
+    }
+
+    /// A legal move was made; its player's clock now shows `clock_after`, when that is known.
+    ///
+    /// A move without a clock leaves the player's time unknown: the last time shown is out of date.
+    pub fn push(&mut self, m: Move, clock_after: Option<Duration>) {
+        let mut position = self.current().clone();
+        self.seats[position.turn()].time_left = clock_after;
+        position.play_unchecked(m);
+        self.positions.push_front(position);
+        self.positions.make_contiguous();
+        self.moves.push_front(m);
+        self.moves.make_contiguous();
+    }
+
+    /// The current position.
+    pub fn current(&self) -> &Chess {
+        &self.positions[0]
+    }
+
+    /// What an encoder sees: the side to move is the mover, and each player's time is what the clock showed after
+    /// that player's last move, or at the start of the game before any.
+    pub fn situation(&self) -> Situation<'_> {
+        let (position, earlier) =
+            self.positions.as_slices().0.split_first().expect("there is always a position");
+        Situation {
+            position,
+            earlier,
+            last_moves: self.moves.as_slices().0,
+            mover: self.seats[position.turn()],
+            opponent: self.seats[!position.turn()],
+            context: None,
+        }
+    }
+}
+
+impl Game {
+    /// Everything that led to a node.
+    pub fn history(&self, node: NodeId) -> History {
+        let mut history = History::at_start_of(self);
+        for at in self.path(node) {
+            let m = self.move_to(at).expect("a path has no root");
+            history.push(m, self.notes(at).clock);
+        }
+        history
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::Color;
+    use tabia_encoding::Elo;
+
+    use super::*;
+    use crate::read_game;
+
+    const GAME: &str = "[WhiteElo \"1675\"]\n[BlackElo \"?\"]\n[TimeControl \"180+2\"]\n\n\
+        1. e4 {[%clk 0:02:59]} e5 {[%clk 0:02:50]} 2. Nf3 {[%clk 0:02:40]} Nc6 3. Bb5 *";
+
+    #[test]
+    fn the_time_of_a_player_is_what_the_clock_showed_after_that_players_last_move() {
+        let game = read_game(GAME.as_bytes()).unwrap();
+        let mut node = NodeId::ROOT;
+        let mut seen = Vec::new();
+        loop {
+            let history = game.history(node);
+            let situation = history.situation();
+            let secs = |seat: Seat| seat.time_left.map(|time| time.as_secs());
+            seen.push((secs(situation.mover), secs(situation.opponent)));
+            match game.children(node).next() {
+                Some(child) => node = child,
+                None => break,
+            }
+        }
+        let start = Some(180);
+        let expected = [
+            (start, start),
+            (start, Some(179)),
+            (Some(179), Some(170)),
+            (Some(170), Some(160)),
+            (Some(160), None), // Nc6 has no clock
+            (None, None),
+        ];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn positions_and_moves_are_most_recent_first() {
+        let game = read_game(GAME.as_bytes()).unwrap();
+        let last = game.last();
+        let history = game.history(last);
+        let situation = history.situation();
+        assert_eq!(situation.position, &game.position(last));
+        let path = game.path(last);
+        let earlier: Vec<Chess> =
+            path.iter().rev().skip(1).chain([&NodeId::ROOT]).map(|node| game.position(*node)).collect();
+        assert_eq!(situation.earlier, earlier);
+        let moves: Vec<Move> = path.iter().rev().filter_map(|node| game.move_to(*node)).collect();
+        assert_eq!(situation.last_moves, moves);
+    }
+
+    #[test]
+    fn the_slices_stay_whole_in_long_games() {
+        let mut history = History::new(Chess::default(), ByColor::default());
+        for ply in 1..300 {
+            let m = history.current().legal_moves()[0];
+            history.push(m, None);
+            let situation = history.situation();
+            assert_eq!((situation.earlier.len(), situation.last_moves.len()), (ply, ply));
+            if history.current().legal_moves().is_empty() {
+                return;
+            }
+        }
+    }
+
+    #[test]
+    fn ratings_go_to_mover_and_opponent() {
+        let game = read_game(GAME.as_bytes()).unwrap();
+        let start = game.history(NodeId::ROOT);
+        assert_eq!(start.situation().mover.rating, Some(Elo(1675)));
+        let first = game.mainline().next().unwrap();
+        let history = game.history(first);
+        assert_eq!(history.current().turn(), Color::Black);
+        assert_eq!(
+            (history.situation().mover.rating, history.situation().opponent.rating),
+            (None, Some(Elo(1675)))
+        );
+    }
+}
