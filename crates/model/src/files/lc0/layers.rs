@@ -1,0 +1,197 @@
+//! Weights out of the file: decoded, checked against the sizes the network needs, batch norm folded away.
+
+use super::format::check_encoding;
+use super::messages::{ConvBlock, Layer, SqueezeExcite};
+use super::refuse;
+use crate::{LoadError, LoadErrorKind};
+
+/// What lc0 adds to a variance before taking its root.
+const EPSILON: f32 = 1e-5;
+
+/// How many outputs a layer must have.
+#[derive(Clone, Copy)]
+pub(super) enum Outputs {
+    /// Whatever its number of weights makes.
+    AsStored,
+    /// As many as the next layer or the answer needs.
+    Exactly(usize),
+    /// No fewer than this.
+    AtLeast(usize),
+}
+
+impl Outputs {
+    /// How many outputs of `row` weights each there are.
+    fn of(self, weights: &[f32], row: usize, name: &str) -> Result<usize, LoadError> {
+        let (found, stored) = (weights.len(), weights.len() / row.max(1));
+        let wrong = |expected: String| Err(shape(name, format!("{found} numbers, expected {expected}")));
+        match self {
+            _ if row == 0 || stored * row != found => wrong(format!("a multiple of {row}")),
+            Outputs::Exactly(n) if n != stored => wrong(format!("{n} x {row}")),
+            Outputs::AtLeast(n) if n > stored => wrong(format!("at least {n} x {row}")),
+            _ => Ok(stored),
+        }
+    }
+}
+
+/// A convolution over the board that keeps its size: weights `[outputs, inputs, kernel, kernel]`.
+pub(super) struct Conv {
+    pub(super) weights: Vec<f32>,
+    pub(super) biases: Vec<f32>,
+    pub(super) inputs: usize,
+    pub(super) kernel: usize,
+}
+
+impl Conv {
+    pub(super) fn outputs(&self) -> usize {
+        self.biases.len()
+    }
+
+    /// Decodes the convolution `name`.
+    pub(super) fn read(
+        block: Option<ConvBlock>,
+        name: &str,
+        inputs: usize,
+        kernel: usize,
+        outputs: Outputs,
+    ) -> Result<Self, LoadError> {
+        let block = block.ok_or_else(|| missing(name))?;
+        let weights_name = format!("{name}.weights");
+        let mut weights = required(block.weights, &weights_name)?;
+        let outputs = outputs.of(&weights, inputs * kernel * kernel, &weights_name)?;
+
+        let vector = |layer, part: &str| optional(layer, &format!("{name}.{part}"), outputs);
+        let biases = vector(block.biases, "biases")?;
+        let means = vector(block.bn_means, "bn_means")?;
+        let variances = vector(block.bn_stddivs, "bn_stddivs")?;
+        let gammas = vector(block.bn_gammas, "bn_gammas")?;
+        let betas = vector(block.bn_betas, "bn_betas")?;
+
+        let mut biases = biases.unwrap_or_else(|| vec![0.0; outputs]);
+        if let Some(means) = means {
+            // The field is called bn_stddivs but holds variances.
+            let variances = variances.ok_or_else(|| missing(&format!("{name}.bn_stddivs")))?;
+            let gammas = gammas.unwrap_or_else(|| vec![1.0; outputs]);
+            let betas = betas.unwrap_or_else(|| vec![0.0; outputs]);
+            let filters = weights.chunks_exact_mut(inputs * kernel * kernel);
+            let norms = means.iter().zip(&variances).zip(gammas.iter().zip(&betas));
+            for ((filter, bias), ((mean, variance), (gamma, beta))) in filters.zip(&mut biases).zip(norms) {
+                let scale = gamma / (variance + EPSILON).sqrt();
+                filter.iter_mut().for_each(|weight| *weight *= scale);
+                *bias = (*bias - mean) * scale + beta;
+            }
+            check_finite(&weights, &weights_name, "with its batch norm folded in")?;
+            check_finite(&biases, &format!("{name}.biases"), "with its batch norm folded in")?;
+        }
+        Ok(Conv { weights, biases, inputs, kernel })
+    }
+}
+
+/// A dense layer: weights `[outputs, inputs]`.
+pub(super) struct Dense {
+    pub(super) weights: Vec<f32>,
+    pub(super) biases: Vec<f32>,
+    pub(super) inputs: usize,
+}
+
+impl Dense {
+    pub(super) fn outputs(&self) -> usize {
+        self.biases.len()
+    }
+
+    /// Decodes a layer from its weights and biases, each with the name it has in the file.
+    pub(super) fn read(
+        (weights, weights_name): (Option<Layer>, &str),
+        (biases, biases_name): (Option<Layer>, &str),
+        inputs: usize,
+        outputs: Outputs,
+    ) -> Result<Self, LoadError> {
+        let weights = required(weights, weights_name)?;
+        let outputs = outputs.of(&weights, inputs, weights_name)?;
+        let biases = optional(biases, biases_name, outputs)?.ok_or_else(|| missing(biases_name))?;
+        Ok(Dense { weights, biases, inputs })
+    }
+}
+
+/// Squeeze and excitation: from the means of all channels, a factor and a term for each channel.
+pub(super) struct Excitation {
+    pub(super) squeeze: Dense,
+    /// The factor of each channel, before the sigmoid.
+    pub(super) factor: Dense,
+    pub(super) term: Dense,
+}
+
+impl Excitation {
+    pub(super) fn read(unit: SqueezeExcite, name: &str, channels: usize) -> Result<Self, LoadError> {
+        let part = |part: &str| format!("{name}.{part}");
+        let squeeze =
+            Dense::read((unit.w1, &part("w1")), (unit.b1, &part("b1")), channels, Outputs::AsStored)?;
+        let width = squeeze.outputs();
+        let outputs = Outputs::Exactly(2 * channels);
+        let both = Dense::read((unit.w2, &part("w2")), (unit.b2, &part("b2")), width, outputs)?;
+        let (factor_weights, term_weights) = both.weights.split_at(channels * width);
+        let (factor_biases, term_biases) = both.biases.split_at(channels);
+        let half = |weights: &[f32], biases: &[f32]| Dense {
+            weights: weights.to_vec(),
+            biases: biases.to_vec(),
+            inputs: width,
+        };
+        Ok(Excitation {
+            squeeze,
+            factor: half(factor_weights, factor_biases),
+            term: half(term_weights, term_biases),
+        })
+    }
+}
+
+fn required(layer: Option<Layer>, name: &str) -> Result<Vec<f32>, LoadError> {
+    let numbers = layer.map(|layer| decode(layer, name)).transpose()?.unwrap_or_default();
+    if numbers.is_empty() { Err(missing(name)) } else { Ok(numbers) }
+}
+
+/// An absent layer and an empty one mean the same; lc0 writes either.
+fn optional(layer: Option<Layer>, name: &str, length: usize) -> Result<Option<Vec<f32>>, LoadError> {
+    let numbers = layer.map(|layer| decode(layer, name)).transpose()?.unwrap_or_default();
+    match numbers.len() {
+        0 => Ok(None),
+        n if n == length => Ok(Some(numbers)),
+        n => Err(shape(name, format!("{n} numbers, expected {length}"))),
+    }
+}
+
+/// LINEAR16: 0 is the least of the layer's numbers and 65535 the greatest.
+fn decode(layer: Layer, name: &str) -> Result<Vec<f32>, LoadError> {
+    if layer.encoding.is_some_and(|encoding| encoding != 0) {
+        check_encoding(layer.encoding).map_err(|error| error.at_tensor(name))?;
+    }
+    let params = layer.params.unwrap_or_default();
+    let (pairs, rest) = params.as_chunks::<2>();
+    if !rest.is_empty() {
+        return Err(shape(name, format!("{} bytes, not a whole number of 16-bit weights", params.len())));
+    }
+    let (least, greatest) = (layer.min_val.unwrap_or(0.0), layer.max_val.unwrap_or(0.0));
+    let range = greatest - least;
+    if !range.is_finite() {
+        return Err(not_finite(name, format!("the range from {least} to {greatest} is not finite")));
+    }
+    let number = |pair: &[u8; 2]| f32::from(u16::from_le_bytes(*pair)) / 65535.0 * range + least;
+    Ok(pairs.iter().map(number).collect())
+}
+
+fn check_finite(numbers: &[f32], name: &str, when: &str) -> Result<(), LoadError> {
+    match numbers.iter().position(|number| !number.is_finite()) {
+        Some(index) => Err(not_finite(name, format!("number {index} is not finite {when}"))),
+        None => Ok(()),
+    }
+}
+
+fn missing(name: &str) -> LoadError {
+    shape(name, "missing")
+}
+
+fn shape(name: &str, message: impl Into<String>) -> LoadError {
+    refuse(LoadErrorKind::Shape, message).at_tensor(name)
+}
+
+fn not_finite(name: &str, message: impl Into<String>) -> LoadError {
+    refuse(LoadErrorKind::NotFinite, message).at_tensor(name)
+}

@@ -1,0 +1,240 @@
+//! The fixtures of `tools/lc0_fixtures.py` against their expected outputs, and files that must be refused.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::messages::{Layer, NetworkFormat, Residual, Unread};
+use super::*;
+use crate::Place;
+use crate::runtime::{InputData, InputTensor, OutputTensor, Session};
+
+const SE_CLASSICAL: &[u8] = include_bytes!("../../../../../fixtures/models/lc0-se-classical.pb.gz");
+const PLAIN_CONV: &[u8] = include_bytes!("../../../../../fixtures/models/lc0-plain-conv.pb.gz");
+const MISH_CONV: &[u8] = include_bytes!("../../../../../fixtures/models/lc0-mish-conv.pb");
+
+/// The input the fixtures were answered for: two positions of zeros and ones.
+fn fixture_planes() -> Vec<f32> {
+    let bit = |i: u32| f32::from(u8::from(i.wrapping_mul(2_654_435_761) >> 28 < 4));
+    (0..2 * 112 * 64).map(bit).collect()
+}
+
+/// Every output of the graph, row by row, for a batch of planes.
+fn run(graph: &ModelProto, planes: &[f32]) -> HashMap<String, Vec<Vec<f32>>> {
+    let shape = [planes.len() / (112 * 64), 112, 8, 8];
+    let input = InputTensor { shape: &shape, data: InputData::Values(planes) };
+    let outputs = Session::new(graph.clone()).unwrap().run(&[input]).unwrap();
+    let rows =
+        |output: &OutputTensor| output.values.chunks_exact(output.shape[1]).map(<[f32]>::to_vec).collect();
+    outputs.into_iter().map(|output| (output.name.clone(), rows(&output))).collect()
+}
+
+#[track_caller]
+fn assert_answers(graph: &ModelProto, expected: &str) {
+    let expected: HashMap<String, Vec<Vec<f32>>> = serde_json::from_str(expected).unwrap();
+    let answers = run(graph, &fixture_planes());
+    assert_eq!(answers.len(), expected.len());
+    for (name, rows) in &expected {
+        assert_eq!(answers[name].len(), rows.len());
+        for (answer, row) in answers[name].iter().zip(rows) {
+            assert_eq!(answer.len(), row.len(), "{name}");
+            let error = answer.iter().zip(row).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(error <= 1e-4, "{name} is off by {error}");
+        }
+    }
+}
+
+#[test]
+fn squeeze_excitation_dense_policy_and_wdl() {
+    let network = read(SE_CLASSICAL).unwrap();
+    assert_eq!((network.policy, network.value), (Lc0Policy::Classical, Lc0Value::Wdl));
+    assert_answers(&network.graph, include_str!("../../../../../fixtures/models/lc0-se-classical.json"));
+}
+
+#[test]
+fn plain_block_convolution_policy_and_classical_value() {
+    let network = read(PLAIN_CONV).unwrap();
+    assert_eq!((network.policy, network.value), (Lc0Policy::Convolution, Lc0Value::Classical));
+    assert_answers(&network.graph, include_str!("../../../../../fixtures/models/lc0-plain-conv.json"));
+}
+
+#[test]
+fn mish_and_moves_left_from_a_plain_protobuf() {
+    let network = read(MISH_CONV).unwrap();
+    assert_answers(&network.graph, include_str!("../../../../../fixtures/models/lc0-mish-conv.json"));
+}
+
+#[test]
+fn what_the_file_says_about_itself() {
+    let network = read(PLAIN_CONV).unwrap();
+    assert_eq!(network.license.as_deref(), Some("Public domain (CC0)"));
+    assert_eq!(network.min_version.as_deref(), Some("0.21.3"));
+    let training = "1000 steps, learning rate 0.5, accuracy 25, random weights";
+    assert_eq!(network.training_info.as_deref(), Some(training));
+}
+
+#[test]
+fn files_without_a_format_message_have_classical_heads() {
+    let mut net = parse(SE_CLASSICAL).unwrap();
+    net.format.as_mut().unwrap().network_format = None;
+    let weights = net.weights.as_mut().unwrap();
+    keep_numbers(&mut weights.ip2_val_w, 16);
+    keep_numbers(&mut weights.ip2_val_b, 1);
+    let network = read(&net.encode_to_vec()).unwrap();
+    assert_eq!((network.policy, network.value), (Lc0Policy::Classical, Lc0Value::Classical));
+    let answers = run(&network.graph, &fixture_planes());
+    assert_eq!(answers["value"].iter().map(Vec::len).collect::<Vec<_>>(), [1, 1]);
+}
+
+fn keep_numbers(layer: &mut Option<Layer>, count: usize) {
+    layer.as_mut().unwrap().params.as_mut().unwrap().truncate(2 * count);
+}
+
+/// The error of a fixture after `change`.
+fn refusal(fixture: &[u8], change: impl FnOnce(&mut Net)) -> LoadError {
+    let mut net = parse(fixture).unwrap();
+    change(&mut net);
+    read(&net.encode_to_vec()).unwrap_err()
+}
+
+#[test]
+fn other_designs_are_refused_by_name() {
+    type Change = fn(&mut NetworkFormat);
+    let formats: [(Change, &str, &str); 6] = [
+        (|f| f.input = Some(2), "INPUT_112_WITH_CASTLING_PLANE", "INPUT_CLASSICAL_112_PLANE"),
+        (
+            |f| f.input = Some(133),
+            "INPUT_112_WITH_CANONICALIZATION_V2_ARMAGEDDON",
+            "INPUT_CLASSICAL_112_PLANE",
+        ),
+        (|f| f.network = Some(6), "NETWORK_ATTENTIONBODY_WITH_HEADFORMAT", "NETWORK_SE"),
+        (|f| f.policy = Some(3), "POLICY_ATTENTION", "POLICY_CONVOLUTION"),
+        (|f| f.value = Some(3), "VALUE_PARAM", "VALUE_WDL"),
+        (|f| f.default_activation = Some(-7), "number -7", "DEFAULT_ACTIVATION_MISH"),
+    ];
+    for (change, found, supported) in formats {
+        let error = refusal(MISH_CONV, |net| {
+            change(net.format.as_mut().unwrap().network_format.as_mut().unwrap());
+        });
+        assert_eq!(error.kind(), LoadErrorKind::Unsupported);
+        let text = error.to_string();
+        assert!(text.contains(found) && text.contains(supported), "{text}");
+    }
+    type BodyChange = fn(&mut Net);
+    let bodies: [(BodyChange, &str); 4] = [
+        (|net| net.onnx_model = Some(Unread {}), "ONNX"),
+        (|net| net.weights.as_mut().unwrap().encoder = Some(Unread {}), "attention"),
+        (|net| net.weights.as_mut().unwrap().smolgen_w = Some(Unread {}), "smolgen"),
+        (|net| net.weights.as_mut().unwrap().policy_heads = Some(Unread {}), "several policy heads"),
+    ];
+    for (change, found) in bodies {
+        let error = refusal(MISH_CONV, change);
+        assert_eq!(error.kind(), LoadErrorKind::Unsupported);
+        assert!(error.to_string().contains(found), "{error}");
+    }
+    let error = refusal(MISH_CONV, |net| {
+        net.weights.as_mut().unwrap().ip1_val_b.as_mut().unwrap().encoding = Some(2);
+    });
+    assert!(error.to_string().contains("FLOAT16"), "{error}");
+    assert_eq!(error.place(), &Place::Tensor("ip1_val_b".to_owned()));
+    assert_eq!(read(b"2\n0.1 0.2\n").unwrap_err().kind(), LoadErrorKind::Unsupported);
+}
+
+#[test]
+fn layers_that_disagree_are_named() {
+    type Change = fn(&mut Net);
+    let changes: [(Change, &str); 8] = [
+        (|net| net.weights.as_mut().unwrap().input = None, "input"),
+        (|net| keep_numbers(&mut net.weights.as_mut().unwrap().ip1_val_b, 3), "ip1_val_b"),
+        (|net| keep_numbers(&mut net.weights.as_mut().unwrap().ip2_val_w, 16), "ip2_val_w"),
+        (|net| keep_numbers(&mut net.weights.as_mut().unwrap().ip_pol_w, 128 * 1857), "ip_pol_w"),
+        (
+            |net| keep_numbers(&mut block(net).conv2.as_mut().unwrap().bn_means, 7),
+            "residual.0.conv2.bn_means",
+        ),
+        (
+            |net| keep_numbers(&mut block(net).conv1.as_mut().unwrap().weights, 7 * 72),
+            "residual.0.conv1.weights",
+        ),
+        (|net| keep_numbers(&mut block(net).se.as_mut().unwrap().w2, 4 * 8), "residual.0.se.w2"),
+        (|net| block(net).conv1.as_mut().unwrap().bn_stddivs = None, "residual.0.conv1.bn_stddivs"),
+    ];
+    for (change, name) in changes {
+        let error = refusal(SE_CLASSICAL, change);
+        assert_eq!(error.kind(), LoadErrorKind::Shape, "{error}");
+        assert_eq!(error.place(), &Place::Tensor(name.to_owned()), "{error}");
+    }
+    fn block(net: &mut Net) -> &mut Residual {
+        &mut net.weights.as_mut().unwrap().residual[0]
+    }
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_named() {
+    for (low, high) in [(f32::NAN, 1.0), (0.0, f32::INFINITY), (f32::MIN, f32::MAX)] {
+        let error = refusal(PLAIN_CONV, |net| {
+            let layer = net.weights.as_mut().unwrap().ip1_val_w.as_mut().unwrap();
+            (layer.min_val, layer.max_val) = (Some(low), Some(high));
+        });
+        assert_eq!(error.kind(), LoadErrorKind::NotFinite);
+        assert_eq!(error.place(), &Place::Tensor("ip1_val_w".to_owned()));
+    }
+    let error = refusal(PLAIN_CONV, |net| {
+        let input = net.weights.as_mut().unwrap().input.as_mut().unwrap();
+        input.bn_stddivs.as_mut().unwrap().min_val = Some(-3.0);
+    });
+    assert_eq!(error.kind(), LoadErrorKind::NotFinite);
+    assert_eq!(error.place(), &Place::Tensor("input.weights".to_owned()));
+}
+
+#[test]
+fn small_files_that_unpack_to_much_are_refused() {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(&[0; 100_000]).unwrap();
+    let bomb = gzip.finish().unwrap();
+    assert_eq!(unpack(&bomb, 100_000).unwrap().len(), 100_000);
+    assert_eq!(unpack(&bomb, 99_999).unwrap_err().kind(), LoadErrorKind::TooLarge);
+
+    let blocks = [0x12, 0].repeat(300);
+    let mut net = vec![0x0d, 0xc0, 0x01, 0, 0, 0x52];
+    prost::encode_length_delimiter(blocks.len(), &mut net).unwrap();
+    net.extend(blocks);
+    let error = read(&net).unwrap_err();
+    assert_eq!(error.kind(), LoadErrorKind::TooLarge);
+    assert!(error.to_string().contains("blocks"), "{error}");
+}
+
+#[test]
+fn other_magic_numbers_are_refused() {
+    let error = refusal(MISH_CONV, |net| net.magic = Some(0x1c1));
+    assert_eq!(error.kind(), LoadErrorKind::Malformed);
+    assert!(error.to_string().contains("0x1c1"), "{error}");
+    assert_eq!(read(&[]).unwrap_err().kind(), LoadErrorKind::Malformed);
+}
+
+#[test]
+fn files_cut_off_anywhere_are_refused() {
+    for file in [PLAIN_CONV, MISH_CONV] {
+        for length in (0..200).chain((200..file.len()).step_by(97)) {
+            assert!(read(&file[..length]).is_err(), "cut off at {length}");
+        }
+    }
+}
+
+#[test]
+fn damaged_bytes_never_panic() {
+    let mut state = 1_u32;
+    let mut random = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize
+    };
+    for _ in 0..300 {
+        let mut file = MISH_CONV.to_vec();
+        // Half the damage goes where the structure is.
+        let at = if random() % 2 == 0 { random() % 150 } else { random() % file.len() };
+        file[at] = random() as u8;
+        let _only_weights_were_hit = read(&file);
+    }
+}
