@@ -1,1 +1,85 @@
-//! placeholder
+//! TensorFlow Lite files: dense networks with one or two inputs.
+//!
+//! The weights may be 32-bit or 16-bit floats or 8-bit integers with scales; values are always floats. The page
+//! `docs/formats/tflite.md` lists the operators and limits.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod constants;
+mod convert;
+mod flatbuffer;
+mod operator_names;
+mod schema;
+#[cfg(test)]
+mod sketch;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use crate::onnx::proto::ModelProto;
+use crate::{Format, LoadError, LoadErrorKind};
+use schema::Schema;
+
+/// The largest file that is read.
+const MAX_FILE: usize = 256 << 20;
+/// The largest metadata buffer that is kept.
+const MAX_METADATA: usize = 1 << 16;
+
+/// A TFLite file as a graph, with what the file says about itself.
+#[derive(Clone, Debug)]
+pub(crate) struct TfliteNetwork {
+    /// The first subgraph. Inputs and outputs are in the file's order, under the names of its signature where it
+    /// has one (`context`), otherwise those of its tensors (`serving_default_context:0`). The batch is free.
+    pub(crate) graph: ModelProto,
+    /// `description`; each metadata buffer that is readable text, by name; `tflite.signature`, the signature the
+    /// names come from; `tflite.input.N` and `tflite.output.N`, the tensors' own names.
+    pub(crate) metadata: BTreeMap<String, String>,
+}
+
+/// Reads a TFLite file.
+///
+/// # Errors
+/// Says which tensor, operator or byte is at fault: bytes that are not a TFLite file, operators and types dense
+/// networks do not need, weights that are not finite, and anything beyond the limits.
+pub(crate) fn read(bytes: &[u8]) -> Result<TfliteNetwork, LoadError> {
+    if bytes.len() > MAX_FILE {
+        let message = format!("{} bytes; at most {MAX_FILE} are read", bytes.len());
+        return Err(LoadError::new(LoadErrorKind::TooLarge, Format::Tflite, message));
+    }
+    let schema = Schema::open(bytes)?;
+    let graph = convert::convert(&schema)?;
+    Ok(TfliteNetwork { graph, metadata: metadata(&schema)? })
+}
+
+fn metadata(schema: &Schema<'_>) -> Result<BTreeMap<String, String>, LoadError> {
+    let mut entries = BTreeMap::new();
+    for (name, data) in schema.metadata()? {
+        if let Some(text) = readable(data) {
+            entries.insert(name.to_owned(), text.to_owned());
+        }
+    }
+    let description = schema.description()?;
+    if !description.is_empty() {
+        entries.insert("description".to_owned(), description.to_owned());
+    }
+    let signature = schema.signature()?.key;
+    if !signature.is_empty() {
+        entries.insert("tflite.signature".to_owned(), signature.to_owned());
+    }
+    for (what, indices) in [("input", schema.inputs()?), ("output", schema.outputs()?)] {
+        for (position, index) in indices.into_iter().enumerate() {
+            entries.insert(format!("tflite.{what}.{position}"), schema.tensor(index)?.name.to_owned());
+        }
+    }
+    Ok(entries)
+}
+
+/// The text in a metadata buffer, without the zeros that pad it; `None` for large or binary ones.
+fn readable(data: &[u8]) -> Option<&str> {
+    if data.len() > MAX_METADATA {
+        return None;
+    }
+    let text = std::str::from_utf8(data).ok()?.trim_end_matches('\0');
+    let printable = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    (!text.is_empty() && text.chars().all(printable)).then_some(text)
+}
