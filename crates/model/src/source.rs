@@ -5,8 +5,11 @@ use prost::Message;
 use sha2::{Digest, Sha256};
 
 use crate::card::{CARD_KEY, ModelCard};
+use crate::files::{safetensors, torch};
+use crate::nets::{self, Recognised};
 use crate::onnx::proto::{ModelProto, StringStringEntryProto};
 use crate::onnx::read::{self, MAX_FILE_BYTES};
+use crate::tensors::TensorMap;
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// A network as its file gives it.
@@ -69,6 +72,8 @@ impl Source {
         let format = sniff(bytes).ok_or_else(|| unknown_format(bytes))?;
         let (graph, facts) = match format {
             Format::Onnx => read_onnx(bytes)?,
+            Format::Safetensors => read_safetensors(bytes)?,
+            Format::Torch => known_network(torch::read(bytes)?, None)?,
             other => return Err(LoadError::new(LoadErrorKind::Unsupported, other, "not read yet")),
         };
         let sha256 = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
@@ -124,6 +129,17 @@ fn unknown_format(bytes: &[u8]) -> LoadError {
         )
     };
     LoadError::unformatted(LoadErrorKind::UnknownFormat, message)
+}
+
+fn read_safetensors(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
+    let mut file = safetensors::read(bytes)?;
+    known_network(file.tensors, file.metadata.remove(CARD_KEY))
+}
+
+fn known_network(tensors: TensorMap, card: Option<String>) -> Result<(ModelProto, Facts), LoadError> {
+    let Recognised { graph, encoding, vocabulary, architecture } = nets::recognise(tensors)?;
+    let facts = Facts { card, architecture: Some(architecture), encoding, vocabulary, ..Facts::default() };
+    Ok((graph, facts))
 }
 
 fn read_onnx(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {

@@ -1,1 +1,306 @@
-//! placeholder
+//! Named weights on their way from a file to a known network.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+
+use half::{bf16, f16};
+
+use crate::{Format, LoadError, LoadErrorKind};
+
+/// The most elements the tensors of one file may have together: 128 MiB as 32-bit floats, so that the copies made
+/// on the way to a runtime stay well under 1 GiB.
+pub(crate) const MAX_ELEMENTS: usize = 32 << 20;
+
+/// Wrappers put these before every name: `torch.compile`, `DataParallel`, and modules that hold one network.
+const WRAPPER_PREFIXES: [&str; 3] = ["_orig_mod.", "module.", "model."];
+
+/// How many names an error lists before it stops.
+const NAMES_SHOWN: usize = 6;
+
+/// How one number of a stored tensor is written, little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Element {
+    F64,
+    F32,
+    F16,
+    Bf16,
+    I64,
+    I32,
+    I16,
+    I8,
+    U8,
+    Bool,
+}
+
+impl Element {
+    /// Bytes of one element.
+    pub(crate) fn size(self) -> usize {
+        match self {
+            Element::F64 | Element::I64 => 8,
+            Element::F32 | Element::I32 => 4,
+            Element::F16 | Element::Bf16 | Element::I16 => 2,
+            Element::I8 | Element::U8 | Element::Bool => 1,
+        }
+    }
+
+    /// The elements as 32-bit floats. Bytes after the last whole element are left out.
+    pub(crate) fn decode(self, bytes: &[u8]) -> Vec<f32> {
+        match self {
+            Element::F64 => decode_with(bytes, |b| f64::from_le_bytes(b) as f32),
+            Element::F32 => decode_with(bytes, f32::from_le_bytes),
+            Element::F16 => decode_with(bytes, |b| f16::from_le_bytes(b).to_f32()),
+            Element::Bf16 => decode_with(bytes, |b| bf16::from_le_bytes(b).to_f32()),
+            Element::I64 => decode_with(bytes, |b| i64::from_le_bytes(b) as f32),
+            Element::I32 => decode_with(bytes, |b| i32::from_le_bytes(b) as f32),
+            Element::I16 => decode_with(bytes, |b| f32::from(i16::from_le_bytes(b))),
+            Element::I8 => decode_with(bytes, |b| f32::from(i8::from_le_bytes(b))),
+            Element::U8 => decode_with(bytes, |[b]| f32::from(b)),
+            Element::Bool => decode_with(bytes, |[b]| f32::from(u8::from(b != 0))),
+        }
+    }
+}
+
+fn decode_with<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+    let (elements, _) = bytes.as_chunks::<N>();
+    elements.iter().map(|element| number(*element)).collect()
+}
+
+/// A weight tensor, row-major. `data` has exactly the elements `shape` asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tensor {
+    shape: Vec<usize>,
+    data: Vec<f32>,
+}
+
+impl Tensor {
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    pub(crate) fn data(&self) -> &[f32] {
+        &self.data
+    }
+
+    /// Rows and columns exchanged. Only for matrices: `columns` divides the elements.
+    pub(crate) fn transposed(&self, columns: usize) -> Vec<f32> {
+        (0..columns).flat_map(|c| self.data.iter().skip(c).step_by(columns).copied()).collect()
+    }
+}
+
+/// The tensors of one file by name, taken out one at a time by the network that knows them.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorMap {
+    format: Format,
+    tensors: BTreeMap<String, Tensor>,
+    unreadable: BTreeMap<String, String>,
+    elements: usize,
+}
+
+impl TensorMap {
+    /// No tensors yet, from a file of `format`.
+    pub(crate) fn new(format: Format) -> Self {
+        TensorMap { format, tensors: BTreeMap::new(), unreadable: BTreeMap::new(), elements: 0 }
+    }
+
+    /// Adds a tensor.
+    ///
+    /// # Errors
+    /// If `shape` and `data` disagree, or all tensors together pass [`MAX_ELEMENTS`].
+    pub(crate) fn insert(&mut self, name: &str, shape: &[usize], data: Vec<f32>) -> Result<(), LoadError> {
+        self.reserve(name, data.len())?;
+        let needed = shape.iter().try_fold(1_usize, |product, &d| product.checked_mul(d));
+        if needed != Some(data.len()) {
+            let message = format!("has {} elements, but its shape is {shape:?}", data.len());
+            return Err(self.error(LoadErrorKind::Malformed, message).at_tensor(name));
+        }
+        self.elements += data.len();
+        self.tensors.insert(name.to_owned(), Tensor { shape: shape.to_vec(), data });
+        Ok(())
+    }
+
+    /// Refuses a tensor of `elements` that would not fit any more, before memory is spent on it.
+    pub(crate) fn reserve(&self, name: &str, elements: usize) -> Result<(), LoadError> {
+        if elements > MAX_ELEMENTS - self.elements {
+            let message = format!("the tensors have more than {MAX_ELEMENTS} elements together");
+            return Err(self.error(LoadErrorKind::TooLarge, message).at_tensor(name));
+        }
+        Ok(())
+    }
+
+    /// Notes an entry that could not be read, so that a network that needs it can say why.
+    pub(crate) fn insert_unreadable(&mut self, name: &str, why: impl Into<String>) {
+        self.unreadable.insert(name.to_owned(), why.into());
+    }
+
+    /// Takes wrapper prefixes off the names, as long as every name carries the same one.
+    pub(crate) fn strip_wrappers(&mut self) {
+        while let Some(prefix) = WRAPPER_PREFIXES.into_iter().find(|p| self.all_start_with(p)) {
+            strip(&mut self.tensors, prefix);
+            strip(&mut self.unreadable, prefix);
+        }
+    }
+
+    fn all_start_with(&self, prefix: &str) -> bool {
+        !self.tensors.is_empty() && self.tensors.keys().all(|name| name.starts_with(prefix))
+    }
+
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.tensors.contains_key(name)
+    }
+
+    pub(crate) fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.tensors.get(name).map(|tensor| tensor.shape.as_slice())
+    }
+
+    /// All names in order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.tensors.keys().map(String::as_str)
+    }
+
+    /// The `N` sizes of a tensor that a network is read off from, none of them zero.
+    ///
+    /// # Errors
+    /// If the tensor is missing, empty or of another rank.
+    pub(crate) fn dims<const N: usize>(&self, name: &str) -> Result<[usize; N], LoadError> {
+        let shape = self.shape(name).ok_or_else(|| self.missing(name))?;
+        match <[usize; N]>::try_from(shape) {
+            Ok(dims) if dims.iter().all(|&d| d > 0) => Ok(dims),
+            _ => {
+                let message = format!("has shape {shape:?}, but {N} sizes are needed, none zero");
+                Err(self.error(LoadErrorKind::Shape, message).at_tensor(name))
+            }
+        }
+    }
+
+    /// Takes a tensor out.
+    ///
+    /// # Errors
+    /// If it is missing, has another shape, or holds NaN or an infinity.
+    pub(crate) fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor, LoadError> {
+        let tensor = self.tensors.remove(name).ok_or_else(|| self.missing(name))?;
+        if tensor.shape != shape {
+            let message = format!("has shape {:?}, but the network needs {shape:?}", tensor.shape);
+            return Err(self.error(LoadErrorKind::Shape, message).at_tensor(name));
+        }
+        if let Some(at) = tensor.data.iter().position(|v| !v.is_finite()) {
+            let message = format!("element {at} is not a finite number");
+            return Err(self.error(LoadErrorKind::NotFinite, message).at_tensor(name));
+        }
+        Ok(tensor)
+    }
+
+    /// Ends the reading of a known network: everything must have been used.
+    ///
+    /// # Errors
+    /// Names the tensors that are left, since a network with parts we do not run would give wrong numbers.
+    pub(crate) fn finish(&self, architecture: &str) -> Result<(), LoadError> {
+        let Some(first) = self.tensors.keys().next() else { return Ok(()) };
+        let message = format!("not part of {architecture}; left over: {}", self.first_names());
+        Err(self.error(LoadErrorKind::UnknownNetwork, message).at_tensor(first))
+    }
+
+    /// The first few names, for messages.
+    pub(crate) fn first_names(&self) -> String {
+        let shown: Vec<&str> = self.names().take(NAMES_SHOWN).collect();
+        let more = self.tensors.len() - shown.len();
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{rest}", shown.join(", "))
+    }
+
+    /// An error about this file.
+    pub(crate) fn error(&self, kind: LoadErrorKind, message: impl Into<String>) -> LoadError {
+        LoadError::new(kind, self.format, message)
+    }
+
+    fn missing(&self, name: &str) -> LoadError {
+        let error = match self.unreadable.get(name) {
+            Some(why) => self.error(LoadErrorKind::Unsupported, format!("cannot be read: {why}")),
+            None => self.error(LoadErrorKind::Shape, "missing"),
+        };
+        error.at_tensor(name)
+    }
+}
+
+fn strip<V>(map: &mut BTreeMap<String, V>, prefix: &str) {
+    *map = std::mem::take(map)
+        .into_iter()
+        .map(|(name, value)| (name.strip_prefix(prefix).unwrap_or(&name).to_owned(), value))
+        .collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Place;
+
+    fn map(entries: &[(&str, &[usize], &[f32])]) -> TensorMap {
+        let mut map = TensorMap::new(Format::Torch);
+        for (name, shape, data) in entries {
+            map.insert(name, shape, data.to_vec()).unwrap();
+        }
+        map
+    }
+
+    #[test]
+    fn every_element_type_widens_to_the_same_numbers() {
+        let minus_two: [(Element, &[u8]); 8] = [
+            (Element::F64, &(-2.0_f64).to_le_bytes()),
+            (Element::F32, &(-2.0_f32).to_le_bytes()),
+            (Element::F16, &f16::from_f32(-2.0).to_le_bytes()),
+            (Element::Bf16, &bf16::from_f32(-2.0).to_le_bytes()),
+            (Element::I64, &(-2_i64).to_le_bytes()),
+            (Element::I32, &(-2_i32).to_le_bytes()),
+            (Element::I16, &(-2_i16).to_le_bytes()),
+            (Element::I8, &[0xfe]),
+        ];
+        for (element, bytes) in minus_two {
+            assert_eq!(bytes.len(), element.size());
+            assert_eq!(element.decode(bytes), [-2.0], "{element:?}");
+        }
+        assert_eq!(Element::U8.decode(&[254]), [254.0]);
+        assert_eq!(Element::Bool.decode(&[0, 7]), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn wrappers_come_off_only_when_all_names_carry_them() {
+        let mut wrapped = map(&[("module._orig_mod.a", &[1], &[1.0]), ("module._orig_mod.b", &[1], &[2.0])]);
+        wrapped.strip_wrappers();
+        assert_eq!(wrapped.names().collect::<Vec<_>>(), ["a", "b"]);
+
+        let mut mixed = map(&[("model.a", &[1], &[1.0]), ("b", &[1], &[2.0])]);
+        mixed.strip_wrappers();
+        assert_eq!(mixed.names().collect::<Vec<_>>(), ["b", "model.a"]);
+    }
+
+    #[test]
+    fn a_refusal_names_the_tensor() {
+        let mut tensors = map(&[("w", &[2], &[1.0, f32::NAN]), ("v", &[2], &[1.0, 2.0])]);
+        tensors.insert_unreadable("q", "built by torch._utils._rebuild_qtensor");
+        let refused = |result: Result<Tensor, LoadError>, kind, name: &str| {
+            let error = result.unwrap_err();
+            assert_eq!((error.kind(), error.place()), (kind, &Place::Tensor(name.to_owned())), "{error}");
+        };
+        refused(tensors.take("absent", &[2]), LoadErrorKind::Shape, "absent");
+        refused(tensors.take("q", &[2]), LoadErrorKind::Unsupported, "q");
+        refused(tensors.take("w", &[2]), LoadErrorKind::NotFinite, "w");
+        refused(tensors.clone().take("v", &[3]), LoadErrorKind::Shape, "v");
+        let left = tensors.finish("a test network").unwrap_err();
+        assert_eq!(left.place(), &Place::Tensor("v".to_owned()));
+        tensors.take("v", &[2]).unwrap();
+        tensors.finish("a test network").unwrap();
+    }
+
+    #[test]
+    fn shape_and_data_must_agree() {
+        let mut tensors = TensorMap::new(Format::Safetensors);
+        let error = tensors.insert("w", &[usize::MAX, 2], vec![0.0; 2]).unwrap_err();
+        assert_eq!(error.kind(), LoadErrorKind::Malformed);
+        assert_eq!(tensors.reserve("w", MAX_ELEMENTS + 1).unwrap_err().kind(), LoadErrorKind::TooLarge);
+    }
+
+    #[test]
+    fn transposing_exchanges_rows_and_columns() {
+        let tensor = Tensor { shape: vec![2, 3], data: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0] };
+        assert_eq!(tensor.transposed(3), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    }
+}

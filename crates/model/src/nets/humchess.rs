@@ -1,1 +1,139 @@
-//! placeholder
+//! HumChess: a transformer over the squares, with a move head and a promotion head.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use super::Recognised;
+use super::layers::Layers;
+use crate::onnx::build::Node;
+use crate::tensors::TensorMap;
+use crate::{LoadError, LoadErrorKind};
+
+pub(super) const NAME: &str = "the HumChess transformer";
+
+const VOCABULARY: usize = 66;
+const SQUARES: usize = 64;
+/// The tokens before the move history: the class token, the squares, castling, rating, time.
+const BOARD_TOKENS: usize = 68;
+const HISTORY: usize = 6;
+/// From-to pairs, and the padding of short histories.
+const HISTORY_MOVES: usize = 64 * 64 + 1;
+const MOVES: usize = 64 * 64;
+const PROMOTIONS: usize = 4;
+const EPS: f32 = 1e-6;
+
+/// The sizes of one network, read off its tensors.
+struct Config {
+    width: usize,
+    heads: usize,
+    layers: usize,
+    hidden: usize,
+    /// Whether the last six moves are part of the sequence.
+    history: bool,
+}
+
+impl Config {
+    fn of(tensors: &TensorMap) -> Result<Self, LoadError> {
+        let [_, width] = tensors.dims("token_emb.weight")?;
+        let [head] = tensors.dims("blocks.0.attn.q_norm.weight")?;
+        let [hidden, _] = tensors.dims("blocks.0.ffn.w1.weight")?;
+        if width % head != 0 {
+            let message = format!("heads of {head} do not divide a width of {width}");
+            return Err(tensors
+                .error(LoadErrorKind::Shape, message)
+                .at_tensor("blocks.0.attn.q_norm.weight"));
+        }
+        let layers = (0..).take_while(|i| tensors.contains(&format!("blocks.{i}.rmsnorm1.weight"))).count();
+        let history = tensors.contains("move_history_emb.weight");
+        Ok(Config { width, heads: width / head, layers, hidden, history })
+    }
+
+    fn tokens(&self) -> usize {
+        BOARD_TOKENS + if self.history { HISTORY } else { 0 }
+    }
+}
+
+pub(super) fn fits(tensors: &TensorMap) -> bool {
+    tensors.contains("token_emb.weight") && tensors.contains("blocks.0.attn.qkv.weight")
+}
+
+pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
+    let config = Config::of(tensors)?;
+    let d = config.width;
+    let mut net = Layers::new("humchess", tensors);
+
+    let mut x = embed(&mut net, &config)?;
+    for layer in 0..config.layers {
+        let normal = net.rms_norm(&x, &format!("blocks.{layer}.rmsnorm1.weight"), &[d], EPS)?;
+        let attended = attention(&mut net, &config, &format!("blocks.{layer}.attn"), &normal)?;
+        x = net.binary("Add", &x, &attended);
+        let normal = net.rms_norm(&x, &format!("blocks.{layer}.rmsnorm2.weight"), &[d], EPS)?;
+        let inner = net.project(&normal, &format!("blocks.{layer}.ffn.w1.weight"), config.hidden, d)?;
+        let inner = net.silu(&inner);
+        let inner = net.project(&inner, &format!("blocks.{layer}.ffn.w2.weight"), d, config.hidden)?;
+        x = net.binary("Add", &x, &inner);
+    }
+    let class = net.slice(&x, 1, 0, 1);
+    let class = net.reshape(&class, &[-1, d as i64]);
+    let class = net.rms_norm(&class, "rmsnorm_final.weight", &[d], EPS)?;
+    let moves = net.linear(&class, "move_head", MOVES, d)?;
+    let promotions = net.linear(&class, "promo_head", PROMOTIONS, d)?;
+    net.output(&moves, "move_logits", MOVES);
+    net.output(&promotions, "promo_logits", PROMOTIONS);
+
+    let Config { width, heads, layers, hidden, history } = config;
+    Ok(Recognised {
+        graph: net.finish(),
+        encoding: Some(if history { "humchess-74" } else { "humchess-68" }),
+        vocabulary: Some("from-to-4096"),
+        architecture: format!(
+            "HumChess transformer: {layers} layers, width {width}, {heads} heads, inner width {hidden}, {} tokens",
+            if history { BOARD_TOKENS + HISTORY } else { BOARD_TOKENS }
+        ),
+    })
+}
+
+/// The tokens as vectors. Only squares have a position, and only past moves an age.
+fn embed(net: &mut Layers<'_>, config: &Config) -> Result<Node, LoadError> {
+    let d = config.width;
+    let ids = net.id_input("tokens", &[config.tokens()]);
+    let table = net.weight("token_emb.weight", &[VOCABULARY, d])?;
+    let positions = net.weight("pos_emb.weight", &[SQUARES, d])?;
+    let positions = net.pad_rows(&positions, 1, BOARD_TOKENS - SQUARES - 1);
+
+    let board_ids = if config.history { net.slice(&ids, 1, 0, BOARD_TOKENS) } else { ids.clone() };
+    let board = net.gather(&table, &board_ids, 0);
+    let board = net.binary("Add", &board, &positions);
+    if !config.history {
+        return Ok(board);
+    }
+    let move_ids = net.slice(&ids, 1, BOARD_TOKENS, BOARD_TOKENS + HISTORY);
+    let table = net.weight("move_history_emb.weight", &[HISTORY_MOVES, d])?;
+    let ages = net.weight("history_pos_emb.weight", &[HISTORY, d])?;
+    let moves = net.gather(&table, &move_ids, 0);
+    let moves = net.binary("Add", &moves, &ages);
+    Ok(net.concat(&[&board, &moves], 1))
+}
+
+fn attention(net: &mut Layers<'_>, config: &Config, layer: &str, x: &Node) -> Result<Node, LoadError> {
+    let (d, heads, tokens) = (config.width, config.heads, config.tokens());
+    let head = d / heads;
+    let per_head = [-1, tokens as i64, heads as i64, head as i64];
+    let qkv = net.project(x, &format!("{layer}.qkv.weight"), 3 * d, d)?;
+    let part = |net: &mut Layers<'_>, index: usize| {
+        let part = net.slice(&qkv, 2, index * d, (index + 1) * d);
+        net.reshape(&part, &per_head)
+    };
+    let (q, k, v) = (part(net, 0), part(net, 1), part(net, 2));
+    let q = net.rms_norm(&q, &format!("{layer}.q_norm.weight"), &[head], EPS)?;
+    let k = net.rms_norm(&k, &format!("{layer}.k_norm.weight"), &[head], EPS)?;
+
+    let q = net.transpose(&q, &[0, 2, 1, 3]);
+    let k = net.transpose(&k, &[0, 2, 3, 1]);
+    let v = net.transpose(&v, &[0, 2, 1, 3]);
+    let scores = net.binary("MatMul", &q, &k);
+    let scores = net.scaled(&scores, 1.0 / (head as f32).sqrt());
+    let weights = net.softmax(&scores);
+    let mixed = net.binary("MatMul", &weights, &v);
+    let mixed = net.transpose(&mixed, &[0, 2, 1, 3]);
+    let mixed = net.reshape(&mixed, &[-1, tokens as i64, d as i64]);
+    net.project(&mixed, &format!("{layer}.out.weight"), d, d)
+}

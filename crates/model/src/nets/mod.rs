@@ -1,5 +1,61 @@
 //! Known architectures: a state dict of named tensors in, an ONNX graph out.
 
-pub(crate) mod humchess;
-pub(crate) mod mlp;
-pub(crate) mod policy_cnn;
+mod humchess;
+mod layers;
+mod mlp;
+mod policy_cnn;
+
+use crate::onnx::proto::ModelProto;
+use crate::tensors::TensorMap;
+use crate::{LoadError, LoadErrorKind};
+
+/// A state dict whose network is known by its names and shapes.
+#[derive(Debug)]
+pub(crate) struct Recognised {
+    /// The network.
+    pub(crate) graph: ModelProto,
+    /// The encoding of its input, where the shapes leave no doubt.
+    pub(crate) encoding: Option<&'static str>,
+    /// The move vocabulary of its policy, where it has one and the shapes leave no doubt.
+    pub(crate) vocabulary: Option<&'static str>,
+    /// The kind of network and its sizes, for people.
+    pub(crate) architecture: String,
+}
+
+/// One architecture: what it is called, how its state dicts are told from others, how its graph is built.
+struct Architecture {
+    name: &'static str,
+    fits: fn(&TensorMap) -> bool,
+    build: fn(&mut TensorMap) -> Result<Recognised, LoadError>,
+}
+
+const KNOWN: &[Architecture] = &[
+    Architecture { name: humchess::NAME, fits: humchess::fits, build: humchess::build },
+    Architecture { name: policy_cnn::NAME, fits: policy_cnn::fits, build: policy_cnn::build },
+    Architecture { name: mlp::NUMBERED, fits: mlp::fits_numbered, build: mlp::build_numbered },
+    Architecture { name: mlp::SEQUENTIAL, fits: mlp::fits_sequential, build: mlp::build_sequential },
+];
+
+/// Builds the network that `tensors` are the weights of.
+///
+/// # Errors
+/// If no architecture has such names, or the one that has lacks a tensor, finds another shape, a number that is
+/// not finite, or a tensor it has no use for.
+pub(crate) fn recognise(mut tensors: TensorMap) -> Result<Recognised, LoadError> {
+    tensors.strip_wrappers();
+    let Some(architecture) = KNOWN.iter().find(|known| (known.fits)(&tensors)) else {
+        let known: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+        let message = format!(
+            "no known network has these tensors: {}; known are {}",
+            tensors.first_names(),
+            known.join(", ")
+        );
+        return Err(tensors.error(LoadErrorKind::UnknownNetwork, message));
+    };
+    let recognised = (architecture.build)(&mut tensors)?;
+    tensors.finish(architecture.name)?;
+    Ok(recognised)
+}
+
+#[cfg(test)]
+mod tests;

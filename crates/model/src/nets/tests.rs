@@ -1,0 +1,226 @@
+//! Networks saved by torch and safetensors give the numbers torch gave (`tools/statedict_fixtures.py`).
+
+use std::collections::BTreeMap;
+
+use super::{Recognised, recognise};
+use crate::files::{safetensors, torch};
+use crate::onnx::check::ElementKind;
+use crate::runtime::{InputData, InputTensor, OutputTensor, Session};
+use crate::tensors::TensorMap;
+use crate::{Format, LoadErrorKind, Place};
+
+macro_rules! fixtures {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_bytes!(concat!("../../../../fixtures/models/statedict/", $name)).as_slice())),*]
+    };
+}
+
+const FILES: &[(&str, &[u8])] = fixtures!(
+    "humchess-68.safetensors",
+    "humchess-74.pt",
+    "rusty-774.safetensors",
+    "policy-mlp.pt",
+    "cnn-old.pt",
+    "cnn-layer-norm.pt",
+    "cnn-flatten.pt",
+    "cnn-reduce.pt",
+    "cnn-spatial-shared.pt",
+    "cnn-spatial-unshared.pt",
+    "cnn-bilinear.pt",
+    "cnn-factored.pt",
+);
+
+const EXPECTED: &str = include_str!("../../../../fixtures/models/statedict/expected.json");
+
+/// What torch made of one output: the numbers at a few places of every row.
+#[derive(serde::Deserialize)]
+struct Expected {
+    places: Vec<usize>,
+    rows: Vec<Vec<f32>>,
+}
+
+fn read(name: &str) -> TensorMap {
+    let (_, bytes) = FILES.iter().find(|(file, _)| *file == name).unwrap();
+    if name.ends_with(".pt") {
+        torch::read(bytes).unwrap()
+    } else {
+        safetensors::read(bytes).unwrap().tensors
+    }
+}
+
+/// The generator of `tools/statedict_fixtures.py`.
+fn draws() -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(1_u32), |s| Some(s.wrapping_mul(1_664_525).wrapping_add(1_013_904_223)))
+        .skip(1)
+}
+
+fn bits(count: usize) -> Vec<f32> {
+    draws().map(|s| f32::from(u8::from(s >> 29 == 0))).take(count).collect()
+}
+
+fn token_rows(rows: usize, length: usize) -> Vec<i32> {
+    let mut ranges = vec![(13, 1)];
+    ranges.extend([(0, 13); 64]);
+    ranges.extend([(14, 16), (30, 17), (47, 19)]);
+    ranges.resize(length, (0, 4097));
+    let ranges = ranges.into_iter().cycle();
+    ranges.zip(draws()).map(|((low, n), s)| low + (s >> 8) as i32 % n).take(rows * length).collect()
+}
+
+/// Runs `rows` of the generator's inputs through the graph.
+fn run(recognised: &Recognised, rows: usize) -> Vec<OutputTensor> {
+    let session = Session::new(recognised.graph.clone()).unwrap();
+    let input = &session.info().inputs[0];
+    let shape: Vec<usize> = input.shape.iter().map(|d| d.unwrap_or(rows)).collect();
+    let (ids, values) = match input.kind {
+        ElementKind::Int => (token_rows(rows, shape[1]), Vec::new()),
+        _ => (Vec::new(), bits(shape.iter().product())),
+    };
+    let data = if values.is_empty() { InputData::Ids(&ids) } else { InputData::Values(&values) };
+    session.run(&[InputTensor { shape: &shape, data }]).unwrap()
+}
+
+#[test]
+fn graphs_agree_with_torch() {
+    let expected: BTreeMap<String, BTreeMap<String, Expected>> = serde_json::from_str(EXPECTED).unwrap();
+    assert_eq!(expected.len(), FILES.len());
+    for (file, outputs) in &expected {
+        let computed = run(&recognise(read(file)).unwrap(), 200);
+        assert_eq!(computed.len(), outputs.len(), "{file}");
+        for OutputTensor { name, shape, values } in &computed {
+            let Expected { places, rows } = &outputs[name];
+            assert_eq!(shape[0], rows.len());
+            for (row, (ours, torchs)) in values.chunks(shape[1]).zip(rows).enumerate() {
+                for (&place, torchs) in places.iter().zip(torchs) {
+                    let ours = ours[place];
+                    assert!(
+                        (ours - torchs).abs() <= 1e-4,
+                        "{file} {name}[{row}, {place}]: {ours}, not {torchs}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn names_and_shapes_tell_the_network() {
+    let told = [
+        ("humchess-68.safetensors", Some("humchess-68"), Some("from-to-4096")),
+        ("humchess-74.pt", Some("humchess-74"), Some("from-to-4096")),
+        ("rusty-774.safetensors", Some("rusty-774"), None),
+        ("policy-mlp.pt", Some("policy-837"), Some("canonical-1968")),
+        ("cnn-reduce.pt", Some("policy-planes-17"), Some("canonical-1968-mover")),
+        ("cnn-bilinear.pt", Some("policy-planes-18"), None),
+    ];
+    for (file, encoding, vocabulary) in told {
+        let recognised = recognise(read(file)).unwrap();
+        assert_eq!((recognised.encoding, recognised.vocabulary), (encoding, vocabulary), "{file}");
+    }
+    let describe = |file| recognise(read(file)).unwrap().architecture;
+    assert_eq!(describe("rusty-774.safetensors"), "MLP 774-16-8-1");
+    assert_eq!(
+        describe("humchess-74.pt"),
+        "HumChess transformer: 2 layers, width 16, 2 heads, inner width 32, 74 tokens"
+    );
+    assert!(describe("cnn-reduce.pt").contains("Reduce head, 1968 moves"));
+}
+
+#[test]
+fn a_missing_tensor_is_never_passed_over() {
+    for (file, _) in FILES {
+        let whole = read(file);
+        for gone in whole.names().filter(|name| !name.ends_with(".bias")) {
+            let mut tensors = whole.clone();
+            tensors.take(gone, whole.shape(gone).unwrap()).unwrap();
+            match recognise(tensors) {
+                // Without its last layer an MLP is another MLP, and the norm before the output is optional.
+                Ok(other) => {
+                    assert!(
+                        other.architecture.starts_with("MLP") || gone == "out_ln.weight",
+                        "{file} {gone}"
+                    );
+                }
+                Err(error) => assert!(
+                    matches!(error.place(), Place::Tensor(_))
+                        || error.kind() == LoadErrorKind::UnknownNetwork,
+                    "{file} without {gone}: {error}"
+                ),
+            }
+        }
+    }
+}
+
+fn map(entries: &[(&str, &[usize])]) -> TensorMap {
+    let mut tensors = TensorMap::new(Format::Safetensors);
+    for (name, shape) in entries {
+        tensors.insert(name, shape, vec![0.5; shape.iter().product()]).unwrap();
+    }
+    tensors
+}
+
+fn refused(entries: &[(&str, &[usize])], kind: LoadErrorKind, tensor: &str) {
+    let error = recognise(map(entries)).unwrap_err();
+    assert_eq!((error.kind(), error.place()), (kind, &Place::Tensor(tensor.to_owned())), "{error}");
+}
+
+#[test]
+fn layers_go_by_number_not_by_text() {
+    let mut entries = Vec::new();
+    let names: Vec<String> = (0..12).map(|i| format!("seq.linear-{i}.weight")).collect();
+    let shapes: Vec<[usize; 2]> = (0..12).map(|i| [12 - i, if i == 0 { 774 } else { 13 - i }]).collect();
+    for (name, shape) in names.iter().zip(&shapes) {
+        entries.push((name.as_str(), shape.as_slice()));
+    }
+    let recognised = recognise(map(&entries)).unwrap();
+    assert_eq!(recognised.architecture, "MLP 774-12-11-10-9-8-7-6-5-4-3-2-1");
+    assert_eq!(run(&recognised, 1)[0].shape, [1, 1]);
+}
+
+#[test]
+fn wrong_shapes_are_named() {
+    let kind = LoadErrorKind::Shape;
+    refused(&[("seq.linear-0.weight", &[774])], kind, "seq.linear-0.weight");
+    refused(&[("seq.linear-0.weight", &[0, 774])], kind, "seq.linear-0.weight");
+    refused(
+        &[("seq.linear-0.weight", &[4, 774]), ("seq.linear-1.weight", &[1, 5])],
+        kind,
+        "seq.linear-1.weight",
+    );
+    refused(&[("net.0.weight", &[4, 837]), ("net.0.bias", &[5])], kind, "net.0.bias");
+    refused(&[("layers.0.weight", &[2, 12, 3, 3]), ("output.weight", &[9, 128])], kind, "layers.0.weight");
+    refused(&[("layers.0.weight", &[2, 17, 3, 2]), ("output.weight", &[9, 128])], kind, "layers.0.weight");
+    refused(
+        &[
+            ("token_emb.weight", &[66, 10]),
+            ("blocks.0.attn.qkv.weight", &[30, 10]),
+            ("blocks.0.attn.q_norm.weight", &[4]),
+            ("blocks.0.ffn.w1.weight", &[8, 10]),
+        ],
+        kind,
+        "blocks.0.attn.q_norm.weight",
+    );
+}
+
+#[test]
+fn what_is_not_run_is_not_accepted() {
+    let unknown = LoadErrorKind::UnknownNetwork;
+    refused(&[("net.0.weight", &[4, 837]), ("net.3.weight", &[1, 4])], unknown, "net.3.weight");
+    refused(&[("net.0.weight", &[1, 837]), ("value_head.weight", &[1, 4])], unknown, "value_head.weight");
+    let error = recognise(map(&[("encoder.weight", &[1, 2])])).unwrap_err();
+    assert_eq!(error.kind(), unknown);
+    let text = error.to_string();
+    assert!(text.contains("encoder.weight") && text.contains("HumChess"), "{text}");
+    let headless = recognise(map(&[("layers.0.weight", &[2, 17, 3, 3])])).unwrap_err();
+    assert!(headless.to_string().contains("head.from_proj.weight"), "{headless}");
+}
+
+#[test]
+fn an_index_outside_its_table_is_named() {
+    let mut tensors = read("cnn-bilinear.pt");
+    let mut squares = tensors.take("head.to_idx", &[90]).unwrap().data().to_vec();
+    squares[7] = 64.0;
+    tensors.insert("head.to_idx", &[90], squares).unwrap();
+    let error = recognise(tensors).unwrap_err();
+    assert_eq!(error.place(), &Place::Tensor("head.to_idx".to_owned()), "{error}");
+}
