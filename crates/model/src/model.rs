@@ -1,5 +1,6 @@
 //! A network ready to be asked: the front door of this crate.
 
+#[cfg(not(target_family = "wasm"))]
 use std::path::Path;
 
 use shakmaty::{Chess, Color, Position};
@@ -66,15 +67,23 @@ impl Model {
     pub fn open(path: impl AsRef<Path>) -> Result<Model, LoadError> {
         let path = path.as_ref();
         let source = Source::open(path)?;
-        let sidecar = sidecar_path(path);
-        let overlay = match std::fs::read_to_string(&sidecar) {
-            Ok(text) => Some(text),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => None,
-            Err(e) => {
-                return Err(LoadError::unformatted(LoadErrorKind::Io, format!("{}: {e}", sidecar.display())));
-            }
-        };
-        Model::new(source, overlay.as_deref())
+        Model::new(source, Model::sidecar(path)?.as_deref())
+    }
+
+    /// The text of `FILE.card.json` beside a model file, if there is one.
+    ///
+    /// # Errors
+    /// If it is there but cannot be read.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn sidecar(path: &Path) -> Result<Option<String>, LoadError> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".card.json");
+        let sidecar = path.with_file_name(name);
+        match std::fs::read_to_string(&sidecar) {
+            Ok(text) => Ok(Some(text)),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(LoadError::unformatted(LoadErrorKind::Io, format!("{}: {e}", sidecar.display()))),
+        }
     }
 
     /// Opens the bytes of a model file.
@@ -288,14 +297,6 @@ fn assemble_card(source: &Source, graph: &GraphInfo, overlay: Option<&str>) -> R
         card = card.overlaid(text).map_err(|e| wrong(e.to_string()))?;
     }
     Ok(card)
-}
-
-/// `FILE.card.json`, beside the file.
-#[cfg(not(target_family = "wasm"))]
-fn sidecar_path(path: &Path) -> std::path::PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".card.json");
-    path.with_file_name(name)
 }
 
 fn score(head: &ValueHead, raw: f32, turn: Color, context_turn: Color) -> ForMover<f32> {

@@ -5,7 +5,7 @@ use prost::Message;
 use sha2::{Digest, Sha256};
 
 use crate::card::{CARD_KEY, ModelCard};
-use crate::files::{safetensors, torch};
+use crate::files::{lc0, safetensors, tflite, torch};
 use crate::nets::{self, Recognised};
 use crate::onnx::proto::{ModelProto, StringStringEntryProto};
 use crate::onnx::read::{self, MAX_FILE_BYTES};
@@ -74,10 +74,31 @@ impl Source {
             Format::Onnx => read_onnx(bytes)?,
             Format::Safetensors => read_safetensors(bytes)?,
             Format::Torch => known_network(torch::read(bytes)?, None)?,
-            other => return Err(LoadError::new(LoadErrorKind::Unsupported, other, "not read yet")),
+            Format::Lc0 => read_lc0(bytes)?,
+            Format::Tflite => read_tflite(bytes)?,
         };
         let sha256 = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
         Ok(Source { format, graph, facts, sha256, bytes: bytes.len() })
+    }
+
+    /// The weights of a state dict (PyTorch or safetensors) as a safetensors file with `card` inside. Tensors that
+    /// half precision holds exactly are written in half precision.
+    ///
+    /// # Errors
+    /// If the file is not a state dict.
+    pub fn state_dict_to_safetensors(bytes: &[u8], card: &ModelCard) -> Result<Vec<u8>, LoadError> {
+        let format = sniff(bytes).ok_or_else(|| unknown_format(bytes))?;
+        let mut tensors = match format {
+            Format::Safetensors => safetensors::read(bytes)?.tensors,
+            Format::Torch => torch::read(bytes)?,
+            Format::Onnx | Format::Tflite | Format::Lc0 => {
+                let message =
+                    "a graph has no state dict; only PyTorch and safetensors files do. Convert it to .onnx";
+                return Err(LoadError::new(LoadErrorKind::Unsupported, format, message));
+            }
+        };
+        tensors.strip_wrappers();
+        safetensors::write(&tensors, [(CARD_KEY.to_owned(), card.to_json())].into())
     }
 
     /// The network as an ONNX file with `card` inside.
@@ -140,6 +161,26 @@ fn known_network(tensors: TensorMap, card: Option<String>) -> Result<(ModelProto
     let Recognised { graph, encoding, vocabulary, architecture } = nets::recognise(tensors)?;
     let facts = Facts { card, architecture: Some(architecture), encoding, vocabulary, ..Facts::default() };
     Ok((graph, facts))
+}
+
+fn read_lc0(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
+    let network = lc0::read(bytes)?;
+    let facts = Facts {
+        architecture: Some(network.architecture()),
+        encoding: Some("lc0-112"),
+        vocabulary: Some("lc0-1858"),
+        licence: network.license,
+        notes: network.training_info,
+        ..Facts::default()
+    };
+    Ok((network.graph, facts))
+}
+
+fn read_tflite(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
+    let mut network = tflite::read(bytes)?;
+    let card = network.metadata.remove(CARD_KEY);
+    let notes = network.metadata.remove("description").filter(|text| !text.is_empty());
+    Ok((network.graph, Facts { card, notes, ..Facts::default() }))
 }
 
 fn read_onnx(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {

@@ -152,6 +152,11 @@ impl TensorMap {
         self.tensors.get(name).map(|tensor| tensor.shape.as_slice())
     }
 
+    /// All tensors in the order of their names.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))
+    }
+
     /// All names in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)

@@ -15,15 +15,17 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
         Some(path) => {
             Some(std::fs::read_to_string(path).with_context(|| format!("--card {}", path.display()))?)
         }
-        None => sidecar(&args.input)?,
+        None => Model::sidecar(&args.input)?,
     };
     let named = || args.input.display().to_string();
     let source = Source::open(&args.input).with_context(named)?;
     let card = Model::new(source, overlay.as_deref()).with_context(named)?.card().clone();
-    let source = Source::open(&args.input).with_context(named)?;
     let bytes = match args.output.extension().and_then(|e| e.to_str()) {
-        Some("onnx") => source.to_onnx(&card),
-        Some("safetensors") => source.to_safetensors(&card).with_context(named)?,
+        Some("onnx") => Source::open(&args.input).with_context(named)?.to_onnx(&card),
+        Some("safetensors") => {
+            let input = std::fs::read(&args.input).with_context(named)?;
+            Source::state_dict_to_safetensors(&input, &card).with_context(named)?
+        }
         _ => bail!("{}: the output must end in .onnx or .safetensors", args.output.display()),
     };
     // What was written must open again before it gets its name.
@@ -34,15 +36,6 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
     write_atomically(&args.output, &bytes)?;
     println!("{}: {} bytes, {} parameters", args.output.display(), bytes.len(), again.graph().parameters);
     Ok(())
-}
-
-fn sidecar(input: &Path) -> Result<Option<String>> {
-    let path = Model::sidecar_path(input);
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(Some(text)),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(e).with_context(|| path.display().to_string()),
-    }
 }
 
 /// Writes beside the target and renames, so that no half-written file ever has the final name.

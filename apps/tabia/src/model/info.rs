@@ -49,8 +49,10 @@ fn evaluate(model: &Model, args: &InfoArgs) -> Result<Vec<Entry>> {
         .into_iter()
         .map(|(label, fen)| {
             let fen: Fen = fen.parse().with_context(|| format!("--fen {fen:?}"))?;
-            let position: Chess =
-                fen.clone().into_position(CastlingMode::Standard).with_context(|| format!("--fen \"{fen}\""))?;
+            let position: Chess = fen
+                .clone()
+                .into_position(CastlingMode::Standard)
+                .with_context(|| format!("--fen \"{fen}\""))?;
             let situation = Situation { mover, ..Situation::of(&position) };
             let evaluation = model.evaluate(&[situation])?.remove(0);
             Ok(Entry { label, position, evaluation })

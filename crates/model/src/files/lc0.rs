@@ -2,7 +2,6 @@
 //!
 //! The graph takes `planes` (the `lc0-112` encoding) and gives `policy` (logits of the `lc0-1858` vocabulary) and
 //! `wdl` or `value`, and `moves_left` where the network has that head. All of it is the mover's view.
-#![cfg_attr(not(test), expect(dead_code, reason = "Source::read does not call it yet"))]
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod format;
@@ -44,6 +43,22 @@ pub(crate) struct Lc0Network {
     pub(crate) min_version: Option<String>,
     /// What the trainer noted: steps, losses, accuracy, parameters.
     pub(crate) training_info: Option<String>,
+}
+
+impl Lc0Network {
+    /// The design in words.
+    pub(crate) fn architecture(&self) -> String {
+        let policy = match self.policy {
+            Lc0Policy::Classical => "classical",
+            Lc0Policy::Convolution => "convolution",
+        };
+        let value = match self.value {
+            Lc0Value::Wdl => "WDL",
+            Lc0Value::Classical => "classical",
+        };
+        let since = self.min_version.as_ref().map_or(String::new(), |v| format!(", for lc0 {v} or later"));
+        format!("Leela residual tower, {policy} policy, {value} value{since}")
+    }
 }
 
 /// Reads a weight file, gzipped or plain.

@@ -1,8 +1,10 @@
 //! Hugging Face safetensors: a JSON header and raw tensors. See `docs/formats/safetensors.md`.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+use half::f16;
+use safetensors::tensor::{TensorView, serialize};
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
 use crate::tensors::{Element, TensorMap};
@@ -37,6 +39,32 @@ pub(crate) fn read(bytes: &[u8]) -> Result<SafetensorsFile, LoadError> {
     }
     let metadata = header.metadata().iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
     Ok(SafetensorsFile { tensors, metadata })
+}
+
+/// Writes a state dict. A tensor that half precision holds exactly is written in half precision.
+///
+/// # Errors
+/// If the tensors cannot be laid out, which no set of tensors that was read can bring about.
+pub(crate) fn write(tensors: &TensorMap, metadata: HashMap<String, String>) -> Result<Vec<u8>, LoadError> {
+    let encoded: Vec<(&str, Dtype, &[usize], Vec<u8>)> = tensors
+        .iter()
+        .map(|(name, tensor)| {
+            let halves: Vec<f16> = tensor.data().iter().map(|&v| f16::from_f32(v)).collect();
+            let exact = halves.iter().zip(tensor.data()).all(|(half, &full)| half.to_f32() == full);
+            let (dtype, bytes) = if exact {
+                (Dtype::F16, halves.iter().flat_map(|v| v.to_le_bytes()).collect())
+            } else {
+                (Dtype::F32, tensor.data().iter().flat_map(|v| v.to_le_bytes()).collect())
+            };
+            (name, dtype, tensor.shape(), bytes)
+        })
+        .collect();
+    let views: Vec<(&str, TensorView<'_>)> = encoded
+        .iter()
+        .map(|(name, dtype, shape, bytes)| Ok((*name, TensorView::new(*dtype, shape.to_vec(), bytes)?)))
+        .collect::<Result<_, SafeTensorError>>()
+        .map_err(|e| explain(&e))?;
+    serialize(views, Some(metadata)).map_err(|e| explain(&e))
 }
 
 fn element(dtype: Dtype) -> Option<Element> {
