@@ -2,11 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// The open home of neural chess: any network, of any known format, is a player.
 #[derive(Parser)]
-#[command(name = "tabia", version, about, after_help = "Example: tabia model info maia-1500.pb.gz")]
+#[command(
+    name = "tabia",
+    version,
+    about,
+    after_help = "Examples:
+  tabia play --elo 1200
+  tabia model info maia-1500.pb.gz"
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -19,6 +26,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: ModelCommand,
     },
+    /// Play a game in the terminal.
+    Play(PlayArgs),
 }
 
 #[derive(Subcommand)]
@@ -72,4 +81,60 @@ pub(crate) struct ConvertArgs {
     /// Replace the output file if it exists.
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia play                          against the network that comes with tabia, rated 1500
+  tabia play --elo 900 --color black
+  tabia play maia-1900.pb.gz --mode argmax --pgn game.pgn")]
+pub(crate) struct PlayArgs {
+    /// The opponent: a model file of any format [default: the human player that comes with tabia].
+    pub(crate) model: Option<PathBuf>,
+    /// The rating the opponent should play like, if its network listens to one.
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1..=4000))]
+    pub(crate) elo: u16,
+    /// Your colour.
+    #[arg(long, value_enum, default_value_t = Seat::White)]
+    pub(crate) color: Seat,
+    /// How a move is taken from the network's probabilities.
+    #[arg(long, value_enum, default_value_t = Mode::Sample)]
+    pub(crate) mode: Mode,
+    /// Below 1 the opponent keeps to its likeliest moves, above 1 it strays.
+    #[arg(long, default_value_t = 1.0, value_parser = temperature)]
+    pub(crate) temperature: f32,
+    /// Makes the opponent's choices repeatable.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Start from this position.
+    #[arg(long)]
+    pub(crate) fen: Option<String>,
+    /// Write the game to this file when you leave.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pgn: Option<PathBuf>,
+    /// Draw the board with plain letters.
+    #[arg(long)]
+    pub(crate) ascii: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Seat {
+    White,
+    Black,
+    Random,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// Draw a move with its probability, as people vary.
+    Sample,
+    /// Always the likeliest move.
+    Argmax,
+}
+
+fn temperature(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(t) if t > 0.0 && t <= 10.0 => Ok(t),
+        _ => Err("a number above 0, at most 10".to_owned()),
+    }
 }

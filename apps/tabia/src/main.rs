@@ -2,6 +2,8 @@
 
 mod cli;
 mod model;
+mod play;
+mod shipped;
 
 use std::process::ExitCode;
 
@@ -10,6 +12,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let outcome = match cli::Cli::parse().command {
         cli::Command::Model { command } => model::run(command),
+        cli::Command::Play(args) => play::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -136,6 +136,15 @@ pub enum Side {
     Mover,
 }
 
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Side::White => "White",
+            Side::Mover => "the side to move",
+        })
+    }
+}
+
 /// A card that cannot be used: bad JSON, an unknown field, or a fact that contradicts the network.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("model card: {0}")]

@@ -23,5 +23,5 @@ pub use card::{
 };
 pub use evaluation::{Candidate, Evaluation, Policy, Wdl};
 pub use load_error::{Format, LoadError, LoadErrorKind, Place};
-pub use model::Model;
+pub use model::{Model, Runtime};
 pub use source::{Facts, Source};

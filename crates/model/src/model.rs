@@ -1,5 +1,6 @@
 //! A network ready to be asked: the front door of this crate.
 
+use std::fmt;
 #[cfg(not(target_family = "wasm"))]
 use std::path::Path;
 
@@ -56,6 +57,24 @@ struct PolicyReader {
     output: usize,
     promotion: Option<usize>,
     vocabulary: &'static dyn MoveVocabulary,
+}
+
+/// How a network is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runtime {
+    /// Any graph, from scratch for each position.
+    General,
+    /// A dense network over sparse features, whose first layer a move updates.
+    Dense,
+}
+
+impl fmt::Display for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Runtime::General => "general",
+            Runtime::Dense => "dense, updated by moves",
+        })
+    }
 }
 
 impl Model {
@@ -139,6 +158,11 @@ impl Model {
     /// Its inputs, outputs, parameters and cost.
     pub fn graph(&self) -> &GraphInfo {
         &self.graph
+    }
+
+    /// How the network is computed.
+    pub fn runtime(&self) -> Runtime {
+        Runtime::General
     }
 
     /// The encoding of its inputs.
