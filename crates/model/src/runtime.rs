@@ -14,7 +14,7 @@ use rten::{
 use rten_tensor::Layout;
 
 use crate::onnx::check::{ElementKind, GraphInfo, Outline, TensorInfo};
-use crate::onnx::proto::{ModelProto, data_type};
+use crate::onnx::proto::{AttributeProto, ModelProto, NodeProto, attribute_type, data_type};
 use crate::onnx::read;
 use crate::{Format, LoadError, LoadErrorKind};
 
@@ -159,7 +159,7 @@ impl Session {
     pub fn new(mut model: ModelProto) -> Result<Session, LoadError> {
         let outline = Outline::new(&model)?;
         let info = outline.info(&model)?;
-        widen(&mut model)?;
+        adapt(&mut model)?;
         let encoded = model.encode_to_vec();
         drop(model);
         let refused = |message: String| LoadError::new(LoadErrorKind::Unsupported, Format::Onnx, message);
@@ -338,9 +338,10 @@ fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Rewrites what rten does not read into what it does: 16-bit brain floats become 32-bit ones, casts to other float
-/// widths become casts to 32 bits, which all floats run as, and a Dropout, idle outside training, passes its input on.
-fn widen(model: &mut ModelProto) -> Result<(), LoadError> {
+/// Rewrites what rten does not read into what it does. Brain floats become 32-bit floats; casts to other float widths
+/// become casts to 32 bits, which all floats run as; a Dropout, idle outside training, passes its input on; windows
+/// say their size and stride, which a file may leave out.
+fn adapt(model: &mut ModelProto) -> Result<(), LoadError> {
     let Some(graph) = &mut model.graph else { return Ok(()) };
     let inside = graph.node.iter_mut().flat_map(|node| &mut node.attribute).filter_map(|a| a.t.as_mut());
     for tensor in graph.initializer.iter_mut().chain(inside) {
@@ -365,10 +366,35 @@ fn widen(model: &mut ModelProto) -> Result<(), LoadError> {
                 node.input.truncate(1);
                 node.attribute.clear();
             }
+            "Conv" | "ConvInteger" | "ConvTranspose" if !has_attribute(node, "kernel_shape") => {
+                let filters = node.input.get(1);
+                let filters = filters.and_then(|name| graph.initializer.iter().find(|t| t.name == *name));
+                if let Some(kernel) = filters.and_then(|tensor| tensor.dims.get(2..)) {
+                    node.attribute.push(ints_attribute("kernel_shape", kernel));
+                }
+            }
+            "MaxPool" | "AveragePool" if !has_attribute(node, "strides") => {
+                let kernel = node.attribute.iter().find(|a| a.name == "kernel_shape");
+                let strides = vec![1; kernel.map_or(0, |a| a.ints.len())];
+                node.attribute.push(ints_attribute("strides", &strides));
+            }
             _ => {}
         }
     }
     Ok(())
+}
+
+fn has_attribute(node: &NodeProto, name: &str) -> bool {
+    node.attribute.iter().any(|a| a.name == name)
+}
+
+fn ints_attribute(name: &str, ints: &[i64]) -> AttributeProto {
+    AttributeProto {
+        name: name.to_owned(),
+        ints: ints.to_vec(),
+        r#type: attribute_type::INTS,
+        ..AttributeProto::default()
+    }
 }
 
 fn fits_declaration(input: &InputTensor<'_>, info: &TensorInfo) -> Result<(), RunError> {

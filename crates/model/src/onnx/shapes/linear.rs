@@ -84,7 +84,15 @@ struct Window {
     dilations: Vec<usize>,
     before: Vec<usize>,
     after: Vec<usize>,
-    same: bool,
+    same: Same,
+}
+
+/// Whether padding is found from the sizes, and where an odd cell of it goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Same {
+    No,
+    Upper,
+    Lower,
 }
 
 impl Window {
@@ -105,8 +113,9 @@ impl Window {
         let pads = list("pads", 0, 2 * rank, 0)?;
         let (before, after) = pads.split_at(rank);
         let same = match call.text("auto_pad")? {
-            "" | "NOTSET" | "VALID" => false,
-            "SAME_UPPER" | "SAME_LOWER" => true,
+            "" | "NOTSET" | "VALID" => Same::No,
+            "SAME_UPPER" => Same::Upper,
+            "SAME_LOWER" => Same::Lower,
             other => return Err(Refusal::unsupported(format!("automatic padding {other:?}"))),
         };
         Ok(Window {
@@ -125,10 +134,16 @@ impl Window {
         let pads = self.before.iter().zip(&self.after);
         let dims = board.iter().zip(sides.zip(pads));
         dims.map(|(&dim, (((&kernel, &stride), &dilation), (&before, &after)))| {
-            if self.same {
-                return Ok(dim.div_ceil(stride));
-            }
             let reach = kernel.saturating_sub(1).saturating_mul(dilation).saturating_add(1);
+            if self.same != Same::No {
+                let count = dim.div_ceil(stride);
+                let total = (count.saturating_sub(1) * stride).saturating_add(reach).saturating_sub(dim);
+                // The runtime puts an odd cell of padding at the end.
+                if self.same == Same::Lower && total % 2 == 1 {
+                    return Err(Refusal::unsupported("automatic padding with more before than after"));
+                }
+                return Ok(count);
+            }
             let room = (dim + before + after).checked_sub(reach).filter(|_| kernel > 0);
             let room =
                 room.ok_or_else(|| Refusal::shape(format!("a window of {:?} over {board:?}", self.kernel)))?;
@@ -199,7 +214,7 @@ pub(super) fn conv_transpose(call: &Call<'_>) -> Ruled {
     }
     let window = Window::read(call, kernel)?;
     let given = call.attribute("output_shape").is_some() || call.attribute("output_padding").is_some();
-    if window.same || given || window.dilations.iter().any(|&d| d != 1) {
+    if window.same != Same::No || given || window.dilations.iter().any(|&d| d != 1) {
         return Err(Refusal::unsupported("automatic or output padding, or dilation"));
     }
     let mut shape = vec![n, outer];

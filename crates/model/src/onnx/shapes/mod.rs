@@ -177,7 +177,10 @@ impl Call<'_> {
     /// Axes or sizes that older opsets give as an attribute and newer ones as an input.
     fn ints_or_input(&self, name: &str, index: usize) -> Result<Option<Vec<i64>>, Refusal> {
         match (self.optional(index), self.ints(name)) {
-            (Some(_), _) => self.whole_numbers(index).map(Some),
+            (Some(_), Some(_)) => {
+                Err(Refusal::malformed(format!("{name} both as an attribute and as an input")))
+            }
+            (Some(_), None) => self.whole_numbers(index).map(Some),
             (None, Some(ints)) => Ok(Some(ints.to_vec())),
             (None, None) => Ok(None),
         }
