@@ -121,13 +121,11 @@ pub(super) fn choose(call: &Call<'_>) -> Ruled {
 pub(super) fn clip(call: &Call<'_>) -> Ruled {
     let input = call.input(0)?;
     for index in 1..call.inputs.len() {
-        if let Some(limit) = call.optional(index) {
-            if limit.elements() != 1 {
-                return Err(Refusal::shape(format!(
-                    "limit {index} has shape {:?}, it must be one number",
-                    limit.shape
-                )));
-            }
+        if let Some(limit) = call.optional(index).filter(|limit| limit.elements() != 1) {
+            return Err(Refusal::shape(format!(
+                "limit {index} has shape {:?}, it must be one number",
+                limit.shape
+            )));
         }
     }
     Ok(Value::new(input.kind, input.shape.clone()).into())
@@ -191,10 +189,8 @@ pub(super) fn triangle(call: &Call<'_>) -> Ruled {
     if input.rank() < 2 {
         return Err(Refusal::shape(format!("shape {:?} has no rows and columns", input.shape)));
     }
-    if let Some(k) = call.optional(1) {
-        if k.elements() != 1 {
-            return Err(Refusal::shape("the diagonal must be one number"));
-        }
+    if call.optional(1).is_some_and(|k| k.elements() != 1) {
+        return Err(Refusal::shape("the diagonal must be one number"));
     }
     Ok(Value::new(input.kind, input.shape.clone()).into())
 }
