@@ -367,6 +367,9 @@ pub(super) fn recurrent(call: &Call<'_>) -> Ruled {
     {
         return Err(Refusal::unsupported("batch-first layout, clipping or other activations"));
     }
+    if gates == 3 && call.int("linear_before_reset", 0) == 0 {
+        return Err(Refusal::unsupported("linear_before_reset = 0"));
+    }
     let input = call.input(0)?;
     let &[steps, batch, width] = input.shape.as_slice() else {
         return Err(Refusal::shape(format!("shape {:?} is not steps, batch, features", input.shape)));
