@@ -1,13 +1,25 @@
-//! Running a checked graph.
+//! Running a checked graph on rten.
+//!
+//! Nothing reaches rten that [`Outline`] has not foretold: each set of input shapes is forecast before its first run,
+//! so memory and work are known in advance. Should rten still panic, the panic is caught and becomes an error; where
+//! panics abort, as on wasm32, the forecast is the only guard.
 
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use prost::Message;
-use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, Value, ValueOrView, ValueView};
+use rten::{
+    Model, ModelOptions, NodeId, RunOptions, ShapeInferenceMode, ThreadPool, Value, ValueOrView, ValueView,
+};
+use rten_tensor::Layout;
 
-use crate::onnx::check::{self, ElementKind, GraphInfo};
-use crate::onnx::proto::ModelProto;
+use crate::onnx::check::{ElementKind, GraphInfo, Outline, TensorInfo};
+use crate::onnx::proto::{AttributeProto, ModelProto, NodeProto, attribute_type, data_type};
+use crate::onnx::read;
 use crate::{Format, LoadError, LoadErrorKind};
+
+/// How many sets of input shapes a session remembers as forecast.
+const MAX_REMEMBERED: usize = 64;
 
 /// The numbers of an input.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +28,28 @@ pub enum InputData<'a> {
     Ids(&'a [i32]),
     /// Features.
     Values(&'a [f32]),
+}
+
+impl<'a> InputData<'a> {
+    fn len(&self) -> usize {
+        match self {
+            InputData::Ids(data) => data.len(),
+            InputData::Values(data) => data.len(),
+        }
+    }
+
+    fn split_at(self, middle: usize) -> (InputData<'a>, InputData<'a>) {
+        match self {
+            InputData::Ids(data) => {
+                let (first, second) = data.split_at(middle);
+                (InputData::Ids(first), InputData::Ids(second))
+            }
+            InputData::Values(data) => {
+                let (first, second) = data.split_at(middle);
+                (InputData::Values(first), InputData::Values(second))
+            }
+        }
+    }
 }
 
 /// One input of a run: its numbers, last dimension fastest.
@@ -89,13 +123,26 @@ pub enum RunError {
     },
 }
 
-/// A network loaded into memory, run by one thread.
+/// What the forecast says of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Foretold {
+    /// It is impossible or beyond the limits.
+    Refused(String),
+    /// Every output has this first dimension.
+    Rows(usize),
+    /// The outputs have different first dimensions.
+    Mixed,
+}
+
+/// A network loaded into memory. It runs on one thread of its own, so that players do not compete for cores.
 pub struct Session {
     model: Model,
+    outline: Outline,
     info: GraphInfo,
     inputs: Vec<NodeId>,
     outputs: Vec<NodeId>,
     options: RunOptions,
+    forecasts: Mutex<Vec<(Vec<Vec<usize>>, Foretold)>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -105,32 +152,50 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// Checks `model` and loads it.
+    /// Checks `model`, loads it, and runs it once on zeros.
     ///
     /// # Errors
-    /// Those of [`check::check`], and what the runtime itself refuses.
-    pub fn new(model: ModelProto) -> Result<Session, LoadError> {
-        let info = check::check(&model)?;
+    /// Those of [`check`](crate::onnx::check::check), and what the runtime itself refuses.
+    pub fn new(mut model: ModelProto) -> Result<Session, LoadError> {
+        let outline = Outline::new(&model)?;
+        let info = outline.info(&model)?;
+        adapt(&mut model)?;
         let encoded = model.encode_to_vec();
         drop(model);
         let refused = |message: String| LoadError::new(LoadErrorKind::Unsupported, Format::Onnx, message);
-        let model = ModelOptions::with_all_ops().load(encoded).map_err(|e| refused(e.to_string()))?;
-        let ids = |tensors: &[check::TensorInfo]| -> Result<Vec<NodeId>, LoadError> {
-            let id = |t: &check::TensorInfo| model.node_id(&t.name).map_err(|e| refused(e.to_string()));
+        let load = || {
+            let mut options = ModelOptions::with_all_ops();
+            // Our own forecast has found every shape; rten's inference is a second, less guarded, reading.
+            options.shape_inference(ShapeInferenceMode::Off);
+            options.load(encoded)
+        };
+        let model = caught(load).map_err(refused)?.map_err(|e| refused(e.to_string()))?;
+        let ids = |tensors: &[TensorInfo]| -> Result<Vec<NodeId>, LoadError> {
+            let id = |t: &TensorInfo| {
+                model.node_id(&t.name).map_err(|e| refused(e.to_string()).at_tensor(&t.name))
+            };
             tensors.iter().map(id).collect()
         };
         let (inputs, outputs) = (ids(&info.inputs)?, ids(&info.outputs)?);
         let pool = Arc::new(ThreadPool::with_num_threads(1));
         let options = RunOptions::default().with_thread_pool(Some(pool));
-        Ok(Session { model, info, inputs, outputs, options })
+        let forecasts = Mutex::new(Vec::new());
+        let session = Session { model, outline, info, inputs, outputs, options, forecasts };
+        match session.trial() {
+            Ok(()) | Err(RunError::NotFinite { .. }) => Ok(session),
+            Err(e) => Err(refused(e.to_string())),
+        }
     }
 
-    /// What the graph takes and gives.
+    /// What the graph takes, gives and costs.
     pub fn info(&self) -> &GraphInfo {
         &self.info
     }
 
-    /// Runs the graph on `inputs`, in the order of [`GraphInfo::inputs`].
+    /// Runs the graph on `inputs`, in the order of [`GraphInfo::inputs`]. The first dimension of every input is the
+    /// number of positions, also where the graph declares it as 1: then positions are run one by one, as they are
+    /// when a batch would be too large or would change a position's result. The first dimension of every output is
+    /// the number of positions again.
     ///
     /// # Errors
     /// Names the input that does not fit, or the output that is not finite.
@@ -138,37 +203,258 @@ impl Session {
         if inputs.len() != self.inputs.len() {
             return Err(RunError::InputCount { expected: self.inputs.len(), given: inputs.len() });
         }
-        let mut values: Vec<(NodeId, ValueOrView<'_>)> = Vec::new();
-        for ((input, info), &id) in inputs.iter().zip(&self.info.inputs).zip(&self.inputs) {
-            let value: ValueOrView<'_> = match (input.data, info.kind) {
-                (InputData::Values(data), ElementKind::Float) => ValueView::from_shape(input.shape, data)
-                    .map_err(|e| RunError::Runtime(e.to_string()))?
-                    .into(),
-                (InputData::Ids(data), ElementKind::Float) => {
-                    let data: Vec<f32> = data.iter().map(|&id| id as f32).collect();
-                    Value::from_shape(input.shape, data).map_err(|e| RunError::Runtime(e.to_string()))?.into()
+        for (input, info) in inputs.iter().zip(&self.info.inputs) {
+            fits_declaration(input, info)?;
+        }
+        let positions = inputs.first().and_then(|input| input.shape.first().copied()).unwrap_or(1);
+        let has_positions = |(input, info): (&InputTensor<'_>, &TensorInfo)| {
+            matches!(info.shape.first(), Some(None | Some(1))) && input.shape.first() == Some(&positions)
+        };
+        if inputs.iter().zip(&self.info.inputs).all(has_positions) {
+            self.run_positions(inputs, positions)
+        } else {
+            self.run_whole(inputs)
+        }
+    }
+
+    /// One run on zeros, to hear now what the runtime would refuse later.
+    fn trial(&self) -> Result<(), RunError> {
+        let shapes = self.outline.single();
+        let longest = shapes.iter().map(|shape| shape.iter().product()).max().unwrap_or(0);
+        let (ids, values) = (vec![0; longest], vec![0.0; longest]);
+        let zeros = |(shape, info): (&'_ Vec<usize>, &TensorInfo)| {
+            let len = shape.iter().product();
+            match info.kind {
+                ElementKind::Float => InputData::Values(&values[..len]),
+                _ => InputData::Ids(&ids[..len]),
+            }
+        };
+        let data: Vec<_> = shapes.iter().zip(&self.info.inputs).map(zeros).collect();
+        let inputs: Vec<_> =
+            shapes.iter().zip(data).map(|(shape, data)| InputTensor { shape, data }).collect();
+        self.execute(&inputs).map(drop)
+    }
+
+    /// Runs `positions` at once if the forecast allows, else each half on its own.
+    fn run_positions(
+        &self,
+        inputs: &[InputTensor<'_>],
+        positions: usize,
+    ) -> Result<Vec<OutputTensor>, RunError> {
+        if positions <= 1 || self.runs_at_once(inputs, positions) {
+            let mut outputs = self.run_whole(inputs)?;
+            for output in outputs.iter_mut().filter(|output| output.shape.first() != Some(&positions)) {
+                output.shape.insert(0, positions);
+            }
+            return Ok(outputs);
+        }
+        let middle = positions / 2;
+        let (first, second): (Vec<_>, Vec<_>) = inputs.iter().map(|input| halves(input, middle)).unzip();
+        let half = |parts: &[(Vec<usize>, InputData<'_>)], rows: usize| {
+            let inputs: Vec<_> =
+                parts.iter().map(|(shape, data)| InputTensor { shape, data: *data }).collect();
+            self.run_positions(&inputs, rows)
+        };
+        let mut outputs = half(&first, middle)?;
+        let more = half(&second, positions - middle)?;
+        for (output, more) in outputs.iter_mut().zip(more) {
+            output.shape[0] = positions;
+            output.values.extend(more.values);
+        }
+        Ok(outputs)
+    }
+
+    /// Whether `positions` may be given to the runtime together.
+    fn runs_at_once(&self, inputs: &[InputTensor<'_>], positions: usize) -> bool {
+        let free = self.info.inputs.iter().all(|info| info.shape.first() == Some(&None));
+        free && !self.outline.mixes_positions() && self.foretold(inputs) == Foretold::Rows(positions)
+    }
+
+    /// Runs on inputs exactly as they are, once the forecast allows it.
+    fn run_whole(&self, inputs: &[InputTensor<'_>]) -> Result<Vec<OutputTensor>, RunError> {
+        match self.foretold(inputs) {
+            Foretold::Refused(why) => Err(RunError::Runtime(why)),
+            Foretold::Rows(_) | Foretold::Mixed => self.execute(inputs),
+        }
+    }
+
+    /// The forecast for inputs of these shapes, from memory if it has been made before.
+    fn foretold(&self, inputs: &[InputTensor<'_>]) -> Foretold {
+        let mut forecasts = self.forecasts.lock().unwrap_or_else(PoisonError::into_inner);
+        let same =
+            |shapes: &[Vec<usize>]| shapes.iter().map(Vec::as_slice).eq(inputs.iter().map(|i| i.shape));
+        if let Some((_, foretold)) = forecasts.iter().find(|(shapes, _)| same(shapes)) {
+            return foretold.clone();
+        }
+        let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| input.shape.to_vec()).collect();
+        let foretold = match self.outline.forecast(&shapes) {
+            Err(e) => Foretold::Refused(e.to_string()),
+            Ok(forecast) => {
+                let mut rows = forecast.output_shapes().map(|shape| shape.first().copied());
+                match rows.next().flatten() {
+                    Some(first) if rows.all(|next| next == Some(first)) => Foretold::Rows(first),
+                    _ => Foretold::Mixed,
                 }
-                (InputData::Ids(data), ElementKind::Int) => ValueView::from_shape(input.shape, data)
-                    .map_err(|e| RunError::Runtime(e.to_string()))?
-                    .into(),
-                _ => return Err(RunError::Kind { input: info.name.clone(), expected: "another kind" }),
-            };
-            values.push((id, value));
+            }
+        };
+        if forecasts.len() >= MAX_REMEMBERED {
+            forecasts.clear();
         }
-        let outputs = self
-            .model
-            .run(values, &self.outputs, Some(self.options.clone()))
-            .map_err(|e| RunError::Runtime(e.to_string()))?;
-        let mut results = Vec::new();
-        for (value, info) in outputs.into_iter().zip(&self.info.outputs) {
-            results.push(output_tensor(&info.name, value)?);
+        forecasts.push((shapes, foretold.clone()));
+        foretold
+    }
+
+    fn execute(&self, inputs: &[InputTensor<'_>]) -> Result<Vec<OutputTensor>, RunError> {
+        let mut values = Vec::with_capacity(inputs.len());
+        for ((input, info), &id) in inputs.iter().zip(&self.info.inputs).zip(&self.inputs) {
+            values.push((id, runtime_value(input, info)?));
         }
-        Ok(results)
+        let run = || self.model.run(values, &self.outputs, Some(self.options.clone()));
+        let outputs = caught(run).map_err(RunError::Runtime)?;
+        let outputs = outputs.map_err(|e| RunError::Runtime(e.to_string()))?;
+        let named = outputs.into_iter().zip(&self.info.outputs);
+        named.map(|(value, info)| output_tensor(&info.name, value)).collect()
     }
 }
 
+/// The first `middle` positions of an input and the rest, each with its shape.
+fn halves<'a>(
+    input: &InputTensor<'a>,
+    middle: usize,
+) -> ((Vec<usize>, InputData<'a>), (Vec<usize>, InputData<'a>)) {
+    let (positions, one) = (input.shape[0], &input.shape[1..]);
+    let shape = |rows: usize| [&[rows], one].concat();
+    let (first, second) = input.data.split_at(middle * one.iter().product::<usize>());
+    ((shape(middle), first), (shape(positions - middle), second))
+}
+
+/// Runs `work`, turning a panic into its message.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    // What a panic leaves behind is dropped (a load) or only read (a run).
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        format!("the runtime failed: {}", text.unwrap_or_else(|| "unknown panic".to_owned()))
+    })
+}
+
+/// Rewrites what rten does not read into what it does. Brain floats become 32-bit floats; casts to other float widths
+/// become casts to 32 bits, which all floats run as; a Dropout, idle outside training, passes its input on; windows
+/// say their size and stride, which a file may leave out.
+fn adapt(model: &mut ModelProto) -> Result<(), LoadError> {
+    let Some(graph) = &mut model.graph else { return Ok(()) };
+    let inside = graph.node.iter_mut().flat_map(|node| &mut node.attribute).filter_map(|a| a.t.as_mut());
+    for tensor in graph.initializer.iter_mut().chain(inside) {
+        if tensor.data_type == data_type::BFLOAT16 {
+            let values = read::floats(tensor)?;
+            tensor.raw_data = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+            tensor.int32_data = Vec::new();
+            tensor.data_type = data_type::FLOAT;
+        }
+    }
+    let wide = [data_type::FLOAT16, data_type::BFLOAT16, data_type::DOUBLE].map(i64::from);
+    for node in &mut graph.node {
+        match node.op_type.as_str() {
+            "Cast" => {
+                let to = node.attribute.iter_mut().find(|a| a.name == "to").and_then(|a| a.i.as_mut());
+                if let Some(to) = to.filter(|to| wide.contains(to)) {
+                    *to = i64::from(data_type::FLOAT);
+                }
+            }
+            "Dropout" => {
+                node.op_type = "Identity".to_owned();
+                node.input.truncate(1);
+                node.attribute.clear();
+            }
+            "Conv" | "ConvInteger" | "ConvTranspose" if !has_attribute(node, "kernel_shape") => {
+                let filters = node.input.get(1);
+                let filters = filters.and_then(|name| graph.initializer.iter().find(|t| t.name == *name));
+                if let Some(kernel) = filters.and_then(|tensor| tensor.dims.get(2..)) {
+                    node.attribute.push(ints_attribute("kernel_shape", kernel));
+                }
+            }
+            "MaxPool" | "AveragePool" if !has_attribute(node, "strides") => {
+                let kernel = node.attribute.iter().find(|a| a.name == "kernel_shape");
+                let strides = vec![1; kernel.map_or(0, |a| a.ints.len())];
+                node.attribute.push(ints_attribute("strides", &strides));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn has_attribute(node: &NodeProto, name: &str) -> bool {
+    node.attribute.iter().any(|a| a.name == name)
+}
+
+fn ints_attribute(name: &str, ints: &[i64]) -> AttributeProto {
+    AttributeProto {
+        name: name.to_owned(),
+        ints: ints.to_vec(),
+        r#type: attribute_type::INTS,
+        ..AttributeProto::default()
+    }
+}
+
+fn fits_declaration(input: &InputTensor<'_>, info: &TensorInfo) -> Result<(), RunError> {
+    let fits = |(index, (&given, declared)): (usize, (&usize, &Option<usize>))| match declared {
+        None => given > 0,
+        Some(1) if index == 0 => given > 0,
+        Some(size) => given == *size,
+    };
+    let same_rank = input.shape.len() == info.shape.len();
+    if !same_rank || !input.shape.iter().zip(&info.shape).enumerate().all(fits) {
+        let dim = |dim: &Option<usize>| dim.map_or_else(|| "?".to_owned(), |size| size.to_string());
+        let expected = info.shape.iter().map(dim).collect::<Vec<_>>().join(", ");
+        return Err(RunError::Shape {
+            input: info.name.clone(),
+            expected: format!("[{expected}]"),
+            given: input.shape.to_vec(),
+        });
+    }
+    let wanted = input.shape.iter().try_fold(1usize, |product, &dim| product.checked_mul(dim));
+    if wanted != Some(input.data.len()) {
+        let (shape, len) = (input.shape.to_vec(), input.data.len());
+        return Err(RunError::Length { input: info.name.clone(), shape, len });
+    }
+    Ok(())
+}
+
+fn runtime_value<'a>(input: &InputTensor<'a>, info: &TensorInfo) -> Result<ValueOrView<'a>, RunError> {
+    let kind = |expected| RunError::Kind { input: info.name.clone(), expected };
+    Ok(match (input.data, info.kind) {
+        (InputData::Values(data), ElementKind::Float) => {
+            ValueView::from_shape(input.shape, data).map_err(failed)?.into()
+        }
+        (InputData::Ids(data), ElementKind::Int) => {
+            ValueView::from_shape(input.shape, data).map_err(failed)?.into()
+        }
+        (InputData::Ids(data), ElementKind::Float) => {
+            let data: Vec<f32> = data.iter().map(|&id| id as f32).collect();
+            Value::from_shape(input.shape, data).map_err(failed)?.into()
+        }
+        (InputData::Ids(data), ElementKind::Uint8) => {
+            let bytes: Result<Vec<u8>, _> = data.iter().map(|&id| u8::try_from(id)).collect();
+            Value::from_shape(input.shape, bytes.map_err(|_| kind("ids from 0 to 255"))?)
+                .map_err(failed)?
+                .into()
+        }
+        (InputData::Ids(data), ElementKind::Int8) => {
+            let bytes: Result<Vec<i8>, _> = data.iter().map(|&id| i8::try_from(id)).collect();
+            Value::from_shape(input.shape, bytes.map_err(|_| kind("ids from -128 to 127"))?)
+                .map_err(failed)?
+                .into()
+        }
+        (InputData::Values(_), _) => return Err(kind("ids, not features")),
+    })
+}
+
+fn failed(error: impl std::error::Error) -> RunError {
+    RunError::Runtime(error.to_string())
+}
+
 fn output_tensor(name: &str, value: Value) -> Result<OutputTensor, RunError> {
-    use rten_tensor::Layout;
     let (shape, values) = match value {
         Value::FloatTensor(t) => (t.shape().to_vec(), t.into_data()),
         Value::Int32Tensor(t) => (t.shape().to_vec(), t.into_data().into_iter().map(|v| v as f32).collect()),

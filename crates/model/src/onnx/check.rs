@@ -1,9 +1,34 @@
 //! Proof that a graph is safe to run, found without running it.
+//!
+//! The graph is brought into order, then every operator is asked what shapes it makes of the shapes it is given
+//! (`shapes`). What comes out is the cost of a run in memory and multiplications, before any of it is spent.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use super::proto::{ModelProto, ValueInfoProto, data_type};
-use super::read;
+use std::collections::HashMap;
+
+use super::proto::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, data_type,
+};
+use super::read::{self, MAX_RANK};
+use super::shapes::{self, Call, Outcome, Rule, Value};
 use crate::{Format, LoadError, LoadErrorKind};
+
+/// The most operators a graph may have.
+pub const MAX_OPERATORS: usize = 8192;
+
+/// The most operators one may follow from an input to an output. The runtime plans a graph by recursion, so this
+/// bounds its stack.
+pub const MAX_DEPTH: usize = 2048;
+
+/// The most elements all values of one run may have together: 256 MiB as 32-bit numbers.
+pub const MAX_ELEMENTS: u64 = 64 << 20;
+
+/// The most multiplications with addition one run may take: some seconds of one core. A HumChess network of 5.8
+/// million parameters takes 0.3 billion.
+pub const MAX_MULTIPLY_ADDS: u64 = 20_000_000_000;
+
+/// The oldest operator set we read; before it, broadcasting was an attribute.
+const MIN_OPSET: i64 = 7;
 
 /// What the numbers of a tensor are while a graph runs. Booleans and 64-bit whole numbers run as 32-bit ones,
 /// 16-bit and 64-bit floats as 32-bit ones.
@@ -21,7 +46,7 @@ pub enum ElementKind {
 
 impl ElementKind {
     /// The kind that an ONNX element type runs as.
-    pub(crate) fn of(element_type: i32) -> Option<ElementKind> {
+    pub(super) fn of(element_type: i32) -> Option<ElementKind> {
         Some(match element_type {
             data_type::FLOAT | data_type::FLOAT16 | data_type::BFLOAT16 | data_type::DOUBLE => {
                 ElementKind::Float
@@ -39,7 +64,8 @@ impl ElementKind {
 pub struct TensorInfo {
     /// Its name in the file.
     pub name: String,
-    /// Its declared shape; `None` is a dimension left free, nearly always the batch.
+    /// Its shape; `None` is a dimension left free, nearly always the batch. Inputs have the shape the file declares,
+    /// outputs the shape that follows from the inputs.
     pub shape: Vec<Option<usize>>,
     /// What its numbers are.
     pub kind: ElementKind,
@@ -58,24 +84,401 @@ pub struct GraphInfo {
     pub parameters: u64,
 }
 
-/// Proves that `model` is safe to run.
+/// Proves that `model` is safe to run: it holds what it promises, has no cycle, uses supported operators, and stays
+/// within [`MAX_ELEMENTS`] and [`MAX_MULTIPLY_ADDS`] for one position.
 ///
 /// # Errors
-/// Names the tensor or operator that cannot be run within the limits.
+/// Names the tensor or operator at fault.
 pub fn check(model: &ModelProto) -> Result<GraphInfo, LoadError> {
-    read::validate(model)?;
-    let graph = model.graph.clone().unwrap_or_default();
-    let named = |value: &&ValueInfoProto| !graph.initializer.iter().any(|t| t.name == value.name);
-    let inputs = graph.input.iter().filter(named).map(tensor_info).collect::<Result<_, _>>()?;
-    let outputs = graph.output.iter().map(tensor_info).collect::<Result<_, _>>()?;
-    Ok(GraphInfo { inputs, outputs, multiply_adds: 0, parameters: read::parameter_count(model) })
+    Outline::new(model)?.info(model)
 }
 
-fn tensor_info(value: &ValueInfoProto) -> Result<TensorInfo, LoadError> {
-    let refuse =
-        |kind, message: String| Err(LoadError::new(kind, Format::Onnx, message).at_tensor(&value.name));
+/// A checked graph without its weights: enough to foretell what a run costs.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    inputs: Vec<TensorInfo>,
+    input_slots: Vec<usize>,
+    outputs: Vec<(String, usize)>,
+    constants: Vec<(usize, Value)>,
+    /// The operators, each after those it reads from.
+    steps: Vec<Step>,
+    slots: usize,
+    opset: i64,
+    mixes_positions: bool,
+}
+
+struct Step {
+    node: NodeProto,
+    label: String,
+    rule: Rule,
+    inputs: Vec<Option<usize>>,
+    outputs: Vec<Option<usize>>,
+}
+
+impl std::fmt::Debug for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.label)
+    }
+}
+
+/// What a run would give and cost.
+#[derive(Debug)]
+pub(crate) struct Forecast {
+    outputs: Vec<(ElementKind, Vec<usize>)>,
+    multiply_adds: u64,
+}
+
+impl Forecast {
+    /// The shape of each output.
+    pub(crate) fn output_shapes(&self) -> impl Iterator<Item = &[usize]> {
+        self.outputs.iter().map(|(_, shape)| shape.as_slice())
+    }
+}
+
+impl Outline {
+    /// Checks the structure of `model` and brings its operators into order.
+    pub(crate) fn new(model: &ModelProto) -> Result<Outline, LoadError> {
+        read::validate(model)?;
+        let opset = opset(model)?;
+        let no_graph = || error(LoadErrorKind::Malformed, "the file holds no graph");
+        let graph = model.graph.as_ref().ok_or_else(no_graph)?;
+        Names::default().outline(graph, opset)
+    }
+
+    /// Foretells a run on inputs of these shapes.
+    pub(crate) fn forecast(&self, shapes: &[Vec<usize>]) -> Result<Forecast, LoadError> {
+        let mut values: Vec<Option<Value>> = vec![None; self.slots];
+        let put = |values: &mut Vec<Option<Value>>, slot: usize, value: Value| {
+            if let Some(place) = values.get_mut(slot) {
+                *place = Some(value);
+            }
+        };
+        for (slot, value) in &self.constants {
+            put(&mut values, *slot, value.clone());
+        }
+        let mut total = 0u64;
+        for ((info, &slot), shape) in self.inputs.iter().zip(&self.input_slots).zip(shapes) {
+            let value = Value::new(info.kind, shape.clone());
+            total = total.saturating_add(value.elements());
+            put(&mut values, slot, value);
+        }
+        let mut multiply_adds = 0u64;
+        for step in &self.steps {
+            let outcome = step.foretell(&values, self.opset).map_err(|e| e.at_operator(&step.label))?;
+            let made = outcome.outputs.iter().map(Value::elements).fold(outcome.scratch, u64::saturating_add);
+            total = total.saturating_add(made);
+            multiply_adds = multiply_adds.saturating_add(outcome.multiply_adds);
+            if total > MAX_ELEMENTS {
+                let shapes: Vec<_> = outcome.outputs.iter().map(|v| &v.shape).collect();
+                let message =
+                    format!("it makes {shapes:?}, with which one run holds more than {MAX_ELEMENTS} numbers");
+                return Err(error(LoadErrorKind::TooLarge, message).at_operator(&step.label));
+            }
+            if multiply_adds > MAX_MULTIPLY_ADDS {
+                let message = format!(
+                    "up to here one run takes {multiply_adds} multiplications, more than {MAX_MULTIPLY_ADDS}"
+                );
+                return Err(error(LoadErrorKind::TooLarge, message).at_operator(&step.label));
+            }
+            for (slot, value) in step.outputs.iter().zip(outcome.outputs) {
+                if let Some(slot) = slot {
+                    put(&mut values, *slot, value);
+                }
+            }
+        }
+        let output = |(name, slot): &(String, usize)| match values.get(*slot) {
+            Some(Some(value)) => Ok((value.kind, value.shape.clone())),
+            _ => Err(error(LoadErrorKind::Malformed, "nothing computes this output").at_tensor(name)),
+        };
+        let outputs = self.outputs.iter().map(output).collect::<Result<_, _>>()?;
+        Ok(Forecast { outputs, multiply_adds })
+    }
+
+    /// The inputs' shapes with `size` for every free dimension.
+    fn shapes_with(&self, size: usize) -> Vec<Vec<usize>> {
+        let shape = |info: &TensorInfo| info.shape.iter().map(|dim| dim.unwrap_or(size)).collect();
+        self.inputs.iter().map(shape).collect()
+    }
+
+    /// The inputs' shapes for one position, every free dimension being 1.
+    pub(crate) fn single(&self) -> Vec<Vec<usize>> {
+        self.shapes_with(1)
+    }
+
+    /// Whether a position's result depends on what else is in the batch, as with scales found at run time.
+    pub(crate) fn mixes_positions(&self) -> bool {
+        self.mixes_positions
+    }
+
+    /// What the graph takes, gives and costs for one position.
+    pub(crate) fn info(&self, model: &ModelProto) -> Result<GraphInfo, LoadError> {
+        let one = self.forecast(&self.single())?;
+        // A second forecast shows which dimensions follow the free ones. A graph that only works for one position
+        // has none.
+        let two = self.forecast(&self.shapes_with(2)).ok();
+        let shape = |index: usize, shape: &[usize]| -> Vec<Option<usize>> {
+            let other = two.as_ref().and_then(|two| two.outputs.get(index));
+            let moved =
+                |i: usize, dim: usize| other.is_some_and(|(_, s)| s.get(i).is_some_and(|&d| d != dim));
+            shape.iter().enumerate().map(|(i, &dim)| (!moved(i, dim)).then_some(dim)).collect()
+        };
+        let outputs = self.outputs.iter().zip(&one.outputs).enumerate();
+        let outputs = outputs.map(|(i, ((name, _), (kind, dims)))| TensorInfo {
+            name: name.clone(),
+            shape: shape(i, dims),
+            kind: *kind,
+        });
+        Ok(GraphInfo {
+            inputs: self.inputs.clone(),
+            outputs: outputs.collect(),
+            multiply_adds: one.multiply_adds,
+            parameters: read::parameter_count(model),
+        })
+    }
+}
+
+impl Step {
+    fn foretell(&self, values: &[Option<Value>], opset: i64) -> Result<Outcome, LoadError> {
+        let mut inputs = Vec::with_capacity(self.inputs.len());
+        for slot in &self.inputs {
+            let value = slot.and_then(|slot| values.get(slot)).and_then(Option::as_ref);
+            if slot.is_some() && value.is_none() {
+                return Err(error(LoadErrorKind::Malformed, "an input is not computed before it is read"));
+            }
+            inputs.push(value);
+        }
+        let call = Call { node: &self.node, inputs, opset };
+        let outcome = (self.rule)(&call).map_err(|refusal| error(refusal.kind, refusal.message))?;
+        if outcome.outputs.len() < self.outputs.len() {
+            let message = format!("{} outputs, it has {}", self.outputs.len(), outcome.outputs.len());
+            return Err(error(LoadErrorKind::Malformed, message));
+        }
+        for value in &outcome.outputs {
+            if value.shape.len() > MAX_RANK {
+                let message = format!("it makes {:?}, more than {MAX_RANK} dimensions", value.shape);
+                return Err(error(LoadErrorKind::TooLarge, message));
+            }
+            // Exporters build shapes from empty lists; anything else without elements is a mistake.
+            if value.elements() == 0 && value.shape.len() > 1 {
+                return Err(error(
+                    LoadErrorKind::Shape,
+                    format!("it makes {:?}, which is empty", value.shape),
+                ));
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// The version of the standard operator set.
+fn opset(model: &ModelProto) -> Result<i64, LoadError> {
+    let standard = model.opset_import.iter().find(|set| matches!(set.domain.as_str(), "" | "ai.onnx"));
+    match standard {
+        Some(set) if set.version >= MIN_OPSET => Ok(set.version),
+        Some(set) => {
+            let message = format!("operator set {}; {MIN_OPSET} is the oldest we read", set.version);
+            Err(error(LoadErrorKind::Unsupported, message))
+        }
+        None => Err(error(LoadErrorKind::Malformed, "the file does not say which operator set it uses")),
+    }
+}
+
+/// The names of a graph while it is being outlined.
+#[derive(Default)]
+struct Names<'a> {
+    slots: HashMap<&'a str, usize>,
+}
+
+impl<'a> Names<'a> {
+    /// Gives `name` to a new value.
+    fn define(&mut self, name: &'a str) -> Result<usize, LoadError> {
+        if name.is_empty() {
+            return Err(error(LoadErrorKind::Malformed, "a value without a name"));
+        }
+        let slot = self.slots.len();
+        match self.slots.insert(name, slot) {
+            None => Ok(slot),
+            Some(_) => Err(error(LoadErrorKind::Malformed, "two values have this name").at_tensor(name)),
+        }
+    }
+
+    fn outline(mut self, graph: &'a GraphProto, opset: i64) -> Result<Outline, LoadError> {
+        if graph.node.len() > MAX_OPERATORS {
+            let message = format!("{} operators, more than {MAX_OPERATORS}", graph.node.len());
+            return Err(error(LoadErrorKind::TooLarge, message));
+        }
+        let mut constants = Vec::new();
+        for tensor in &graph.initializer {
+            constants.push((self.define(&tensor.name)?, constant(tensor)?));
+        }
+        let mut inputs = Vec::new();
+        let mut input_slots = Vec::new();
+        for input in &graph.input {
+            // Old files list their weights among the inputs.
+            if self.slots.get(input.name.as_str()).is_some_and(|&slot| slot < graph.initializer.len()) {
+                continue;
+            }
+            input_slots.push(self.define(&input.name)?);
+            inputs.push(input_info(input)?);
+        }
+        let mut steps = Vec::new();
+        for (index, node) in graph.node.iter().enumerate() {
+            let label = label(index, node);
+            let step = self.step(node, &label, &mut constants).map_err(|e| match e.place() {
+                crate::Place::File => e.at_operator(&label),
+                _ => e,
+            })?;
+            steps.extend(step);
+        }
+        for (step, node) in &mut steps {
+            step.inputs = self.resolve(node).map_err(|e| e.at_operator(&step.label))?;
+        }
+        let steps = in_order(steps.into_iter().map(|(step, _)| step).collect(), self.slots.len())?;
+        let mut outputs: Vec<(String, usize)> = Vec::new();
+        for output in &graph.output {
+            let missing =
+                || error(LoadErrorKind::Malformed, "nothing computes this output").at_tensor(&output.name);
+            let slot = *self.slots.get(output.name.as_str()).ok_or_else(missing)?;
+            if outputs.iter().any(|(_, taken)| *taken == slot) {
+                return Err(
+                    error(LoadErrorKind::Malformed, "two outputs have this name").at_tensor(&output.name)
+                );
+            }
+            outputs.push((output.name.clone(), slot));
+        }
+        if inputs.is_empty() || outputs.is_empty() {
+            return Err(error(LoadErrorKind::Malformed, "a graph without inputs or without outputs"));
+        }
+        let mixes_positions = steps.iter().any(|step| step.node.op_type == "DynamicQuantizeLinear");
+        Ok(Outline {
+            inputs,
+            input_slots,
+            outputs,
+            constants,
+            steps,
+            slots: self.slots.len(),
+            opset,
+            mixes_positions,
+        })
+    }
+
+    /// The step for an operator, or none where it is a constant.
+    fn step(
+        &mut self,
+        node: &'a NodeProto,
+        label: &str,
+        constants: &mut Vec<(usize, Value)>,
+    ) -> Result<Option<(Step, &'a NodeProto)>, LoadError> {
+        let is_constant = node.op_type == "Constant" && matches!(node.domain.as_str(), "" | "ai.onnx");
+        if is_constant {
+            let [output] = node.output.as_slice() else {
+                return Err(error(LoadErrorKind::Malformed, "a constant has one output"));
+            };
+            constants.push((self.define(output)?, constant_node(node)?));
+            return Ok(None);
+        }
+        let rule = shapes::rule(&node.domain, &node.op_type).ok_or_else(|| unsupported(node))?;
+        let holds_graph = |a: &AttributeProto| a.g.is_some() || !a.graphs.is_empty();
+        let holds_tensor = |a: &AttributeProto| a.t.is_some() || !a.tensors.is_empty();
+        let may_hold = node.op_type == "ConstantOfShape";
+        if node.attribute.iter().any(|a| holds_graph(a) || (holds_tensor(a) && !may_hold)) {
+            return Err(error(LoadErrorKind::Unsupported, "an operator with a graph or a tensor inside"));
+        }
+        let define = |name: &'a String| (!name.is_empty()).then(|| self.define(name)).transpose();
+        let outputs = node.output.iter().map(define).collect::<Result<_, _>>()?;
+        // The names are in slots now; attributes are all a rule still reads.
+        let bare = NodeProto { input: Vec::new(), ..node.clone() };
+        let step = Step { node: bare, label: label.to_owned(), rule, inputs: Vec::new(), outputs };
+        Ok(Some((step, node)))
+    }
+
+    fn resolve(&self, node: &NodeProto) -> Result<Vec<Option<usize>>, LoadError> {
+        let slot = |name: &String| match self.slots.get(name.as_str()) {
+            _ if name.is_empty() => Ok(None),
+            Some(&slot) => Ok(Some(slot)),
+            None => {
+                Err(error(LoadErrorKind::Malformed, format!("it reads {name:?}, which nothing computes")))
+            }
+        };
+        node.input.iter().map(slot).collect()
+    }
+}
+
+/// Puts each step after those it reads from.
+fn in_order(steps: Vec<Step>, slots: usize) -> Result<Vec<Step>, LoadError> {
+    let mut maker = vec![None; slots];
+    for (index, step) in steps.iter().enumerate() {
+        for &slot in step.outputs.iter().flatten() {
+            if let Some(place) = maker.get_mut(slot) {
+                *place = Some(index);
+            }
+        }
+    }
+    let makers = |step: &Step| -> Vec<usize> {
+        step.inputs.iter().flatten().filter_map(|&slot| maker.get(slot).copied().flatten()).collect()
+    };
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
+    let mut waiting = vec![0usize; steps.len()];
+    for (index, step) in steps.iter().enumerate() {
+        for made_by in makers(step) {
+            if let (Some(list), Some(count)) = (readers.get_mut(made_by), waiting.get_mut(index)) {
+                list.push(index);
+                *count += 1;
+            }
+        }
+    }
+    let mut depth = vec![1usize; steps.len()];
+    let mut order: Vec<usize> = (0..steps.len()).filter(|&i| waiting.get(i) == Some(&0)).collect();
+    let mut next = 0;
+    while let Some(&index) = order.get(next) {
+        next += 1;
+        let below = depth.get(index).copied().unwrap_or(0) + 1;
+        for &reader in readers.get(index).into_iter().flatten() {
+            let (Some(count), Some(depth)) = (waiting.get_mut(reader), depth.get_mut(reader)) else {
+                continue;
+            };
+            *depth = below.max(*depth);
+            *count -= 1;
+            if *count == 0 {
+                order.push(reader);
+            }
+        }
+    }
+    if let Some(stuck) = waiting.iter().position(|&count| count > 0) {
+        let label = steps.get(stuck).map_or("", |step| step.label.as_str());
+        return Err(error(LoadErrorKind::Malformed, "it waits for its own result: the graph has a cycle")
+            .at_operator(label));
+    }
+    if let Some(deep) = depth.iter().position(|&d| d > MAX_DEPTH) {
+        let label = steps.get(deep).map_or("", |step| step.label.as_str());
+        let message = format!("more than {MAX_DEPTH} operators come before it in a row");
+        return Err(error(LoadErrorKind::TooLarge, message).at_operator(label));
+    }
+    let mut steps: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
+    Ok(order.into_iter().filter_map(|index| steps.get_mut(index).and_then(Option::take)).collect())
+}
+
+fn label(index: usize, node: &NodeProto) -> String {
+    match node.name.as_str() {
+        "" => format!("{} number {index}", node.op_type),
+        name => format!("{} {name}", node.op_type),
+    }
+}
+
+fn unsupported(node: &NodeProto) -> LoadError {
+    let domain = if node.domain.is_empty() { String::new() } else { format!("{}/", node.domain) };
+    let why = match node.op_type.as_str() {
+        "If" | "Loop" | "Scan" => "is control flow, which is not run",
+        _ => "is not supported",
+    };
+    let message = format!("{domain}{} {why}; supported are {}", node.op_type, shapes::supported());
+    error(LoadErrorKind::Unsupported, message)
+}
+
+fn input_info(value: &ValueInfoProto) -> Result<TensorInfo, LoadError> {
+    let refuse = |kind, message: String| Err(error(kind, message).at_tensor(&value.name));
     let Some(tensor) = value.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()) else {
-        return refuse(LoadErrorKind::Unsupported, "an input or output that is not a tensor".to_owned());
+        return refuse(LoadErrorKind::Unsupported, "the input is not a tensor".to_owned());
     };
     let Some(kind) = ElementKind::of(tensor.elem_type) else {
         return refuse(
@@ -83,13 +486,79 @@ fn tensor_info(value: &ValueInfoProto) -> Result<TensorInfo, LoadError> {
             format!("element type {} is not supported", tensor.elem_type),
         );
     };
-    let mut shape = Vec::new();
-    for dim in tensor.shape.iter().flat_map(|s| &s.dim) {
-        match dim.dim_value {
+    let Some(declared) = &tensor.shape else {
+        return refuse(
+            LoadErrorKind::Unsupported,
+            "the input does not say how many dimensions it has".to_owned(),
+        );
+    };
+    if declared.dim.len() > MAX_RANK {
+        return refuse(LoadErrorKind::Shape, format!("more than {MAX_RANK} dimensions"));
+    }
+    let mut shape = Vec::with_capacity(declared.dim.len());
+    for dim in &declared.dim {
+        match dim.dim_value.map(usize::try_from) {
             None => shape.push(None),
-            Some(size @ 1..=0x400_0000) => shape.push(Some(size as usize)),
-            Some(size) => return refuse(LoadErrorKind::Shape, format!("dimension {size}")),
+            Some(Ok(size)) if size > 0 && size as u64 <= MAX_ELEMENTS => shape.push(Some(size)),
+            Some(_) => {
+                let size = dim.dim_value.unwrap_or_default();
+                return refuse(LoadErrorKind::Shape, format!("a dimension of {size}"));
+            }
         }
     }
     Ok(TensorInfo { name: value.name.clone(), shape, kind })
+}
+
+/// A weight or constant, with its numbers where they are few. Its layout has been validated.
+fn constant(tensor: &TensorProto) -> Result<Value, LoadError> {
+    let named = |e: LoadError| e.at_tensor(&tensor.name);
+    let count = read::element_count(tensor).map_err(named)?;
+    let kind = ElementKind::of(tensor.data_type);
+    let kind = kind.ok_or_else(|| named(error(LoadErrorKind::Unsupported, "an unknown element type")))?;
+    let shape: Vec<usize> = tensor.dims.iter().map(|&d| usize::try_from(d).unwrap_or(0)).collect();
+    let known =
+        (count <= shapes::MAX_KNOWN).then(|| read::values(tensor).map(|v| clamped(kind, v)).collect());
+    Ok(Value::new(kind, shape).with(known))
+}
+
+/// The runtime saturates 64-bit whole numbers to 32 bits, which keeps "to the end" limits what they are.
+fn clamped(kind: ElementKind, number: f64) -> f64 {
+    match kind {
+        ElementKind::Int => number.clamp(f64::from(i32::MIN), f64::from(i32::MAX)),
+        _ => number,
+    }
+}
+
+fn constant_node(node: &NodeProto) -> Result<Value, LoadError> {
+    let malformed = |message: &str| error(LoadErrorKind::Malformed, message);
+    let [attribute] = node.attribute.as_slice() else {
+        return Err(malformed("a constant has one value"));
+    };
+    let floats = |list: &[f32]| -> Result<Vec<f64>, LoadError> {
+        if list.iter().any(|v| v.is_nan()) {
+            return Err(error(LoadErrorKind::NotFinite, "a constant that is NaN"));
+        }
+        Ok(list.iter().map(|&v| f64::from(v)).collect())
+    };
+    let whole = |list: &[i64]| list.iter().map(|&v| clamped(ElementKind::Int, v as f64)).collect::<Vec<_>>();
+    Ok(match (attribute.name.as_str(), &attribute.t) {
+        ("value", Some(tensor)) => constant(tensor)?,
+        ("value_int", _) => {
+            Value::new(ElementKind::Int, []).with(Some(whole(&[attribute.i.unwrap_or_default()])))
+        }
+        ("value_ints", _) => {
+            Value::new(ElementKind::Int, [attribute.ints.len()]).with(Some(whole(&attribute.ints)))
+        }
+        ("value_float", _) => {
+            Value::new(ElementKind::Float, []).with(Some(floats(&[attribute.f.unwrap_or_default()])?))
+        }
+        ("value_floats", _) => {
+            Value::new(ElementKind::Float, [attribute.floats.len()]).with(Some(floats(&attribute.floats)?))
+        }
+        _ => return Err(malformed("a constant that is neither a tensor nor a number")),
+    })
+}
+
+fn error(kind: LoadErrorKind, message: impl Into<String>) -> LoadError {
+    LoadError::new(kind, Format::Onnx, message)
 }

@@ -4,4 +4,5 @@ pub mod build;
 pub mod check;
 pub mod proto;
 pub mod read;
+mod shapes;
 mod wire;

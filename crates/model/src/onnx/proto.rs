@@ -107,6 +107,7 @@ pub mod attribute_type {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct TensorProto {
+    // Unpacked, as rten reads it and every known writer writes it.
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub dims: Vec<i64>,
     #[prost(int32, tag = "2")]

@@ -34,6 +34,7 @@ enum Message {
 }
 
 /// What decoding does with a field.
+#[derive(Clone, Copy)]
 enum Field {
     Message(Message),
     /// Text or bytes, copied as they are. Each takes a header when repeated.
@@ -62,11 +63,10 @@ fn field(message: Message, number: u64) -> Field {
         (M::Attribute, 8) | (M::Tensor, 1 | 7) => Field::Varints(8),
         (M::Tensor, 5) => Field::Varints(4),
         (M::Attribute, 7) | (M::Tensor, 4 | 10) => Field::Fixed,
-        (M::Model | M::Dimension, 2)
-        | (M::Model, 3)
+        (M::Model, 2 | 3)
+        | (M::Dimension | M::Graph, 2)
         | (M::Opset | M::Value, 1)
         | (M::Entry, 1 | 2)
-        | (M::Graph, 2)
         | (M::Node, 1 | 2 | 3 | 4 | 7)
         | (M::Attribute, 1 | 4 | 9)
         | (M::Tensor, 8 | 9) => Field::Bytes,
@@ -84,7 +84,7 @@ fn decoded_size(message: Message) -> usize {
         Message::Attribute => size_of::<AttributeProto>(),
         Message::Tensor => size_of::<TensorProto>(),
         Message::Value => size_of::<ValueInfoProto>(),
-        // These two live inside their parent.
+        // These live inside their parent.
         Message::Type | Message::TensorType | Message::Shape => 0,
         Message::Dimension => size_of::<DimensionProto>(),
     }

@@ -1,0 +1,477 @@
+//! Files that are broken, oversized or made to harm are refused with an error that names the culprit.
+
+use prost::Message;
+use tabia_model::onnx::build::{Attribute, GraphBuilder};
+use tabia_model::onnx::check::{MAX_DEPTH, MAX_OPERATORS, check};
+use tabia_model::onnx::proto::{
+    AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
+    StringStringEntryProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto,
+    data_type,
+};
+use tabia_model::onnx::read::parse;
+use tabia_model::runtime::{InputData, InputTensor, Session};
+use tabia_model::{LoadError, LoadErrorKind, Place};
+
+fn value(name: &str, element_type: i32, dims: &[i64]) -> ValueInfoProto {
+    let dim = dims.iter().map(|&d| DimensionProto { dim_value: Some(d), dim_param: None }).collect();
+    let tensor = TensorTypeProto { elem_type: element_type, shape: Some(TensorShapeProto { dim }) };
+    ValueInfoProto { name: name.to_owned(), r#type: Some(TypeProto { tensor_type: Some(tensor) }) }
+}
+
+fn floats(name: &str, dims: &[i64], data: &[f32]) -> TensorProto {
+    TensorProto {
+        name: name.to_owned(),
+        dims: dims.to_vec(),
+        data_type: data_type::FLOAT,
+        raw_data: data.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        ..TensorProto::default()
+    }
+}
+
+fn ints(name: &str, data: &[i64]) -> TensorProto {
+    TensorProto {
+        name: name.to_owned(),
+        dims: vec![data.len() as i64],
+        data_type: data_type::INT64,
+        int64_data: data.to_vec(),
+        ..TensorProto::default()
+    }
+}
+
+fn scalar(name: &str, data: i64) -> TensorProto {
+    TensorProto { dims: Vec::new(), ..ints(name, &[data]) }
+}
+
+fn node(op_type: &str, inputs: &[&str], output: &str) -> NodeProto {
+    NodeProto {
+        op_type: op_type.to_owned(),
+        name: format!("the_{}", op_type.to_lowercase()),
+        input: inputs.iter().map(|&s| s.to_owned()).collect(),
+        output: vec![output.to_owned()],
+        ..NodeProto::default()
+    }
+}
+
+fn with_int(mut node: NodeProto, name: &str, i: i64) -> NodeProto {
+    node.attribute.push(AttributeProto {
+        name: name.to_owned(),
+        i: Some(i),
+        r#type: 2,
+        ..AttributeProto::default()
+    });
+    node
+}
+
+/// A model from `x`, one row of four floats, to `y`.
+fn model(nodes: Vec<NodeProto>, initializers: Vec<TensorProto>) -> ModelProto {
+    ModelProto {
+        ir_version: 8,
+        opset_import: vec![OperatorSetIdProto { domain: String::new(), version: 17 }],
+        graph: Some(GraphProto {
+            node: nodes,
+            initializer: initializers,
+            input: vec![value("x", data_type::FLOAT, &[1, 4])],
+            output: vec![value("y", data_type::FLOAT, &[1, 4])],
+            ..GraphProto::default()
+        }),
+        ..ModelProto::default()
+    }
+}
+
+/// The error a model meets on its way through file, check and session; the bytes go through the reader.
+#[track_caller]
+fn refused(model: ModelProto) -> LoadError {
+    let bytes = model.encode_to_vec();
+    drop(model);
+    match parse(&bytes).and_then(Session::new) {
+        Ok(_) => panic!("the model was accepted"),
+        Err(e) => e,
+    }
+}
+
+#[track_caller]
+fn assert_refused(model: ModelProto, kind: LoadErrorKind, place: &str, text: &str) {
+    let error = refused(model);
+    let message = error.to_string();
+    assert_eq!(error.kind(), kind, "{message}");
+    let named = match error.place() {
+        Place::Tensor(name) | Place::Operator(name) => name.clone(),
+        Place::Byte(at) => format!("byte {at}"),
+        Place::File => String::new(),
+    };
+    assert_eq!(named, place, "{message}");
+    assert!(message.contains(text), "{message}");
+}
+
+fn good() -> ModelProto {
+    model(vec![node("Add", &["x", "w"], "y")], vec![floats("w", &[4], &[1.0, 2.0, 3.0, 4.0])])
+}
+
+#[test]
+fn the_model_the_bad_ones_derive_from_is_good() {
+    let session = Session::new(parse(&good().encode_to_vec()).unwrap()).unwrap();
+    assert_eq!(session.info().parameters, 4);
+}
+
+#[test]
+fn every_truncation_and_every_flipped_byte_is_survived() {
+    let bytes = good().encode_to_vec();
+    for len in 0..bytes.len() {
+        // A cut between fields leaves a valid shorter message; any other must name its byte.
+        if let Err(e) = parse(&bytes[..len]).and_then(Session::new) {
+            assert!(!e.to_string().is_empty());
+        }
+    }
+    for at in 0..bytes.len() {
+        for bit in [1, 0x10, 0x80] {
+            let mut bad = bytes.clone();
+            bad[at] ^= bit;
+            if let Ok(model) = parse(&bad) {
+                let _either = check(&model);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_breaks_off_names_the_byte() {
+    let bytes = good().encode_to_vec();
+    let error = parse(&bytes[..bytes.len() - 3]).unwrap_err();
+    assert!(matches!(error.place(), Place::Byte(_)), "{error}");
+    assert_eq!(error.kind(), LoadErrorKind::Malformed);
+    let error = parse(b"this is not a model").unwrap_err();
+    assert!(matches!(error.place(), Place::Byte(_)), "{error}");
+}
+
+#[test]
+fn an_empty_file_has_no_graph() {
+    assert!(parse(&[]).unwrap_err().to_string().contains("no graph"));
+}
+
+#[test]
+fn two_byte_operators_cannot_fill_the_memory() {
+    // Each `0a 00` inside the graph decodes to an empty operator of more than a hundred bytes.
+    let nodes = [0x0a, 0x00].repeat(4 << 20);
+    let mut bytes = vec![0x3a];
+    prost::encoding::encode_varint(nodes.len() as u64, &mut bytes);
+    bytes.extend(nodes);
+    let error = parse(&bytes).unwrap_err();
+    assert_eq!(error.kind(), LoadErrorKind::TooLarge, "{error}");
+}
+
+#[test]
+fn deeply_nested_messages_are_refused_without_recursion() {
+    // An attribute that holds a graph that holds an operator that holds an attribute, two thousand times.
+    let mut bytes = Vec::new();
+    for _ in 0..2_000 {
+        for tag in [0x32, 0x2a, 0x0a] {
+            let mut outer = vec![tag];
+            prost::encoding::encode_varint(bytes.len() as u64, &mut outer);
+            outer.extend(&bytes);
+            bytes = outer;
+        }
+    }
+    let mut file = vec![0x3a];
+    prost::encoding::encode_varint(bytes.len() as u64, &mut file);
+    file.extend(bytes);
+    assert!(parse(&file).unwrap_err().to_string().contains("deep"));
+}
+
+#[test]
+fn weights_that_are_not_numbers_are_refused() {
+    let add = || vec![node("Add", &["x", "w"], "y")];
+    let nan = model(add(), vec![floats("w", &[4], &[0.0, f32::NAN, 0.0, 0.0])]);
+    assert_refused(nan, LoadErrorKind::NotFinite, "w", "number 1");
+    let infinite = model(add(), vec![floats("w", &[4], &[0.0, 0.0, f32::INFINITY, 0.0])]);
+    assert_refused(infinite, LoadErrorKind::NotFinite, "w", "number 2");
+    let half = TensorProto {
+        data_type: data_type::FLOAT16,
+        raw_data: vec![0, 0, 0, 0x7e, 0, 0, 0, 0],
+        ..floats("w", &[4], &[])
+    };
+    assert_refused(model(add(), vec![half]), LoadErrorKind::NotFinite, "w", "number 1");
+}
+
+#[test]
+fn tensors_must_hold_what_their_shape_says() {
+    let add = || vec![node("Add", &["x", "w"], "y")];
+    let with = |tensor| model(add(), vec![tensor]);
+    assert_refused(with(floats("w", &[4], &[1.0; 3])), LoadErrorKind::Shape, "w", "12 bytes");
+    assert_refused(with(floats("w", &[-4], &[1.0; 4])), LoadErrorKind::Shape, "w", "negative dimension -4");
+    assert_refused(with(floats("w", &[i64::MAX, 2], &[1.0; 4])), LoadErrorKind::TooLarge, "w", "dimension");
+    assert_refused(
+        with(floats("w", &[1 << 20, 1 << 20], &[1.0; 4])),
+        LoadErrorKind::TooLarge,
+        "w",
+        "elements",
+    );
+    assert_refused(with(floats("w", &[0, i64::MAX], &[])), LoadErrorKind::TooLarge, "w", "dimension");
+    assert_refused(with(floats("w", &[1; 9], &[1.0])), LoadErrorKind::Shape, "w", "9 dimensions");
+    let typed = TensorProto { raw_data: Vec::new(), float_data: vec![1.0; 5], ..floats("w", &[4], &[]) };
+    assert_refused(with(typed), LoadErrorKind::Shape, "w", "5 numbers");
+    let text = TensorProto { data_type: 8, ..floats("w", &[4], &[1.0; 4]) };
+    assert_refused(with(text), LoadErrorKind::Unsupported, "w", "element type 8");
+    assert_refused(with(floats("w", &[3], &[1.0; 3])), LoadErrorKind::Shape, "Add the_add", "[1, 4] and [3]");
+}
+
+#[test]
+fn data_in_other_files_is_refused() {
+    let entry = StringStringEntryProto { key: "location".to_owned(), value: "/etc/passwd".to_owned() };
+    let tensor = TensorProto { data_location: 1, external_data: vec![entry], ..floats("w", &[4], &[]) };
+    let model = model(vec![node("Add", &["x", "w"], "y")], vec![tensor]);
+    assert_refused(model, LoadErrorKind::Unsupported, "w", "another file");
+}
+
+#[test]
+fn names_must_be_unique_and_known() {
+    let weight = || floats("w", &[4], &[1.0; 4]);
+    let twice = model(vec![node("Add", &["x", "w"], "y")], vec![weight(), weight()]);
+    assert_refused(twice, LoadErrorKind::Malformed, "w", "two values");
+    let both = model(vec![node("Add", &["x", "w"], "y"), node("Relu", &["x"], "y")], vec![weight()]);
+    assert_refused(both, LoadErrorKind::Malformed, "y", "two values");
+    let missing = model(vec![node("Add", &["x", "nowhere"], "y")], vec![]);
+    assert_refused(missing, LoadErrorKind::Malformed, "Add the_add", "\"nowhere\"");
+    let no_output = model(vec![node("Relu", &["x"], "z")], vec![]);
+    assert_refused(no_output, LoadErrorKind::Malformed, "y", "nothing computes");
+    let few = model(vec![node("Add", &["x"], "y")], vec![]);
+    assert_refused(few, LoadErrorKind::Malformed, "Add the_add", "input 1 is missing");
+}
+
+#[test]
+fn cycles_are_found() {
+    let nodes = vec![node("Add", &["x", "b"], "a"), node("Relu", &["a"], "b"), node("Neg", &["a"], "y")];
+    let error = refused(model(nodes, vec![]));
+    assert!(error.to_string().contains("cycle"), "{error}");
+    assert_eq!(error.place(), &Place::Operator("Add the_add".to_owned()));
+    let own = model(vec![node("Add", &["x", "y"], "y")], vec![]);
+    assert!(refused(own).to_string().contains("cycle"));
+}
+
+#[test]
+fn operators_may_come_in_any_order() {
+    let nodes = vec![node("Neg", &["a"], "y"), node("Relu", &["x"], "a")];
+    Session::new(model(nodes, vec![])).unwrap();
+}
+
+fn chain(length: usize) -> Vec<NodeProto> {
+    let name = |i: usize| {
+        if i == 0 {
+            "x".to_owned()
+        } else if i == length {
+            "y".to_owned()
+        } else {
+            format!("v{i}")
+        }
+    };
+    (0..length).map(|i| node("Relu", &[&name(i)], &name(i + 1))).collect()
+}
+
+#[test]
+fn long_chains_are_bounded_and_the_longest_allowed_runs() {
+    Session::new(model(chain(MAX_DEPTH), vec![])).unwrap();
+    let error = refused(model(chain(MAX_DEPTH + 1), vec![]));
+    assert_eq!(error.kind(), LoadErrorKind::TooLarge, "{error}");
+    assert!(error.to_string().contains("in a row"), "{error}");
+    let error = refused(model(chain(MAX_OPERATORS + 1), vec![]));
+    assert!(error.to_string().contains("operators"), "{error}");
+}
+
+#[test]
+fn control_flow_and_unknown_operators_are_named() {
+    for op in ["Loop", "If", "Scan"] {
+        let model = model(vec![node(op, &["x"], "y")], vec![]);
+        assert_refused(
+            model,
+            LoadErrorKind::Unsupported,
+            &format!("{op} the_{}", op.to_lowercase()),
+            "control flow",
+        );
+    }
+    let error = refused(model(vec![node("Frobnicate", &["x"], "y")], vec![])).to_string();
+    assert!(error.contains("Frobnicate") && error.contains("MatMulInteger"), "{error}");
+    let mut foreign = node("MatMul", &["x", "x"], "y");
+    foreign.domain = "org.example".to_owned();
+    let error = refused(model(vec![foreign], vec![])).to_string();
+    assert!(error.contains("org.example/MatMul"), "{error}");
+    let mut holder = node("Relu", &["x"], "y");
+    holder.attribute.push(AttributeProto { g: Some(GraphProto::default()), ..AttributeProto::default() });
+    assert!(refused(model(vec![holder], vec![])).to_string().contains("graph"));
+}
+
+/// Each makes gigabytes, or hours, from a few bytes.
+#[test]
+fn amplification_is_refused_at_the_operator() {
+    let big = 50_000_000;
+    let huge = |nodes: Vec<NodeProto>, tensors: Vec<TensorProto>, place: &str| {
+        assert_refused(model(nodes, tensors), LoadErrorKind::TooLarge, place, "more than");
+    };
+    let shape = || ints("shape", &[20_000, 20_000, 1]);
+    huge(
+        vec![node("Expand", &["x", "shape"], "y")],
+        vec![ints("shape", &[20_000, 20_000, 4])],
+        "Expand the_expand",
+    );
+    huge(vec![node("Tile", &["x", "shape"], "y")], vec![ints("shape", &[20_000, 20_000])], "Tile the_tile");
+    huge(
+        vec![node("ConstantOfShape", &["shape"], "y")],
+        vec![shape()],
+        "ConstantOfShape the_constantofshape",
+    );
+    huge(
+        vec![node("Range", &["zero", "limit", "one"], "y")],
+        vec![scalar("zero", 0), scalar("limit", 2_000_000_000), scalar("one", 1)],
+        "Range the_range",
+    );
+    huge(
+        vec![node("Pad", &["x", "shape"], "y")],
+        vec![ints("shape", &[0, 0, big, 1_000_000_000])],
+        "Pad the_pad",
+    );
+    huge(
+        vec![node("Resize", &["x", "", "", "shape"], "y")],
+        vec![ints("shape", &[100_000, 100_000])],
+        "Resize the_resize",
+    );
+    huge(
+        vec![node("OneHot", &["ids", "depth", "values"], "y")],
+        vec![ints("ids", &[1, 2]), scalar("depth", 1_000_000_000), floats("values", &[2], &[0.0, 1.0])],
+        "OneHot the_onehot",
+    );
+}
+
+#[test]
+fn an_outer_product_of_long_vectors_is_refused() {
+    let mut builder = GraphBuilder::new("outer");
+    let x = builder.input("x", &[1]);
+    let column = builder.ints("column", &[2], &[5_000_000, 1]);
+    let row = builder.ints("row", &[2], &[1, 5_000_000]);
+    let a = builder.op("Expand", &[&x, &column], &[]);
+    let b = builder.op("Expand", &[&x, &row], &[]);
+    let y = builder.op("MatMul", &[&a, &b], &[]);
+    builder.output(&y, "y", &[1]);
+    let error = refused(builder.finish());
+    assert_eq!(error.kind(), LoadErrorKind::TooLarge, "{error}");
+    assert!(matches!(error.place(), Place::Operator(name) if name.starts_with("MatMul")), "{error}");
+}
+
+#[test]
+fn repeated_doubling_is_refused() {
+    let mut builder = GraphBuilder::new("doubling");
+    let mut x = builder.input("x", &[4]);
+    for _ in 0..40 {
+        x = builder.op("Concat", &[&x, &x], &[("axis", Attribute::Int(1))]);
+    }
+    builder.output(&x, "y", &[4]);
+    let error = refused(builder.finish());
+    assert_eq!(error.kind(), LoadErrorKind::TooLarge, "{error}");
+}
+
+#[test]
+fn too_much_work_is_refused() {
+    let mut builder = GraphBuilder::new("work");
+    let x = builder.input("x", &[4]);
+    let shape = builder.ints("shape", &[2], &[2000, 2000]);
+    let one = builder.ints("one", &[2], &[1, 1]);
+    let sum = builder.op("ReduceSum", &[&x], &[]);
+    let sum = builder.op("Reshape", &[&sum, &one], &[]);
+    let mut square = builder.op("Expand", &[&sum, &shape], &[]);
+    for _ in 0..5 {
+        square = builder.op("MatMul", &[&square, &square], &[]);
+    }
+    builder.output(&square, "y", &[4]);
+    let error = refused(builder.finish());
+    assert!(error.to_string().contains("multiplications"), "{error}");
+}
+
+#[test]
+fn growth_with_the_batch_is_seen_before_the_run() {
+    // Allowed for one position; for many, the batch times the batch times the batch.
+    let mut builder = GraphBuilder::new("cube");
+    let x = builder.input("x", &[1]);
+    let shape = builder.op("Shape", &[&x], &[]);
+    let zero = builder.ints("zero", &[1], &[0]);
+    let batch = builder.op("Gather", &[&shape, &zero], &[]);
+    let square = builder.op("Mul", &[&batch, &batch], &[]);
+    let cube = builder.op("Mul", &[&square, &batch], &[]);
+    let twice = builder.op("Concat", &[&cube, &batch], &[("axis", Attribute::Int(0))]);
+    let wide = builder.op("ConstantOfShape", &[&twice], &[]);
+    let sum = builder.op("ReduceSum", &[&wide], &[]);
+    let y = builder.op("Add", &[&x, &sum], &[]);
+    builder.output(&y, "y", &[1]);
+    let session = Session::new(builder.finish()).unwrap();
+    let data = vec![0.5; 2000];
+    let inputs = [InputTensor { shape: &[2000, 1], data: InputData::Values(&data) }];
+    // The whole batch would make 16e12 numbers; halves are run instead until they fit.
+    let outputs = session.run(&inputs).unwrap();
+    assert_eq!(outputs[0].shape, [2000, 1]);
+}
+
+#[test]
+fn sizes_known_only_when_running_are_refused() {
+    let mut builder = GraphBuilder::new("data-dependent");
+    let ids = builder.id_input("ids", &[1]);
+    let flat = builder.ints("flat", &[1], &[-1]);
+    let ids = builder.op("Reshape", &[&ids, &flat], &[]);
+    let y = builder.op("ConstantOfShape", &[&ids], &[]);
+    builder.output(&y, "y", &[1]);
+    let error = refused(builder.finish());
+    assert!(error.to_string().contains("only known when running"), "{error}");
+}
+
+#[test]
+fn inputs_with_senseless_shapes_are_named() {
+    for dim in [-1, 0, i64::MAX] {
+        let mut bad = good();
+        let graph = bad.graph.as_mut().unwrap();
+        graph.input = vec![value("x", data_type::FLOAT, &[1, dim])];
+        assert_refused(bad, LoadErrorKind::Shape, "x", &format!("dimension of {dim}"));
+    }
+    let mut text = good();
+    text.graph.as_mut().unwrap().input = vec![value("x", 8, &[1, 4])];
+    assert_refused(text, LoadErrorKind::Unsupported, "x", "element type 8");
+}
+
+#[test]
+fn attributes_and_inputs_may_not_contradict() {
+    let mut pad = node("Pad", &["x", "pads"], "y");
+    pad.attribute.push(AttributeProto {
+        name: "pads".to_owned(),
+        ints: vec![0, 0, 0, 1_000_000_000],
+        r#type: 7,
+        ..AttributeProto::default()
+    });
+    let model = model(vec![pad], vec![ints("pads", &[0, 0, 0, 0])]);
+    assert_refused(model, LoadErrorKind::Malformed, "Pad the_pad", "both as an attribute and as an input");
+}
+
+#[test]
+fn wrong_shapes_are_named_at_the_operator() {
+    let weight = || floats("w", &[3, 2], &[1.0; 6]);
+    let product = model(vec![node("MatMul", &["x", "w"], "y")], vec![weight()]);
+    assert_refused(
+        product,
+        LoadErrorKind::Shape,
+        "MatMul the_matmul",
+        "[1, 4] cannot be multiplied with [3, 2]",
+    );
+    let gemm = model(vec![node("Gemm", &["x", "w"], "y")], vec![weight()]);
+    assert_refused(gemm, LoadErrorKind::Shape, "Gemm the_gemm", "[1, 4]");
+    let conv = model(vec![node("Conv", &["x", "w"], "y")], vec![weight()]);
+    assert_refused(conv, LoadErrorKind::Shape, "Conv the_conv", "batch, channels, board");
+    let axis = model(vec![with_int(node("Softmax", &["x"], "y"), "axis", 7)], vec![]);
+    assert_refused(axis, LoadErrorKind::Shape, "Softmax the_softmax", "axis 7");
+    let gather = model(vec![node("Gather", &["w", "ids"], "y")], vec![weight(), ints("ids", &[3])]);
+    assert_refused(gather, LoadErrorKind::Shape, "Gather the_gather", "beyond the 3");
+    let reshape = model(vec![node("Reshape", &["x", "shape"], "y")], vec![ints("shape", &[5, -1])]);
+    assert_refused(reshape, LoadErrorKind::Shape, "Reshape the_reshape", "cannot become");
+}
+
+#[test]
+fn old_operator_sets_are_refused() {
+    let mut old = good();
+    old.opset_import[0].version = 6;
+    assert!(refused(old).to_string().contains("operator set 6"));
+    let mut none = good();
+    none.opset_import.clear();
+    assert!(refused(none).to_string().contains("operator set"));
+}
