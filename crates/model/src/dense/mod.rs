@@ -1,1 +1,37 @@
-//! placeholder
+//! The incremental runtime for dense networks over sparse board features.
+//!
+//! A network whose first layer is linear in a [`SparseEncoding`](tabia_encoding::SparseEncoding) keeps that
+//! layer's sums, and a move updates them by the few features it changes; only the small rest of the network
+//! runs for every position. [`DenseGraph::recognise`] finds such networks in an ONNX graph, [`DenseNet`] is one
+//! made ready to run and shared between threads, and an [`Evaluator`] follows one line of play with it.
+//!
+//! **The same bits everywhere.** For a given network and position the outputs are identical to the last bit
+//! whichever moves led there, on every instruction set and on every target:
+//! - first-layer sums are whole numbers ([fixed point](DenseNet)), so their order does not matter;
+//! - everything after is `f32` in one order of operations, written once over sixteen virtual lanes, with
+//!   multiplication and addition rounded separately;
+//! - `exp` and `tanh` come from one portable implementation, not from the platform.
+//!
+//! Where `f32` sums overflow, a NaN is a NaN everywhere, but not always with the same bits.
+//!
+//! `docs/decisions/0009-fixed-point-accumulators.md` says why.
+
+mod accumulate;
+mod activation;
+mod block;
+mod evaluator;
+mod first_layer;
+mod forward;
+mod kernels;
+mod layer;
+mod net;
+mod recognise;
+
+pub use activation::Activation;
+pub use evaluator::Evaluator;
+pub use kernels::Level;
+pub use net::DenseNet;
+pub use recognise::{DenseGraph, Linear};
+
+#[cfg(test)]
+mod tests;
