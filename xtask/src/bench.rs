@@ -6,7 +6,7 @@ use crate::workspace::Workspace;
 
 /// What the model bench measures against.
 const ONNXRUNTIME: Environment =
-    Environment { name: "onnxruntime", packages: &["numpy==2.2.6", "onnxruntime==1.22.1"] };
+    Environment { name: "onnxruntime", packages: &["numpy==2.4.6", "onnxruntime==1.31.1"] };
 
 /// Measure speed, as ratios within one run
 ///

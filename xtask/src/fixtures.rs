@@ -8,7 +8,10 @@ use crate::steps::{self, Step};
 use crate::workspace::Workspace;
 
 /// Every script in `tools/` that writes fixtures, with the packages it needs; its name is the file's stem.
-const SCRIPTS: [Environment; 1] = [Environment { name: "positions", packages: &["chess==1.11.2"] }];
+const SCRIPTS: [Environment; 2] = [
+    Environment { name: "fuzz_seeds", packages: &["numpy==2.4.6", "onnx==1.23.2"] },
+    Environment { name: "positions", packages: &["chess==1.11.2"] },
+];
 
 /// Remake the fixtures with the real Python libraries
 ///

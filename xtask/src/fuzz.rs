@@ -27,7 +27,7 @@ const COVERAGE: [&str; 8] = [
 
 /// Feed made-up bytes to the readers of outside input
 ///
-/// Starts from the inputs in fuzz/seeds; an input that panics, hangs or takes more than 1 GiB fails the run and
+/// Starts from the inputs in fuzz/seeds and the small fixtures; an input that panics, hangs or takes more than 1 GiB fails the run and
 /// is kept.
 ///
 /// Examples:
@@ -78,8 +78,7 @@ impl Fuzz {
         for folder in [&corpus, &found] {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }
-        let seeds = workspace.root.join("fuzz/seeds").join(target);
-        for seed in files(&seeds)? {
+        for seed in starting_points(workspace, target)? {
             let name = seed.file_name().context("a seed has a name")?;
             std::fs::copy(&seed, corpus.join(name))
                 .with_context(|| format!("cannot copy {}", seed.display()))?;
@@ -104,6 +103,33 @@ impl Fuzz {
             format!("the input is kept; to run it again:\n{}\n", inputs.join("\n"))
         })
     }
+}
+
+/// What a target starts from: its committed seeds, and the fixtures of its format that are short enough.
+fn starting_points(workspace: &Workspace, target: &str) -> Result<Vec<PathBuf>> {
+    let mut inputs = files(&workspace.root.join("fuzz/seeds").join(target))?;
+    let endings: &[&str] = match target {
+        "lc0" => &[".pb", ".pb.gz"],
+        "onnx" => &[".onnx"],
+        "open" => &[".onnx", ".pb", ".pb.gz", ".pt", ".safetensors", ".tflite"],
+        "epd" => &[".epd"],
+        "pgn" => &[".pgn"],
+        "safetensors" => &[".safetensors"],
+        "tflite" => &[".tflite"],
+        "torch" => &[".pt"],
+        _ => &[],
+    };
+    for file in workspace.kept_files()? {
+        let name = file.to_string_lossy();
+        let path = workspace.root.join(&file);
+        if file.starts_with("fixtures")
+            && endings.iter().any(|ending| name.ends_with(ending))
+            && path.metadata().is_ok_and(|data| data.len() <= u64::from(LONGEST_INPUT))
+        {
+            inputs.push(path);
+        }
+    }
+    Ok(inputs)
 }
 
 /// The names of the targets: the files of fuzz/targets.
