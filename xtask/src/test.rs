@@ -14,6 +14,9 @@ const REFERENCE: Environment = Environment { name: "tests", packages: &["chess==
 /// Features that exist for the tests' sake.
 const FEATURES: [&str; 2] = ["--features", "tabia-model/fuzzing"];
 
+/// The crate outside the workspace.
+const FUZZ_TARGETS: [&str; 2] = ["--manifest-path", "fuzz/Cargo.toml"];
+
 /// Install what the tests need and run all of them
 ///
 /// Examples:
@@ -92,14 +95,29 @@ impl Test {
             Check::Links => checks::links::check(workspace),
             Check::Directions => checks::directions::check(workspace),
             Check::Licences => checks::licences::check(workspace),
-            Check::Fmt => process::run(workspace.cargo("fmt").args(["--all", "--check"])),
-            Check::Clippy => process::run(
-                workspace
-                    .cargo("clippy")
-                    .args(["--workspace", "--all-targets"])
-                    .args(FEATURES)
-                    .args(["--", "-D", "warnings"]),
-            ),
+            Check::Fmt => {
+                process::run(workspace.cargo("fmt").args(["--all", "--check"]))?;
+                process::run(workspace.cargo("fmt").args(FUZZ_TARGETS).arg("--check"))
+            }
+            Check::Clippy => {
+                process::run(
+                    workspace
+                        .cargo("clippy")
+                        .args(["--workspace", "--all-targets"])
+                        .args(FEATURES)
+                        .args(["--", "-D", "warnings"]),
+                )?;
+                process::run(
+                    workspace
+                        .cargo("clippy")
+                        .args(FUZZ_TARGETS)
+                        .arg("--target-dir")
+                        .arg(&workspace.target)
+                        .args(["--", "-D", "warnings"])
+                        // Nothing is linked here, so libFuzzer's C++ need not be compiled.
+                        .env("CUSTOM_LIBFUZZER_PATH", "/not-linked/libfuzzer.a"),
+                )
+            }
             Check::Docs => process::run(
                 workspace
                     .cargo("doc")
