@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes fuzz/seeds/onnx and fuzz/seeds/open: tiny ONNX files, sound and broken, for fuzzing to start from.
+"""Writes fuzz/seeds: small inputs for each reader, sound and broken, for fuzzing to start from.
 
-One network of each shape the readers tell apart, and files with one thing wrong each. Deterministic.
+ONNX: one network of each shape the reader tells apart, and files with one thing wrong each. The other formats: the
+smallest fixture there is, whole, cut short, and with a run of bytes changed. Deterministic.
 Needs: pip install onnx numpy
 """
 import pathlib
@@ -10,7 +11,18 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-SEEDS = pathlib.Path(__file__).resolve().parent.parent / "fuzz" / "seeds"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SEEDS = ROOT / "fuzz" / "seeds"
+# Target -> how its fixtures' names end.
+ENDINGS = {
+    "epd": ".epd",
+    "lc0": ".pb",
+    "pgn": ".pgn",
+    "safetensors": ".safetensors",
+    "tflite": ".tflite",
+    "torch": ".pt",
+}
+LONGEST = 40_000
 
 
 def floats(name: str, *shape: int) -> TensorProto:
@@ -77,13 +89,27 @@ def broken() -> dict[str, bytes]:
     return {name: file.SerializeToString() for name, file in files.items()} | {"truncated": whole[: len(whole) // 2]}
 
 
+def damaged(fixture: bytes) -> dict[str, bytes]:
+    """A fixture whole, cut short, and with its first hundred bytes' high bits flipped where most formats keep sizes."""
+    head = bytes(byte ^ 0x80 if 8 <= i < 108 and i % 7 == 0 else byte for i, byte in enumerate(fixture))
+    return {"whole": fixture, "cut": fixture[: len(fixture) * 2 // 3], "changed": head}
+
+
+def write(target: str, ending: str, files: dict[str, bytes]) -> None:
+    folder = SEEDS / target
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / f"{name}{ending}").write_bytes(content[:LONGEST])
+
+
 def main() -> None:
     sound = {f.__name__: f().SerializeToString() for f in (dense, convolution, constants)}
-    for target in ("onnx", "open"):
-        folder = SEEDS / target
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, file in (sound | broken()).items():
-            (folder / f"{name}.onnx").write_bytes(file)
+    write("onnx", ".onnx", sound | broken())
+    write("open", ".onnx", sound)
+    for target, ending in ENDINGS.items():
+        fixtures = sorted((ROOT / "fixtures").rglob(f"*{ending}"), key=lambda file: (file.stat().st_size, file.name))
+        if fixtures:
+            write(target, ending, damaged(fixtures[0].read_bytes()))
 
 
 if __name__ == "__main__":
