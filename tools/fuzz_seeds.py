@@ -22,7 +22,7 @@ ENDINGS = {
     "tflite": ".tflite",
     "torch": ".pt",
 }
-LONGEST = 40_000
+LONGEST = 65_536
 
 
 def floats(name: str, *shape: int) -> TensorProto:
