@@ -8,8 +8,9 @@ use tabia_game::{EpdRecord, PgnReader};
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
     let entries = std::fs::read_dir(folder).expect("every reader has a folder of seeds");
-    let seeds: Vec<_> =
-        entries.map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a readable seed")).collect();
+    let seeds: Vec<_> = entries
+        .map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a readable seed"))
+        .collect();
     assert!(!seeds.is_empty(), "no seeds for {target}");
     seeds
 }
