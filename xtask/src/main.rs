@@ -1,1 +1,56 @@
-fn main() {}
+//! The commands of the workspace: play, test, measure, remake the fixtures, fuzz. CI runs the same ones.
+#![forbid(unsafe_code)]
+
+mod apt;
+mod bench;
+mod checks;
+mod fixtures;
+mod fuzz;
+mod play;
+mod process;
+mod python;
+mod steps;
+mod test;
+mod wasm;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::workspace::Workspace;
+
+/// Build, check and measure Tabia
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", arg_required_else_help = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Play(play::Play),
+    Test(test::Test),
+    Bench(bench::Bench),
+    Fixtures(fixtures::Fixtures),
+    Fuzz(fuzz::Fuzz),
+}
+
+fn main() -> ExitCode {
+    let command = CommandLine::parse().command;
+    let outcome = Workspace::open().and_then(|workspace| match command {
+        Command::Play(play) => play.run(&workspace),
+        Command::Test(test) => test.run(&workspace),
+        Command::Bench(bench) => bench.run(&workspace),
+        Command::Fixtures(fixtures) => fixtures.run(&workspace),
+        Command::Fuzz(fuzz) => fuzz.run(&workspace),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -9,6 +9,8 @@ pub mod dense;
 mod detect;
 mod evaluation;
 mod files;
+#[cfg(feature = "fuzzing")]
+pub mod fuzz;
 mod load_error;
 mod model;
 mod nets;

@@ -1,0 +1,46 @@
+//! The readers as functions of bytes, for the fuzz targets in `fuzz/` and the test of their seeds.
+//!
+//! Each takes any bytes at all and returns; a panic, a hang or a huge allocation is the bug being looked for.
+//! Refusing a file is an answer like any other, so what the readers return is dropped.
+
+use crate::{Model, files, onnx};
+
+/// Every reader with the name of its fuzz target and its folder in `fuzz/seeds`.
+pub const READERS: [(&str, fn(&[u8])); 6] = [
+    ("lc0", lc0),
+    ("onnx", onnx),
+    ("open", open),
+    ("safetensors", safetensors),
+    ("tflite", tflite),
+    ("torch", torch),
+];
+
+/// Reads an lc0 network file, compressed or not.
+pub fn lc0(bytes: &[u8]) {
+    drop(files::lc0::read(bytes));
+}
+
+/// Reads and checks an ONNX file without running it.
+pub fn onnx(bytes: &[u8]) {
+    drop(onnx::read::parse(bytes).and_then(|model| onnx::check::check(&model)));
+}
+
+/// Opens a file of whatever format it says it is, and makes it ready to run.
+pub fn open(bytes: &[u8]) {
+    drop(Model::from_bytes(bytes));
+}
+
+/// Reads a safetensors file.
+pub fn safetensors(bytes: &[u8]) {
+    drop(files::safetensors::read(bytes));
+}
+
+/// Reads a TensorFlow Lite file.
+pub fn tflite(bytes: &[u8]) {
+    drop(files::tflite::read(bytes));
+}
+
+/// Reads a PyTorch checkpoint.
+pub fn torch(bytes: &[u8]) {
+    drop(files::torch::read(bytes));
+}

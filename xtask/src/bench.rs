@@ -1,0 +1,37 @@
+use anyhow::Result;
+
+use crate::process;
+use crate::python::Environment;
+use crate::workspace::Workspace;
+
+/// What the model bench measures against.
+const ONNXRUNTIME: Environment =
+    Environment { name: "onnxruntime", packages: &["numpy==2.4.6", "onnxruntime==1.31.1"] };
+
+/// Measure speed, as ratios within one run
+///
+/// Example: cargo xtask bench model
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Bench {
+    subject: Subject,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Subject {
+    /// The incremental dense runtime against rten and against onnxruntime on one thread
+    Model,
+}
+
+impl Bench {
+    pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
+        match self.subject {
+            Subject::Model => process::run(
+                workspace
+                    .cargo("bench")
+                    .args(["--package", "tabia-model", "--bench", "dense"])
+                    .env("TABIA_PYTHON", ONNXRUNTIME.ready(workspace)?),
+            ),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! What the sources must hold besides compiling: sizes, links, dependency directions, licences.
+
+pub(crate) mod directions;
+pub(crate) mod licences;
+pub(crate) mod links;
+pub(crate) mod size;

@@ -1,0 +1,62 @@
+//! The repository stays small enough to clone without thinking.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::workspace::Workspace;
+
+const MEGABYTE: u64 = 1_000_000;
+
+/// The most bytes a folder's files may take, all together.
+const LIMITS: [(&str, u64); 2] = [("", 20 * MEGABYTE), ("fixtures", 4 * MEGABYTE)];
+
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    let mut files = Vec::new();
+    for file in workspace.kept_files()? {
+        let path = workspace.root.join(&file);
+        let size = path.metadata().with_context(|| format!("cannot read {}", path.display()))?.len();
+        files.push((file, size));
+    }
+    for (folder, limit) in LIMITS {
+        let total = within(&files, folder, limit)?;
+        let shown = if folder.is_empty() { "the repository" } else { folder };
+        println!("{shown}: {} of {} kB", total / 1000, limit / 1000);
+    }
+    Ok(())
+}
+
+/// The bytes below `folder`; an error that names the largest files when they pass `limit`.
+fn within(files: &[(PathBuf, u64)], folder: &str, limit: u64) -> Result<u64> {
+    let mut inside: Vec<_> = files.iter().filter(|(file, _)| file.starts_with(folder)).collect();
+    let total = inside.iter().map(|(_, size)| size).sum();
+    if total > limit {
+        inside.sort_by_key(|(_, size)| std::cmp::Reverse(*size));
+        let largest: Vec<String> = inside
+            .iter()
+            .take(5)
+            .map(|(file, size)| format!("{} ({} kB)", file.display(), size / 1000))
+            .collect();
+        bail!(
+            "./{folder} holds {} kB of files, {} kB allowed; the largest: {}",
+            total / 1000,
+            limit / 1000,
+            largest.join(", ")
+        );
+    }
+    Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_over_its_limit_names_its_largest_file() {
+        let files = [("fixtures/a".into(), 3_000), ("fixtures/b".into(), 9_000), ("src/c".into(), 50_000)];
+        assert_eq!(within(&files, "fixtures", 12_000).unwrap(), 12_000);
+        let error = within(&files, "fixtures", 11_999).unwrap_err().to_string();
+        assert!(error.contains("the largest: fixtures/b (9 kB)"), "{error}");
+        assert!(within(&files, "", 20_000).is_err());
+    }
+}

@@ -1,0 +1,97 @@
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::process;
+use crate::python::Environment;
+use crate::steps::{self, Step};
+use crate::workspace::Workspace;
+
+/// Every script in `tools/` that writes fixtures, with the packages it needs; its name is the file's stem.
+const SCRIPTS: [Environment; 8] = [
+    Environment { name: "positions", packages: &["chess==1.11.2"] },
+    Environment { name: "perft_fixture", packages: &["chess==1.11.2"] },
+    Environment { name: "encoding_goldens", packages: &["chess==1.11.2", "numpy==2.4.6"] },
+    Environment {
+        name: "onnx_fixtures",
+        packages: &["numpy==2.4.6", "onnx==1.23.2", "onnxruntime==1.31.1", "torch==2.15.0"],
+    },
+    Environment {
+        name: "statedict_fixtures",
+        packages: &["numpy==2.4.6", "safetensors==0.8.0", "torch==2.15.0"],
+    },
+    Environment { name: "tflite_fixtures", packages: &["numpy==2.4.6", "tensorflow-cpu==2.21.0"] },
+    Environment { name: "lc0_fixtures", packages: &["numpy==2.4.6"] },
+    Environment { name: "fuzz_seeds", packages: &["numpy==2.4.6", "onnx==1.23.2"] },
+];
+
+/// Remake the fixtures with the real Python libraries
+///
+/// The scripts are deterministic: afterwards `git diff fixtures` shows what a library's new version changed.
+///
+/// Examples:
+///   cargo xtask fixtures
+///   cargo xtask fixtures --only positions
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Fixtures {
+    /// Run only the script of this name; may be given again
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+}
+
+impl Fixtures {
+    pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
+        if let Some(unknown) =
+            self.only.iter().find(|name| !SCRIPTS.iter().any(|script| script.name == **name))
+        {
+            let names: Vec<&str> = SCRIPTS.iter().map(|script| script.name).collect();
+            bail!("no fixture script is called {unknown}: there are {}", names.join(", "));
+        }
+        let chosen = SCRIPTS
+            .iter()
+            .filter(|script| self.only.is_empty() || self.only.iter().any(|name| name == script.name));
+        let steps = chosen
+            .map(|script| Step {
+                name: script.name.into(),
+                what: format!("tools/{}.py with {}", script.name, script.packages.join(", ")),
+                alone: format!("cargo xtask fixtures --only {}", script.name),
+                action: Box::new(|| remake(script, workspace)),
+            })
+            .collect();
+        steps::run(steps)
+    }
+}
+
+fn remake(script: &Environment, workspace: &Workspace) -> Result<()> {
+    let python = script.ready(workspace)?;
+    let file = format!("tools/{}.py", script.name);
+    process::run(Command::new(python).arg(&file).current_dir(&workspace.root))
+        .with_context(|| format!("{file} did not write its fixtures"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// A script that writes fixtures says so at the head of a line of its first paragraphs.
+    fn writes_fixtures(text: &str) -> bool {
+        text.lines().take(12).any(|line| line.trim_start_matches(['"', ' ']).starts_with("Writes "))
+    }
+
+    #[test]
+    fn the_table_has_every_script_that_writes_fixtures() {
+        let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools");
+        for entry in std::fs::read_dir(&tools).expect("the folder of scripts") {
+            let path = entry.expect("a readable entry").path();
+            let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+            let is_script = path.extension().is_some_and(|extension| extension == "py");
+            if is_script && writes_fixtures(&std::fs::read_to_string(&path).expect("a readable script")) {
+                let listed = SCRIPTS.iter().filter(|script| script.name == name).count();
+                assert_eq!(listed, 1, "tools/{name}.py in the table of {}", file!());
+            }
+        }
+    }
+}

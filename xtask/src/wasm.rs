@@ -1,0 +1,203 @@
+//! The tests of the crates that reach the browser, compiled to wasm32 and run in Node.
+//!
+//! The tests are the crates' own `#[test]` functions under the standard test harness. They are built for
+//! wasm32-wasip1, where the harness has arguments and a standard output, and the same crates are checked for
+//! wasm32-unknown-unknown, which is what the browser gets. See docs/decisions/0001-xtask-and-wasm-tests.md.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::workspace::Workspace;
+use crate::{apt, process};
+
+/// The crates that reach the browser.
+const CRATES: [&str; 3] = ["tabia-encoding", "tabia-game", "tabia-model"];
+
+/// Where tests run.
+const TESTED: &str = "wasm32-wasip1";
+/// What the browser runs.
+const SHIPPED: &str = "wasm32-unknown-unknown";
+
+/// The program Node starts for each test binary, beside this crate's manifest.
+const HOST: &str = "xtask/wasm_host.mjs";
+
+/// A compiler for wasm32 with its standard library.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Toolchain {
+    /// The usual compiler with rustup's wasm32 targets
+    Rustup,
+    /// Debian's compiler, its standard library built from Debian's sources
+    Debian,
+}
+
+/// Debian's packages: the compiler, cargo, the library sources, the linker, the C library for WASI.
+const DEBIAN_PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "lld-19", "wasi-libc"];
+const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+const DEBIAN_CARGO: &str = "/usr/bin/cargo";
+const DEBIAN_SOURCES: &str = "/usr/lib/rustlib/src/rust/library/std";
+const DEBIAN_LINKER: &str = "/usr/bin/wasm-ld-19";
+const DEBIAN_LIBC: &str = "/usr/lib/wasm32-wasi";
+
+/// Builds and runs the tests; an error when one fails or a crate has none.
+pub(crate) fn test(workspace: &Workspace, wanted: Option<Toolchain>) -> Result<()> {
+    if !process::succeeds(Command::new("node").arg("--version")) {
+        apt::install(&["nodejs"], "running wasm32 tests")?;
+    }
+    let toolchain = match wanted {
+        Some(toolchain) if toolchain.is_there(workspace) => toolchain,
+        Some(toolchain) => {
+            toolchain.install(workspace)?;
+            toolchain
+        }
+        None => first_available(workspace)?,
+    };
+
+    let check = toolchain.cargo(workspace, "check", SHIPPED)?;
+    process::run(for_crates(check).arg("--lib"))?;
+
+    let counts = workspace.target.join("wasm").join("counts.txt");
+    if counts.exists() {
+        std::fs::remove_file(&counts).with_context(|| format!("cannot remove {}", counts.display()))?;
+    }
+    let tests = toolchain.cargo(workspace, "test", TESTED)?;
+    process::run(
+        for_crates(tests).args(["--lib", "--tests", "--no-fail-fast"]).env("TABIA_WASM_COUNTS", &counts),
+    )?;
+    every_crate_ran(&std::fs::read_to_string(&counts).unwrap_or_default())
+}
+
+fn for_crates(mut command: Command) -> Command {
+    for name in CRATES {
+        command.args(["--package", name]);
+    }
+    command
+}
+
+/// Reads the lines `package passed` the host wrote, one a test binary.
+fn every_crate_ran(counts: &str) -> Result<()> {
+    for name in CRATES {
+        let passed: u32 = counts
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .filter(|(package, _)| *package == name)
+            .filter_map(|(_, passed)| passed.parse::<u32>().ok())
+            .sum();
+        println!("{name}: {passed} tests passed on wasm32");
+        if passed == 0 {
+            bail!("no test of {name} ran on wasm32");
+        }
+    }
+    Ok(())
+}
+
+/// What is there comes before what would have to be fetched.
+fn first_available(workspace: &Workspace) -> Result<Toolchain> {
+    let toolchains = [Toolchain::Rustup, Toolchain::Debian];
+    if let Some(found) = toolchains.into_iter().find(|toolchain| toolchain.is_there(workspace)) {
+        return Ok(found);
+    }
+    let mut reasons = Vec::new();
+    for toolchain in toolchains {
+        match toolchain.install(workspace) {
+            Ok(()) => return Ok(toolchain),
+            Err(reason) => reasons.push(format!("{reason:#}")),
+        }
+    }
+    bail!(
+        "no compiler for wasm32 ({}); either of these gives one:\n  rustup target add {TESTED} {SHIPPED}\n  \
+         sudo apt-get install {}",
+        reasons.join("; "),
+        DEBIAN_PACKAGES.join(" "),
+    )
+}
+
+impl Toolchain {
+    fn is_there(self, workspace: &Workspace) -> bool {
+        match self {
+            Self::Rustup => [TESTED, SHIPPED].into_iter().all(|target| {
+                let mut rustc = Command::new("rustc");
+                rustc.args(["--print", "target-libdir", "--target", target]).current_dir(&workspace.root);
+                process::output(&mut rustc).is_ok_and(|folder| Path::new(folder.trim()).is_dir())
+            }),
+            Self::Debian => [DEBIAN_RUSTC, DEBIAN_CARGO, DEBIAN_SOURCES, DEBIAN_LINKER, DEBIAN_LIBC]
+                .into_iter()
+                .all(|path| Path::new(path).exists()),
+        }
+    }
+
+    fn install(self, workspace: &Workspace) -> Result<()> {
+        match self {
+            Self::Rustup => process::run(
+                Command::new("rustup").args(["target", "add", TESTED, SHIPPED]).current_dir(&workspace.root),
+            ),
+            Self::Debian => apt::install(&DEBIAN_PACKAGES, "compiling for wasm32"),
+        }
+    }
+
+    /// A cargo command for `target` with its own build folder: the compilers differ from the usual ones.
+    fn cargo(self, workspace: &Workspace, subcommand: &str, target: &str) -> Result<Command> {
+        let host = workspace.root.join(HOST);
+        let runner = format!("target.{target}.runner=['node', '--no-warnings', '{}']", host.display());
+        let mut flags = vec!["-Ctarget-feature=+simd128".to_owned()];
+        let mut command = match self {
+            Self::Rustup => workspace.cargo(subcommand),
+            Self::Debian => {
+                let mut cargo = Command::new(DEBIAN_CARGO);
+                cargo
+                    .arg(subcommand)
+                    .current_dir(&workspace.root)
+                    .env("RUSTC", DEBIAN_RUSTC)
+                    .env("RUSTC_BOOTSTRAP", "1") // for -Zbuild-std
+                    .env_remove("LD_LIBRARY_PATH") // leads to the other compiler's libraries
+                    .env_remove("RUSTUP_TOOLCHAIN")
+                    .arg("-Zbuild-std=std,panic_abort,test")
+                    .args(["--config", &format!("target.{target}.linker='{DEBIAN_LINKER}'")]);
+                if target == TESTED {
+                    flags.extend(debian_link_flags(workspace)?);
+                }
+                cargo
+            }
+        };
+        let flags: Vec<String> = flags.iter().map(|flag| format!("'{flag}'")).collect();
+        command
+            .args(["--target", target])
+            .args(["--config", &runner])
+            .args(["--config", &format!("target.{target}.rustflags=[{}]", flags.join(", "))])
+            .arg("--target-dir")
+            .arg(workspace.target.join("wasm"));
+        Ok(command)
+    }
+}
+
+/// Links against Debian's WASI C library in place of the one rustup's target carries.
+fn debian_link_flags(workspace: &Workspace) -> Result<Vec<String>> {
+    // That library knows no threads, and the standard library names two functions it calls only after it
+    // made a thread, which it never does here; the host gives both, and they end the run if called.
+    let folder: PathBuf = workspace.target.join("wasm");
+    let names = folder.join("thread-functions.txt");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    std::fs::write(&names, "pthread_join\npthread_detach\n")
+        .with_context(|| format!("cannot write {}", names.display()))?;
+    Ok(vec![
+        "-Clink-self-contained=no".to_owned(),
+        format!("-Clink-arg={DEBIAN_LIBC}/crt1-command.o"),
+        format!("-Lnative={DEBIAN_LIBC}"),
+        format!("-Clink-arg=--allow-undefined-file={}", names.display()),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crate_without_tests_is_an_error() {
+        let all = "tabia-encoding 3\ntabia-encoding 0\ntabia-game 1\ntabia-model 2\n";
+        assert!(every_crate_ran(all).is_ok());
+        let error = every_crate_ran("tabia-encoding 3\ntabia-game 0\n").unwrap_err().to_string();
+        assert_eq!(error, "no test of tabia-game ran on wasm32");
+        assert!(every_crate_ran("").is_err());
+    }
+}
