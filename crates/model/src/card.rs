@@ -3,6 +3,8 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use shakmaty::Color;
+use tabia_encoding::{ForMover, ForWhite};
 
 /// The metadata key under which a card lies, as JSON, inside ONNX, safetensors and TFLite files.
 pub const CARD_KEY: &str = "tabia.card";
@@ -191,6 +193,35 @@ impl ModelCard {
         merge(&mut merged, overlay);
         serde_json::from_value(merged).map_err(|e| CardError(e.to_string()))
     }
+}
+
+impl ModelCard {
+    /// Whether the value head compares the position with a reference instead of judging it alone.
+    pub(crate) fn compares(&self) -> bool {
+        self.value.as_ref().is_some_and(|head| head.perspective == Perspective::Comparison)
+    }
+}
+
+impl ValueHead {
+    /// The head's number as a score in centipawns, where `turn` is to move, and `context_turn` in the context.
+    pub fn read(&self, raw: f32, turn: Color, context_turn: Color) -> ForMover<f32> {
+        let centipawns = match self.unit {
+            Unit::Centipawns(scale) => raw * scale,
+            Unit::Expectation => expectation_to_centipawns(raw),
+            Unit::Probability(scale) => (raw - 0.5) * scale,
+        };
+        match self.perspective {
+            Perspective::Mover => ForMover(centipawns),
+            Perspective::White => ForWhite(centipawns).for_mover(turn),
+            Perspective::ContextMover => ForMover(centipawns).for_white(context_turn).for_mover(turn),
+            Perspective::Comparison => ForWhite(2.0 * centipawns).for_mover(turn),
+        }
+    }
+}
+
+/// The usual bridge between an expected result and centipawns, as Leela's users know it.
+fn expectation_to_centipawns(q: f32) -> f32 {
+    90.0 * (1.563_754_2 * q.clamp(-1.0, 1.0)).tan()
 }
 
 fn merge(base: &mut serde_json::Value, overlay: serde_json::Value) {

@@ -3,16 +3,17 @@
 use std::fmt;
 #[cfg(not(target_family = "wasm"))]
 use std::path::Path;
+use std::sync::Arc;
 
 use shakmaty::{Chess, Color, Position};
-use tabia_encoding::{
-    Batch, Column, Encoding, ForMover, ForWhite, MoveVocabulary, Situation, encoding, vocabulary,
-};
+use tabia_encoding::{Batch, Column, Encoding, MoveVocabulary, Situation, encoding, vocabulary};
 
-use crate::card::{ModelCard, Perspective, PolicyHead, Side, Unit, ValueHead, WdlHead, WdlScale};
+use crate::card::{ModelCard, PolicyHead, Side, ValueHead, WdlHead, WdlScale};
+use crate::dense::{DenseGraph, DenseNet, Evaluator};
 use crate::detect;
 use crate::evaluation::{Evaluation, Policy, Wdl, softmax};
 use crate::onnx::check::{self, GraphInfo};
+use crate::onnx::proto::ModelProto;
 use crate::runtime::{InputData, InputTensor, OutputTensor, RunError, Session};
 use crate::source::Source;
 use crate::{Format, LoadError, LoadErrorKind};
@@ -32,16 +33,31 @@ use crate::{Format, LoadError, LoadErrorKind};
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Model {
     card: ModelCard,
     format: Format,
     sha256: String,
     bytes: usize,
+    parameters: u64,
     graph: GraphInfo,
     encoding: &'static dyn Encoding,
     heads: Heads,
-    session: Session,
+    engine: Engine,
+}
+
+/// What computes the outputs.
+enum Engine {
+    General(Session),
+    Dense(Arc<DenseNet>),
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Model")
+            .field("card", &self.card)
+            .field("runtime", &self.runtime())
+            .finish_non_exhaustive()
+    }
 }
 
 /// The card's heads with their outputs found in the graph.
@@ -130,9 +146,13 @@ impl Model {
             return Err(LoadError::new(LoadErrorKind::Shape, source.format, message));
         }
         let heads = Heads::find(&card, &graph).map_err(wrong)?;
+        let parameters = source.parameters();
         let Source { format, sha256, bytes, graph: proto, .. } = source;
-        let session = Session::new(proto)?;
-        Ok(Model { card, format, sha256, bytes, graph, encoding, heads, session })
+        let engine = match dense_net(&proto, encoding, &card) {
+            Some(net) => Engine::Dense(Arc::new(net)),
+            None => Engine::General(Session::new(proto)?),
+        };
+        Ok(Model { card, format, sha256, bytes, parameters, graph, encoding, heads, engine })
     }
 
     /// What the network is.
@@ -155,14 +175,31 @@ impl Model {
         self.bytes
     }
 
-    /// Its inputs, outputs, parameters and cost.
+    /// How many parameters it has, see [`Source::parameters`].
+    pub fn parameters(&self) -> u64 {
+        self.parameters
+    }
+
+    /// Its inputs, outputs and cost.
     pub fn graph(&self) -> &GraphInfo {
         &self.graph
     }
 
     /// How the network is computed.
     pub fn runtime(&self) -> Runtime {
-        Runtime::General
+        match self.engine {
+            Engine::General(_) => Runtime::General,
+            Engine::Dense(_) => Runtime::Dense,
+        }
+    }
+
+    /// The network for an [`Evaluator`] that follows moves, where it is a dense one. Its outputs are those of the
+    /// only head; [`ValueHead::read`] turns the number of a value head into a score.
+    pub fn dense(&self) -> Option<&Arc<DenseNet>> {
+        match &self.engine {
+            Engine::General(_) => None,
+            Engine::Dense(net) => Some(net),
+        }
     }
 
     /// The encoding of its inputs.
@@ -178,29 +215,59 @@ impl Model {
         if situations.is_empty() {
             return Ok(Vec::new());
         }
-        let mut batch = Batch::new(self.encoding);
         let start = Chess::default();
+        let outputs = match &self.engine {
+            Engine::General(session) => self.run_general(session, situations, &start)?,
+            Engine::Dense(net) => self.run_dense(net, situations, &start)?,
+        };
+        let rows = situations.len();
+        Ok(situations.iter().enumerate().map(|(row, s)| self.read(&outputs, row, rows, s)).collect())
+    }
+
+    /// Without a context a comparing network compares with the start of the game, any other with the position itself.
+    fn context<'a>(&self, situation: &Situation<'a>, start: &'a Chess) -> &'a Chess {
+        let own = if self.card.compares() { start } else { situation.position };
+        situation.context.unwrap_or(own)
+    }
+
+    fn run_dense(
+        &self,
+        net: &Arc<DenseNet>,
+        situations: &[Situation<'_>],
+        start: &Chess,
+    ) -> Result<Vec<OutputTensor>, RunError> {
+        let width = net.outputs();
+        let mut evaluator = Evaluator::new(Arc::clone(net), start);
+        let mut values = vec![0.0; width * situations.len()];
+        for (situation, out) in situations.iter().zip(values.chunks_exact_mut(width)) {
+            evaluator.set_context(self.context(situation, start));
+            evaluator.set_position(situation.position);
+            evaluator.evaluate(out);
+        }
+        let name = self.graph.outputs[0].name.clone();
+        if values.iter().any(|v| !v.is_finite()) {
+            return Err(RunError::NotFinite { output: name });
+        }
+        Ok(vec![OutputTensor { name, shape: vec![situations.len(), width], values }])
+    }
+
+    fn run_general(
+        &self,
+        session: &Session,
+        situations: &[Situation<'_>],
+        start: &Chess,
+    ) -> Result<Vec<OutputTensor>, RunError> {
+        let mut batch = Batch::new(self.encoding);
         for situation in situations {
-            batch.push(&self.arranged(situation, &start));
+            let context = self.context(situation, start);
+            // A comparing network takes the position first and the reference second.
+            let (first, second) = if self.card.compares() {
+                (situation.position, context)
+            } else {
+                (context, situation.position)
+            };
+            batch.push(&Situation { position: second, context: Some(first), ..*situation });
         }
-        let outputs = self.run(&batch)?;
-        Ok(situations.iter().enumerate().map(|(row, s)| self.read(&outputs, row, batch.rows(), s)).collect())
-    }
-
-    /// The situation as the inputs want it: a comparing network takes the position first and the reference second,
-    /// the other way round than context and position.
-    fn arranged<'a>(&self, situation: &Situation<'a>, start: &'a Chess) -> Situation<'a> {
-        match &self.heads.value {
-            Some((_, head)) if head.perspective == Perspective::Comparison => Situation {
-                position: situation.context.unwrap_or(start),
-                context: Some(situation.position),
-                ..*situation
-            },
-            _ => *situation,
-        }
-    }
-
-    fn run(&self, batch: &Batch) -> Result<Vec<OutputTensor>, RunError> {
         let shapes: Vec<Vec<usize>> = self
             .graph
             .inputs
@@ -219,7 +286,7 @@ impl Model {
                 InputTensor { shape, data }
             })
             .collect();
-        self.session.run(&inputs)
+        session.run(&inputs)
     }
 
     /// The answer for one row of the outputs.
@@ -241,7 +308,7 @@ impl Model {
                 .heads
                 .value
                 .as_ref()
-                .map(|(output, head)| score(head, of(*output)[0], turn, context_turn)),
+                .map(|(output, head)| head.read(of(*output)[0], turn, context_turn)),
             wdl: self.heads.wdl.as_ref().map(|(output, head)| wdl(head, of(*output), turn)),
         }
     }
@@ -323,23 +390,12 @@ fn assemble_card(source: &Source, graph: &GraphInfo, overlay: Option<&str>) -> R
     Ok(card)
 }
 
-fn score(head: &ValueHead, raw: f32, turn: Color, context_turn: Color) -> ForMover<f32> {
-    let centipawns = match head.unit {
-        Unit::Centipawns(scale) => raw * scale,
-        Unit::Expectation => expectation_to_centipawns(raw),
-        Unit::Probability(scale) => (raw - 0.5) * scale,
-    };
-    match head.perspective {
-        Perspective::Mover => ForMover(centipawns),
-        Perspective::White => ForWhite(centipawns).for_mover(turn),
-        Perspective::ContextMover => ForMover(centipawns).for_white(context_turn).for_mover(turn),
-        Perspective::Comparison => ForWhite(2.0 * centipawns).for_mover(turn),
-    }
-}
-
-/// The usual bridge between an expected result and centipawns, as Leela's users know it.
-fn expectation_to_centipawns(q: f32) -> f32 {
-    90.0 * (1.563_754_2 * q.clamp(-1.0, 1.0)).tan()
+/// The network as one that moves keep up to date, if it is dense and over a sparse encoding.
+fn dense_net(graph: &ModelProto, encoding: &'static dyn Encoding, card: &ModelCard) -> Option<DenseNet> {
+    let sparse = encoding.sparse()?;
+    let dense = DenseGraph::recognise(graph)?;
+    // The position is what moves change: input 1 as a rule, input 0 of a comparing network.
+    DenseNet::new(&if card.compares() { dense.swapped() } else { dense }, sparse)
 }
 
 fn wdl(head: &WdlHead, raw: &[f32], turn: Color) -> Wdl {

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::card::{CARD_KEY, ModelCard};
 use crate::files::{lc0, safetensors, tflite, torch};
 use crate::nets::{self, Recognised};
-use crate::onnx::proto::{ModelProto, StringStringEntryProto};
+use crate::onnx::proto::{ModelProto, StringStringEntryProto, data_type};
 use crate::onnx::read::{self, MAX_FILE_BYTES};
 use crate::tensors::TensorMap;
 use crate::{Format, LoadError, LoadErrorKind};
@@ -99,6 +99,17 @@ impl Source {
         };
         tensors.strip_wrappers();
         safetensors::write(&tensors, [(CARD_KEY.to_owned(), card.to_json())].into())
+    }
+
+    /// How many parameters the network has. For an ONNX file by the Chess Challenge's rule, which counts every
+    /// initializer and constant; otherwise the weights alone, without the shapes and indices our graph adds.
+    pub fn parameters(&self) -> u64 {
+        if self.format == Format::Onnx {
+            return read::parameter_count(&self.graph);
+        }
+        let weights = self.graph.graph.iter().flat_map(|graph| &graph.initializer);
+        let floats = weights.filter(|tensor| tensor.data_type == data_type::FLOAT && !tensor.dims.is_empty());
+        floats.map(|tensor| tensor.dims.iter().map(|&d| d.unsigned_abs()).product::<u64>()).sum()
     }
 
     /// The network as an ONNX file with `card` inside.

@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
         bail!("the converted network says something else about itself than the original");
     }
     write_atomically(&args.output, &bytes)?;
-    println!("{}: {} bytes, {} parameters", args.output.display(), bytes.len(), again.graph().parameters);
+    println!("{}: {} bytes, {} parameters", args.output.display(), bytes.len(), again.parameters());
     Ok(())
 }
 

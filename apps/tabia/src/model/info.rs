@@ -72,7 +72,7 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
     }
     line("format", model.format().to_string());
     line("size", format!("{} bytes, sha256 {}", grouped(model.file_bytes() as u64), model.sha256()));
-    line("parameters", grouped(graph.parameters));
+    line("parameters", grouped(model.parameters()));
     line("work", format!("{} multiply-adds a position", grouped(graph.multiply_adds)));
     line("runtime", model.runtime().to_string());
     line("architecture", stated(&card.architecture));
@@ -141,7 +141,7 @@ fn as_json(model: &Model, entries: &[Entry], top: usize) -> serde_json::Value {
         "format": model.format().to_string(),
         "bytes": model.file_bytes(),
         "sha256": model.sha256(),
-        "parameters": model.graph().parameters,
+        "parameters": model.parameters(),
         "multiply_adds": model.graph().multiply_adds,
         "runtime": model.runtime().to_string(),
         "card": model.card(),

@@ -78,6 +78,21 @@ impl DenseGraph {
     }
 }
 
+impl DenseGraph {
+    /// The same network with its two inputs changing places: what was the context is now the position. A network
+    /// with one input stays as it is.
+    pub fn swapped(mut self) -> Self {
+        if let Some(context) = self.context_first.take() {
+            if let Some(second) = self.rest.first_mut() {
+                let context_rows = context.outputs() * second.outputs();
+                second.weights.rotate_left(context_rows);
+            }
+            self.context_first = Some(std::mem::replace(&mut self.first, context));
+        }
+        self
+    }
+}
+
 /// Where a chain of layers begins.
 enum Source<'a> {
     /// A graph input, by place.
