@@ -190,7 +190,9 @@ fn read_lc0(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
 fn read_tflite(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
     let mut network = tflite::read(bytes)?;
     let card = network.metadata.remove(CARD_KEY);
-    let notes = network.metadata.remove("description").filter(|text| !text.is_empty());
+    // What the converter writes when nobody described the network.
+    const NO_DESCRIPTION: [&str; 2] = ["", "MLIR Converted."];
+    let notes = network.metadata.remove("description").filter(|t| !NO_DESCRIPTION.contains(&t.as_str()));
     Ok((network.graph, Facts { card, notes, ..Facts::default() }))
 }
 

@@ -29,8 +29,13 @@ pub(super) fn drawn(board: &Board, last: Option<Move>, bottom: Color, style: Sty
         }
         text.push('\n');
     }
+    // A cell is two columns wide: letters come second in it, figures first.
+    let margin = match style {
+        Style::Ascii => "   ",
+        Style::Unicode => "  ",
+    };
     let letters: String = files.iter().map(|f| format!(" {}", f.char())).collect();
-    text.push_str(&format!("  {letters}\n"));
+    text.push_str(&format!("{margin}{letters}\n"));
     text
 }
 
@@ -72,7 +77,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], " 8  r n b q k b n r");
         assert_eq!(lines[8], " 1  R N B Q K B N R");
-        assert_eq!(lines[9], "   a b c d e f g h");
+        assert_eq!(lines[9], "    a b c d e f g h");
     }
 
     #[test]
@@ -80,6 +85,6 @@ mod tests {
         let text = drawn(&Board::new(), None, Color::Black, Style::Ascii);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[1], " 1  R N B K Q B N R");
-        assert_eq!(lines[9], "   h g f e d c b a");
+        assert_eq!(lines[9], "    h g f e d c b a");
     }
 }

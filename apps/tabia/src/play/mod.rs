@@ -94,14 +94,10 @@ impl Table {
         self.game.headers.set(mine, "You").expect(plain);
         self.game.headers.set(theirs, name).expect(plain);
         self.game.headers.set("Event", "Tabia").expect(plain);
-        // The network is asked to play as a person of this rating; the opponent is taken to be of the same.
-        let elo = self.opponent.elo().0.to_string();
-        self.game.headers.set(&format!("{theirs}Elo"), elo.clone()).expect(plain);
-        self.game.headers.set(&format!("{mine}Elo"), elo).expect(plain);
     }
 
     fn sit(&mut self, input: &mut impl BufRead, out: &mut impl Write) -> Result<()> {
-        writeln!(out, "You play {} against {}. Type help for help.", self.you, self.opponent.name())?;
+        writeln!(out, "You play {} against {}. Type help for help.", named(self.you), self.opponent.name())?;
         self.answer(out)?;
         loop {
             write!(out, "{}> ", if self.over.is_some() { "(game over) " } else { "" })?;
@@ -146,7 +142,7 @@ impl Table {
             }
             Command::New(color) => {
                 self.begin(color.unwrap_or(!self.you));
-                writeln!(out, "A new game: you play {}.", self.you)?;
+                writeln!(out, "A new game: you play {}.", named(self.you))?;
                 self.answer(out)?;
             }
             Command::Draw => match self.game.status(self.here) {
@@ -251,7 +247,7 @@ impl Table {
         let last = self.game.move_to(self.here);
         write!(out, "{}", board::drawn(position.board(), last, self.bottom, self.style))?;
         let check = if position.is_check() { ", check" } else { "" };
-        writeln!(out, "{} to move{check}", position.turn())?;
+        writeln!(out, "{} to move{check}", named(position.turn()))?;
         Ok(())
     }
 
@@ -287,6 +283,10 @@ impl Table {
     }
 }
 
+fn named(color: Color) -> &'static str {
+    color.fold_wb("White", "Black")
+}
+
 fn outcome_text(outcome: Outcome) -> String {
     match outcome {
         Outcome::Win { winner, by } => {
@@ -298,7 +298,7 @@ fn outcome_text(outcome: Outcome) -> String {
                 WinReason::Abandonment => "abandonment",
                 WinReason::RulesInfraction => "a breach of the rules",
             };
-            format!("{} {winner} wins by {how}.", winner.fold_wb("1-0", "0-1"))
+            format!("{} {} wins by {how}.", winner.fold_wb("1-0", "0-1"), named(winner))
         }
         Outcome::Draw(reason) => {
             let how = match reason {

@@ -48,10 +48,6 @@ impl Opponent {
         }
     }
 
-    pub(super) fn elo(&self) -> Elo {
-        self.elo
-    }
-
     pub(super) fn set_elo(&mut self, elo: Elo) {
         self.elo = elo;
     }
