@@ -1,0 +1,2 @@
+//! Who is stronger, and how sure are we.
+#![forbid(unsafe_code)]

@@ -1,0 +1,10 @@
+//! Given a network and limits, choose a move.
+//!
+//! Everything that plays is a [`Player`]. Nothing here prints, parses a protocol, or reads a clock of its own.
+#![forbid(unsafe_code)]
+
+mod limits;
+mod player;
+
+pub use limits::{Limits, TimeLeft};
+pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
