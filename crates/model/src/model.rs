@@ -47,7 +47,7 @@ pub struct Model {
 
 /// What computes the outputs.
 enum Engine {
-    General(Session),
+    General(Box<Session>),
     Dense(Arc<DenseNet>),
 }
 
@@ -150,7 +150,7 @@ impl Model {
         let Source { format, sha256, bytes, graph: proto, .. } = source;
         let engine = match dense_net(&proto, encoding, &card) {
             Some(net) => Engine::Dense(Arc::new(net)),
-            None => Engine::General(Session::new(proto)?),
+            None => Engine::General(Box::new(Session::new(proto)?)),
         };
         Ok(Model { card, format, sha256, bytes, parameters, graph, encoding, heads, engine })
     }
