@@ -88,9 +88,18 @@ fn mistakes_are_one_clear_line() {
     let text_file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let not_a_model = fail(tabia(&["model", "info", text_file]));
     assert!(not_a_model.contains("not a model file") && not_a_model.contains("ONNX"), "{not_a_model}");
+    let folder = fail(tabia(&["model", "info", env!("CARGO_MANIFEST_DIR")]));
+    assert!(folder.contains("directory"), "{folder}");
     let mut bad_fen = tabia(&["model", "info", "--fen", "nonsense"]);
     bad_fen.arg(fixture("challenge-mlp.onnx"));
     assert!(fail(bad_fen).contains("--fen"), "the argument is named");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_without_end_is_refused() {
+    let endless = fail(tabia(&["model", "info", "/dev/zero"]));
+    assert!(endless.contains("more than 256 MiB"), "{endless}");
 }
 
 #[test]
