@@ -181,8 +181,7 @@ fn debian_link_flags(workspace: &Workspace) -> Result<Vec<String>> {
     std::fs::write(&names, "pthread_join\npthread_detach\n")
         .with_context(|| format!("cannot write {}", names.display()))?;
     Ok(vec![
-        "-Clink-self-contained=no".to_owned(),
-        format!("-Clink-arg={DEBIAN_LIBC}/crt1-command.o"),
+        // The compiler looks here for the start-up objects too, and takes the right one for a program or a library.
         format!("-Lnative={DEBIAN_LIBC}"),
         format!("-Clink-arg=--allow-undefined-file={}", names.display()),
     ])
