@@ -3,7 +3,8 @@
 use prost::Message;
 use safetensors::{Dtype, tensor::TensorView};
 use shakmaty::{CastlingMode, Chess, fen::Fen};
-use tabia_encoding::{Elo, ForMover, Seat, Situation, vocabularies};
+use tabia_encoding::{Elo, ForMover, Seat, Situation, encodings, vocabularies};
+use tabia_model::onnx::build::GraphBuilder;
 use tabia_model::onnx::proto::StringStringEntryProto;
 use tabia_model::{
     CARD_KEY, Evaluation, Format, LoadError, LoadErrorKind, Model, Perspective, Source, Unit,
@@ -47,6 +48,16 @@ fn with_card_inside(card: &str) -> Vec<u8> {
     let mut graph = Source::read(CHALLENGE).expect("the fixture reads").graph;
     graph.metadata_props.push(StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_owned() });
     graph.encode_to_vec()
+}
+
+/// A network of one linear layer.
+fn layer(inputs: usize, outputs: usize) -> Vec<u8> {
+    let mut builder = GraphBuilder::new("layer");
+    let x = builder.input("features", &[inputs]);
+    let w = builder.weight("w", &[inputs, outputs], &vec![0.5; inputs * outputs]);
+    let y = builder.op("MatMul", &[&x, &w], &[]);
+    builder.output(&y, "answer", &[outputs]);
+    builder.finish().encode_to_vec()
 }
 
 #[track_caller]
@@ -194,6 +205,20 @@ mod on_disk {
 }
 
 #[test]
+fn an_unknown_encoding_is_told_which_are_known() {
+    let ids: Vec<_> = encodings().map(|e| e.id().0).collect();
+    // Also where the card goes on to refer to heads that only a known encoding would have revealed.
+    for card in
+        [r#"{"encoding": "rusty-775"}"#, r#"{"encoding": "rusty-775", "value": {"perspective": "white"}}"#]
+    {
+        let error = overlaid(CHALLENGE, card).unwrap_err();
+        assert_eq!(error.kind(), LoadErrorKind::UnknownNetwork);
+        assert_says(&error, &["rusty-775"]);
+        assert_says(&error, &ids);
+    }
+}
+
+#[test]
 fn an_unknown_vocabulary_is_told_which_are_known() {
     let card = r#"{"policy": {"vocabulary": "canonical-1969"}}"#;
     let error = overlaid(file!("statedict/policy-mlp.pt"), card).unwrap_err();
@@ -221,6 +246,22 @@ fn a_card_that_contradicts_the_network_is_told_how() {
 
     let error = overlaid(CHALLENGE, r#"{"encodng": "challenge-768"}"#).unwrap_err();
     assert_says(&error, &["encodng"]);
+}
+
+#[test]
+fn a_network_of_unknown_shape_says_what_it_takes_and_gives() {
+    let strange = layer(100, 7);
+    for error in [
+        Model::from_bytes(&strange).unwrap_err(),
+        overlaid(&strange, r#"{"name": "a card that does not help"}"#).unwrap_err(),
+    ] {
+        assert_eq!(error.kind(), LoadErrorKind::UnknownNetwork);
+        assert_says(&error, &["\"features\" [?,100]", "\"answer\" [?,7]", "card.json"]);
+    }
+    assert_says(&overlaid(&strange, "{").unwrap_err(), &["JSON"]);
+
+    let error = Model::from_bytes(&layer(768, 7)).unwrap_err();
+    assert_says(&error, &["head", "\"features\" [?,768]", "\"answer\" [?,7]"]);
 }
 
 #[test]
