@@ -7,7 +7,7 @@ use tabia_encoding::{Elo, ForMover, Seat, Situation, encodings, vocabularies};
 use tabia_model::onnx::build::GraphBuilder;
 use tabia_model::onnx::proto::StringStringEntryProto;
 use tabia_model::{
-    CARD_KEY, Evaluation, Format, LoadError, LoadErrorKind, Model, Perspective, Source, Unit,
+    CARD_KEY, Evaluation, Format, LoadError, LoadErrorKind, Model, Perspective, Source, Unit, WdlScale,
 };
 
 const POSITIONS: &str = include_str!("../../../fixtures/positions.fen");
@@ -262,6 +262,19 @@ fn a_network_of_unknown_shape_says_what_it_takes_and_gives() {
 
     let error = Model::from_bytes(&layer(768, 7)).unwrap_err();
     assert_says(&error, &["head", "\"features\" [?,768]", "\"answer\" [?,7]"]);
+}
+
+#[test]
+fn three_numbers_are_win_draw_loss_and_logits_unless_the_network_takes_a_softmax() {
+    let scale = |bytes: &[u8]| Model::from_bytes(bytes).unwrap().card().wdl.clone().unwrap().scale;
+    assert_eq!(scale(&layer(768, 3)), WdlScale::Logits);
+    assert_eq!(scale(file!("conv-net.onnx")), WdlScale::Probabilities);
+    assert_eq!(scale(file!("lc0-se-classical.pb.gz")), WdlScale::Probabilities);
+    // All weights are the same, so nobody is better.
+    for evaluation in evaluate(&Model::from_bytes(&layer(768, 3)).unwrap()) {
+        let wdl = evaluation.wdl.unwrap();
+        assert!([wdl.win, wdl.draw, wdl.loss].iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-6), "{wdl:?}");
+    }
 }
 
 #[test]
