@@ -123,6 +123,9 @@ impl Source {
     }
 }
 
+/// The byte that nearly every ONNX file starts with.
+const IR_VERSION: u8 = 0x08;
+
 /// The format the first bytes promise.
 fn sniff(bytes: &[u8]) -> Option<Format> {
     if bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x0d, 0xc0, 0x01, 0, 0]) {
@@ -141,7 +144,8 @@ fn sniff(bytes: &[u8]) -> Option<Format> {
     // An ONNX file has no magic: it is a protobuf message whose first field is nearly always ir_version (08),
     // and otherwise one of the other fields of ModelProto.
     let first = *bytes.first()?;
-    matches!(first, 0x08 | 0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42 | 0x72).then_some(Format::Onnx)
+    matches!(first, IR_VERSION | 0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42 | 0x72)
+        .then_some(Format::Onnx)
 }
 
 fn too_large() -> LoadError {
@@ -153,16 +157,17 @@ fn too_large() -> LoadError {
 }
 
 fn unknown_format(bytes: &[u8]) -> LoadError {
-    let start: Vec<_> = bytes.iter().take(8).map(|b| format!("{b:02x}")).collect();
-    let message = if bytes.is_empty() {
-        "the file is empty".to_owned()
+    let found = if bytes.is_empty() {
+        "it is empty".to_owned()
     } else {
-        format!(
-            "not a model file: it starts with {} (known: ONNX, safetensors, TFLite, lc0 .pb.gz, PyTorch .pt)",
-            start.join(" ")
-        )
+        let start: Vec<_> = bytes.iter().take(8).map(|b| format!("{b:02x}")).collect();
+        format!("it starts with {}", start.join(" "))
     };
-    LoadError::unformatted(LoadErrorKind::UnknownFormat, message)
+    let known = "ONNX, safetensors, TFLite, lc0 .pb.gz, PyTorch .pt";
+    LoadError::unformatted(
+        LoadErrorKind::UnknownFormat,
+        format!("not a model file: {found} (known: {known})"),
+    )
 }
 
 fn read_safetensors(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
@@ -199,7 +204,11 @@ fn read_tflite(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
 }
 
 fn read_onnx(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
-    let graph = read::parse(bytes)?;
+    let graph = read::parse(bytes).map_err(|e| {
+        // The rarer first bytes are letters and signs, too: what cannot be read is more likely some text.
+        let rare = bytes.first() != Some(&IR_VERSION) && e.kind() == LoadErrorKind::Malformed;
+        if rare { unknown_format(bytes) } else { e }
+    })?;
     let card = graph.metadata_props.iter().find(|e| e.key == CARD_KEY).map(|e| e.value.clone());
     Ok((graph, Facts { card, ..Facts::default() }))
 }
