@@ -151,14 +151,14 @@ def planes():
     return bits.astype(np.float64).reshape(INPUTS, 112, 8, 8)
 
 
-def network(seed, *, filters, blocks, se, policy, value, moves_left, activation, norm, layer_encoding=b""):
-    """The bytes of a Net message and the outputs for planes()."""
+def network(boards, seed, *, filters, blocks, se, policy, value, moves_left, activation, norm, layer_encoding=b""):
+    """The bytes of a Net message and the outputs for `boards`, [rows, 112, 8, 8]."""
     make = Maker(seed, norm, layer_encoding)
     act = {"relu": relu, "mish": mish}[activation]
     answers = {}
     data, forward = make.conv(112, filters, 3)
     weights = field(1, data)
-    x = act(forward(planes()))
+    x = act(forward(boards))
     for _ in range(blocks):
         data1, conv1 = make.conv(filters, filters, 3)
         data2, conv2 = make.conv(filters, filters, 3)
@@ -185,7 +185,7 @@ def network(seed, *, filters, blocks, se, policy, value, moves_left, activation,
         data, conv = make.conv(filters, 2, 1)
         w, b, dense = make.dense(2 * 64, 1858)
         weights += field(3, data) + field(4, w) + field(5, b)
-        answers["policy"] = dense(act(conv(x)).reshape(INPUTS, -1))
+        answers["policy"] = dense(act(conv(x)).reshape(len(boards), -1))
 
     def head(conv_field, first_field, outputs):
         data, conv = make.conv(filters, 4, 1)
@@ -194,7 +194,7 @@ def network(seed, *, filters, blocks, se, policy, value, moves_left, activation,
         parts = field(conv_field, data)
         for i, part in enumerate([w1, b1, w2, b2]):
             parts += field(first_field + i, part)
-        return parts, second(act(first(act(conv(x)).reshape(INPUTS, -1))))
+        return parts, second(act(first(act(conv(x)).reshape(len(boards), -1))))
 
     data, y = head(6, 7, 3 if value == "wdl" else 1)
     weights += data
@@ -237,17 +237,23 @@ def write(name, net, answers):
     print(name, len(packed), {key: rows.round(4)[:, :3].tolist() for key, rows in answers.items()})
 
 
+NETWORKS = {
+    "lc0-se-classical.pb.gz": dict(
+        seed=1, filters=8, blocks=1, se=4, policy="classical", value="wdl", moves_left=False, activation="relu",
+        norm="gammas and betas"),
+    "lc0-plain-conv.pb.gz": dict(
+        seed=2, filters=8, blocks=1, se=0, policy="convolution", value="classical", moves_left=False,
+        activation="relu", norm="biases"),
+    "lc0-mish-conv.pb": dict(
+        seed=7, filters=4, blocks=2, se=2, policy="convolution", value="wdl", moves_left=True, activation="mish",
+        norm="none", layer_encoding=field(4, 1)),
+}
+
+
 def main():
     OUT.mkdir(parents=True, exist_ok=True)
-    write("lc0-se-classical.pb.gz", *network(
-        1, filters=8, blocks=1, se=4, policy="classical", value="wdl", moves_left=False, activation="relu",
-        norm="gammas and betas"))
-    write("lc0-plain-conv.pb.gz", *network(
-        2, filters=8, blocks=1, se=0, policy="convolution", value="classical", moves_left=False, activation="relu",
-        norm="biases"))
-    write("lc0-mish-conv.pb", *network(
-        7, filters=4, blocks=2, se=2, policy="convolution", value="wdl", moves_left=True, activation="mish",
-        norm="none", layer_encoding=field(4, 1)))
+    for name, options in NETWORKS.items():
+        write(name, *network(planes(), **options))
 
 
 if __name__ == "__main__":

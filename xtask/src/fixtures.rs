@@ -8,7 +8,7 @@ use crate::steps::{self, Step};
 use crate::workspace::Workspace;
 
 /// Every script in `tools/` that writes fixtures, with the packages it needs; its name is the file's stem.
-const SCRIPTS: [Environment; 8] = [
+const SCRIPTS: [Environment; 9] = [
     Environment { name: "positions", packages: &["chess==1.11.2"] },
     Environment { name: "perft_fixture", packages: &["chess==1.11.2"] },
     Environment { name: "encoding_goldens", packages: &["chess==1.11.2", "numpy==2.4.6"] },
@@ -22,6 +22,17 @@ const SCRIPTS: [Environment; 8] = [
     },
     Environment { name: "tflite_fixtures", packages: &["numpy==2.4.6", "tensorflow-cpu==2.21.0"] },
     Environment { name: "lc0_fixtures", packages: &["numpy==2.4.6"] },
+    Environment {
+        name: "position_fixtures",
+        packages: &[
+            "chess==1.11.2",
+            "numpy==2.4.6",
+            "onnxruntime==1.31.1",
+            "safetensors==0.8.0",
+            "tensorflow-cpu==2.21.0",
+            "torch==2.15.0",
+        ],
+    },
     Environment { name: "fuzz_seeds", packages: &["numpy==2.4.6", "onnx==1.23.2"] },
 ];
 

@@ -14,7 +14,7 @@ const MEMORY_LIMIT: u32 = 1024;
 const TIME_LIMIT: u32 = 10;
 
 /// What libFuzzer needs to see of the program: counters on every edge and the operands of comparisons.
-const COVERAGE: [&str; 8] = [
+const COVERAGE: [&str; 7] = [
     "--cfg=fuzzing",
     "-Cpasses=sancov-module",
     "-Cllvm-args=-sanitizer-coverage-level=4",
@@ -22,7 +22,6 @@ const COVERAGE: [&str; 8] = [
     "-Cllvm-args=-sanitizer-coverage-pc-table",
     "-Cllvm-args=-sanitizer-coverage-trace-compares",
     "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
-    "-Ccodegen-units=1",
 ];
 
 /// Feed made-up bytes to the readers of outside input

@@ -40,6 +40,16 @@ const DEBIAN_SOURCES: &str = "/usr/lib/rustlib/src/rust/library/std";
 const DEBIAN_LINKER: &str = "/usr/bin/wasm-ld-19";
 const DEBIAN_LIBC: &str = "/usr/lib/wasm32-wasi";
 
+/// What the standard library calls to make and end threads.
+const THREAD_FUNCTIONS: [&str; 6] = [
+    "pthread_attr_destroy",
+    "pthread_attr_init",
+    "pthread_attr_setstacksize",
+    "pthread_create",
+    "pthread_detach",
+    "pthread_join",
+];
+
 /// Builds and runs the tests; an error when one fails or a crate has none.
 pub(crate) fn test(workspace: &Workspace, wanted: Option<Toolchain>) -> Result<()> {
     if !process::succeeds(Command::new("node").arg("--version")) {
@@ -173,16 +183,15 @@ impl Toolchain {
 
 /// Links against Debian's WASI C library in place of the one rustup's target carries.
 fn debian_link_flags(workspace: &Workspace) -> Result<Vec<String>> {
-    // That library knows no threads, and the standard library names two functions it calls only after it
-    // made a thread, which it never does here; the host gives both, and they end the run if called.
+    // That library has no thread functions; the host gives them, and making a thread fails there as it does in
+    // the browser.
     let folder: PathBuf = workspace.target.join("wasm");
     let names = folder.join("thread-functions.txt");
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    std::fs::write(&names, "pthread_join\npthread_detach\n")
+    std::fs::write(&names, THREAD_FUNCTIONS.join("\n"))
         .with_context(|| format!("cannot write {}", names.display()))?;
     Ok(vec![
-        "-Clink-self-contained=no".to_owned(),
-        format!("-Clink-arg={DEBIAN_LIBC}/crt1-command.o"),
+        // The compiler looks here for the start-up objects too, and takes the right one for a program or a library.
         format!("-Lnative={DEBIAN_LIBC}"),
         format!("-Clink-arg=--allow-undefined-file={}", names.display()),
     ])

@@ -176,3 +176,10 @@ fn mutilated_games_never_panic() {
         assert!(PgnReader::new(mutilated.as_slice()).count() > 0);
     }
 }
+
+#[test]
+fn a_variant_named_after_something_stray_is_still_refused() {
+    let pgn = "[White \"?\"])\n[Variant \"Atomic\"]\n\n1. f3 *\n";
+    let broken = PgnReader::new(pgn.as_bytes()).next().unwrap().unwrap_err();
+    assert!(matches!(broken.problem, Problem::UnsupportedVariant), "{broken}");
+}

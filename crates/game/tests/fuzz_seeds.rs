@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use tabia_game::{EpdRecord, PgnReader};
+use tabia_game::{EpdRecord, PgnReader, read_game, write_game};
 
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
@@ -20,6 +20,12 @@ fn every_pgn_seed_is_read_to_its_end() {
     for seed in seeds("pgn") {
         // Broken games are answers too; a seed that never ends or panics is what this would show.
         assert!(PgnReader::new(seed.as_slice()).count() <= seed.len());
+        for game in PgnReader::new(seed.as_slice()).flatten() {
+            let mut written = Vec::new();
+            write_game(&game, &mut written).unwrap();
+            let again = read_game(&written).expect("what was written is readable");
+            assert_eq!(again.mainline().count(), game.mainline().count());
+        }
     }
 }
 

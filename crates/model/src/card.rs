@@ -175,13 +175,15 @@ impl ModelCard {
         serde_json::to_string_pretty(self).expect("a card holds only strings, numbers and plain enums")
     }
 
+    /// The encoding that a (partial) card names, if it names one.
+    pub(crate) fn declared_encoding(card: &str) -> Result<Option<String>, CardError> {
+        let id = object(card)?.get("encoding").and_then(|id| id.as_str().map(str::to_owned));
+        Ok(id)
+    }
+
     /// This card with every field that the JSON object `overlay` names replaced.
     pub fn overlaid(&self, overlay: &str) -> Result<ModelCard, CardError> {
-        let overlay: serde_json::Value =
-            serde_json::from_str(overlay).map_err(|e| CardError(format!("not JSON: {e}")))?;
-        if !overlay.is_object() {
-            return Err(CardError("not a JSON object".to_owned()));
-        }
+        let overlay = object(overlay)?;
         if let Some(version) = overlay.get("version").and_then(serde_json::Value::as_u64)
             && version > u64::from(CARD_VERSION)
         {
@@ -222,6 +224,12 @@ impl ValueHead {
 /// The usual bridge between an expected result and centipawns, as Leela's users know it.
 fn expectation_to_centipawns(q: f32) -> f32 {
     90.0 * (1.563_754_2 * q.clamp(-1.0, 1.0)).tan()
+}
+
+fn object(text: &str) -> Result<serde_json::Value, CardError> {
+    let json: serde_json::Value =
+        serde_json::from_str(text).map_err(|e| CardError(format!("not JSON: {e}")))?;
+    if json.is_object() { Ok(json) } else { Err(CardError("not a JSON object".to_owned())) }
 }
 
 fn merge(base: &mut serde_json::Value, overlay: serde_json::Value) {

@@ -4,6 +4,7 @@ use tabia_encoding::{ElementKind, Encoding, InputSpec, encodings, vocabularies, 
 
 use crate::card::{ModelCard, Perspective, PolicyHead, Side, Unit, ValueHead, WdlHead, WdlScale};
 use crate::onnx::check::{self, GraphInfo, TensorInfo};
+use crate::onnx::proto::ModelProto;
 
 /// The encoding whose inputs have the graph's shapes, if exactly one kind of network has them.
 pub(crate) fn encoding_of(graph: &GraphInfo) -> Option<&'static dyn Encoding> {
@@ -37,8 +38,8 @@ pub(crate) fn row_len(tensor: &TensorInfo) -> Option<usize> {
 }
 
 /// The card of a graph over `encoding`: heads are found by the widths of the outputs, and read as the system
-/// the encoding comes from reads them.
-pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo) -> ModelCard {
+/// the encoding comes from reads them. `graph` describes `model`.
+pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProto) -> ModelCard {
     let id = encoding.id().0;
     let mut card = ModelCard::of_encoding(id);
     let with_width = |width: usize| {
@@ -58,7 +59,7 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo) -> ModelCard {
         }
     }
     if let Some(output) = with_width(3).next() {
-        let scale = if id == "lc0-112" { WdlScale::Probabilities } else { WdlScale::Logits };
+        let scale = if is_softmax(model, &output) { WdlScale::Probabilities } else { WdlScale::Logits };
         card.wdl = Some(WdlHead { output, scale, perspective: Side::Mover });
     }
     // Leela networks may carry a one-number moves-left head beside the value.
@@ -67,6 +68,24 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo) -> ModelCard {
         card.value = Some(ValueHead { output, unit, perspective });
     }
     card
+}
+
+/// Whether `value` is the result of a softmax, perhaps renamed or reshaped since.
+fn is_softmax(model: &ModelProto, value: &str) -> bool {
+    let nodes = model.graph.as_ref().map_or(&[][..], |graph| &graph.node);
+    let mut value = value;
+    // No chain is longer than the graph: a longer walk is a cycle.
+    for _ in 0..nodes.len() {
+        let Some(node) = nodes.iter().find(|node| node.output.iter().any(|output| output == value)) else {
+            return false;
+        };
+        match (node.op_type.as_str(), node.input.first()) {
+            ("Softmax", _) => return true,
+            ("Identity" | "Reshape" | "Flatten" | "Squeeze" | "Cast", Some(input)) => value = input,
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// How the system behind an encoding reads its one number.

@@ -5,8 +5,11 @@
 
 use crate::{Model, files, onnx};
 
+/// Takes any bytes and comes back.
+pub type Reader = fn(&[u8]);
+
 /// Every reader with the name of its fuzz target and its folder in `fuzz/seeds`.
-pub const READERS: [(&str, fn(&[u8])); 6] = [
+pub const READERS: [(&str, Reader); 6] = [
     ("lc0", lc0),
     ("onnx", onnx),
     ("open", open),

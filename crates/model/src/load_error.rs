@@ -64,7 +64,7 @@ pub enum Place {
 
 /// A model file that could not be opened: what is wrong, and where.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{}{}: {message}", format.map_or_else(String::new, |f| format!("{f} file")), Located(place))]
+#[error("{}{message}", Located(*format, place))]
 pub struct LoadError {
     kind: LoadErrorKind,
     format: Option<Format>,
@@ -72,16 +72,20 @@ pub struct LoadError {
     message: String,
 }
 
-struct Located<'a>(&'a Place);
+/// What a message is about and a colon; nothing before the format is known.
+struct Located<'a>(Option<Format>, &'a Place);
 
 impl fmt::Display for Located<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        let Some(format) = self.0 else { return Ok(()) };
+        write!(f, "{format} file")?;
+        match self.1 {
             Place::File => Ok(()),
             Place::Byte(offset) => write!(f, ", byte {offset}"),
             Place::Tensor(name) => write!(f, ", tensor {name:?}"),
             Place::Operator(name) => write!(f, ", operator {name:?}"),
-        }
+        }?;
+        f.write_str(": ")
     }
 }
 

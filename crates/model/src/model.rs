@@ -47,7 +47,7 @@ pub struct Model {
 
 /// What computes the outputs.
 enum Engine {
-    General(Session),
+    General(Box<Session>),
     Dense(Arc<DenseNet>),
 }
 
@@ -135,12 +135,8 @@ impl Model {
     /// If the graph cannot be run, the card cannot be read or the two disagree.
     pub fn new(source: Source, overlay: Option<&str>) -> Result<Model, LoadError> {
         let graph = check::check(&source.graph)?;
-        let card = assemble_card(&source, &graph, overlay)?;
+        let (encoding, card) = assemble_card(&source, &graph, overlay)?;
         let wrong = |message: String| LoadError::new(LoadErrorKind::UnknownNetwork, source.format, message);
-        let encoding = encoding(&card.encoding).ok_or_else(|| {
-            let known: Vec<_> = tabia_encoding::encodings().map(|e| e.id().0).collect();
-            wrong(format!("unknown encoding {:?} in the card (known: {})", card.encoding, known.join(", ")))
-        })?;
         if !detect::inputs_fit(encoding, &graph) {
             let message = format!("the card says {}, but it has {}", card.encoding, detect::describe(&graph));
             return Err(LoadError::new(LoadErrorKind::Shape, source.format, message));
@@ -150,7 +146,7 @@ impl Model {
         let Source { format, sha256, bytes, graph: proto, .. } = source;
         let engine = match dense_net(&proto, encoding, &card) {
             Some(net) => Engine::Dense(Arc::new(net)),
-            None => Engine::General(Session::new(proto)?),
+            None => Engine::General(Box::new(Session::new(proto)?)),
         };
         Ok(Model { card, format, sha256, bytes, parameters, graph, encoding, heads, engine })
     }
@@ -355,29 +351,33 @@ impl Heads {
 }
 
 /// Facts detected, then the file's card, then the sidecar: later ones win.
-fn assemble_card(source: &Source, graph: &GraphInfo, overlay: Option<&str>) -> Result<ModelCard, LoadError> {
+fn assemble_card(
+    source: &Source,
+    graph: &GraphInfo,
+    overlay: Option<&str>,
+) -> Result<(&'static dyn Encoding, ModelCard), LoadError> {
     let wrong = |message: String| LoadError::new(LoadErrorKind::UnknownNetwork, source.format, message);
     let facts = &source.facts;
     let layers: Vec<&str> = facts.card.as_deref().into_iter().chain(overlay).collect();
-    let declared = |text: &str| {
-        let json: serde_json::Value = serde_json::from_str(text).ok()?;
-        Some(json.get("encoding")?.as_str()?.to_owned())
-    };
     // The heads are read as the encoding's own system reads them, so the encoding must be known first.
-    let encoding = match layers.iter().rev().find_map(|text| declared(text)) {
-        Some(id) => encoding(&id),
-        None => facts.encoding.and_then(encoding).or_else(|| detect::encoding_of(graph)),
-    };
-    let mut card = match encoding {
-        Some(encoding) => detect::card(encoding, graph),
-        None if layers.is_empty() => {
-            return Err(wrong(format!(
+    let mut declared = None;
+    for text in &layers {
+        let encoding = ModelCard::declared_encoding(text).map_err(|e| wrong(e.to_string()))?;
+        declared = encoding.or(declared);
+    }
+    let encoding = match declared {
+        Some(id) => encoding(&id).ok_or_else(|| {
+            let known: Vec<_> = tabia_encoding::encodings().map(|e| e.id().0).collect();
+            wrong(format!("unknown encoding {id:?} in the card (known: {})", known.join(", ")))
+        }),
+        None => facts.encoding.and_then(encoding).or_else(|| detect::encoding_of(graph)).ok_or_else(|| {
+            wrong(format!(
                 "no known encoding has its shape ({}); say what it is in a sidecar FILE.card.json",
                 detect::describe(graph)
-            )));
-        }
-        None => ModelCard::of_encoding(""),
-    };
+            ))
+        }),
+    }?;
+    let mut card = detect::card(encoding, graph, &source.graph);
     if let (Some(policy), Some(vocabulary)) = (&mut card.policy, facts.vocabulary) {
         policy.vocabulary = vocabulary.to_owned();
     }
@@ -387,7 +387,7 @@ fn assemble_card(source: &Source, graph: &GraphInfo, overlay: Option<&str>) -> R
     for text in layers {
         card = card.overlaid(text).map_err(|e| wrong(e.to_string()))?;
     }
-    Ok(card)
+    Ok((encoding, card))
 }
 
 /// The network as one that moves keep up to date, if it is dense and over a sparse encoding.

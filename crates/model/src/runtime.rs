@@ -1,6 +1,6 @@
 //! Running a checked graph on rten.
 //!
-//! Nothing reaches rten that [`Outline`] has not foretold: each set of input shapes is forecast before its first run,
+//! Nothing reaches rten that `Outline` has not foretold: each set of input shapes is forecast before its first run,
 //! so memory and work are known in advance. Should rten still panic, the panic is caught and becomes an error; where
 //! panics abort, as on wasm32, the forecast is the only guard.
 

@@ -1,6 +1,9 @@
 //! A network as its file gives it: recognised, read into the common form, not yet ready to run.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+#[cfg(not(target_family = "wasm"))]
+use std::io::Read;
+
 use prost::Message;
 use sha2::{Digest, Sha256};
 
@@ -53,12 +56,11 @@ impl Source {
     pub fn open(path: &std::path::Path) -> Result<Source, LoadError> {
         let io =
             |e: std::io::Error| LoadError::unformatted(LoadErrorKind::Io, format!("{}: {e}", path.display()));
-        // Looked at before it is read: a file of many gigabytes must not be taken into memory to be refused.
-        let length = std::fs::metadata(path).map_err(io)?.len();
-        if length > MAX_FILE_BYTES as u64 {
-            return Err(too_large(length));
-        }
-        Source::read(&std::fs::read(path).map_err(io)?)
+        let file = std::fs::File::open(path).map_err(io)?;
+        // Never more than the limit, whatever the length says: a device or a pipe has none.
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(io)?;
+        Source::read(&bytes)
     }
 
     /// Reads a model file of any known format.
@@ -67,7 +69,7 @@ impl Source {
     /// Says what is wrong and where; no input makes it panic, hang or use more than 1 GiB.
     pub fn read(bytes: &[u8]) -> Result<Source, LoadError> {
         if bytes.len() > MAX_FILE_BYTES {
-            return Err(too_large(bytes.len() as u64));
+            return Err(too_large());
         }
         let format = sniff(bytes).ok_or_else(|| unknown_format(bytes))?;
         let (graph, facts) = match format {
@@ -121,6 +123,9 @@ impl Source {
     }
 }
 
+/// The byte that nearly every ONNX file starts with.
+const IR_VERSION: u8 = 0x08;
+
 /// The format the first bytes promise.
 fn sniff(bytes: &[u8]) -> Option<Format> {
     if bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x0d, 0xc0, 0x01, 0, 0]) {
@@ -139,28 +144,30 @@ fn sniff(bytes: &[u8]) -> Option<Format> {
     // An ONNX file has no magic: it is a protobuf message whose first field is nearly always ir_version (08),
     // and otherwise one of the other fields of ModelProto.
     let first = *bytes.first()?;
-    matches!(first, 0x08 | 0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42 | 0x72).then_some(Format::Onnx)
+    matches!(first, IR_VERSION | 0x12 | 0x1a | 0x22 | 0x28 | 0x32 | 0x3a | 0x42 | 0x72)
+        .then_some(Format::Onnx)
 }
 
-fn too_large(length: u64) -> LoadError {
-    let (has, most) = (length >> 20, MAX_FILE_BYTES >> 20);
+fn too_large() -> LoadError {
+    let most = MAX_FILE_BYTES >> 20;
     LoadError::unformatted(
         LoadErrorKind::TooLarge,
-        format!("the file has {has} MiB; the most read here is {most}"),
+        format!("the file has more than {most} MiB, the most read here"),
     )
 }
 
 fn unknown_format(bytes: &[u8]) -> LoadError {
-    let start: Vec<_> = bytes.iter().take(8).map(|b| format!("{b:02x}")).collect();
-    let message = if bytes.is_empty() {
-        "the file is empty".to_owned()
+    let found = if bytes.is_empty() {
+        "it is empty".to_owned()
     } else {
-        format!(
-            "not a model file: it starts with {} (known: ONNX, safetensors, TFLite, lc0 .pb.gz, PyTorch .pt)",
-            start.join(" ")
-        )
+        let start: Vec<_> = bytes.iter().take(8).map(|b| format!("{b:02x}")).collect();
+        format!("it starts with {}", start.join(" "))
     };
-    LoadError::unformatted(LoadErrorKind::UnknownFormat, message)
+    let known = "ONNX, safetensors, TFLite, lc0 .pb.gz, PyTorch .pt";
+    LoadError::unformatted(
+        LoadErrorKind::UnknownFormat,
+        format!("not a model file: {found} (known: {known})"),
+    )
 }
 
 fn read_safetensors(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
@@ -197,7 +204,11 @@ fn read_tflite(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
 }
 
 fn read_onnx(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
-    let graph = read::parse(bytes)?;
+    let graph = read::parse(bytes).map_err(|e| {
+        // The rarer first bytes are letters and signs, too: what cannot be read is more likely some text.
+        let rare = bytes.first() != Some(&IR_VERSION) && e.kind() == LoadErrorKind::Malformed;
+        if rare { unknown_format(bytes) } else { e }
+    })?;
     let card = graph.metadata_props.iter().find(|e| e.key == CARD_KEY).map(|e| e.value.clone());
     Ok((graph, Facts { card, ..Facts::default() }))
 }

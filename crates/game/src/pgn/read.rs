@@ -267,7 +267,7 @@ impl Builder {
     }
 
     fn set_up(&mut self) -> ControlFlow<()> {
-        if let Some(variant) = &self.variant {
+        if let Some(variant) = self.variant.take() {
             let lower = variant.to_ascii_lowercase();
             let known =
                 ["standard", "chess", "normal", "from position", "chess960", "chess 960", "fischerandom", ""];
@@ -326,6 +326,8 @@ impl Visitor for Builder {
         let value = value.decode();
         let value = decode(&value);
         match name {
+            // Too late to say by which rules the game is played.
+            "FEN" | "Variant" if self.moves > 0 => {}
             "FEN" => self.fen = Some(value.into_owned()),
             "SetUp" => {}
             "Result" => self.result_tag = value.parse().ok(),
@@ -341,8 +343,9 @@ impl Visitor for Builder {
     }
 
     fn begin_movetext(&mut self, (): ()) -> ControlFlow<()> {
-        // Tags come in two parts when one of them has an unescaped quote; the later part may hold the FEN.
-        if self.game.is_none() || (self.moves == 0 && self.fen.is_some()) {
+        // Tags come in two parts when something stray stands between them; the later part may hold the FEN.
+        let more = self.fen.is_some() || self.variant.is_some();
+        if self.game.is_none() || (self.moves == 0 && more) {
             self.set_up()
         } else {
             ControlFlow::Continue(())

@@ -14,7 +14,7 @@
 //!
 //! Where `f32` sums overflow, a NaN is a NaN everywhere, but not always with the same bits.
 //!
-//! `docs/decisions/0009-fixed-point-accumulators.md` says why.
+//! `docs/decisions/0005-fixed-point-accumulators.md` says why.
 
 mod accumulate;
 mod activation;

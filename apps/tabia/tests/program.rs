@@ -1,0 +1,181 @@
+//! The program as a user meets it: commands typed, text read.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/models").join(name)
+}
+
+fn tabia(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tabia"));
+    command.args(args);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn succeed(mut command: Command) -> String {
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn fail(mut command: Command) -> String {
+    let output = command.output().expect("the program starts");
+    assert!(!output.status.success(), "{command:?} should fail: {}", text(&output.stdout));
+    assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+/// Types `lines` at the board and gives what was printed.
+fn sit_down(args: &[&str], lines: &str) -> Output {
+    let mut child = tabia(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    child.stdin.take().expect("piped").write_all(lines.as_bytes()).expect("the program reads its input");
+    child.wait_with_output().expect("the program ends")
+}
+
+fn info(name: &str) -> String {
+    let mut command = tabia(&["model", "info"]);
+    command.arg(fixture(name));
+    succeed(command)
+}
+
+#[test]
+fn info_says_what_a_file_of_each_format_is() {
+    let expected = [
+        ("challenge-mlp.onnx", "ONNX", "challenge-768", "for the side to move"),
+        ("humchess-transformer.onnx", "ONNX", "humchess-68", "over from-to-4096"),
+        ("statedict/rusty-774.safetensors", "safetensors", "rusty-774", "for White"),
+        ("statedict/humchess-74.pt", "PyTorch", "humchess-74", "over from-to-4096"),
+        ("statedict/cnn-reduce.pt", "PyTorch", "policy-planes-17", "over canonical-1968-mover"),
+        ("tflite_pair.tflite", "TFLite", "pair-769", "context-win"),
+        ("lc0-se-classical.pb.gz", "lc0", "lc0-112", "over lc0-1858"),
+    ];
+    for (name, format, encoding, head) in expected {
+        let text = info(name);
+        assert!(text.contains(&format!("format        {format}\n")), "{name}: {text}");
+        assert!(text.contains(&format!("encoding      {encoding} ")), "{name}: {text}");
+        assert!(text.contains(head), "{name}: {text}");
+        for position in ["start", "a queen up", "a queen down"] {
+            assert!(text.contains(position), "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn info_as_json_can_be_read_back() {
+    let mut command =
+        tabia(&["model", "info", "--json", "--top", "2", "--fen", "8/P6k/8/8/8/8/8/K7 w - - 0 1"]);
+    command.arg(fixture("humchess-transformer.onnx"));
+    let json: serde_json::Value = serde_json::from_str(&succeed(command)).expect("JSON");
+    assert_eq!(json["card"]["encoding"], "humchess-68");
+    assert_eq!(json["positions"][0]["moves"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn mistakes_are_one_clear_line() {
+    let absent = fail(tabia(&["model", "info", "no-such-file.onnx"]));
+    assert!(absent.starts_with("tabia: no-such-file.onnx") && absent.contains("No such file"), "{absent}");
+    let text_file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let not_a_model = fail(tabia(&["model", "info", text_file]));
+    assert!(not_a_model.contains("not a model file") && not_a_model.contains("ONNX"), "{not_a_model}");
+    let folder = fail(tabia(&["model", "info", env!("CARGO_MANIFEST_DIR")]));
+    assert!(folder.contains("directory"), "{folder}");
+    let mut bad_fen = tabia(&["model", "info", "--fen", "nonsense"]);
+    bad_fen.arg(fixture("challenge-mlp.onnx"));
+    assert!(fail(bad_fen).contains("--fen"), "the argument is named");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_without_end_is_refused() {
+    let endless = fail(tabia(&["model", "info", "/dev/zero"]));
+    assert!(endless.contains("more than 256 MiB"), "{endless}");
+}
+
+#[test]
+fn convert_keeps_the_answers_and_refuses_to_overwrite() {
+    let folder = std::env::temp_dir().join(format!("tabia-convert-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let output = folder.join("net.onnx");
+    let convert = |name: &str, output: &Path| {
+        let mut command = tabia(&["model", "convert"]);
+        command.arg(fixture(name)).arg(output);
+        command
+    };
+    let table = |text: &str| text.split_once("position  ").map(|(_, table)| table.to_owned());
+
+    succeed(convert("lc0-plain-conv.pb.gz", &output));
+    let converted = succeed({
+        let mut command = tabia(&["model", "info"]);
+        command.arg(&output);
+        command
+    });
+    assert_eq!(table(&converted), table(&info("lc0-plain-conv.pb.gz")));
+    assert!(fail(convert("lc0-plain-conv.pb.gz", &output)).contains("--force"));
+
+    let state_dict = folder.join("net.safetensors");
+    succeed(convert("statedict/humchess-74.pt", &state_dict));
+    assert!(fail(convert("lc0-plain-conv.pb.gz", &folder.join("x.safetensors"))).contains("state dict"));
+    assert!(fail(convert("lc0-plain-conv.pb.gz", &folder.join("x.bin"))).contains(".onnx"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_game_in_the_terminal() {
+    let output = sit_down(&["play", "--seed", "1"], "e4\nbogus\nhint\nundo\nd4\nmoves\nresign\nquit\n");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let text = text(&output.stdout);
+    assert!(text.contains("You play White against Tabia 1500"), "{text}");
+    assert!(text.contains("8  r n b q k b n r"), "{text}");
+    assert!(text.contains("\"bogus\" is neither a move nor a command"), "{text}");
+    assert!(text.contains('%'), "the hint shows probabilities: {text}");
+    assert!(text.contains("1. d4 "), "the first move was taken back: {text}");
+    assert!(text.contains("0-1 Black wins by resignation."), "{text}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_game() {
+    let play = || sit_down(&["play", "--seed", "7", "--elo", "1200"], "e4\nNf3\nBc4\nmoves\n").stdout;
+    assert_eq!(text(&play()), text(&play()));
+}
+
+#[test]
+fn a_mated_opponent_ends_the_game_and_the_file_is_written() {
+    let path = std::env::temp_dir().join(format!("tabia-play-{}.pgn", std::process::id()));
+    let file = path.display().to_string();
+    let fen = "6k1/5ppp/8/8/8/8/8/R3K3 w Q - 0 1";
+    let output = sit_down(&["play", "--fen", fen, "--pgn", &file], "Ra8#\nRa1\nquit\n");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let shown = text(&output.stdout);
+    assert!(shown.contains("1-0 White wins by checkmate."), "{shown}");
+    assert!(shown.contains("The game is over."), "{shown}");
+    let pgn = std::fs::read_to_string(&path).unwrap();
+    assert!(pgn.contains("[Result \"1-0\"]") && pgn.contains("Ra8#"), "{pgn}");
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn any_network_can_be_the_opponent() {
+    for name in [
+        "challenge-mlp.onnx",
+        "statedict/rusty-774.safetensors",
+        "tflite_pair.tflite",
+        "lc0-plain-conv.pb.gz",
+    ] {
+        let path = fixture(name).display().to_string();
+        let output = sit_down(&["play", &path, "--color", "black", "--seed", "2"], "e5\nhint\nquit\n");
+        let shown = text(&output.stdout);
+        assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+        assert!(shown.contains(" plays "), "{name}: {shown}");
+    }
+}
