@@ -3,8 +3,13 @@
 //! Everything that plays is a [`Player`]. Nothing here prints, parses a protocol, or reads a clock of its own.
 #![forbid(unsafe_code)]
 
+pub mod baseline;
+mod leaf;
 mod limits;
 mod player;
 
+pub use leaf::{
+    BaselineLeaf, DenseLeaf, EVALUATION_LIMIT, GeneralLeaf, LeafEvaluator, NoEvaluation, leaf_evaluator,
+};
 pub use limits::{Limits, TimeLeft};
 pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
