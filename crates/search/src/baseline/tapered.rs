@@ -5,16 +5,16 @@ pub(super) const FULL_MIDDLEGAME: i32 = 24;
 
 /// A score in centipawns with all pieces on the board, and with none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tapered {
+pub(super) struct Tapered {
     /// With all pieces on the board.
-    pub middlegame: i32,
+    pub(super) middlegame: i32,
     /// With kings and pawns alone.
-    pub endgame: i32,
+    pub(super) endgame: i32,
 }
 
 impl Tapered {
     /// The middlegame and the endgame value.
-    pub const fn new(middlegame: i32, endgame: i32) -> Tapered {
+    pub(super) const fn new(middlegame: i32, endgame: i32) -> Tapered {
         Tapered { middlegame, endgame }
     }
 
