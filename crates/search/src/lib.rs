@@ -4,12 +4,18 @@
 #![forbid(unsafe_code)]
 
 pub mod baseline;
+mod classic;
+mod ending;
+mod enhanced;
 mod leaf;
+mod levels;
 mod limits;
+mod order;
 mod player;
 
 pub use leaf::{
     BaselineLeaf, DenseLeaf, EVALUATION_LIMIT, GeneralLeaf, LeafEvaluator, NoEvaluation, leaf_evaluator,
 };
+pub use levels::{Level, LevelPlayer};
 pub use limits::{Limits, TimeLeft};
 pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
