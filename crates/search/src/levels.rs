@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use shakmaty::Move;
 use tabia_encoding::ForMover;
 use tabia_game::History;
 
@@ -74,7 +73,7 @@ impl Player for LevelPlayer {
     }
 
     fn choose(&mut self, game: &History, limits: &Limits, _: &dyn Watch) -> Result<Choice, PlayerError> {
-        let candidates = candidates(game, limits)?;
+        let candidates = order::candidates(game, limits)?;
         let depth = self.level.depth();
         let search = if self.level.number() <= 3 { classic::search } else { enhanced::search };
         let found = search(game, &candidates, depth).ok_or(PlayerError::GameOver)?;
@@ -91,20 +90,9 @@ impl Player for LevelPlayer {
     }
 }
 
-/// The legal moves a player may choose from, in the fixed order; at least one.
-pub(crate) fn candidates(game: &History, limits: &Limits) -> Result<Vec<Move>, PlayerError> {
-    let legal = order::legal_moves(game.current());
-    if legal.is_empty() {
-        return Err(PlayerError::GameOver);
-    }
-    let wanted = |m: &Move| limits.search_moves.is_empty() || limits.search_moves.contains(m);
-    let candidates: Vec<Move> = legal.into_iter().filter(wanted).collect();
-    if candidates.is_empty() { Err(PlayerError::NoSuchMove) } else { Ok(candidates) }
-}
-
 #[cfg(test)]
 mod tests {
-    use shakmaty::{ByColor, CastlingMode, Chess, Position};
+    use shakmaty::{ByColor, CastlingMode, Chess, Move, Position};
     use tabia_encoding::{Score, parse_uci};
     use tabia_game::position_from_fen;
 
@@ -227,7 +215,7 @@ mod tests {
     #[test]
     fn castling_is_no_capture() {
         let castles = game("4k3/pppppppp/8/8/8/8/PPPPPPPP/4K2R w K - 0 1");
-        for m in candidates(&castles, &Limits::default()).unwrap() {
+        for m in order::candidates(&castles, &Limits::default()).unwrap() {
             assert!(!order::is_tactical(m) && order::gain(m) == 0);
         }
     }
@@ -268,7 +256,7 @@ mod tests {
     fn pruning_keeps_the_score_where_nothing_is_pruned_away() {
         // At depth 2 there are no null moves, and delta pruning drops only what cannot raise alpha.
         let position = game("r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3");
-        let candidates = candidates(&position, &Limits::default()).unwrap();
+        let candidates = order::candidates(&position, &Limits::default()).unwrap();
         for depth in 1..=2 {
             let plain = classic::search(&position, &candidates, depth).unwrap();
             let quick = enhanced::search(&position, &candidates, depth).unwrap();

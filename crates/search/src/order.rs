@@ -8,8 +8,9 @@
 use std::cmp::Reverse;
 
 use shakmaty::{Chess, Color, Move, MoveList, Position, Role, Square};
+use tabia_game::History;
 
-use crate::baseline;
+use crate::{Limits, PlayerError, baseline};
 
 /// What a move wins at once, in centipawns.
 pub(crate) fn gain(m: Move) -> i32 {
@@ -28,6 +29,17 @@ pub(crate) fn legal_moves(position: &Chess) -> MoveList {
     let mut moves = position.legal_moves();
     moves.sort_unstable_by_key(|&m| place(m, position.turn()));
     moves
+}
+
+/// The legal moves a player may choose from, in the fixed order; at least one.
+pub(crate) fn candidates(game: &History, limits: &Limits) -> Result<Vec<Move>, PlayerError> {
+    let legal = legal_moves(game.current());
+    if legal.is_empty() {
+        return Err(PlayerError::GameOver);
+    }
+    let wanted = |m: &Move| limits.search_moves.is_empty() || limits.search_moves.contains(m);
+    let candidates: Vec<Move> = legal.into_iter().filter(wanted).collect();
+    if candidates.is_empty() { Err(PlayerError::NoSuchMove) } else { Ok(candidates) }
 }
 
 /// Where a move stands in the fixed order: no two legal moves stand in the same place.
