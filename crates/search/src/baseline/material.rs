@@ -1,0 +1,75 @@
+use shakmaty::{Board, Color, Role};
+
+use super::tapered::{FULL_MIDDLEGAME, Tapered};
+
+/// What a piece is worth, in centipawns. Kings are never taken.
+pub(crate) const fn value(role: Role) -> i32 {
+    match role {
+        Role::Pawn => 100,
+        Role::Knight => 320,
+        Role::Bishop => 330,
+        Role::Rook => 500,
+        Role::Queen => 900,
+        Role::King => 0,
+    }
+}
+
+/// What all of one side's pieces are worth.
+pub(super) fn material(board: &Board, color: Color) -> Tapered {
+    let side = board.by_color(color);
+    let total = Role::ALL.into_iter().map(|role| value(role) * count(board.by_role(role) & side)).sum();
+    Tapered::new(total, total)
+}
+
+/// How much of the middlegame is left: 1 for a knight or bishop, 2 for a rook, 4 for a queen, of both sides; never
+/// more than [`FULL_MIDDLEGAME`], whatever pawns became.
+pub(super) fn phase(board: &Board) -> i32 {
+    let pieces = count(board.knights())
+        + count(board.bishops())
+        + 2 * count(board.rooks())
+        + 4 * count(board.queens());
+    pieces.min(FULL_MIDDLEGAME)
+}
+
+pub(super) fn count(squares: shakmaty::Bitboard) -> i32 {
+    i32::try_from(squares.count()).expect("a board has 64 squares")
+}
+
+const BISHOP_PAIR: Tapered = Tapered::new(30, 50);
+
+/// Two bishops or more.
+pub(super) fn bishop_pair(board: &Board, color: Color) -> Tapered {
+    let pair = count(board.bishops() & board.by_color(color)) >= 2;
+    if pair { BISHOP_PAIR } else { Tapered::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn material_is_the_sum_of_the_pieces() {
+        let start = Board::new();
+        let army = 8 * 100 + 2 * 320 + 2 * 330 + 2 * 500 + 900;
+        assert_eq!(material(&start, Color::White), Tapered::new(army, army));
+        let board: Board = "4k3/8/8/8/8/8/8/QN2K3".parse().unwrap();
+        assert_eq!(material(&board, Color::White), Tapered::new(1220, 1220));
+        assert_eq!(material(&board, Color::Black), Tapered::default());
+    }
+
+    #[test]
+    fn the_phase_counts_pieces_of_both_sides() {
+        assert_eq!(phase(&Board::new()), 24);
+        let of = |placement: &str| phase(&placement.parse().unwrap());
+        assert_eq!(of("4k3/pppp4/8/8/8/8/PPPP4/4K3"), 0);
+        assert_eq!(of("r3k3/8/8/8/8/8/8/QNB1K3"), 2 + 4 + 1 + 1);
+        assert_eq!(of("qqqqk3/8/8/8/8/8/8/QQQQK3"), 24, "never more than a full middlegame");
+    }
+
+    #[test]
+    fn a_pair_takes_two_bishops() {
+        let of = |placement: &str| bishop_pair(&placement.parse().unwrap(), Color::White);
+        assert_eq!(of("4k3/8/8/8/8/8/8/2B1KB2"), Tapered::new(30, 50));
+        assert_eq!(of("2b1kb2/8/8/8/8/8/8/2B1K3"), Tapered::default());
+    }
+}

@@ -1,0 +1,342 @@
+//! What a search asks of an evaluation: follow the line of play, and say who is better at its end.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use shakmaty::{ByColor, Chess, Color, Move, Position};
+use tabia_encoding::{ForMover, Seat, Situation};
+use tabia_game::History;
+use tabia_model::{
+    Evaluation, Model, Perspective, Unit, ValueHead,
+    dense::{DenseNet, Evaluator},
+    runtime::RunError,
+};
+
+use crate::baseline;
+
+/// No evaluation in whole centipawns is larger: what lies beyond is left to mates.
+pub const EVALUATION_LIMIT: i32 = 20_000;
+
+/// An evaluation that follows one line of play: one for each thread that searches.
+///
+/// It starts at the root of a search and is told of every move made and taken back. The position handed to
+/// [`evaluate`](Self::evaluate) is always the one the last push led to (or the root).
+pub trait LeafEvaluator: Send {
+    /// Another one over the same weights, for another thread. It needs a root of its own.
+    fn another(&self) -> Box<dyn LeafEvaluator>;
+
+    /// Stands at the current position of `game`, which is also the context of a two-input network until the next
+    /// root.
+    fn set_root(&mut self, game: &History);
+
+    /// Follows the legal move `m`, which leads to `after`.
+    fn push(&mut self, m: Move, after: &Chess);
+
+    /// The side to move passes, which leads to `after`.
+    fn push_null(&mut self, after: &Chess);
+
+    /// Goes back to the position before the last push.
+    fn pop(&mut self);
+
+    /// These moves from the current position, with what they lead to, are about to be pushed and evaluated: a
+    /// network that computes batches may do them at once. The evaluations are the same without it.
+    fn foresee(&mut self, children: &[(Move, Chess)]) {
+        let _ = children;
+    }
+
+    /// Who is better in `position`, in centipawns with fractions. Always finite.
+    fn evaluate_finely(&mut self, position: &Chess) -> ForMover<f32>;
+
+    /// Who is better in `position`, in whole centipawns of at most [`EVALUATION_LIMIT`].
+    fn evaluate(&mut self, position: &Chess) -> ForMover<i32> {
+        let limit = EVALUATION_LIMIT as f32;
+        ForMover(self.evaluate_finely(position).0.clamp(-limit, limit).round() as i32)
+    }
+
+    /// Why an evaluation since the last root was not the network's: a failed one reads as zero. Whoever searches
+    /// asks at the end, and throws the result away if there is an answer.
+    fn failure(&mut self) -> Option<RunError> {
+        None
+    }
+}
+
+/// A network without a value or win/draw/loss head: it cannot say who is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the network has no evaluation head (it has neither a value nor a win/draw/loss output)")]
+pub struct NoEvaluation;
+
+/// The evaluation of `model` for a search, by the fastest way there is.
+///
+/// # Errors
+/// If the network has no head that says who is better.
+pub fn leaf_evaluator(model: &Arc<Model>) -> Result<Box<dyn LeafEvaluator>, NoEvaluation> {
+    if let Some(leaf) = DenseLeaf::new(model) {
+        return Ok(Box::new(leaf));
+    }
+    Ok(Box::new(GeneralLeaf::new(Arc::clone(model))?))
+}
+
+/// The hand-written [baseline] evaluation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BaselineLeaf;
+
+impl LeafEvaluator for BaselineLeaf {
+    fn another(&self) -> Box<dyn LeafEvaluator> {
+        Box::new(BaselineLeaf)
+    }
+
+    fn set_root(&mut self, _: &History) {}
+
+    fn push(&mut self, _: Move, _: &Chess) {}
+
+    fn push_null(&mut self, _: &Chess) {}
+
+    fn pop(&mut self) {}
+
+    fn evaluate_finely(&mut self, position: &Chess) -> ForMover<f32> {
+        ForMover(baseline::evaluate(position).0 as f32)
+    }
+
+    fn evaluate(&mut self, position: &Chess) -> ForMover<i32> {
+        ForMover(baseline::evaluate(position).0.clamp(-EVALUATION_LIMIT, EVALUATION_LIMIT))
+    }
+}
+
+/// A dense network with a value head, its first layer updated by moves.
+pub struct DenseLeaf {
+    evaluator: Evaluator,
+    head: ValueHead,
+    context_turn: Color,
+    failure: Option<RunError>,
+}
+
+impl DenseLeaf {
+    /// `None` if `model` is no dense network or has no value head.
+    pub fn new(model: &Model) -> Option<DenseLeaf> {
+        let head = model.card().value.clone()?;
+        let net = model.dense()?;
+        debug_assert_eq!(net.outputs(), 1, "a dense network's only head is the value head");
+        Some(DenseLeaf::over(Arc::clone(net), head))
+    }
+
+    fn over(net: Arc<DenseNet>, head: ValueHead) -> DenseLeaf {
+        let start = Chess::default();
+        let evaluator = Evaluator::new(net, &start);
+        DenseLeaf { evaluator, head, context_turn: start.turn(), failure: None }
+    }
+}
+
+impl LeafEvaluator for DenseLeaf {
+    fn another(&self) -> Box<dyn LeafEvaluator> {
+        Box::new(DenseLeaf::over(Arc::clone(self.evaluator.net()), self.head.clone()))
+    }
+
+    fn set_root(&mut self, game: &History) {
+        self.evaluator.set_context(game.current());
+        self.evaluator.set_position(game.current());
+        self.context_turn = game.current().turn();
+        self.failure = None;
+    }
+
+    fn push(&mut self, m: Move, after: &Chess) {
+        self.evaluator.push(m, after);
+    }
+
+    fn push_null(&mut self, after: &Chess) {
+        self.evaluator.push_position(after);
+    }
+
+    fn pop(&mut self) {
+        self.evaluator.pop();
+    }
+
+    fn evaluate_finely(&mut self, position: &Chess) -> ForMover<f32> {
+        let mut raw = [0.0];
+        self.evaluator.evaluate(&mut raw);
+        let score = self.head.read(raw[0], position.turn(), self.context_turn);
+        if score.0.is_finite() {
+            return score;
+        }
+        self.failure = Some(RunError::NotFinite { output: self.head.output.clone() });
+        ForMover(0.0)
+    }
+
+    fn failure(&mut self) -> Option<RunError> {
+        self.failure.take()
+    }
+}
+
+/// Any network with a value or win/draw/loss head, computed from scratch for each position.
+pub struct GeneralLeaf {
+    model: Arc<Model>,
+    seats: ByColor<Seat>,
+    /// The search's root, the context of a two-input network.
+    root: Chess,
+    /// The line of play, then the game before it; most recent first, never empty, one contiguous slice.
+    positions: VecDeque<Chess>,
+    /// The moves between them, likewise; a null move is left out.
+    moves: VecDeque<Move>,
+    /// One for the root and one for every push.
+    plies: Vec<Ply>,
+    failure: Option<RunError>,
+}
+
+#[derive(Default)]
+struct Ply {
+    /// How many moves in a row led here: a null move breaks the row.
+    moves: usize,
+    evaluation: Option<f32>,
+    /// Evaluations of positions a move away, for their own side to move.
+    foreseen: Vec<(Move, f32)>,
+}
+
+impl GeneralLeaf {
+    /// # Errors
+    /// If the network has no head that says who is better.
+    pub fn new(model: Arc<Model>) -> Result<GeneralLeaf, NoEvaluation> {
+        if model.card().value.is_none() && model.card().wdl.is_none() {
+            return Err(NoEvaluation);
+        }
+        let mut leaf = GeneralLeaf {
+            model,
+            seats: ByColor::default(),
+            root: Chess::default(),
+            positions: VecDeque::new(),
+            moves: VecDeque::new(),
+            plies: Vec::new(),
+            failure: None,
+        };
+        leaf.set_root(&History::new(Chess::default(), ByColor::default()));
+        Ok(leaf)
+    }
+
+    fn push_ply(&mut self, after: &Chess, ply: Ply) {
+        self.positions.push_front(after.clone());
+        self.positions.make_contiguous();
+        self.plies.push(ply);
+    }
+
+    fn top(&self) -> &Ply {
+        self.plies.last().expect("the root is never popped")
+    }
+
+    /// What the network sees of `position`, reached by `last_moves` from `earlier`.
+    fn situation<'a>(
+        &'a self,
+        position: &'a Chess,
+        earlier: &'a [Chess],
+        last_moves: &'a [Move],
+    ) -> Situation<'a> {
+        let turn = position.turn();
+        let (mover, opponent) = (self.seats[turn], self.seats[!turn]);
+        Situation { position, earlier, last_moves, mover, opponent, context: Some(&self.root) }
+    }
+
+    fn run(&self, situations: &[Situation<'_>]) -> Result<Vec<f32>, RunError> {
+        Ok(self.model.evaluate(situations)?.iter().map(|evaluation| centipawns(evaluation).0).collect())
+    }
+}
+
+impl LeafEvaluator for GeneralLeaf {
+    fn another(&self) -> Box<dyn LeafEvaluator> {
+        Box::new(GeneralLeaf::new(Arc::clone(&self.model)).expect("the same network has the same heads"))
+    }
+
+    fn set_root(&mut self, game: &History) {
+        let situation = game.situation();
+        let turn = situation.position.turn();
+        self.seats[turn] = situation.mover;
+        self.seats[!turn] = situation.opponent;
+        self.root = situation.position.clone();
+        self.failure = None;
+        self.positions.clear();
+        self.moves.clear();
+        // Pushed at the front, oldest first, so that further pushes find the slice contiguous.
+        for position in situation.earlier.iter().rev().chain([situation.position]) {
+            self.positions.push_front(position.clone());
+        }
+        for &m in situation.last_moves.iter().rev() {
+            self.moves.push_front(m);
+        }
+        self.positions.make_contiguous();
+        self.moves.make_contiguous();
+        self.plies.clear();
+        self.plies.push(Ply { moves: self.moves.len(), ..Ply::default() });
+    }
+
+    fn push(&mut self, m: Move, after: &Chess) {
+        let parent = self.top();
+        let moves = parent.moves + 1;
+        let evaluation = parent.foreseen.iter().find(|(foreseen, _)| *foreseen == m).map(|(_, score)| *score);
+        self.moves.push_front(m);
+        self.moves.make_contiguous();
+        self.push_ply(after, Ply { moves, evaluation, ..Ply::default() });
+    }
+
+    fn push_null(&mut self, after: &Chess) {
+        self.push_ply(after, Ply::default());
+    }
+
+    fn pop(&mut self) {
+        let ply = self.plies.pop().expect("every pop follows a push");
+        self.positions.pop_front();
+        if ply.moves > 0 {
+            self.moves.pop_front();
+        }
+    }
+
+    fn foresee(&mut self, children: &[(Move, Chess)]) {
+        let known = self.top().moves;
+        let earlier = &self.positions.as_slices().0[..=known];
+        let lines: Vec<Vec<Move>> = children
+            .iter()
+            .map(|(m, _)| [m].into_iter().chain(&self.moves).take(known + 1).copied().collect())
+            .collect();
+        let situations: Vec<_> = children
+            .iter()
+            .zip(&lines)
+            .map(|((_, after), last_moves)| self.situation(after, earlier, last_moves))
+            .collect();
+        match self.run(&situations) {
+            Ok(scores) => {
+                let foreseen = children.iter().map(|(m, _)| *m).zip(scores).collect();
+                self.plies.last_mut().expect("the root is never popped").foreseen = foreseen;
+            }
+            Err(failure) => self.failure = Some(failure),
+        }
+    }
+
+    fn evaluate_finely(&mut self, position: &Chess) -> ForMover<f32> {
+        let ply = self.top();
+        if let Some(score) = ply.evaluation {
+            return ForMover(score);
+        }
+        let earlier = &self.positions.as_slices().0[1..=ply.moves];
+        let last_moves = &self.moves.as_slices().0[..ply.moves];
+        let score = match self.run(&[self.situation(position, earlier, last_moves)]) {
+            Ok(scores) => scores[0],
+            Err(failure) => {
+                self.failure = Some(failure);
+                0.0
+            }
+        };
+        self.plies.last_mut().expect("the root is never popped").evaluation = Some(score);
+        ForMover(score)
+    }
+
+    fn failure(&mut self) -> Option<RunError> {
+        self.failure.take()
+    }
+}
+
+/// What a network says of a position as one number; the value head goes first where there are two.
+fn centipawns(evaluation: &Evaluation) -> ForMover<f32> {
+    match (evaluation.score, evaluation.wdl) {
+        (Some(score), _) => score,
+        (None, Some(wdl)) => {
+            let expectation =
+                ValueHead { output: String::new(), unit: Unit::Expectation, perspective: Perspective::Mover };
+            expectation.read(wdl.win - wdl.loss, Color::White, Color::White)
+        }
+        (None, None) => unreachable!("a network without an evaluation is refused at the start"),
+    }
+}

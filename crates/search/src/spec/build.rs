@@ -1,0 +1,127 @@
+//! From a spec to a player.
+
+use std::{
+    error::Error,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tabia_model::Model;
+
+use super::{HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec};
+use crate::{LevelPlayer, NoEvaluation, NoPolicy, OnePly, Player, PolicyPlayer, RandomPlayer};
+
+/// Where players get what they are made of.
+pub struct Workshop<'a> {
+    /// Opens a model file.
+    pub open: &'a dyn Fn(&Path) -> Result<Arc<Model>, Box<dyn Error + Send + Sync>>,
+    /// The human-like network that comes with the program.
+    pub human: &'a dyn Fn() -> Result<Arc<Model>, Box<dyn Error + Send + Sync>>,
+    /// Decides the moves of players that play by chance and whose spec names no seed.
+    pub seed: u64,
+}
+
+/// Why a player could not be made from its spec.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The model file cannot be opened.
+    #[error("{}: {source}", file.display())]
+    Open {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The network that comes with the program cannot be opened.
+    #[error("the built-in human-like network: {0}")]
+    BuiltIn(Box<dyn Error + Send + Sync>),
+    /// The network cannot say who is better.
+    #[error("{}: {source}", file.display())]
+    NoEvaluation {
+        /// The model file.
+        file: PathBuf,
+        /// What is missing.
+        source: NoEvaluation,
+    },
+    /// The network cannot say which moves are likely.
+    #[error("{name}: {source}")]
+    NoPolicy {
+        /// The network.
+        name: String,
+        /// What is missing.
+        source: NoPolicy,
+    },
+    /// Players of this kind are made elsewhere: they need threads, a clock or another process.
+    #[error("{0} is not a player that can be made here")]
+    NotHere(Spec),
+}
+
+impl Spec {
+    /// Makes the player.
+    ///
+    /// # Errors
+    /// If its network cannot be opened or has not the head it needs, or if it is one of those that are made
+    /// elsewhere: `engine`, `net` with `search=ab`, and `uci`.
+    pub fn build(&self, workshop: &Workshop<'_>) -> Result<Box<dyn Player>, BuildError> {
+        match self {
+            Spec::Level(level) => Ok(Box::new(LevelPlayer::new(*level))),
+            Spec::Net(NetSpec { file, search: NetSearch::OnePly }) => {
+                let model = workshop.open(file)?;
+                let player = OnePly::new(called(&model, file), &model);
+                let player =
+                    player.map_err(|source| BuildError::NoEvaluation { file: file.clone(), source })?;
+                Ok(Box::new(player))
+            }
+            Spec::Human(human) => human.build(workshop),
+            Spec::Maia(maia) => maia.build(workshop),
+            Spec::Random { seed } => Ok(Box::new(RandomPlayer::new(seed.unwrap_or(workshop.seed)))),
+            Spec::Net(NetSpec { search: NetSearch::AlphaBeta(_), .. }) | Spec::Engine(_) | Spec::Uci(_) => {
+                Err(BuildError::NotHere(self.clone()))
+            }
+        }
+    }
+}
+
+impl HumanSpec {
+    fn build(&self, workshop: &Workshop<'_>) -> Result<Box<dyn Player>, BuildError> {
+        let (model, name) = match &self.file {
+            Some(file) => {
+                let model = workshop.open(file)?;
+                let name = called(&model, file);
+                (model, name)
+            }
+            None => {
+                let model = (workshop.human)().map_err(BuildError::BuiltIn)?;
+                let name = model.card().name.clone().unwrap_or_else(|| "Human".to_owned());
+                (model, name)
+            }
+        };
+        let name = self.elo.map_or(name.clone(), |elo| format!("{name} {}", elo.0));
+        let seed = self.seed.unwrap_or(workshop.seed);
+        let player = PolicyPlayer::new(name.clone(), model, self.elo, self.pick, seed);
+        Ok(Box::new(player.map_err(|source| BuildError::NoPolicy { name, source })?))
+    }
+}
+
+impl MaiaSpec {
+    fn build(&self, workshop: &Workshop<'_>) -> Result<Box<dyn Player>, BuildError> {
+        let model = workshop.open(&self.file)?;
+        let name = called(&model, &self.file);
+        let seed = self.seed.unwrap_or(workshop.seed);
+        let player = PolicyPlayer::new(name.clone(), model, None, self.pick, seed);
+        Ok(Box::new(player.map_err(|source| BuildError::NoPolicy { name, source })?))
+    }
+}
+
+impl Workshop<'_> {
+    fn open(&self, file: &Path) -> Result<Arc<Model>, BuildError> {
+        (self.open)(file).map_err(|source| BuildError::Open { file: file.to_owned(), source })
+    }
+}
+
+/// What people call a network: what its card says, or its file.
+fn called(model: &Model, file: &Path) -> String {
+    let of_file = || file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
+    model.card().name.clone().unwrap_or_else(of_file)
+}

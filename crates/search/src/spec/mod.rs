@@ -1,0 +1,161 @@
+//! Player specs: one line of text that says who plays.
+//!
+//! A spec is a kind, what it is about, and settings: `kind[:about][,name=value]...`. What it is about and the values
+//! may stand in double quotes, inside which `\"` and `\\` are a quote and a backslash; they must where they hold a comma
+//! or begin with a quote. `docs/guides/players.md` lists the kinds.
+
+mod build;
+mod parse;
+mod write;
+
+use std::{path::PathBuf, time::Duration};
+
+use tabia_encoding::Elo;
+
+pub use build::{BuildError, Workshop};
+pub use parse::SpecError;
+
+use crate::{Level, Limits, Pick};
+
+/// Who plays, as people write it. [`str::parse`] reads one and `Display` writes it back.
+///
+/// ```
+/// use tabia_search::Spec;
+///
+/// let spec: Spec = "human:maia.onnx,elo=1500,mode=argmax".parse()?;
+/// assert!(matches!(&spec, Spec::Human(human) if human.elo.is_some()));
+/// assert_eq!(spec.to_string(), "human:maia.onnx,elo=1500,mode=argmax");
+///
+/// let error = "level:9".parse::<Spec>().expect_err("there are five levels");
+/// assert_eq!(error.to_string(), "player \"level:9\": 9 is no level (allowed: 1, 2, 3, 4 or 5)");
+/// # Ok::<_, tabia_search::SpecError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    /// `level:N`: a level of the Chess Challenge.
+    Level(Level),
+    /// `net:FILE`: a network that looks one move ahead, or leads an alpha-beta search.
+    Net(NetSpec),
+    /// `human[:FILE]`: a human-like network plays from its move head.
+    Human(HumanSpec),
+    /// `maia:FILE`: a Leela network plays from its move head.
+    Maia(MaiaSpec),
+    /// `engine[:FILE]`: alpha-beta over the hand-written evaluation or a network.
+    Engine(EngineSpec),
+    /// `random`: any legal move.
+    Random {
+        /// What decides the moves; `None` leaves it to whoever builds the player.
+        seed: Option<u64>,
+    },
+    /// `uci:COMMAND`: another program that speaks UCI.
+    Uci(UciSpec),
+}
+
+/// A network as a player.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetSpec {
+    /// The model file.
+    pub file: PathBuf,
+    /// How it looks ahead.
+    pub search: NetSearch,
+}
+
+/// How a network looks ahead.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NetSearch {
+    /// One ply and quiescence, as in the Chess Challenge.
+    OnePly,
+    /// `search=ab`: alpha-beta.
+    AlphaBeta(EngineSettings),
+}
+
+/// A human-like network as a player.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HumanSpec {
+    /// The model file; `None` is the network that comes with the program.
+    pub file: Option<PathBuf>,
+    /// The rating to play at; `None` is the rating the game gives the player.
+    pub elo: Option<Elo>,
+    /// How it picks its moves.
+    pub pick: Pick,
+    /// What decides the moves; `None` leaves it to whoever builds the player.
+    pub seed: Option<u64>,
+}
+
+/// A Leela network as a player.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MaiaSpec {
+    /// The model file.
+    pub file: PathBuf,
+    /// How it picks its moves.
+    pub pick: Pick,
+    /// What decides the moves; `None` leaves it to whoever builds the player.
+    pub seed: Option<u64>,
+}
+
+/// The alpha-beta engine as a player.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineSpec {
+    /// The network that evaluates; `None` is the hand-written evaluation.
+    pub file: Option<PathBuf>,
+    /// How it searches.
+    pub settings: EngineSettings,
+}
+
+/// How the alpha-beta engine searches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EngineSettings {
+    /// How long it thinks about a move.
+    pub budget: Budget,
+    /// Size of the transposition table in MiB.
+    pub hash_mib: Option<u32>,
+    /// How many threads search.
+    pub threads: Option<u32>,
+}
+
+/// Another program as a player.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UciSpec {
+    /// The program and its arguments, as a shell would split them.
+    pub command: String,
+    /// The rating it should play at: UCI_LimitStrength and UCI_Elo.
+    pub elo: Option<Elo>,
+    /// How long it thinks about a move.
+    pub budget: Budget,
+    /// `option.NAME=VALUE`: engine options to set, in the order given.
+    pub options: Vec<(String, String)>,
+}
+
+/// How long a player thinks about a move, when its spec says so. The first limit reached ends the search.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Plies to look ahead.
+    pub depth: Option<u32>,
+    /// Positions to visit.
+    pub nodes: Option<u64>,
+    /// Time for a move, a whole number of milliseconds.
+    pub movetime: Option<Duration>,
+}
+
+impl Budget {
+    /// Whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        *self == Budget::default()
+    }
+
+    /// These limits for one move: what the budget sets takes the place of all that `limits` says about time, depth
+    /// and nodes. An empty budget leaves them as they are.
+    pub fn over(&self, limits: &Limits) -> Limits {
+        if self.is_empty() {
+            return limits.clone();
+        }
+        Limits {
+            depth: self.depth,
+            nodes: self.nodes,
+            movetime: self.movetime,
+            search_moves: limits.search_moves.clone(),
+            lines: limits.lines,
+            ..Limits::default()
+        }
+    }
+}
