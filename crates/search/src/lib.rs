@@ -6,6 +6,7 @@
 pub mod baseline;
 mod classic;
 mod ending;
+mod engine;
 mod enhanced;
 mod leaf;
 mod levels;
@@ -17,6 +18,7 @@ mod policy;
 mod random;
 mod spec;
 
+pub use engine::{Bench, Engine, EngineOptions, bench};
 pub use leaf::{
     BaselineLeaf, DenseLeaf, EVALUATION_LIMIT, GeneralLeaf, LeafEvaluator, NoEvaluation, leaf_evaluator,
 };

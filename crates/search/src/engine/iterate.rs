@@ -1,0 +1,177 @@
+//! Iterative deepening: one ply more at a time, from a narrow window around the last value.
+
+use std::time::Duration;
+
+use shakmaty::{Chess, Move};
+
+use super::{
+    root::RootMove,
+    search::Search,
+    time::{Course, scaled},
+    value::{DRAW, INFINITE, MAX_PLY, is_decided, mate_distance, score},
+    window::Window,
+};
+use crate::Line;
+
+/// When a search ends by itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Goals {
+    /// Plies to look ahead.
+    pub(super) depth: i32,
+    /// How many of the best moves are wanted.
+    pub(super) lines: usize,
+    /// The time after which no new iteration is begun.
+    pub(super) soft: Option<Duration>,
+    /// A mate in this many plies is enough.
+    pub(super) mate: Option<u32>,
+    /// Whether a search may end early when more of it cannot change the move.
+    pub(super) patience: Patience,
+}
+
+/// Whether there is anything to gain from ending early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// The time saved is worth something.
+    Eager,
+    /// All that was asked for is looked at.
+    Thorough,
+}
+
+/// The deepest iteration.
+pub(super) const DEEPEST: i32 = MAX_PLY as i32 - 8;
+
+/// From this depth on the window is narrow.
+const NARROW_FROM: i32 = 5;
+const FIRST_MARGIN: i32 = 16;
+/// A window that grew this wide is opened fully.
+const WIDEST_MARGIN: i32 = 600;
+
+/// A thread's part in the search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// It reports, keeps the time and has the last word.
+    Lead,
+    /// It fills the table for the others, this many threads after the lead.
+    Helper(usize),
+}
+
+impl Search<'_> {
+    /// Searches deeper and deeper until told to stop or the goals are met. The best moves are left in front.
+    pub(super) fn iterate(&mut self, position: &Chess, moves: &mut [RootMove], goals: &Goals, part: Part) {
+        self.begin(position);
+        self.order_candidates(position, moves);
+        let mut course = Course::default();
+        let mut depth = 1;
+        while depth <= goals.depth {
+            self.root_depth = depth;
+            let before = (moves[0].m, moves[0].latest());
+            for rank in 0..self.deepen(position, moves, goals.lines) {
+                if part == Part::Lead {
+                    self.shared.watch.report(&self.line(&moves[rank], rank + 1));
+                }
+            }
+            if self.pulse.stopped() {
+                break;
+            }
+            course = course.after(before, moves);
+            if part == Part::Lead && self.is_done(moves, goals, course) {
+                break;
+            }
+            depth += match part {
+                // Helpers skip a ply now and then, so as not to do all the same work.
+                Part::Helper(number) if (depth.unsigned_abs() as usize + number).is_multiple_of(3) => 2,
+                Part::Helper(_) | Part::Lead => 1,
+            };
+        }
+        self.pulse.look(self.shared);
+    }
+
+    /// One iteration: the best moves one after the other. Returns how many there are, or none if it was stopped.
+    fn deepen(&mut self, position: &Chess, moves: &mut [RootMove], lines: usize) -> usize {
+        for candidate in &mut *moves {
+            candidate.carry_over();
+        }
+        let lines = lines.clamp(1, moves.len());
+        for rank in 0..lines {
+            self.search_around(position, &mut moves[rank..]);
+            moves[..=rank].sort_by_key(|candidate| -candidate.latest().unwrap_or(-INFINITE));
+            if self.pulse.stopped() {
+                return 0;
+            }
+        }
+        lines
+    }
+
+    /// Searches `moves` with a window around their last value that grows until the value lies inside.
+    fn search_around(&mut self, position: &Chess, moves: &mut [RootMove]) {
+        let depth = self.root_depth;
+        let mut margin = FIRST_MARGIN;
+        let mut window = match moves[0].latest() {
+            Some(value) if depth >= NARROW_FROM && !is_decided(value) => {
+                Window { alpha: value - margin, beta: value + margin }
+            }
+            _ => Window::FULL,
+        };
+        loop {
+            let value = self.search_root(position, moves, depth, window);
+            if self.pulse.stopped() || (value > window.alpha && value < window.beta) {
+                return;
+            }
+            margin += margin / 2 + 5;
+            let far = margin > WIDEST_MARGIN || is_decided(value);
+            if value <= window.alpha {
+                window.beta = (window.alpha + window.beta) / 2;
+                window.alpha = if far { -INFINITE } else { value - margin };
+                window.beta = window.beta.max(window.alpha + 1);
+            } else {
+                window.beta = if far { INFINITE } else { value + margin };
+            }
+        }
+    }
+
+    fn is_done(&self, moves: &[RootMove], goals: &Goals, course: Course) -> bool {
+        let value = moves[0].latest().unwrap_or(DRAW);
+        let mate = mate_distance(value);
+        if value > 0 && goals.mate.is_some_and(|wanted| mate.is_some_and(|found| found <= wanted)) {
+            return true;
+        }
+        if goals.patience == Patience::Eager {
+            let known = mate.is_some_and(|plies| 2 * plies.cast_signed() <= self.root_depth);
+            if known || moves.len() == 1 {
+                return true;
+            }
+        }
+        goals.soft.is_some_and(|soft| self.shared.watch.elapsed() >= scaled(soft, course))
+    }
+
+    /// What to say of a candidate.
+    pub(super) fn line(&self, candidate: &RootMove, rank: usize) -> Line {
+        let depth = candidate.depth.unsigned_abs();
+        let deepest = u32::try_from(candidate.deepest).expect("lines are short");
+        Line {
+            rank,
+            depth,
+            deepest: deepest.max(depth),
+            score: candidate.latest().map(score),
+            wdl: None,
+            probability: None,
+            nodes: self.shared.nodes() + self.pulse.untold(),
+            table_permille: Some(self.shared.table.permille()),
+            moves: candidate.line.clone(),
+        }
+    }
+}
+
+impl Course {
+    /// The course after another iteration, which began with `before` as the best move and its value.
+    fn after(self, before: (Move, Option<i32>), moves: &[RootMove]) -> Course {
+        let (best, value) = (moves[0].m, moves[0].latest());
+        let total: u64 = moves.iter().map(|candidate| candidate.nodes).sum();
+        let effort = moves[0].nodes * 1000 / total.max(1);
+        Course {
+            unchanged: if best == before.0 { self.unchanged + 1 } else { 0 },
+            fell: before.1.zip(value).map_or(0, |(then, now)| then - now),
+            effort: u32::try_from(effort).expect("a part of a thousand"),
+        }
+    }
+}

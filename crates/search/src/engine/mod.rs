@@ -1,0 +1,261 @@
+//! A chess engine over any evaluation: principal variation search with a shared transposition table.
+//!
+//! One idea per file. [`iterate`] deepens, [`root`] holds the candidates, [`search`] is a node, [`quiescence`] the end
+//! of a line; [`ordering`] and [`histories`] say what to try first, [`pruning`] what not to try, [`time`] for how long.
+
+mod bench;
+mod histories;
+mod iterate;
+mod key;
+mod line;
+mod ordering;
+mod packed;
+mod path;
+mod pruning;
+mod quiescence;
+mod root;
+mod search;
+mod see;
+mod shared;
+mod table;
+#[cfg(test)]
+mod tests;
+mod time;
+mod value;
+mod window;
+
+use std::time::Duration;
+
+use shakmaty::Position;
+use tabia_game::History;
+
+pub use self::bench::{Bench, bench};
+use self::{
+    histories::Histories,
+    iterate::{DEEPEST, Goals, Part, Patience},
+    path::Path,
+    root::RootMove,
+    search::Search,
+    shared::Shared,
+    table::Table,
+    time::Budget,
+};
+use crate::{Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Watch};
+
+/// How an [`Engine`] is set up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineOptions {
+    /// The size of the transposition table in mebibytes.
+    pub hash_mib: usize,
+    /// How many threads search; in a browser one does, whatever this says. Only one thread is deterministic.
+    pub threads: usize,
+    /// Time kept back on every move for the way to the clock.
+    pub move_overhead: Duration,
+    /// The limits of a search that is given none.
+    pub usual: Limits,
+}
+
+impl Default for EngineOptions {
+    fn default() -> EngineOptions {
+        EngineOptions {
+            hash_mib: 16,
+            threads: 1,
+            move_overhead: Duration::from_millis(10),
+            usual: Limits { depth: Some(10), ..Limits::default() },
+        }
+    }
+}
+
+/// Threads are given this much stack: lines can be long.
+#[cfg(not(target_family = "wasm"))]
+const STACK: usize = 16 << 20;
+
+/// A player that searches.
+///
+/// With one thread and a limit of depth or nodes it is deterministic: the same games lead to the same moves, values
+/// and node counts.
+///
+/// To think on the opponent's time, let it choose in the position after the expected move, with the real clocks and a
+/// [`Watch`] whose time stands still until that move has been made.
+pub struct Engine {
+    name: String,
+    options: EngineOptions,
+    table: Table,
+    /// One for each thread, the lead first.
+    threads: Vec<Thread>,
+}
+
+/// What a thread keeps between searches.
+struct Thread {
+    evaluator: Box<dyn LeafEvaluator>,
+    histories: Histories,
+}
+
+impl Engine {
+    /// An engine that judges positions by `evaluator`.
+    pub fn new(name: impl Into<String>, options: EngineOptions, evaluator: Box<dyn LeafEvaluator>) -> Engine {
+        let table = Table::new(options.hash_mib);
+        let mut engine = Engine { name: name.into(), options, table, threads: vec![Thread::new(evaluator)] };
+        engine.match_threads();
+        engine
+    }
+
+    /// How it is set up.
+    pub fn options(&self) -> &EngineOptions {
+        &self.options
+    }
+
+    /// Sets it up anew. Another size of the table empties it.
+    pub fn set_options(&mut self, options: EngineOptions) {
+        if options.hash_mib != self.options.hash_mib {
+            self.table = Table::new(options.hash_mib);
+        }
+        self.options = options;
+        self.match_threads();
+    }
+
+    fn match_threads(&mut self) {
+        let wanted = if cfg!(target_family = "wasm") { 1 } else { self.options.threads.max(1) };
+        self.threads.truncate(wanted);
+        while self.threads.len() < wanted {
+            let evaluator = self.threads[0].evaluator.another();
+            self.threads.push(Thread::new(evaluator));
+        }
+    }
+
+    fn search(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        watch: &dyn Watch,
+        moves: Vec<RootMove>,
+    ) -> (Vec<Line>, u64) {
+        let budget = time::budget(limits, game.current().turn(), self.options.move_overhead);
+        let goals = goals(limits, budget);
+        let mut shared = Shared::new(&self.table, watch);
+        shared.hard = budget.hard;
+        shared.node_limit = limits.nodes.unwrap_or(u64::MAX);
+        let (lead, helpers) = self.threads.split_first_mut().expect("there is always a lead");
+        let lines = with_helpers(helpers, &shared, game, &moves, &goals, || {
+            lead.search(&shared, game, moves.clone(), &goals, Part::Lead)
+        });
+        (lines, shared.nodes())
+    }
+}
+
+impl Player for Engine {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn new_game(&mut self) {
+        self.table.clear();
+        for thread in &mut self.threads {
+            thread.histories.clear();
+        }
+    }
+
+    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
+        let limits = if has_any(limits) { limits.clone() } else { usual(&self.options, limits) };
+        let moves = root::candidates(game, &limits)?;
+        self.table.grow_older();
+        for thread in &mut self.threads {
+            thread.evaluator.set_root(game);
+        }
+        let (lines, nodes) = self.search(game, &limits, watch, moves);
+        if let Some(failure) = self.threads.iter_mut().find_map(|thread| thread.evaluator.failure()) {
+            return Err(failure.into());
+        }
+        let best = &lines[0].moves;
+        Ok(Choice { mv: best[0], ponder: best.get(1).copied(), nodes, lines })
+    }
+}
+
+impl Thread {
+    fn new(evaluator: Box<dyn LeafEvaluator>) -> Thread {
+        Thread { evaluator, histories: Histories::new() }
+    }
+
+    fn search(
+        &mut self,
+        shared: &Shared<'_>,
+        game: &History,
+        mut moves: Vec<RootMove>,
+        goals: &Goals,
+        part: Part,
+    ) -> Vec<Line> {
+        let evaluator = self.evaluator.as_mut();
+        let mut search = Search::new(shared, evaluator, &mut self.histories, Path::of(game));
+        search.iterate(game.current(), &mut moves, goals, part);
+        let wanted = goals.lines.clamp(1, moves.len());
+        moves[..wanted].iter().zip(1..).map(|(candidate, rank)| search.line(candidate, rank)).collect()
+    }
+}
+
+/// Lets `lead` search while the helpers do.
+#[cfg(not(target_family = "wasm"))]
+fn with_helpers<T>(
+    helpers: &mut [Thread],
+    shared: &Shared<'_>,
+    game: &History,
+    moves: &[RootMove],
+    goals: &Goals,
+    lead: impl FnOnce() -> T,
+) -> T {
+    std::thread::scope(|scope| {
+        for (helper, number) in helpers.iter_mut().zip(1..) {
+            let work = move || {
+                helper.search(shared, game, moves.to_vec(), goals, Part::Helper(number));
+            };
+            // A helper that cannot be had is done without.
+            let _refused = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        }
+        let found = lead();
+        shared.stop();
+        found
+    })
+}
+
+/// There is one thread in a browser.
+#[cfg(target_family = "wasm")]
+fn with_helpers<T>(
+    _: &mut [Thread],
+    _: &Shared<'_>,
+    _: &History,
+    _: &[RootMove],
+    _: &Goals,
+    lead: impl FnOnce() -> T,
+) -> T {
+    lead()
+}
+
+fn has_any(limits: &Limits) -> bool {
+    limits.infinite
+        || limits.depth.is_some()
+        || limits.nodes.is_some()
+        || limits.movetime.is_some()
+        || limits.clocks.is_some()
+        || limits.mate.is_some()
+}
+
+/// The usual limits, with what was asked for besides.
+fn usual(options: &EngineOptions, asked: &Limits) -> Limits {
+    Limits { search_moves: asked.search_moves.clone(), lines: asked.lines, ..options.usual.clone() }
+}
+
+fn goals(limits: &Limits, budget: Budget) -> Goals {
+    let deepest = DEEPEST.unsigned_abs();
+    let mut depth = limits.depth.unwrap_or(deepest);
+    if let Some(moves) = limits.mate.filter(|_| limits.depth.is_none() && !limits.infinite) {
+        // Pruning may hide a mate for some plies, but not for so many.
+        depth = moves.saturating_mul(4).saturating_add(8);
+    }
+    let timed = budget.hard.is_some() && limits.depth.is_none() && limits.nodes.is_none();
+    Goals {
+        depth: depth.clamp(1, deepest).cast_signed(),
+        lines: limits.lines.max(1),
+        soft: budget.soft,
+        mate: limits.mate.map(|moves| moves.saturating_mul(2).saturating_sub(1)),
+        patience: if timed && limits.lines <= 1 { Patience::Eager } else { Patience::Thorough },
+    }
+}

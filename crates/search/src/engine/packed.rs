@@ -1,0 +1,48 @@
+//! A move in sixteen bits, for tables that hold many.
+
+use std::num::NonZeroU16;
+
+use shakmaty::{Move, Role};
+
+/// Where from, where to (the rook, for castling) and what a pawn becomes: enough to find the move again among the
+/// legal moves of its position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct PackedMove(NonZeroU16);
+
+impl PackedMove {
+    pub(super) fn of(m: Move) -> PackedMove {
+        let from = m.from().map_or(0, |square| u16::from(square));
+        let promotion = m.promotion().map_or(0, |role| role as u16 - Role::Pawn as u16);
+        let bits = from | u16::from(m.to()) << 6 | promotion << 12;
+        // A board move never has a1 as both ends, so the bits are never all zero; a drop is not chess.
+        PackedMove(NonZeroU16::new(bits).expect("a move goes somewhere"))
+    }
+
+    pub(super) fn bits(this: Option<PackedMove>) -> u16 {
+        this.map_or(0, |packed| packed.0.get())
+    }
+
+    /// The inverse of [`bits`](Self::bits).
+    pub(super) fn from_bits(bits: u16) -> Option<PackedMove> {
+        NonZeroU16::new(bits).map(PackedMove)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::Position;
+    use tabia_game::position_from_fen;
+
+    use super::*;
+
+    #[test]
+    fn the_legal_moves_of_a_position_differ() {
+        let fen = "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1";
+        let moves = position_from_fen(fen).unwrap().legal_moves();
+        let mut packed: Vec<u16> = moves.iter().map(|&m| PackedMove::bits(Some(PackedMove::of(m)))).collect();
+        assert!(packed.iter().all(|&bits| PackedMove::from_bits(bits).is_some()));
+        packed.sort_unstable();
+        packed.dedup();
+        assert_eq!(packed.len(), moves.len());
+    }
+}

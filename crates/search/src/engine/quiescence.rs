@@ -1,0 +1,130 @@
+//! The end of every line: captures, promotions and answers to checks until the position is quiet.
+
+use shakmaty::{Bitboard, Chess, MoveList, Position, Rank, Role};
+
+use super::{
+    ordering::{Clues, Ordered, Ranked},
+    packed::PackedMove,
+    pruning,
+    search::{Best, Search, decisive, prize},
+    see,
+    table::{Bound, Entry},
+    value::{DRAW, INFINITE, SUREST, is_decided, mated_at},
+    window::Window,
+};
+
+impl Search<'_> {
+    /// The value of a position for its side to move once the captures are over.
+    pub(super) fn quiesce(&mut self, position: &Chess, ply: usize, window: Window) -> i32 {
+        self.lines.clear(ply);
+        self.pulse.beat(self.shared);
+        self.deepest = self.deepest.max(ply);
+        if self.pulse.stopped() {
+            return DRAW;
+        }
+        if let Some(value) = self.verdict(position, ply) {
+            return value;
+        }
+        let window = window.within_mates(ply);
+        if window.is_empty() {
+            return window.alpha;
+        }
+        let entry = self.known();
+        if window.is_null()
+            && let Some(entry) = entry
+            && let Some(value) = decisive(entry, ply, window, position)
+        {
+            return value;
+        }
+        if position.is_check() {
+            let moves = position.legal_moves();
+            if moves.is_empty() {
+                return mated_at(ply);
+            }
+            return self.quiesce_moves(position, ply, window, entry, moves, None);
+        }
+        let known = entry.and_then(|entry| entry.evaluation);
+        let evaluation = known.unwrap_or_else(|| self.evaluate(position));
+        if evaluation >= window.beta {
+            if entry.is_none() && self.selective() {
+                let (value, evaluation) = (evaluation, Some(evaluation));
+                self.remember(ply, Entry { best: None, value, evaluation, depth: 0, bound: Bound::Lower });
+            }
+            return evaluation;
+        }
+        self.quiesce_moves(position, ply, window, entry, noisy_moves(position), Some(evaluation))
+    }
+
+    /// The best of `moves`, or of standing pat at `evaluation`, which a side in check may not.
+    fn quiesce_moves(
+        &mut self,
+        position: &Chess,
+        ply: usize,
+        mut window: Window,
+        entry: Option<Entry>,
+        moves: MoveList,
+        evaluation: Option<i32>,
+    ) -> i32 {
+        let mut best = Best { value: evaluation.unwrap_or(-INFINITE), m: None };
+        window.alpha = window.alpha.max(best.value);
+        let from_table = entry.and_then(|entry| entry.best);
+        let before = self.before(ply);
+        let clues = Clues { histories: self.histories, from_table, killers: [None; 2], before };
+        let ordered = match evaluation {
+            Some(_) => Ordered::noisy(position, moves, &clues),
+            None => Ordered::all(position, moves, &clues),
+        };
+        for Ranked { m, .. } in ordered {
+            if self.selective() && best.value > -SUREST {
+                let hoped = evaluation.map(|evaluation| evaluation + prize(m) + pruning::DELTA_MARGIN);
+                if let Some(hoped) = hoped
+                    && hoped <= window.alpha
+                    && !is_decided(window.alpha)
+                {
+                    best.value = best.value.max(hoped);
+                    continue;
+                }
+                if !see::gains(position, m, 0) {
+                    continue;
+                }
+            }
+            let mut after = position.clone();
+            after.play_unchecked(m);
+            self.enter(position, m, &after, ply);
+            let value = -self.quiesce(&after, ply + 1, window.flipped());
+            self.leave();
+            if self.pulse.stopped() {
+                return DRAW;
+            }
+            if value > best.value {
+                best.value = value;
+                if value > window.alpha {
+                    best.m = Some(m);
+                    window.alpha = value;
+                    self.lines.extend(ply, m);
+                }
+                if value >= window.beta {
+                    break;
+                }
+            }
+        }
+        if self.selective() {
+            // A value inside the window is one of captures only: all it may do later is fail low again.
+            let bound = if best.value >= window.beta { Bound::Lower } else { Bound::Upper };
+            let m = best.m.map(PackedMove::of);
+            self.remember(ply, Entry { best: m, value: best.value, evaluation, depth: 0, bound });
+        }
+        best.value
+    }
+}
+
+/// Captures, and promotions to a queen.
+fn noisy_moves(position: &Chess) -> MoveList {
+    let mut moves = position.capture_moves();
+    let seventh = Bitboard::from_rank(position.turn().relative_rank(Rank::Seventh));
+    if (position.our(Role::Pawn) & seventh).any() {
+        let quiet = |m: &shakmaty::Move| !m.is_capture() && m.promotion() == Some(Role::Queen);
+        moves.extend(position.promotion_moves().into_iter().filter(quiet));
+    }
+    moves
+}

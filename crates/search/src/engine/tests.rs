@@ -1,0 +1,456 @@
+//! The engine as a whole.
+
+use std::{
+    num::NonZeroI32,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use shakmaty::{ByColor, Chess, Move, Position, Role, san::San, uci::UciMove};
+use tabia_encoding::{ForMover, Score};
+use tabia_game::{History, position_from_fen};
+
+use super::{
+    Engine, EngineOptions,
+    histories::Histories,
+    path::Path,
+    pruning::Selectivity,
+    search::{Expected, Search},
+    see,
+    shared::Shared,
+    table::Table,
+    value::{DRAW, INFINITE, mated_at},
+    window::Window,
+};
+use crate::{BaselineLeaf, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Quiet, TimeLeft, Watch};
+
+/// Material alone: enough for tactics, and quick.
+#[derive(Clone, Copy)]
+struct Material;
+
+impl LeafEvaluator for Material {
+    fn another(&self) -> Box<dyn LeafEvaluator> {
+        Box::new(Material)
+    }
+
+    fn set_root(&mut self, _: &History) {}
+
+    fn push(&mut self, _: Move, _: &Chess) {}
+
+    fn push_null(&mut self, _: &Chess) {}
+
+    fn pop(&mut self) {}
+
+    fn evaluate_finely(&mut self, position: &Chess) -> ForMover<f32> {
+        let count = |role: Role| position.our(role).count() as i32 - position.their(role).count() as i32;
+        let roles = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
+        ForMover(roles.map(|role| see::worth(role) * count(role)).iter().sum::<i32>() as f32)
+    }
+}
+
+fn game(fen: &str) -> History {
+    History::new(position_from_fen(fen).unwrap(), ByColor::default())
+}
+
+fn played(fen: &str, moves: &str) -> History {
+    let mut game = game(fen);
+    for uci in moves.split_whitespace() {
+        let m = uci.parse::<UciMove>().unwrap().to_move(game.current()).unwrap();
+        game.push(m, None);
+    }
+    game
+}
+
+fn engine() -> Engine {
+    let options = EngineOptions { hash_mib: 4, ..EngineOptions::default() };
+    Engine::new("test", options, Box::new(BaselineLeaf))
+}
+
+fn to_depth(depth: u32) -> Limits {
+    Limits { depth: Some(depth), ..Limits::default() }
+}
+
+fn san(game: &History, m: Move) -> String {
+    San::from_move(game.current(), m).to_string()
+}
+
+fn mate_in(moves: i32) -> Option<ForMover<Score>> {
+    Some(ForMover(Score::Mate(NonZeroI32::new(moves).unwrap())))
+}
+
+const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
+const BUSY: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
+
+#[test]
+fn mates_are_found_at_their_exact_distance() {
+    let mates = [
+        ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 1, Some("Rd8")),
+        ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", 1, Some("Qxf7")),
+        ("7k/8/5K2/6Q1/8/8/8/8 w - - 0 1", 1, None),
+        ("8/8/8/8/8/2k5/7q/K7 b - - 0 1", 1, None),
+        ("r1b1kb1r/pppp1ppp/5q2/4n3/3KP3/2N3PN/PPP4P/R1BQ1B1R b kq - 0 1", 3, Some("Bc5")),
+        ("r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1", 3, Some("Ra6")),
+        ("1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - 0 1", 4, Some("Qd1")),
+    ];
+    for (fen, moves, key) in mates {
+        let game = game(fen);
+        let choice = engine().choose(&game, &to_depth(9), &Quiet).unwrap();
+        assert_eq!(choice.lines[0].score, mate_in(moves), "{fen}: {:?}", choice.lines[0]);
+        if let Some(key) = key {
+            assert_eq!(san(&game, choice.mv).trim_end_matches(['+', '#']), key, "{fen}");
+        }
+    }
+}
+
+#[test]
+fn being_mated_is_told_in_moves_too() {
+    let doomed = game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1");
+    let choice = engine().choose(&doomed, &to_depth(8), &Quiet).unwrap();
+    assert_eq!(choice.lines[0].score, mate_in(-1));
+}
+
+#[test]
+fn a_game_that_is_over_has_no_move() {
+    for fen in ["8/8/8/8/8/2k5/1q6/K7 w - - 0 1", "7k/5Q2/5K2/8/8/8/8/8 b - - 0 1"] {
+        assert!(matches!(engine().choose(&game(fen), &to_depth(3), &Quiet), Err(PlayerError::GameOver)));
+    }
+}
+
+#[test]
+fn a_mate_limit_ends_the_search_at_the_mate() {
+    let limits = Limits { mate: Some(2), ..Limits::default() };
+    let choice = engine().choose(&game("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"), &limits, &Quiet).unwrap();
+    assert_eq!(choice.lines[0].score, mate_in(2), "although it takes zugzwang, which passing hides");
+    let nothing = Limits { mate: Some(1), ..Limits::default() };
+    let choice = engine().choose(&game("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"), &nothing, &Quiet).unwrap();
+    assert!(matches!(choice.lines[0].score, Some(ForMover(Score::Centipawns(_)))));
+}
+
+#[test]
+fn a_won_game_does_not_end_in_stalemate() {
+    // Qg6, Qf7 and the like would be stalemate.
+    let mut game = game("7k/8/8/5KQ1/8/8/8/8 w - - 0 1");
+    let mut engine = engine();
+    for _ in 0..12 {
+        let choice = engine.choose(&game, &to_depth(7), &Quiet).unwrap();
+        game.push(choice.mv, None);
+        assert!(!game.current().is_stalemate());
+        if game.current().is_checkmate() {
+            return;
+        }
+    }
+    panic!("no mate in six moves with a queen");
+}
+
+#[test]
+fn a_lost_game_is_saved_by_repetition() {
+    // Two rooks behind, Black checks on g4 and f3 without end.
+    let game = game("2q5/Q5pk/7p/8/8/8/5P1P/R4RK1 b - - 0 1");
+    let choice = engine().choose(&game, &to_depth(8), &Quiet).unwrap();
+    assert_eq!(san(&game, choice.mv), "Qg4");
+    assert_eq!(choice.lines[0].score, Some(ForMover(Score::Centipawns(0))));
+}
+
+#[test]
+fn the_third_occurrence_in_the_game_is_a_draw() {
+    // White is winning; going back to f3 would be the third time.
+    let fen = "6k1/5ppp/8/8/8/5Q2/5PPP/6K1 w - - 0 1";
+    let shuffle = "f3e3 g8f8 e3f3 f8g8 f3e3 g8f8";
+    let game = played(fen, shuffle);
+    let back = "e3f3".parse::<UciMove>().unwrap().to_move(game.current()).unwrap();
+    let choice = engine().choose(&game, &to_depth(6), &Quiet).unwrap();
+    assert_ne!(choice.mv, back);
+    let forced = Limits { search_moves: vec![back], ..to_depth(6) };
+    // After f3, f8g8 makes the start position for the third time.
+    let score = engine().choose(&game, &forced, &Quiet).unwrap().lines[0].score;
+    assert_eq!(score, Some(ForMover(Score::Centipawns(0))));
+}
+
+#[test]
+fn the_fifty_move_rule_counts_unless_it_is_mate() {
+    let draw = game("7k/8/8/8/8/8/R7/K7 w - - 99 80");
+    let score = engine().choose(&draw, &to_depth(4), &Quiet).unwrap().lines[0].score;
+    assert_eq!(score, Some(ForMover(Score::Centipawns(0))));
+    let mate = game("7k/R7/8/8/8/8/1R6/K7 w - - 99 80");
+    let score = engine().choose(&mate, &to_depth(4), &Quiet).unwrap().lines[0].score;
+    assert_eq!(score, mate_in(1));
+}
+
+#[test]
+fn bare_kings_and_lone_minors_are_worth_nothing() {
+    for fen in ["8/8/4k3/8/8/3nK3/8/8 b - - 0 1", "8/8/4k3/8/3B4/4K3/8/8 w - - 0 1"] {
+        let choice = engine().choose(&game(fen), &to_depth(4), &Quiet).unwrap();
+        assert_eq!(choice.lines[0].score, Some(ForMover(Score::Centipawns(0))), "{fen}");
+    }
+}
+
+/// A search that may look at everything and guess nothing, on a table of its own.
+fn exhaustive<T>(game: &History, run: impl FnOnce(&mut Search<'_>, &Chess) -> T) -> T {
+    let table = Table::new(0);
+    let mut shared = Shared::new(&table, &Quiet);
+    shared.selectivity = Selectivity::Exhaustive;
+    let (mut evaluator, mut histories) = (Material, Histories::new());
+    let mut search = Search::new(&shared, &mut evaluator, &mut histories, Path::of(game));
+    search.begin(game.current());
+    run(&mut search, game.current())
+}
+
+/// Alpha-beta without anything: moves in the order of generation.
+fn plain(search: &mut Search<'_>, position: &Chess, ply: usize, depth: i32, window: Window) -> i32 {
+    if ply > 0
+        && let Some(value) = search.verdict(position, ply)
+    {
+        return value;
+    }
+    let legal = position.legal_moves();
+    if legal.is_empty() {
+        return if position.is_check() { mated_at(ply) } else { DRAW };
+    }
+    let mut best = -INFINITE;
+    if depth <= 0 && !position.is_check() {
+        best = search.evaluate(position);
+    }
+    let mut window = window;
+    for m in legal {
+        let noisy = m.is_capture() || m.promotion() == Some(Role::Queen);
+        if depth <= 0 && !position.is_check() && !noisy {
+            continue;
+        }
+        window.alpha = window.alpha.max(best);
+        if window.is_empty() {
+            break;
+        }
+        let mut after = position.clone();
+        after.play_unchecked(m);
+        search.enter(position, m, &after, ply);
+        best = best.max(-plain(search, &after, ply + 1, depth - 1, window.flipped()));
+        search.leave();
+    }
+    best
+}
+
+#[test]
+fn without_guesses_the_search_is_alpha_beta() {
+    let positions = [
+        (START, 3),
+        ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 4),
+        ("6k1/5ppp/8/2q5/8/1P3Q2/5PPP/6K1 w - - 0 30", 3),
+        ("4k3/P6p/8/8/8/8/p6P/4K3 w - - 0 1", 4),
+        ("8/8/8/8/8/2k5/7r/K7 b - - 0 1", 4),
+        ("r1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3", 2),
+    ];
+    for (fen, depth) in positions {
+        let game = game(fen);
+        let expected = exhaustive(&game, |search, root| plain(search, root, 0, depth, Window::FULL));
+        let found = exhaustive(&game, |search, root| {
+            search.search(root, 0, depth, Window::FULL, Expected::Principal)
+        });
+        assert_eq!(found, expected, "{fen}");
+    }
+}
+
+#[test]
+fn the_same_search_visits_the_same_nodes() {
+    for limits in [to_depth(7), Limits { nodes: Some(20_000), ..Limits::default() }] {
+        let run = || engine().choose(&game(BUSY), &limits, &Quiet).unwrap();
+        let (first, second) = (run(), run());
+        assert_eq!(first, second);
+        assert!(first.nodes > 1000);
+    }
+    let limited = Limits { nodes: Some(1234), ..Limits::default() };
+    assert_eq!(engine().choose(&game(BUSY), &limited, &Quiet).unwrap().nodes, 1234);
+}
+
+#[test]
+fn a_new_game_forgets_the_last_one() {
+    let mut engine = engine();
+    let fresh = engine.choose(&game(BUSY), &to_depth(6), &Quiet).unwrap();
+    engine.choose(&game(START), &to_depth(6), &Quiet).unwrap();
+    engine.new_game();
+    assert_eq!(engine.choose(&game(BUSY), &to_depth(6), &Quiet).unwrap(), fresh);
+}
+
+/// Remembers what is reported.
+#[derive(Default)]
+struct Listener(Mutex<Vec<Line>>);
+
+impl Watch for Listener {
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+
+    fn report(&self, line: &Line) {
+        self.0.lock().unwrap().push(line.clone());
+    }
+}
+
+#[test]
+fn several_lines_are_distinct_and_in_order() {
+    let limits = Limits { lines: 4, ..to_depth(6) };
+    let listener = Listener::default();
+    let choice = engine().choose(&game(BUSY), &limits, &listener).unwrap();
+    assert_eq!(choice.lines.iter().map(|line| line.rank).collect::<Vec<_>>(), [1, 2, 3, 4]);
+    let mut moves: Vec<Move> = choice.lines.iter().map(|line| line.moves[0]).collect();
+    assert_eq!(moves[0], choice.mv);
+    moves.sort_by_key(|m| format!("{m:?}"));
+    moves.dedup();
+    assert_eq!(moves.len(), 4);
+    let values: Vec<i32> = choice
+        .lines
+        .iter()
+        .map(|line| match line.score {
+            Some(ForMover(Score::Centipawns(cp))) => cp,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(values.is_sorted_by(|a, b| a >= b), "{values:?}");
+    let reported = listener.0.into_inner().unwrap();
+    let ranks: Vec<(u32, usize)> = reported.iter().map(|line| (line.depth, line.rank)).collect();
+    let expected: Vec<(u32, usize)> =
+        (1..=6).flat_map(|depth| (1..=4).map(move |rank| (depth, rank))).collect();
+    assert_eq!(ranks, expected);
+    assert!(reported.is_sorted_by_key(|line| line.nodes));
+}
+
+#[test]
+fn there_are_no_more_lines_than_moves() {
+    let limits = Limits { lines: 10, ..to_depth(4) };
+    let choice = engine().choose(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &Quiet).unwrap();
+    assert_eq!(choice.lines.len(), 1);
+}
+
+#[test]
+fn only_the_moves_asked_for_are_searched() {
+    let game = game(BUSY);
+    let only: Vec<Move> = game.current().legal_moves().into_iter().skip(3).take(2).collect();
+    let limits = Limits { search_moves: only.clone(), lines: 5, ..to_depth(5) };
+    let choice = engine().choose(&game, &limits, &Quiet).unwrap();
+    assert!(only.contains(&choice.mv));
+    assert_eq!(choice.lines.len(), 2);
+    let elsewhere = *played(START, "e2e4").situation().last_moves.first().unwrap();
+    let impossible = Limits { search_moves: vec![elsewhere], ..to_depth(5) };
+    assert!(matches!(engine().choose(&game, &impossible, &Quiet), Err(PlayerError::NoSuchMove)));
+}
+
+#[test]
+fn lines_can_be_played() {
+    for fen in [START, BUSY, "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"] {
+        let listener = Listener::default();
+        let choice = engine().choose(&game(fen), &Limits { lines: 2, ..to_depth(8) }, &listener).unwrap();
+        assert_eq!(choice.ponder, choice.lines[0].moves.get(1).copied());
+        for line in listener.0.into_inner().unwrap() {
+            let mut position = game(fen).current().clone();
+            for m in line.moves {
+                assert!(position.is_legal(m), "{fen}: {m:?}");
+                position.play_unchecked(m);
+            }
+        }
+    }
+}
+
+/// Wants a stop after being asked a number of times.
+struct Impatient {
+    asked: AtomicU64,
+    patience: u64,
+}
+
+impl Watch for Impatient {
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn stopped(&self) -> bool {
+        self.asked.fetch_add(1, Relaxed) >= self.patience
+    }
+}
+
+fn interrupted(patience: u64) -> Choice {
+    let watch = Impatient { asked: AtomicU64::new(0), patience };
+    let limits = Limits { infinite: true, ..Limits::default() };
+    engine().choose(&game(BUSY), &limits, &watch).unwrap()
+}
+
+#[test]
+fn a_stop_is_honoured_at_once_and_still_gives_a_move() {
+    let choice = interrupted(0);
+    assert!(choice.nodes <= 1);
+    assert!(game(BUSY).current().is_legal(choice.mv));
+    let choice = interrupted(30);
+    assert!(choice.nodes > 1000 && choice.nodes < 40_000, "{}", choice.nodes);
+    assert!(game(BUSY).current().is_legal(choice.mv));
+}
+
+/// Every look at the clock takes a while.
+struct SlowClock(AtomicU64);
+
+impl Watch for SlowClock {
+    fn elapsed(&self) -> Duration {
+        Duration::from_micros(self.0.fetch_add(100, Relaxed))
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_clock_ends_the_search() {
+    let left = TimeLeft { remaining: Duration::from_millis(300), increment: Duration::ZERO };
+    let clocks = Limits { clocks: Some(ByColor { white: left, black: left }), ..Limits::default() };
+    let movetime = Limits { movetime: Some(Duration::from_millis(20)), ..Limits::default() };
+    for (limits, most) in [(clocks, 290), (movetime, 20)] {
+        let watch = SlowClock(AtomicU64::new(0));
+        let choice = engine().choose(&game(BUSY), &limits, &watch).unwrap();
+        assert!(game(BUSY).current().is_legal(choice.mv));
+        assert!(watch.0.into_inner() <= most * 1000);
+    }
+}
+
+#[test]
+fn a_forced_move_is_played_without_thinking() {
+    let left = TimeLeft { remaining: Duration::from_secs(60), increment: Duration::ZERO };
+    let limits = Limits { clocks: Some(ByColor { white: left, black: left }), ..Limits::default() };
+    let choice = engine().choose(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &Quiet).unwrap();
+    assert_eq!(choice.lines[0].depth, 1);
+}
+
+#[test]
+fn without_limits_the_usual_ones_hold() {
+    let options = EngineOptions { hash_mib: 1, usual: to_depth(3), ..EngineOptions::default() };
+    let mut engine = Engine::new("test", options, Box::new(Material));
+    let choice = engine.choose(&game(BUSY), &Limits::default(), &Quiet).unwrap();
+    assert_eq!(choice.lines[0].depth, 3);
+    assert_eq!(engine.name(), "test");
+}
+
+#[test]
+fn the_longest_lines_fit_the_stack() {
+    // A blocked position in which almost nothing can happen gets deep quickly.
+    let limits = Limits { nodes: Some(60_000), ..Limits::default() };
+    let choice =
+        engine().choose(&game("4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/4K3 w - - 0 1"), &limits, &Quiet).unwrap();
+    assert!(choice.lines[0].depth > 20, "{:?}", choice.lines[0]);
+}
+
+#[cfg(not(target_family = "wasm"))]
+#[test]
+fn threads_agree_on_a_mate() {
+    let options = EngineOptions { hash_mib: 4, threads: 3, ..EngineOptions::default() };
+    let mut engine = Engine::new("test", options, Box::new(BaselineLeaf));
+    let game = game("r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1");
+    for _ in 0..3 {
+        let choice = engine.choose(&game, &to_depth(9), &Quiet).unwrap();
+        assert_eq!(choice.lines[0].score, mate_in(3));
+        engine.new_game();
+    }
+    engine.set_options(EngineOptions { hash_mib: 1, ..EngineOptions::default() });
+    let alone = engine.choose(&self::game(BUSY), &to_depth(5), &Quiet).unwrap();
+    assert!(alone.nodes > 0);
+}
