@@ -1,5 +1,5 @@
 //! The client against an engine that misbehaves in every way we could think of: each is named, none leaves a process.
-#![cfg(unix)]
+#![cfg(target_os = "linux")] // looks for processes in /proc
 
 use std::{
     path::{Path, PathBuf},
@@ -174,15 +174,27 @@ fn an_engine_that_hangs_is_killed() {
 
 #[test]
 fn an_engine_past_its_deadline_is_told_to_stop() {
-    let mut launch = launch("good");
+    let mut launch = launch("slow");
     launch.patience.margin = SHORT;
     let client = Client::start(launch).unwrap();
-    // The fake engine never answers a pondering question by itself.
-    let thinking = client.begin(&start(), &Go { ponder: true, ..Go::move_time(SHORT) }, |_| {});
-    let interrupt = thinking.interrupt();
-    interrupt.ponder_hit();
-    assert_eq!(thinking.wait().unwrap().cue, Cue::Own);
+    let thought = client.think(&start(), &Go::move_time(SHORT)).unwrap();
+    assert_eq!(thought.cue, Cue::Overdue);
+    assert!(thought.time >= SHORT * 2);
     assert_eq!(client.restarts(), 0);
+}
+
+#[test]
+fn pondering_has_no_deadline_until_the_move_is_played() {
+    let mut launch = launch("good");
+    launch.patience.margin = Duration::ZERO;
+    let client = Client::start(launch).unwrap();
+    let thinking = client.begin(&start(), &Go { ponder: true, ..Go::move_time(LONG) }, |_| {});
+    thinking.interrupt().ponder_hit();
+    assert_eq!(thinking.wait().unwrap().cue, Cue::Own);
+    let thinking = client.begin(&start(), &Go { ponder: true, ..Go::move_time(Duration::ZERO) }, |_| {});
+    std::thread::sleep(SHORT);
+    thinking.interrupt().stop();
+    assert_eq!(thinking.wait().unwrap().cue, Cue::Stopped);
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The client drives the real Stockfish, where it is installed.
-#![cfg(unix)]
+#![cfg(target_os = "linux")] // looks for processes in /proc
 
 use std::path::Path;
 
@@ -23,11 +23,12 @@ fn installed() -> bool {
 }
 
 fn weakest() -> Client {
-    let client = Client::start(Launch::new(STOCKFISH).option("Threads", "1").option("Hash", "1")).unwrap();
-    let elo = client.about().options.iter().find(|spec| spec.name == "UCI_Elo").unwrap();
+    let client =
+        Client::start(Launch::new(STOCKFISH).option("Threads", "1").option("Hash", "1")).expect("it starts");
+    let elo = client.about().options.iter().find(|spec| spec.name == "UCI_Elo").expect("it has an Elo");
     let OptionKind::Spin { min, .. } = elo.kind else { panic!("{elo}") };
-    client.set_option("UCI_LimitStrength", Some("true")).unwrap();
-    client.set_option("UCI_Elo", Some(&min.to_string())).unwrap();
+    client.set_option("UCI_LimitStrength", Some("true")).expect("it is offered");
+    client.set_option("UCI_Elo", Some(&min.to_string())).expect("it is offered");
     client
 }
 

@@ -358,7 +358,7 @@ impl Actor {
             match self.inbox.recv_timeout(left) {
                 Ok(Message::Ended { process, stream: Stream::Errors }) if process == number => break,
                 Ok(Message::Said { process, stream, line, at }) => {
-                    drop(self.heard(process, stream, line, at))
+                    drop(self.heard(process, stream, line, at));
                 }
                 Ok(Message::Ended { .. }) => {}
                 Ok(Message::Stop(id)) => self.remember(Interruption::Stop(id)),

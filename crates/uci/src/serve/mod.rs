@@ -150,9 +150,7 @@ fn legal(moves: &[UciMove], game: &GameSoFar, output: &Output) -> Vec<Move> {
     for mv in moves {
         match mv.to_move(game.current()) {
             Ok(mv) => legal.push(mv),
-            Err(_) => {
-                output.say(&Reply::Info(Box::new(Info::text(format!("searchmoves: {mv} is not legal")))))
-            }
+            Err(_) => output.complain(&format!("searchmoves: {mv} is not legal")),
         }
     }
     legal

@@ -28,13 +28,13 @@ fn main() -> ExitCode {
             },
             Ok(Command::IsReady) if manner == "never-ready" => {}
             Ok(Command::IsReady) => say("readyok"),
-            Ok(Command::SetOption { name, value }) => eprintln!("set {name} to {value:?}"),
+            Ok(Command::SetOption { name, value }) => complain(&format!("set {name} to {value:?}")),
             Ok(Command::Position(position)) => game = position.resolve().expect("the client is checked too"),
             Ok(Command::Go(go)) => {
                 let best = first_move(&game);
                 match manner.as_str() {
                     "crashes" => {
-                        eprintln!("segmentation fault, or so");
+                        complain("segmentation fault, or so");
                         return ExitCode::from(139);
                     }
                     // Works when it is started again: the file says that it was here before.
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
                         return ExitCode::from(1);
                     }
                     "hangs" => sleep(FOR_EVER),
-                    "deaf" => {}
+                    "deaf" | "slow" => {}
                     "illegal" => say("bestmove e1e8"),
                     "nonsense" => say("bestmove Nf3"),
                     "none" => say("bestmove (none)"),
@@ -55,10 +55,9 @@ fn main() -> ExitCode {
                     "floods-and-answers" => {
                         for _ in 0..50_000 {
                             say("info depth 1 score cp 3 pv a2a3");
-                            eprintln!("and on standard error");
+                            complain("and on standard error");
                         }
-                        print!("{}", "y".repeat(1 << 20));
-                        say("");
+                        say(&"y".repeat(1 << 20));
                         say(&format!("bestmove {best}"));
                     }
                     "chatty" => {
@@ -103,6 +102,11 @@ fn say(line: &str) {
     let _ = output.flush();
 }
 
+fn complain(line: &str) {
+    // Whoever listened may have gone.
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 fn greet() {
     say("Fake 1.0 by nobody, no option given");
     say("id name Fake 1.0\r");
@@ -122,6 +126,7 @@ fn first_move(game: &GameSoFar) -> String {
 }
 
 /// Starts a process that would outlive this one, and writes down its number.
+#[expect(clippy::zombie_processes, reason = "whether it is ended by somebody else is what is tested")]
 fn child(file: &str) {
     let sleeper = Program::new("sleep")
         .arg("3600")
