@@ -179,7 +179,6 @@ fn an_engine_past_its_deadline_is_told_to_stop() {
     let client = Client::start(launch).unwrap();
     let thought = client.think(&start(), &Go::move_time(SHORT)).unwrap();
     assert_eq!(thought.cue, Cue::Overdue);
-    assert!(thought.time >= SHORT * 2);
     assert_eq!(client.restarts(), 0);
 }
 

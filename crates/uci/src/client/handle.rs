@@ -93,7 +93,8 @@ impl Client {
         self.begin(game, go, |_| {}).wait()
     }
 
-    /// Asks for a move, and does not wait. `hear` is told what the engine says meanwhile, on another thread.
+    /// Asks for a move, and does not wait. `hear` is told what the engine says meanwhile, on the thread that reads the
+    /// engine: it must be quick, and cannot ask the client anything.
     pub fn begin(&self, game: &GameSoFar, go: &Go, hear: impl FnMut(&Info) + Send + 'static) -> Thinking {
         let id = ThinkId(self.next.fetch_add(1, Ordering::Relaxed));
         let (reply, result) = mpsc::channel();

@@ -101,8 +101,7 @@ fn set_option(mut words: Words<'_>) -> Result<Command, Unreadable> {
 }
 
 fn registration(mut words: Words<'_>) -> Result<Registration, Unreadable> {
-    let later = words.until(|word| matches!(word, "later" | "name"));
-    drop(later);
+    words.until(|word| matches!(word, "later" | "name"));
     if words.next() == Some("name") {
         let name = words.until(|word| word == "code");
         words.next();

@@ -16,7 +16,8 @@ impl<'a> Words<'a> {
     }
 
     pub(super) fn peek(&self) -> Option<&'a str> {
-        self.clone().next()
+        let mut ahead = *self;
+        ahead.next()
     }
 
     /// Takes the next word if it makes sense.

@@ -97,8 +97,8 @@ impl Handle {
     }
 
     fn order(&self, order: Order) {
-        // The actor outlives its handle: it ends only when this sender is gone.
-        self.orders.send(order).unwrap_or_default();
+        // It always arrives: the actor ends only when this sender is gone.
+        let _ = self.orders.send(order);
     }
 }
 
