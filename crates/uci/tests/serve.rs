@@ -1,0 +1,237 @@
+//! The server against scripts of what a client says and what it must hear: tests/scripts.
+//!
+//! A line of a script is sent (`>`), expected next (`<`, where `*` stands for anything), a moment in which nothing may
+//! be said (`~`), the end of the input (`.`), or a comment (`#`). What is sent may hold `\r`, `\t` and `\xff`. After
+//! the last line the server must end, and have said nothing more than expected.
+
+use std::{
+    io::{self, BufReader, Read, Write},
+    path::Path,
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    time::Duration,
+};
+
+use shakmaty::{Move, Position as _, Role, Square, uci::UciMove};
+use tabia_uci::{
+    Answer, Control, Engine, Task,
+    message::{Info, MoverScore, OptionSpec, OptionValue},
+    serve,
+};
+
+/// No answer within this time is taken for none at all.
+const SILENCE: Duration = Duration::from_secs(60);
+/// How long nothing may be said.
+const MOMENT: Duration = Duration::from_millis(30);
+
+/// Does what `go` says in a way that a script can foresee:
+///
+/// - `depth N`: reports N times, plays the first move by the alphabet;
+/// - `mate N`: thinks until stopped;
+/// - `nodes 1`: says what was set; `13` fails; `404` answers an illegal move; `666` panics.
+#[derive(Default)]
+struct Toy {
+    hash: i64,
+    style: String,
+    cleared: u32,
+    games: u32,
+}
+
+impl Engine for Toy {
+    fn name(&self) -> String {
+        "Toy\n1.0".to_owned()
+    }
+
+    fn author(&self) -> String {
+        "the tests".to_owned()
+    }
+
+    fn options(&self) -> Vec<OptionSpec> {
+        vec![
+            OptionSpec::spin("Hash", 16, 1..=64),
+            OptionSpec::button("Clear Hash"),
+            OptionSpec::combo("Play Style", "calm", &["calm", "very wild"]),
+            OptionSpec::string("Model File", ""),
+        ]
+    }
+
+    fn set_option(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
+        match (name, value) {
+            ("Hash", OptionValue::Spin(size)) => self.hash = size,
+            ("Clear Hash", OptionValue::Button) => self.cleared += 1,
+            ("Play Style", OptionValue::Combo(style)) => self.style = style,
+            ("Model File", OptionValue::String(file)) => return Err(format!("cannot read {file}")),
+            other => panic!("not offered: {other:?}"),
+        }
+        Ok(())
+    }
+
+    fn new_game(&mut self) {
+        self.games += 1;
+    }
+
+    fn think(&mut self, task: &Task, control: &Control) -> Result<Answer, String> {
+        let position = task.game.current();
+        let mut moves = position.legal_moves();
+        moves.retain(|mv| task.search_moves.is_empty() || task.search_moves.contains(mv));
+        moves.sort_by_key(|&mv| UciMove::from_standard(mv).to_string());
+        match task.go.nodes {
+            Some(1) => {
+                let Toy { hash, style, cleared, games } = self;
+                control
+                    .report(Info::text(format!("hash {hash} style {style} cleared {cleared} games {games}")));
+            }
+            Some(13) => return Err("unlucky".to_owned()),
+            Some(404) => {
+                let (from, to) = (Square::A1, Square::H8);
+                let best = Move::Normal { role: Role::Queen, from, capture: None, to, promotion: None };
+                return Ok(Answer { best, ponder: None });
+            }
+            Some(666) => panic!("the end is near"),
+            _ => {}
+        }
+        for depth in 1..=task.go.depth.unwrap_or(0) {
+            let score = Some(MoverScore::Centipawns(5).into());
+            let pv = vec![UciMove::from_standard(moves[0])];
+            control.report(Info { depth: Some(depth), score, nodes: Some(20), pv, ..Info::default() });
+        }
+        if task.go.mate.is_some() {
+            control.report(Info::text("thinking"));
+            while !control.stopped() {
+                std::thread::yield_now();
+            }
+        }
+        let mut after = position.clone();
+        after.play_unchecked(moves[0]);
+        // Castling and illegal wishes are seen in what is sent.
+        Ok(Answer { best: moves[0], ponder: after.legal_moves().first().copied().or(Some(moves[0])) })
+    }
+}
+
+struct Input {
+    lines: Receiver<Vec<u8>>,
+    unread: Vec<u8>,
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.unread.is_empty() {
+            // The end of the sender is the end of the input.
+            self.unread = self.lines.recv().unwrap_or_default();
+        }
+        let count = self.unread.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&self.unread[..count]);
+        self.unread.drain(..count);
+        Ok(count)
+    }
+}
+
+struct Output(Sender<String>);
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = std::str::from_utf8(bytes).expect("UTF-8");
+        let line = text.strip_suffix('\n').expect("whole lines");
+        assert!(!line.contains('\n'), "one line at a time: {text:?}");
+        self.0.send(line.to_owned()).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether a line is as expected; `*` stands for anything.
+fn fits(expected: &str, line: &str) -> bool {
+    let mut parts = expected.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = line.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// A line as it is sent.
+fn bytes(command: &str) -> Vec<u8> {
+    let command = command.strip_prefix(' ').unwrap_or(command).replace("\\r", "\r").replace("\\t", "\t");
+    let mut bytes = command.split("\\xff").collect::<Vec<_>>().join("\u{1}").into_bytes();
+    bytes.iter_mut().filter(|byte| **byte == 1).for_each(|byte| *byte = 0xff);
+    bytes.push(b'\n');
+    bytes
+}
+
+fn play(name: &str, script: &str) {
+    let (send, lines) = mpsc::channel();
+    let mut send = Some(send);
+    let (say, said) = mpsc::channel();
+    let server = std::thread::spawn(move || {
+        serve(Toy::default(), BufReader::new(Input { lines, unread: Vec::new() }), Output(say))
+    });
+    for (number, line) in (1..).zip(script.lines()) {
+        let at = format!("{name}:{number}");
+        match line.split_at_checked(1) {
+            Some((">", command)) => {
+                // After quit nobody reads on.
+                let _ = send.as_ref().expect("no line is sent after the end").send(bytes(command));
+            }
+            Some(("<", expected)) => {
+                let heard =
+                    said.recv_timeout(SILENCE).unwrap_or_else(|error| panic!("{at}: {error}: {line}"));
+                assert!(fits(expected.trim(), &heard), "{at}: expected {}, heard {heard}", expected.trim());
+            }
+            Some(("~", _)) => {
+                let heard = said.recv_timeout(MOMENT);
+                assert_eq!(heard, Err(RecvTimeoutError::Timeout), "{at}: nothing should be said");
+            }
+            Some((".", _)) => send = None,
+            Some(("#", _)) | None => {}
+            Some(_) => panic!("{at}: what does this mean? {line}"),
+        }
+    }
+    drop(send);
+    server.join().expect("the server does not panic").expect("the streams do not fail");
+    let rest: Vec<String> = said.iter().collect();
+    assert!(rest.is_empty(), "{name}: also heard {rest:?}");
+}
+
+#[test]
+fn every_script_is_followed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        play(&path.file_name().unwrap().to_string_lossy(), &std::fs::read_to_string(&path).unwrap());
+        count += 1;
+    }
+    assert!(count >= 8, "{count} scripts");
+}
+
+#[test]
+fn the_scripts_can_fail() {
+    assert!(fits("info depth 1 * nodes * pv a2a3", "info depth 1 score cp 5 nodes 20 nps 1 pv a2a3"));
+    assert!(!fits("info depth 1 * pv a2a4", "info depth 1 score cp 5 pv a2a3"));
+    assert!(!fits("readyok", "readyok!") && !fits("bestmove a2a3", "bestmove"));
+    let wrong = std::panic::catch_unwind(|| play("wrong", "> isready\n< bestmove *\n"));
+    assert!(wrong.is_err());
+}
+
+#[test]
+fn a_client_that_goes_away_is_an_error_and_no_hang() {
+    struct Gone;
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let error = serve(Toy::default(), &b"uci\ngo mate 1\n"[..], Gone).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+}
