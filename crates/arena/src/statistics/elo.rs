@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(won.to_string(), "above +182.7", "0.05^(1/10) = 0.7411 points a game");
         assert_eq!(Tally { losses: 10, ..Tally::default() }.elo().unwrap().to_string(), "below -182.7");
         let drawn = Tally { draws: 10, ..Tally::default() }.elo().unwrap();
-        assert_eq!(drawn.to_string(), "+0.0 [-92.2, +92.2]");
+        assert_eq!(drawn.to_string(), "+0.0 [-92.0, +92.0]");
         assert_eq!(Tally::default().elo(), None);
         assert_eq!(Pairs::default().elo(), None);
     }
