@@ -1,2 +1,51 @@
 //! Who is stronger, and how sure are we.
 #![forbid(unsafe_code)]
+
+mod adjudicate;
+mod entrant;
+mod game;
+mod ledger;
+mod openings;
+mod record;
+mod rules;
+mod run;
+mod schedule;
+mod settings;
+mod standings;
+pub mod statistics;
+mod stop;
+mod timer;
+mod worker;
+
+pub use entrant::{Entrant, Lifetime};
+pub use game::{Fault, FaultKind, PlayedGame, PlayedMove, play_game};
+pub use ledger::{Ledger, LedgerError, LedgerProblem};
+pub use openings::{Opening, Openings, OpeningsError, OpeningsProblem};
+pub use record::{GameRecord, GameResult, PgnTags};
+pub use rules::{Adjudication, Budget, LevelDraw, Opinion, Resign, Rules};
+pub use run::{End, Finished, Progress, Run, RunError, TestResult};
+pub use schedule::{BadSchedule, Fixture, Format, PlayerId, Schedule};
+pub use settings::Settings;
+pub use standings::{Between, ResultRow, Standings};
+pub use stop::{Stop, Wish};
+pub use timer::{Timer, WallTimer};
+
+use shakmaty::{Chess, Move, Position as _};
+
+/// A move in UCI notation, castling as the position's kind of chess writes it.
+fn uci_of(m: Move, position: &Chess) -> String {
+    m.to_uci(position.castles().mode()).to_string()
+}
+
+/// Bytes in hexadecimal.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Spreads the bits of a number over all others: the output function of SplitMix64.
+fn mix(number: u64) -> u64 {
+    let mut z = number;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -60,6 +60,15 @@ impl Clock {
         }
     }
 
+    /// How many moves `color` still has to make in its period; `None` when the period lasts to the end of the game.
+    pub fn moves_to_go(&self, color: Color) -> Option<u32> {
+        let hand = self.hands[color];
+        match &self.rule {
+            Rule::Stages(stages) => stages[hand.stage].moves.map(|moves| moves.get() - hand.moves_in_stage),
+            Rule::Hourglass => None,
+        }
+    }
+
     /// Whether `elapsed` of thinking uses up what `color` has left.
     pub fn flag_falls(&self, color: Color, elapsed: Duration) -> bool {
         elapsed >= self.hands[color].remaining
@@ -123,9 +132,12 @@ mod tests {
     #[test]
     fn reaching_the_move_count_opens_the_next_period() {
         let mut clock = clock("2/100+1:50");
+        assert_eq!(clock.moves_to_go(Color::White), Some(2));
         clock.press(Color::White, secs(10));
         assert_eq!(clock.remaining(Color::White), secs(91));
+        assert_eq!(clock.moves_to_go(Color::White), Some(1));
         clock.press(Color::White, secs(10));
+        assert_eq!(clock.moves_to_go(Color::White), None);
         assert_eq!(clock.remaining(Color::White), secs(82 + 50));
         clock.press(Color::White, secs(10));
         assert_eq!(clock.remaining(Color::White), secs(122), "the second period has no increment and no end");

@@ -1,0 +1,357 @@
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use sha2::{Digest as _, Sha256};
+use shakmaty::{Chess, Move, Position as _};
+use tabia_game::{
+    BrokenGame, EpdError, EpdRecord, FenError, PgnReader, RawGames, ReadOptions, Variations, fen_of,
+};
+
+use crate::{hex, uci_of};
+
+/// Where a game begins: a position, and the moves of a book that are played on from it before the players think.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opening {
+    /// What people call it; empty when it has no name.
+    pub name: String,
+    start: Chess,
+    moves: Vec<Move>,
+    position: Chess,
+}
+
+impl Opening {
+    /// A position to start from.
+    pub fn from_position(name: impl Into<String>, position: Chess) -> Opening {
+        Opening { name: name.into(), start: position.clone(), moves: Vec::new(), position }
+    }
+
+    /// The position before the book's moves.
+    pub fn start(&self) -> &Chess {
+        &self.start
+    }
+
+    /// The book's moves; legal one after the other.
+    pub fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// The position in which the players begin to think.
+    pub fn position(&self) -> &Chess {
+        &self.position
+    }
+
+    /// The name, or else the FEN of the position.
+    pub fn label(&self) -> String {
+        if self.name.is_empty() { fen_of(&self.position) } else { self.name.clone() }
+    }
+}
+
+/// A set of openings in a fixed order; never empty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Openings {
+    list: Vec<Opening>,
+}
+
+/// Why a file of openings cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {problem}")]
+pub struct OpeningsError {
+    /// The file, or what the text was called.
+    pub file: String,
+    /// What is wrong.
+    #[source]
+    pub problem: OpeningsProblem,
+}
+
+/// What is wrong with a file of openings.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpeningsProblem {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The archive cannot be read.
+    #[error("the archive: {0}")]
+    Zip(#[from] zip::result::ZipError),
+    /// An archive without exactly one book.
+    #[error("the archive holds {0} books (.fen, .epd, .txt or .pgn), not one")]
+    NotOneBook(usize),
+    /// A file that is not known to be a book.
+    #[error("openings are read from .fen, .epd, .txt and .pgn files, plain or in a .zip")]
+    UnknownFormat,
+    /// A line is not a position.
+    #[error(transparent)]
+    Line(#[from] EpdError),
+    /// A game cannot be read.
+    #[error(transparent)]
+    Game(#[from] Box<BrokenGame>),
+    /// The game is over before it begins.
+    #[error("{at}: the game is already over in this position")]
+    Over {
+        /// The line or the game.
+        at: String,
+    },
+    /// There is nothing in it.
+    #[error("there are no openings in it")]
+    Empty,
+}
+
+/// The most bytes a book may have once unpacked.
+const LARGEST_BOOK: u64 = 1 << 30;
+
+#[derive(Clone, Copy)]
+enum Format {
+    Lines,
+    Pgn,
+}
+
+impl Openings {
+    /// The 25 openings of the challenge.
+    pub fn challenge() -> Openings {
+        let list = lines(include_str!("../data/challenge-openings.fen"));
+        Openings { list: list.unwrap_or_default() }
+    }
+
+    /// The start of an ordinary game, alone.
+    pub fn start_position() -> Openings {
+        Openings { list: vec![Opening::from_position("start", Chess::default())] }
+    }
+
+    /// Openings from positions; `None` when there are none.
+    pub fn from_list(list: Vec<Opening>) -> Option<Openings> {
+        (!list.is_empty()).then_some(Openings { list })
+    }
+
+    /// Reads a book: `.fen`, `.epd` and `.txt` hold a position a line, `.pgn` holds games, `.zip` holds one of these.
+    ///
+    /// Blank lines and lines that begin with `#` are passed over, except that a comment right above a position is its
+    /// name. An EPD operation `id` is a name too. A PGN game is an opening to its last move.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or with the line or game that makes no sense.
+    pub fn open(path: &Path) -> Result<Openings, OpeningsError> {
+        let in_file = |problem| OpeningsError { file: path.display().to_string(), problem };
+        let file = File::open(path).map_err(|error| in_file(error.into()))?;
+        let list = if extension(path) == "zip" {
+            from_zip(file)
+        } else {
+            match format_of(path) {
+                Some(format) => read(format, file),
+                None => Err(OpeningsProblem::UnknownFormat),
+            }
+        };
+        list.map(|list| Openings { list }).map_err(in_file)
+    }
+
+    /// Reads positions, one a line: FEN or EPD. `file` is what errors call the text.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_lines(text: &str, file: &str) -> Result<Openings, OpeningsError> {
+        let list = lines(text).map_err(|problem| OpeningsError { file: file.to_owned(), problem })?;
+        Ok(Openings { list })
+    }
+
+    /// Reads the games of a PGN stream. `file` is what errors call it.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_pgn(input: impl Read, file: &str) -> Result<Openings, OpeningsError> {
+        let list = games(input).map_err(|problem| OpeningsError { file: file.to_owned(), problem })?;
+        Ok(Openings { list })
+    }
+
+    /// The same openings in an order that depends on the seed alone.
+    ///
+    /// The generator is written out (SplitMix64) because an order must stay what it is when libraries change.
+    #[must_use]
+    pub fn shuffled(mut self, seed: u64) -> Openings {
+        let mut state = seed;
+        for last in (1..self.list.len()).rev() {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mixed = crate::mix(state);
+            let chosen = (u128::from(mixed) * (last as u128 + 1)) >> 64;
+            self.list.swap(last, chosen as usize);
+        }
+        self
+    }
+
+    /// All openings in order.
+    pub fn list(&self) -> &[Opening] {
+        &self.list
+    }
+
+    /// A name for exactly these openings in this order: a hash in hexadecimal.
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        for opening in &self.list {
+            hash.update(fen_of(&opening.start));
+            for m in &opening.moves {
+                hash.update(" ");
+                hash.update(uci_of(*m, &opening.start));
+            }
+            hash.update("\n");
+        }
+        hex(&hash.finalize())
+    }
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().and_then(OsStr::to_str).unwrap_or_default().to_ascii_lowercase()
+}
+
+fn format_of(path: &Path) -> Option<Format> {
+    match extension(path).as_str() {
+        "fen" | "epd" | "txt" => Some(Format::Lines),
+        "pgn" => Some(Format::Pgn),
+        _ => None,
+    }
+}
+
+fn from_zip(file: File) -> Result<Vec<Opening>, OpeningsProblem> {
+    let mut archive = zip::ZipArchive::new(io::BufReader::new(file))?;
+    let mut books: Vec<(usize, Format)> = Vec::new();
+    for index in 0..archive.len() {
+        let format = format_of(Path::new(archive.by_index(index)?.name()?.as_ref()));
+        books.extend(format.map(|format| (index, format)));
+    }
+    let [(index, format)] = books.as_slice() else {
+        return Err(OpeningsProblem::NotOneBook(books.len()));
+    };
+    read(*format, archive.by_index(*index)?)
+}
+
+fn read(format: Format, input: impl Read) -> Result<Vec<Opening>, OpeningsProblem> {
+    let mut input = input.take(LARGEST_BOOK);
+    match format {
+        Format::Pgn => games(input),
+        Format::Lines => {
+            let mut text = String::new();
+            input.read_to_string(&mut text)?;
+            lines(&text)
+        }
+    }
+}
+
+fn lines(text: &str) -> Result<Vec<Opening>, OpeningsProblem> {
+    let mut openings = Vec::new();
+    let mut comment = "";
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_start_matches('\u{feff}');
+        if let Some(text) = line.trim_start().strip_prefix('#') {
+            comment = text.trim();
+            continue;
+        }
+        let name = std::mem::take(&mut comment);
+        let Some(record) = EpdRecord::parse(line, index + 1)? else { continue };
+        if record.position.legal_moves().is_empty() {
+            return Err(OpeningsProblem::Over { at: format!("line {}", index + 1) });
+        }
+        let name = record.text("id").unwrap_or(name).to_owned();
+        openings.push(Opening::from_position(name, record.position));
+    }
+    if openings.is_empty() { Err(OpeningsProblem::Empty) } else { Ok(openings) }
+}
+
+fn games(input: impl Read) -> Result<Vec<Opening>, OpeningsProblem> {
+    let options = ReadOptions { variations: Variations::Skip, ..ReadOptions::default() };
+    let mut openings = Vec::new();
+    for (index, game) in PgnReader::with_options(RawGames::new(input), options).enumerate() {
+        let game = game.map_err(Box::new)?;
+        let name = ["Opening", "ECO", "Eco"].iter().find_map(|tag| game.headers.get(tag));
+        let position = game.position(game.last());
+        if position.legal_moves().is_empty() {
+            return Err(OpeningsProblem::Over { at: format!("game {}", index + 1) });
+        }
+        openings.push(Opening {
+            name: name.unwrap_or_default().to_owned(),
+            start: game.start().clone(),
+            moves: game.moves().collect(),
+            position,
+        });
+    }
+    if openings.is_empty() { Err(OpeningsProblem::Empty) } else { Ok(openings) }
+}
+
+/// A FEN can be an opening.
+impl TryFrom<&str> for Opening {
+    type Error = FenError;
+
+    fn try_from(fen: &str) -> Result<Opening, FenError> {
+        Ok(Opening::from_position("", tabia_game::position_from_fen(fen)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn the_challenge_has_25_different_named_openings() {
+        let openings = Openings::challenge();
+        let positions: HashSet<String> = openings.list().iter().map(|o| fen_of(o.position())).collect();
+        let names: HashSet<&str> = openings.list().iter().map(|o| o.name.as_str()).collect();
+        assert_eq!((openings.list().len(), positions.len(), names.len()), (25, 25, 25));
+        assert!(names.contains("Sicilian Defence, Najdorf"), "{names:?}");
+        for opening in openings.list() {
+            assert!((4..=6).contains(&opening.position().fullmoves().get()), "{}", opening.name);
+            assert!(!opening.name.contains('('), "{}", opening.name);
+        }
+    }
+
+    /// Scores are comparable only while the list is what it is.
+    #[test]
+    fn the_challenges_openings_are_fixed() {
+        assert_eq!(Openings::challenge().digest(), "DIGEST");
+    }
+
+    #[test]
+    fn lines_have_comments_names_and_faults_with_places() {
+        let text = "# a header\n\n# Start\nrnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1\n\n\
+            8/8/4k3/8/8/3QK3/8/8 w - - id \"a mate\";\r\n8/8/4k3/8/8/3QK3/8/8 b - -\n";
+        let openings = Openings::from_lines(text, "book").unwrap();
+        let names: Vec<&str> = openings.list().iter().map(|opening| opening.name.as_str()).collect();
+        assert_eq!(names, ["Start", "a mate", ""]);
+        let fault = |text: &str| Openings::from_lines(text, "book").unwrap_err().to_string();
+        assert_eq!(fault("# x\n\nhello"), "book: line 3, column 6: the position has 1 of its 4 fields");
+        assert_eq!(fault("# nothing\n"), "book: there are no openings in it");
+        let mate = "7k/6Q1/5K2/8/8/8/8/8 b - - 0 1";
+        assert_eq!(fault(mate), "book: line 1: the game is already over in this position");
+    }
+
+    #[test]
+    fn games_are_openings_to_their_last_move() {
+        let pgn = "[ECO \"B00\"]\n\n1. e4 (1. d4) c5 2. Nf3 1-0\n\n[Event \"x\"]\n\n1. d4 *\n";
+        let openings = Openings::from_pgn(pgn.as_bytes(), "book").unwrap();
+        let [sicilian, queens] = openings.list() else { panic!("two openings") };
+        assert_eq!((sicilian.name.as_str(), sicilian.moves().len(), queens.moves().len()), ("B00", 3, 1));
+        let after = "rnbqkbnr/pp1ppppp/8/2p5/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 2";
+        assert_eq!(fen_of(sicilian.position()), after);
+        let broken = Openings::from_pgn("1. e4 e5 2. Ke3 *".as_bytes(), "book").unwrap_err().to_string();
+        assert!(broken.starts_with("book: game 1 (line 1, byte 0): at ply 3"), "{broken}");
+    }
+
+    #[test]
+    fn a_seed_is_an_order() {
+        let names = |openings: Openings| -> Vec<String> {
+            openings.list().iter().map(|opening| opening.name.clone()).collect()
+        };
+        let original = names(Openings::challenge());
+        let one = names(Openings::challenge().shuffled(1));
+        assert_eq!(one, names(Openings::challenge().shuffled(1)));
+        assert_ne!(one, original);
+        assert_ne!(one, names(Openings::challenge().shuffled(2)));
+        let (one, original): (HashSet<_>, HashSet<_>) =
+            (one.into_iter().collect(), original.into_iter().collect());
+        assert_eq!(one, original);
+        assert_ne!(Openings::challenge().digest(), Openings::challenge().shuffled(1).digest());
+    }
+}

@@ -1,0 +1,205 @@
+use std::{f64::consts::LN_10, fmt};
+
+use serde::Serialize;
+
+use super::{MISS, Z95, normal_share_below, sample::Sample};
+
+/// How much stronger one player is than another, with its 95% interval.
+///
+/// Positive is stronger. A bound is `None` where the results do not bound the strength on that side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EloEstimate {
+    /// Points per game.
+    pub score: f64,
+    /// The difference in Elo that the score stands for; `None` when every point was won or lost.
+    pub elo: Option<f64>,
+    /// The lower bound in Elo.
+    pub low: Option<f64>,
+    /// The upper bound in Elo.
+    pub high: Option<f64>,
+    /// The likelihood of superiority: how likely the player is the stronger one, from 0 to 1.
+    pub superiority: f64,
+    /// The difference measured in standard deviations of a game; `None` when all results were the same.
+    pub normalised: Option<NormalisedElo>,
+}
+
+/// A difference in strength measured in standard deviations of one game's result, scaled so that it is close to Elo
+/// where few games are drawn: how easy the difference is to see. The number of games it takes to prove it depends on
+/// this alone.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NormalisedElo {
+    /// The difference.
+    pub value: f64,
+    /// Half the width of the 95% interval.
+    pub error: f64,
+}
+
+/// The points per game a player expects who is `elo` stronger: `1 / (1 + 10^(-elo/400))`.
+pub fn expected_score(elo: f64) -> f64 {
+    1.0 / (1.0 + libm::exp(-elo * LN_10 / 400.0))
+}
+
+/// The difference in Elo that a score stands for: the inverse of [`expected_score`]. `None` unless `0 < score < 1`.
+pub fn elo_of_score(score: f64) -> Option<f64> {
+    let elo = 400.0 / LN_10 * libm::log(score / (1.0 - score));
+    (score > 0.0 && score < 1.0).then_some(elo)
+}
+
+/// Normalised Elo of one standard deviation.
+pub(super) const NORMALISED_UNIT: f64 = 800.0 / LN_10;
+
+impl EloEstimate {
+    pub(super) fn of<const N: usize>(sample: &Sample<N>) -> Option<EloEstimate> {
+        let (score, variance) = (sample.mean()?, sample.variance()?);
+        let count = sample.count() as f64;
+        if let Some(category) = sample.only_category() {
+            return Some(EloEstimate::of_equal_results(Sample::<N>::value(category), count));
+        }
+        let error = libm::sqrt(variance / count);
+        let games = count * Sample::<N>::games_each();
+        let deviation = libm::sqrt(variance * Sample::<N>::games_each());
+        Some(EloEstimate {
+            score,
+            elo: elo_of_score(score),
+            low: elo_of_score(score - Z95 * error),
+            high: elo_of_score(score + Z95 * error),
+            superiority: normal_share_below((score - 0.5) / error),
+            normalised: Some(NormalisedElo {
+                value: (score - 0.5) / deviation * NORMALISED_UNIT,
+                error: Z95 / libm::sqrt(games) * NORMALISED_UNIT,
+            }),
+        })
+    }
+
+    /// All `count` observations had this score, so nothing can be said from how they scatter.
+    ///
+    /// With 95% confidence that result has at least the probability `q` with `q^count = 0.05`. Whatever else may happen
+    /// then adds something between nothing and `1 - q` to the mean. Superiority takes the observations for coin throws
+    /// whose bias was anything, all equally likely.
+    fn of_equal_results(score: f64, count: f64) -> EloEstimate {
+        let least = libm::pow(MISS, 1.0 / count);
+        let upset = libm::pow(0.5, count + 1.0);
+        EloEstimate {
+            score,
+            elo: elo_of_score(score),
+            low: elo_of_score(score * least),
+            high: elo_of_score(score * least + (1.0 - least)),
+            superiority: match score {
+                s if s > 0.5 => 1.0 - upset,
+                s if s < 0.5 => upset,
+                _ => 0.5,
+            },
+            normalised: None,
+        }
+    }
+}
+
+/// `+40.7 [+10.6, +71.5]`, or `above +222.1` where only one side is known.
+impl fmt::Display for EloEstimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.elo, self.low, self.high) {
+            (Some(elo), Some(low), Some(high)) => write!(f, "{elo:+.1} [{low:+.1}, {high:+.1}]"),
+            (Some(elo), Some(low), None) => write!(f, "{elo:+.1} [above {low:+.1}]"),
+            (Some(elo), None, Some(high)) => write!(f, "{elo:+.1} [below {high:+.1}]"),
+            (None, Some(low), None) => write!(f, "above {low:+.1}"),
+            (None, None, Some(high)) => write!(f, "below {high:+.1}"),
+            (Some(elo), None, None) => write!(f, "{elo:+.1} [unbounded]"),
+            (None, ..) => f.write_str("unknown"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+    use crate::statistics::{Pairs, Tally};
+
+    #[derive(Deserialize)]
+    struct Golden {
+        counts: Vec<u64>,
+        score: f64,
+        elo: Option<f64>,
+        low: Option<f64>,
+        high: Option<f64>,
+        superiority: f64,
+        normalised: Option<f64>,
+        normalised_error: Option<f64>,
+    }
+
+    fn close(ours: Option<f64>, theirs: Option<f64>, what: &str) {
+        match (ours, theirs) {
+            (Some(ours), Some(theirs)) => {
+                assert!((ours - theirs).abs() < 1e-6 * theirs.abs().max(1.0), "{what}: {ours} {theirs}");
+            }
+            (ours, theirs) => assert_eq!(ours, theirs, "{what}"),
+        }
+    }
+
+    #[test]
+    fn estimates_are_those_computed_independently() {
+        let goldens: Vec<Golden> =
+            serde_json::from_str(include_str!("../../../../fixtures/arena/elo.json")).unwrap();
+        assert!(goldens.len() > 15);
+        for golden in goldens {
+            let estimate = match golden.counts[..] {
+                [losses, draws, wins] => Tally { wins, draws, losses }.elo(),
+                [a, b, c, d, e] => Pairs([a, b, c, d, e]).elo(),
+                _ => panic!("{:?}", golden.counts),
+            }
+            .unwrap();
+            let what = format!("{:?}", golden.counts);
+            close(Some(estimate.score), Some(golden.score), &what);
+            close(estimate.elo, golden.elo, &what);
+            close(estimate.low, golden.low, &what);
+            close(estimate.high, golden.high, &what);
+            close(Some(estimate.superiority), Some(golden.superiority), &what);
+            close(estimate.normalised.map(|n| n.value), golden.normalised, &what);
+            close(estimate.normalised.map(|n| n.error), golden.normalised_error, &what);
+        }
+    }
+
+    /// Counts and answers as fastchess' own tests state them, to the digits given there.
+    #[test]
+    fn estimates_agree_with_fastchess() {
+        let estimate = Tally { wins: 136, draws: 111, losses: 96 }.elo().unwrap();
+        let normalised = estimate.normalised.unwrap();
+        let half = (estimate.high.unwrap() - estimate.low.unwrap()) / 2.0;
+        let ours = [estimate.elo.unwrap(), half, normalised.value, normalised.error, estimate.superiority];
+        for (ours, theirs) in ours.into_iter().zip([40.70, 30.43, 49.77, 36.77, 0.9960]) {
+            assert!((ours - theirs).abs() < 0.006, "{ours} {theirs}");
+        }
+        let estimate = Pairs([332, 433, 457 + 41, 333, 334]).elo().unwrap();
+        let normalised = estimate.normalised.unwrap();
+        let half = (estimate.high.unwrap() - estimate.low.unwrap()) / 2.0;
+        let ours = [estimate.elo.unwrap(), half, normalised.value, normalised.error, estimate.superiority];
+        for (ours, theirs) in ours.into_iter().zip([-8.64, 10.33, -9.17, 10.96, 0.0505]) {
+            assert!((ours - theirs).abs() < 0.006, "{ours} {theirs}");
+        }
+    }
+
+    #[test]
+    fn elo_and_score_are_inverses() {
+        assert_eq!(expected_score(0.0), 0.5);
+        assert!((expected_score(400.0) - 10.0 / 11.0).abs() < 1e-15);
+        for elo in [-1200.0, -35.0, 0.0, 7.0, 400.0, 2000.0] {
+            assert!((elo_of_score(expected_score(elo)).unwrap() - elo).abs() < 1e-6, "{elo}");
+        }
+        for score in [0.0, 1.0, -0.1, 1.1, f64::NAN] {
+            assert_eq!(elo_of_score(score), None);
+        }
+    }
+
+    #[test]
+    fn one_sided_results_say_what_they_bound() {
+        let won = Tally { wins: 10, draws: 0, losses: 0 }.elo().unwrap();
+        assert_eq!((won.elo, won.high, won.normalised), (None, None, None));
+        assert_eq!(won.to_string(), "above +182.7", "0.05^(1/10) = 0.7411 points a game");
+        assert_eq!(Tally { losses: 10, ..Tally::default() }.elo().unwrap().to_string(), "below -182.7");
+        let drawn = Tally { draws: 10, ..Tally::default() }.elo().unwrap();
+        assert_eq!(drawn.to_string(), "+0.0 [-92.0, +92.0]");
+        assert_eq!(Tally::default().elo(), None);
+        assert_eq!(Pairs::default().elo(), None);
+    }
+}

@@ -1,0 +1,342 @@
+use serde::{Deserialize, Serialize};
+
+use super::{Pairs, Tally, elo::NORMALISED_UNIT, expected_score, sample::Sample};
+
+/// A sequential probability ratio test: play until the results favour one of two hypotheses clearly enough.
+///
+/// H0 is "the player is `elo0` stronger", H1 is "`elo1` stronger". The log-likelihood ratio is the generalised one of
+/// fishtest, fastchess and OpenBench: each hypothesis takes the distribution of results that fits it and the results
+/// best. (Van den Bergh, "Normalized Elo in practice" and "A note on the GSPRT".)
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sprt {
+    elo0: f64,
+    elo1: f64,
+    alpha: f64,
+    beta: f64,
+    scale: EloScale,
+}
+
+/// What the Elo of the hypotheses means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EloScale {
+    /// Points per game, as [`expected_score`] says.
+    Logistic,
+    /// Standard deviations of a game: see [`NormalisedElo`](super::NormalisedElo). How long the test takes then does
+    /// not depend on how many games are drawn.
+    #[default]
+    Normalised,
+}
+
+/// What a test has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// H0: the gain of `elo1` is not there.
+    AcceptH0,
+    /// H1: the player is stronger by more than `elo0`.
+    AcceptH1,
+}
+
+/// A test that cannot be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum BadSprt {
+    /// The hypotheses are not in order.
+    #[error("the test needs elo0 < elo1, not {elo0} and {elo1}")]
+    Hypotheses {
+        /// The lower hypothesis given.
+        elo0: f64,
+        /// The upper one.
+        elo1: f64,
+    },
+    /// An error rate makes no sense.
+    #[error("an error rate lies between 0 and 0.5, and {0} does not")]
+    ErrorRate(f64),
+    /// A hypothesis that no results can come from.
+    #[error("{0} Elo is beyond what a test can tell")]
+    TooFar(f64),
+}
+
+impl Sprt {
+    /// A test of `elo0` against `elo1` with a chance of error of 5% on either side.
+    ///
+    /// # Errors
+    /// When the hypotheses are not in order or too far from zero.
+    pub fn new(elo0: f64, elo1: f64, scale: EloScale) -> Result<Sprt, BadSprt> {
+        Sprt::with_errors(elo0, elo1, scale, 0.05, 0.05)
+    }
+
+    /// A test that accepts H1 although H0 is true with probability `alpha`, and H0 although H1 is true with `beta`.
+    ///
+    /// # Errors
+    /// When the hypotheses are not in order or too far from zero, or an error rate is not between 0 and 0.5.
+    pub fn with_errors(
+        elo0: f64,
+        elo1: f64,
+        scale: EloScale,
+        alpha: f64,
+        beta: f64,
+    ) -> Result<Sprt, BadSprt> {
+        // Beyond this, rounding decides.
+        const FURTHEST: f64 = 1000.0;
+        if elo0.partial_cmp(&elo1) != Some(std::cmp::Ordering::Less) {
+            return Err(BadSprt::Hypotheses { elo0, elo1 });
+        }
+        if let Some(far) = [elo0, elo1].into_iter().find(|elo| elo.abs() > FURTHEST) {
+            return Err(BadSprt::TooFar(far));
+        }
+        match [alpha, beta].into_iter().find(|rate| !(*rate > 0.0 && *rate < 0.5)) {
+            Some(rate) => Err(BadSprt::ErrorRate(rate)),
+            None => Ok(Sprt { elo0, elo1, alpha, beta, scale }),
+        }
+    }
+
+    /// The hypotheses, `elo0` and `elo1`.
+    pub fn hypotheses(&self) -> (f64, f64) {
+        (self.elo0, self.elo1)
+    }
+
+    /// What the Elo of the hypotheses means.
+    pub fn scale(&self) -> EloScale {
+        self.scale
+    }
+
+    /// The log-likelihood ratio at which H0 is accepted, and the one for H1.
+    pub fn bounds(&self) -> (f64, f64) {
+        (libm::log(self.beta / (1.0 - self.alpha)), libm::log((1.0 - self.beta) / self.alpha))
+    }
+
+    /// The log-likelihood ratio of pairs of games (pentanomial); 0 without any.
+    pub fn llr(&self, pairs: Pairs) -> f64 {
+        self.llr_of(&pairs.sample())
+    }
+
+    /// The log-likelihood ratio of single games (trinomial): for results that do not come in pairs.
+    pub fn llr_of_games(&self, tally: Tally) -> f64 {
+        self.llr_of(&tally.sample())
+    }
+
+    /// What a log-likelihood ratio shows; `None` is not enough yet.
+    pub fn verdict(&self, llr: f64) -> Option<Verdict> {
+        let (low, high) = self.bounds();
+        if llr >= high {
+            Some(Verdict::AcceptH1)
+        } else if llr <= low {
+            Some(Verdict::AcceptH0)
+        } else {
+            None
+        }
+    }
+
+    fn llr_of<const N: usize>(&self, sample: &Sample<N>) -> f64 {
+        if sample.count() == 0 {
+            return 0.0;
+        }
+        // A result not seen yet is not impossible.
+        let counts = sample.0.map(|n| (n as f64).max(1e-3));
+        let total: f64 = counts.iter().sum();
+        let seen = counts.map(|n| n / total);
+        let fit = |elo: f64| match self.scale {
+            EloScale::Logistic => fit_mean::<N>(&seen, expected_score(elo)),
+            EloScale::Normalised => {
+                fit_deviations::<N>(&seen, elo / NORMALISED_UNIT * libm::sqrt(Sample::<N>::games_each()))
+            }
+        };
+        let (h0, h1) = (fit(self.elo0), fit(self.elo1));
+        let per_observation: f64 =
+            seen.iter().zip(h0.iter().zip(&h1)).map(|(seen, (p0, p1))| seen * libm::log(p1 / p0)).sum();
+        total * per_observation
+    }
+}
+
+/// The distribution with this mean under which what was seen is most likely.
+fn fit_mean<const N: usize>(seen: &[f64; N], mean: f64) -> [f64; N] {
+    tilt(seen, &std::array::from_fn(|i| Sample::<N>::value(i) - mean))
+}
+
+/// The distribution whose mean lies `t` of its own standard deviations above a half under which what was seen is most
+/// likely.
+///
+/// The condition is not linear in the distribution. It is made so around the mean and deviation of the last fit, which
+/// converges in a few rounds (section 4.1 of "Normalized Elo in practice"). The first round takes those of a coin that
+/// satisfies the condition, so that even where a hypothesis is far from what was seen there is something to fit.
+fn fit_deviations<const N: usize>(seen: &[f64; N], t: f64) -> [f64; N] {
+    let mut mean = 0.5 + 0.5 * t / libm::sqrt(1.0 + t * t);
+    let mut deviation = libm::sqrt(mean * (1.0 - mean));
+    let mut fit = [0.0; N];
+    for _ in 0..100 {
+        let next = tilt(
+            seen,
+            &std::array::from_fn(|i| {
+                let value = Sample::<N>::value(i);
+                value - 0.5 - 0.5 * t * deviation * (1.0 + ((mean - value) / deviation).powi(2))
+            }),
+        );
+        let change = fit.iter().zip(&next).map(|(old, new)| (old - new).abs()).fold(0.0, f64::max);
+        fit = next;
+        if change < 1e-12 {
+            break;
+        }
+        mean = fit.iter().enumerate().map(|(i, p)| p * Sample::<N>::value(i)).sum();
+        let variance: f64 =
+            fit.iter().enumerate().map(|(i, p)| p * (Sample::<N>::value(i) - mean).powi(2)).sum();
+        deviation = libm::sqrt(variance);
+    }
+    fit
+}
+
+/// The distribution with `sum(p * value) = 0` under which `seen` is most likely: `seen / (1 + x * value)` for the one
+/// `x` that keeps every term positive. `values` has both signs.
+fn tilt<const N: usize>(seen: &[f64; N], values: &[f64; N]) -> [f64; N] {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    // The sum falls from plus to minus infinity between these.
+    let (mut low, mut high) = (-1.0 / most, -1.0 / least);
+    let sum = |x: f64| -> f64 { seen.iter().zip(values).map(|(p, v)| p * v / (1.0 + x * v)).sum() };
+    // Bisection to the last bit: it cannot fail, and five terms are cheap.
+    loop {
+        let middle = 0.5 * (low + high);
+        if middle <= low || middle >= high {
+            break;
+        }
+        if sum(middle) > 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let x = 0.5 * (low + high);
+    std::array::from_fn(|i| seen[i] / (1.0 + x * values[i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normalised(elo0: f64, elo1: f64) -> Sprt {
+        Sprt::new(elo0, elo1, EloScale::Normalised).unwrap()
+    }
+
+    fn logistic(elo0: f64, elo1: f64) -> Sprt {
+        Sprt::new(elo0, elo1, EloScale::Logistic).unwrap()
+    }
+
+    /// Counts and answers as fastchess' own tests state them, to the digits given there. Its tests of nothing but
+    /// draws and nothing but wins are left out: it ends the search for the best fit after ten rounds, which is too early
+    /// there.
+    #[test]
+    fn ratios_agree_with_fastchess() {
+        let games = |wins, losses, draws| Tally { wins, draws, losses };
+        for (ours, theirs) in [
+            (normalised(0.0, 2.0).llr_of_games(games(36433, 36027, 68692)), 0.92),
+            (normalised(-1.75, 0.25).llr_of_games(games(10871, 10650, 20431)), 2.30),
+            (logistic(0.5, 2.5).llr_of_games(games(21404, 21184, 40708)), -1.57),
+            (logistic(0.0, 2.0).llr_of_games(games(57433, 57030, 106_593)), -2.59),
+            (normalised(0.0, 2.0).llr(Pairs([365, 16618, 36029 + 200, 16974, 390])), 2.25),
+            (normalised(-1.75, 0.25).llr(Pairs([127, 4883, 10311 + 401, 5150, 104])), 3.01),
+            (logistic(0.5, 2.5).llr(Pairs([223, 9863, 20279 + 1000, 10037, 246])), -3.07),
+            (logistic(0.0, 2.0).llr(Pairs([871, 26175, 55003 + 980, 26678, 821])), -4.98),
+        ] {
+            assert!((ours - theirs).abs() < 0.01 * (1.0 + theirs.abs()), "{ours} {theirs}");
+        }
+    }
+
+    #[derive(Deserialize)]
+    struct Golden {
+        counts: Vec<u64>,
+        elo0: f64,
+        elo1: f64,
+        scale: EloScale,
+        llr: f64,
+    }
+
+    #[test]
+    fn ratios_are_those_computed_independently() {
+        let goldens: Vec<Golden> =
+            serde_json::from_str(include_str!("../../../../fixtures/arena/sprt.json")).unwrap();
+        assert!(goldens.len() > 15);
+        for golden in goldens {
+            let sprt = Sprt::new(golden.elo0, golden.elo1, golden.scale).unwrap();
+            let llr = match golden.counts[..] {
+                [losses, draws, wins] => sprt.llr_of_games(Tally { wins, draws, losses }),
+                [a, b, c, d, e] => sprt.llr(Pairs([a, b, c, d, e])),
+                _ => panic!("{:?}", golden.counts),
+            };
+            let tolerance = 1e-5 * (1.0 + golden.llr.abs());
+            assert!((llr - golden.llr).abs() < tolerance, "{:?}: {llr} {}", golden.counts, golden.llr);
+        }
+    }
+
+    #[test]
+    fn the_bounds_are_those_of_wald() {
+        let (low, high) = normalised(0.0, 5.0).bounds();
+        assert!((high - 2.944_438_979_166_440).abs() < 1e-12, "log(0.95 / 0.05)");
+        assert!((low + high).abs() < 1e-12);
+        assert_eq!(normalised(0.0, 5.0).verdict(2.95), Some(Verdict::AcceptH1));
+        assert_eq!(normalised(0.0, 5.0).verdict(-2.95), Some(Verdict::AcceptH0));
+        assert_eq!(normalised(0.0, 5.0).verdict(2.94), None);
+    }
+
+    #[test]
+    fn extremes_are_finite_and_on_the_right_side() {
+        for sprt in
+            [normalised(0.0, 5.0), logistic(0.0, 5.0), normalised(-300.0, 300.0), logistic(-700.0, 700.0)]
+        {
+            assert_eq!(sprt.llr(Pairs::default()), 0.0);
+            for count in [1, 50, 1_000_000] {
+                let won = sprt.llr(Pairs([0, 0, 0, 0, count]));
+                let lost = sprt.llr(Pairs([count, 0, 0, 0, 0]));
+                let drawn = sprt.llr(Pairs([0, 0, count, 0, 0]));
+                assert!(won.is_finite() && lost.is_finite() && drawn.is_finite(), "{sprt:?} {count}");
+                assert!(won > 0.0 && lost < 0.0, "{sprt:?} {count}: {won} {lost}");
+            }
+        }
+    }
+
+    #[test]
+    fn tests_that_make_no_sense_are_refused() {
+        let refused = |elo0, elo1| Sprt::new(elo0, elo1, EloScale::Logistic).unwrap_err().to_string();
+        assert_eq!(refused(5.0, 5.0), "the test needs elo0 < elo1, not 5 and 5");
+        assert_eq!(refused(f64::NAN, 5.0), "the test needs elo0 < elo1, not NaN and 5");
+        assert_eq!(refused(0.0, f64::INFINITY), "inf Elo is beyond what a test can tell");
+        let alpha = Sprt::with_errors(0.0, 5.0, EloScale::Logistic, 0.0, 0.05).unwrap_err();
+        assert_eq!(alpha.to_string(), "an error rate lies between 0 and 0.5, and 0 does not");
+    }
+
+    /// Matches of a player who is as strong as H1 (or H0) says end with the right verdict about 95 times of 100.
+    #[test]
+    fn simulated_matches_err_as_rarely_as_promised() {
+        let sprt = logistic(0.0, 60.0);
+        let mut state = 7_u64;
+        let mut uniform = || {
+            // SplitMix64.
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut z = state;
+            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        let mut wrong = [0, 0];
+        for (hypothesis, elo, right) in [(0, 0.0, Verdict::AcceptH0), (1, 60.0, Verdict::AcceptH1)] {
+            let draw = 0.3;
+            let win = expected_score(elo) - draw / 2.0;
+            for _ in 0..300 {
+                let mut pairs = Pairs::default();
+                let verdict = loop {
+                    let mut halves = 0;
+                    for _ in 0..2 {
+                        let u = uniform();
+                        halves += if u < win { 2 } else { usize::from(u < win + draw) };
+                    }
+                    pairs.0[halves] += 1;
+                    if let Some(verdict) = sprt.verdict(sprt.llr(pairs)) {
+                        break verdict;
+                    }
+                };
+                wrong[hypothesis] += usize::from(verdict != right);
+            }
+        }
+        // 15 of 300 expected; four standard deviations are 15 more.
+        assert!(wrong.iter().all(|wrong| (1..=30).contains(wrong)), "{wrong:?}");
+    }
+}
