@@ -3,6 +3,7 @@
 mod cli;
 mod model;
 mod play;
+mod players;
 mod shipped;
 
 use std::process::ExitCode;
