@@ -28,6 +28,12 @@ pub(crate) enum Command {
     },
     /// Play a game in the terminal.
     Play(PlayArgs),
+    /// Be a UCI engine: any player, for any chess program.
+    Uci(UciArgs),
+    /// Ask a player for one move; the answer is one JSON object.
+    PlayMove(PlayMoveArgs),
+    /// Count the nodes of fixed searches: the same number means the same search.
+    Bench(BenchArgs),
 }
 
 #[derive(Subcommand)]
@@ -137,4 +143,43 @@ fn temperature(text: &str) -> Result<f32, String> {
         Ok(t) if t > 0.0 && t <= 10.0 => Ok(t),
         _ => Err("a number above 0, at most 10".to_owned()),
     }
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia uci                                         the human player at 1500
+  tabia uci --player engine
+  tabia uci --player human,elo=1100
+  tabia uci --player maia:maia-1900.pb.gz,mode=argmax")]
+pub(crate) struct UciArgs {
+    /// Who plays, see docs/guides/players.md.
+    #[arg(long, value_name = "SPEC", default_value = "human,elo=1500")]
+    pub(crate) player: String,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia play-move net.onnx 'r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3'
+  tabia play-move level:3 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'
+  tabia play-move --baseline 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'")]
+pub(crate) struct PlayMoveArgs {
+    /// A model file (one ply and quiescence) or a player spec; with --baseline, the FEN.
+    #[arg(value_name = "MODEL|SPEC")]
+    pub(crate) first: String,
+    /// The position.
+    #[arg(value_name = "FEN")]
+    pub(crate) second: Option<String>,
+    /// The strongest challenge level instead of a network.
+    #[arg(long)]
+    pub(crate) baseline: bool,
+    /// How many candidates to report.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) lines: usize,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example: tabia bench")]
+pub(crate) struct BenchArgs {
+    /// Evaluate with this network instead of the hand-written evaluation.
+    pub(crate) model: Option<PathBuf>,
 }

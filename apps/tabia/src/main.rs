@@ -1,10 +1,13 @@
 //! `tabia`: play, inspect and measure chess networks.
 
+mod bench;
 mod cli;
 mod model;
 mod play;
+mod play_move;
 mod players;
 mod shipped;
+mod uci;
 
 use std::process::ExitCode;
 
@@ -14,6 +17,9 @@ fn main() -> ExitCode {
     let outcome = match cli::Cli::parse().command {
         cli::Command::Model { command } => model::run(command),
         cli::Command::Play(args) => play::run(&args),
+        cli::Command::Uci(args) => uci::run(&args),
+        cli::Command::PlayMove(args) => play_move::run(&args),
+        cli::Command::Bench(args) => bench::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

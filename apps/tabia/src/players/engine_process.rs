@@ -109,7 +109,8 @@ fn go(limits: &Limits) -> Go {
 }
 
 fn choice(thought: &Thought, position: &Chess) -> Choice {
-    let lines: Vec<Line> = thought.lines.iter().zip(1..).map(|(info, rank)| line(info, rank, position)).collect();
+    let lines: Vec<Line> =
+        thought.lines.iter().zip(1..).map(|(info, rank)| line(info, rank, position)).collect();
     let nodes = lines.iter().map(|line| line.nodes).max().unwrap_or(0);
     Choice { mv: thought.best, ponder: thought.ponder, lines, nodes }
 }
@@ -125,7 +126,11 @@ fn line(info: &Info, rank: usize, position: &Chess) -> Line {
         depth: info.depth.unwrap_or(0),
         deepest: info.seldepth.unwrap_or(0),
         score: score.map(ForMover),
-        wdl: info.wdl.map(|w| Wdl { win: thousandth(w.win), draw: thousandth(w.draw), loss: thousandth(w.loss) }),
+        wdl: info.wdl.map(|w| Wdl {
+            win: thousandth(w.win),
+            draw: thousandth(w.draw),
+            loss: thousandth(w.loss),
+        }),
         probability: None,
         nodes: info.nodes.unwrap_or(0),
         table_permille: info.hashfull.and_then(|n| u16::try_from(n).ok()),

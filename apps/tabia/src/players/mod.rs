@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use tabia_model::Model;
 use tabia_search::{
-    BaselineLeaf, Engine, EngineOptions, EngineSettings, EngineSpec, LeafEvaluator, NetSearch, NetSpec, Player,
-    Spec, Workshop, leaf_evaluator,
+    BaselineLeaf, Engine, EngineOptions, EngineSettings, EngineSpec, LeafEvaluator, NetSearch, NetSpec,
+    Player, Spec, Workshop, leaf_evaluator,
 };
 
 use self::budgeted::Budgeted;

@@ -1,0 +1,17 @@
+//! `tabia uci`: any player as an engine for any client.
+
+mod served;
+mod settings;
+
+use anyhow::{Context, Result};
+use tabia_search::Spec;
+
+use self::served::Served;
+use crate::cli::UciArgs;
+
+pub(crate) fn run(args: &UciArgs) -> Result<()> {
+    let spec: Spec = args.player.parse()?;
+    // Opened before the greeting, so that a missing file is a plain error and not a silent engine.
+    let engine = Served::new(spec).with_context(|| format!("--player {}", args.player))?;
+    Ok(tabia_uci::serve(engine, std::io::stdin().lock(), std::io::stdout())?)
+}

@@ -1,0 +1,154 @@
+//! A player as the protocol's server wants it.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use shakmaty::{ByColor, CastlingMode, Position};
+use tabia_encoding::{Score, Seat};
+use tabia_game::History;
+use tabia_search::{Limits, Line, Player, Spec, TimeLeft, Watch};
+use tabia_uci::message::{Go, Info, MoverScore, MoverWdl, OptionSpec, OptionValue};
+use tabia_uci::{Answer, Control, Engine, Task};
+
+use super::settings::Settings;
+use crate::players::Makers;
+
+pub(super) struct Served {
+    makers: Makers,
+    settings: Settings,
+    player: Box<dyn Player>,
+    /// Counts games, so that players who throw dice vary from game to game.
+    games: u64,
+}
+
+impl Served {
+    pub(super) fn new(spec: Spec) -> Result<Served> {
+        let makers = Makers::default();
+        let seed = fastrand::u64(..);
+        let player = makers.make(&spec, seed)?;
+        Ok(Served { makers, settings: Settings::new(spec), player, games: seed })
+    }
+
+    fn rebuild(&mut self) -> Result<(), String> {
+        self.player = self.makers.make(&self.settings.spec, self.games).map_err(|e| format!("{e:#}"))?;
+        Ok(())
+    }
+}
+
+impl Engine for Served {
+    fn name(&self) -> String {
+        format!("Tabia {} ({})", env!("CARGO_PKG_VERSION"), self.player.name())
+    }
+
+    fn author(&self) -> String {
+        "the Tabia developers".to_owned()
+    }
+
+    fn options(&self) -> Vec<OptionSpec> {
+        self.settings.offered()
+    }
+
+    fn set_option(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
+        let before = self.settings.spec.clone();
+        self.settings.set(name, value)?;
+        if self.settings.spec != before
+            && let Err(fault) = self.rebuild()
+        {
+            self.settings.spec = before;
+            return Err(fault);
+        }
+        Ok(())
+    }
+
+    fn new_game(&mut self) {
+        self.games = self.games.wrapping_add(1);
+        self.player.new_game();
+    }
+
+    fn think(&mut self, task: &Task, control: &Control) -> Result<Answer, String> {
+        let history = history(task);
+        let limits = limits(task, self.settings.lines);
+        let show_wdl = self.settings.show_wdl;
+        let watch = Listener { control, show_wdl };
+        let choice = self.player.choose(&history, &limits, &watch).map_err(|e| e.to_string())?;
+        // A player that searches has reported while it thought; one that knows its mind at once has not.
+        for line in choice.lines.iter().filter(|line| line.probability.is_some()).rev() {
+            watch.report(line);
+        }
+        Ok(Answer { best: choice.mv, ponder: choice.ponder })
+    }
+}
+
+/// The game so far; the clocks are known as they stand now.
+fn history(task: &Task) -> History {
+    let seat = |time_left| Seat { rating: None, time_left };
+    let clocks: ByColor<Option<Duration>> = task.go.clock;
+    let mut history = History::new(task.game.start().clone(), clocks.map(seat));
+    for &m in task.game.moves() {
+        let mover = history.current().turn();
+        history.push(m, clocks[mover]);
+    }
+    history
+}
+
+fn limits(task: &Task, lines: usize) -> Limits {
+    let Go { clock, increment, moves_to_go, depth, nodes, mate, move_time, infinite, .. } = &task.go;
+    let turn = task.game.current().turn();
+    let clocks = clock[turn].is_some().then(|| {
+        ByColor::new_with(|color| TimeLeft {
+            remaining: clock[color].unwrap_or_default(),
+            increment: increment[color].unwrap_or_default(),
+        })
+    });
+    Limits {
+        depth: *depth,
+        nodes: *nodes,
+        movetime: *move_time,
+        clocks,
+        moves_to_go: *moves_to_go,
+        mate: *mate,
+        infinite: *infinite || task.go.ponder && clocks.is_none(),
+        search_moves: task.search_moves.clone(),
+        lines,
+    }
+}
+
+/// Passes what a player says on to the client.
+struct Listener<'a> {
+    control: &'a Control,
+    show_wdl: bool,
+}
+
+impl Watch for Listener<'_> {
+    fn elapsed(&self) -> Duration {
+        self.control.elapsed()
+    }
+
+    fn stopped(&self) -> bool {
+        self.control.stopped()
+    }
+
+    fn report(&self, line: &Line) {
+        let thousandths = |p: f32| (1000.0 * p).round() as u16;
+        let score = line.score.map(|score| match score.0 {
+            Score::Centipawns(cp) => MoverScore::Centipawns(cp),
+            Score::Mate(moves) => MoverScore::Mate(moves.get()),
+        });
+        let wdl = line.wdl.filter(|_| self.show_wdl).map(|w| {
+            let (win, loss) = (thousandths(w.win), thousandths(w.loss));
+            MoverWdl { win, draw: 1000_u16.saturating_sub(win + loss), loss }
+        });
+        self.control.report(Info {
+            depth: Some(line.depth.max(1)),
+            seldepth: (line.deepest > 0).then_some(line.deepest),
+            multipv: u32::try_from(line.rank).ok().filter(|&rank| rank > 0),
+            score: score.map(Into::into),
+            wdl,
+            nodes: Some(line.nodes.max(1)),
+            hashfull: line.table_permille.map(u32::from),
+            pv: line.moves.iter().map(|m| m.to_uci(CastlingMode::Standard)).collect(),
+            string: line.probability.map(|p| format!("{:.1}%", 100.0 * p)),
+            ..Info::default()
+        });
+    }
+}
