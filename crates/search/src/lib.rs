@@ -17,6 +17,8 @@ mod player;
 mod policy;
 mod random;
 mod spec;
+#[cfg(test)]
+mod test_networks;
 
 pub use engine::{Bench, Engine, EngineOptions, bench};
 pub use leaf::{
@@ -29,6 +31,6 @@ pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
 pub use policy::{NoPolicy, Pick, PolicyPlayer};
 pub use random::RandomPlayer;
 pub use spec::{
-    Budget, BuildError, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec, SpecError,
-    UciSpec, Workshop,
+    Budget, BuildError, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, Opened, Spec,
+    SpecError, UciSpec, Workshop,
 };
