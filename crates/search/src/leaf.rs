@@ -232,7 +232,13 @@ impl GeneralLeaf {
     }
 
     fn run(&self, situations: &[Situation<'_>]) -> Result<Vec<f32>, RunError> {
-        Ok(self.model.evaluate(situations)?.iter().map(|evaluation| centipawns(evaluation).0).collect())
+        let scores: Vec<f32> =
+            self.model.evaluate(situations)?.iter().map(|evaluation| centipawns(evaluation).0).collect();
+        if scores.iter().all(|score| score.is_finite()) {
+            return Ok(scores);
+        }
+        let output = self.model.card().value.as_ref().map_or_else(String::new, |head| head.output.clone());
+        Err(RunError::NotFinite { output })
     }
 }
 
@@ -338,5 +344,126 @@ fn centipawns(evaluation: &Evaluation) -> ForMover<f32> {
             expectation.read(wdl.win - wdl.loss, Color::White, Color::White)
         }
         (None, None) => unreachable!("a network without an evaluation is refused at the start"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fastrand::Rng;
+    use shakmaty::{CastlingMode, EnPassantMode};
+
+    use super::*;
+    use crate::test_networks;
+
+    /// What the network says of the end of a line, from scratch.
+    fn from_scratch(model: &Model, root: &Chess, line: &[(Option<Move>, Chess)]) -> f32 {
+        let since_null = line.iter().rposition(|(m, _)| m.is_none()).map_or(0, |null| null);
+        let known = &line[since_null..];
+        let earlier: Vec<Chess> = known.iter().rev().skip(1).map(|(_, position)| position.clone()).collect();
+        let moves: Vec<Move> = known.iter().rev().filter_map(|(m, _)| *m).take(earlier.len()).collect();
+        let position = &line.last().unwrap().1;
+        let situation = Situation {
+            earlier: &earlier,
+            last_moves: &moves,
+            context: Some(root),
+            ..Situation::of(position)
+        };
+        centipawns(&model.evaluate(&[situation]).unwrap()[0]).0
+    }
+
+    fn passed(position: &Chess) -> Option<Chess> {
+        let mut setup = position.to_setup(EnPassantMode::Legal);
+        setup.swap_turn();
+        setup.ep_square = None;
+        (!position.is_check()).then(|| setup.position(CastlingMode::Standard).ok()).flatten()
+    }
+
+    #[test]
+    fn any_walk_evaluates_as_from_scratch() {
+        for (name, model) in test_networks::evaluating() {
+            let mut rng = Rng::with_seed(5);
+            let mut game = History::new(Chess::default(), ByColor::default());
+            let mut line = vec![(None, game.current().clone())];
+            for _ in 0..9 {
+                let legal = game.current().legal_moves();
+                let m = legal[rng.usize(..legal.len())];
+                game.push(m, None);
+                line.push((Some(m), game.current().clone()));
+            }
+            let root = game.current().clone();
+            let played = line.len();
+            let mut leaf = leaf_evaluator(&model).unwrap().another();
+            leaf.set_root(&game);
+            for step in 0..120 {
+                let position = line.last().unwrap().1.clone();
+                if step % 4 == 0 {
+                    let expected = from_scratch(&model, &root, &line);
+                    let found = leaf.evaluate_finely(&position).0;
+                    assert!((found - expected).abs() < 0.01, "{name}, step {step}: {found} {expected}");
+                    assert_eq!(leaf.evaluate(&position).0, found.round() as i32);
+                }
+                let legal = position.legal_moves();
+                let choice = rng.u32(..10);
+                if (choice < 4 || legal.is_empty()) && line.len() > played {
+                    leaf.pop();
+                    line.pop();
+                } else if let (4, Some(after)) = (choice, passed(&position)) {
+                    leaf.push_null(&after);
+                    line.push((None, after));
+                } else if !legal.is_empty() {
+                    let m = legal[rng.usize(..legal.len())];
+                    let mut after = position.clone();
+                    after.play_unchecked(m);
+                    if choice == 5 {
+                        leaf.foresee(&[(m, after.clone())]);
+                    }
+                    leaf.push(m, &after);
+                    line.push((Some(m), after));
+                }
+            }
+            assert!(leaf.failure().is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_context_is_the_root() {
+        // Both readings differ between roots, for the same position.
+        for model in [test_networks::pair(), test_networks::comparing_pair()] {
+            let start = History::new(Chess::default(), ByColor::default());
+            let mut moved = start.clone();
+            moved.push(start.current().legal_moves()[0], None);
+            let mut leaf = leaf_evaluator(&model).unwrap();
+            leaf.set_root(&start);
+            leaf.push(start.current().legal_moves()[0], moved.current());
+            let seen_from_start = leaf.evaluate_finely(moved.current());
+            leaf.set_root(&moved);
+            assert_ne!(leaf.evaluate_finely(moved.current()), seen_from_start);
+        }
+    }
+
+    #[test]
+    fn a_network_of_moves_alone_cannot_evaluate() {
+        assert!(matches!(leaf_evaluator(&test_networks::human()), Err(NoEvaluation)));
+    }
+
+    #[test]
+    fn whole_centipawns_keep_clear_of_mates() {
+        let mut leaf = leaf_evaluator(&test_networks::challenge_scaled(1e9)).unwrap();
+        let start = Chess::default();
+        assert_eq!(leaf.evaluate(&start).0.abs(), EVALUATION_LIMIT);
+        assert!(leaf.evaluate_finely(&start).0.abs() > EVALUATION_LIMIT as f32);
+    }
+
+    #[test]
+    fn a_failed_evaluation_reads_zero_and_is_remembered() {
+        for (name, model) in test_networks::overflowing() {
+            let mut leaf = leaf_evaluator(&model).unwrap();
+            let queens = tabia_game::position_from_fen("6k1/5ppp/8/8/8/8/QQQQ4/K7 w - - 0 1").unwrap();
+            let game = History::new(queens, ByColor::default());
+            leaf.set_root(&game);
+            assert_eq!(leaf.evaluate_finely(game.current()), ForMover(0.0), "{name}");
+            assert!(matches!(leaf.failure(), Some(RunError::NotFinite { .. })), "{name}");
+            assert!(leaf.failure().is_none(), "told once");
+        }
     }
 }

@@ -1,6 +1,28 @@
 //! Given a network and limits, choose a move.
 //!
 //! Everything that plays is a [`Player`]. Nothing here prints, parses a protocol, or reads a clock of its own.
+//!
+//! ```
+//! use shakmaty::{ByColor, Chess};
+//! use tabia_game::History;
+//! use tabia_search::{Level, LevelPlayer, Limits, Player, Quiet};
+//!
+//! let mut player = LevelPlayer::new(Level::new(2).expect("from 1 to 5"));
+//! let game = History::new(Chess::default(), ByColor::default());
+//! let choice = player.choose(&game, &Limits::default(), &Quiet)?;
+//! assert_eq!(choice.lines[0].moves, [choice.mv]);
+//! # Ok::<_, tabia_search::PlayerError>(())
+//! ```
+//!
+//! | to find | look in |
+//! |---|---|
+//! | what a player is told and says | [`Player`], [`Limits`], [`Watch`], [`Choice`], [`Line`] |
+//! | a player from one line of text | [`Spec`], [`Workshop`] |
+//! | the levels of the Chess Challenge and their evaluation | [`LevelPlayer`], [`baseline`] |
+//! | a network one move ahead | [`OnePly`] |
+//! | a network that plays likely moves | [`PolicyPlayer`] |
+//! | the engine | [`Engine`] |
+//! | an evaluation inside a search | [`LeafEvaluator`], [`leaf_evaluator`] |
 #![forbid(unsafe_code)]
 
 pub mod baseline;
@@ -17,6 +39,8 @@ mod player;
 mod policy;
 mod random;
 mod spec;
+#[cfg(test)]
+mod test_networks;
 
 pub use engine::{Bench, Engine, EngineOptions, bench};
 pub use leaf::{
@@ -29,6 +53,6 @@ pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
 pub use policy::{NoPolicy, Pick, PolicyPlayer};
 pub use random::RandomPlayer;
 pub use spec::{
-    Budget, BuildError, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec, SpecError,
-    UciSpec, Workshop,
+    Budget, BuildError, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, Opened, Spec,
+    SpecError, UciSpec, Workshop,
 };

@@ -167,3 +167,168 @@ fn report(score: f32) -> Score {
         Score::Mate(if score > 0.0 { NEXT_MOVE } else { -NEXT_MOVE })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::ByColor;
+    use tabia_encoding::{Situation, parse_uci};
+    use tabia_game::position_from_fen;
+
+    use super::*;
+    use crate::{Quiet, test_networks};
+
+    const POSITIONS: &str = include_str!("../../../fixtures/positions.fen");
+
+    /// Plain minimax over the same tree, every position computed on its own.
+    struct Reference<'a> {
+        model: &'a Model,
+        root: &'a Chess,
+        positions_left: u32,
+    }
+
+    impl Reference<'_> {
+        /// For the side to move; `None` when the tree is too large for this.
+        fn quiesce(&mut self, line: &mut Vec<Chess>) -> Option<f32> {
+            let position = line.last().unwrap().clone();
+            let legal = position.legal_moves();
+            if legal.is_empty() {
+                return Some(if position.is_check() { f32::NEG_INFINITY } else { 0.0 });
+            }
+            if position.is_insufficient_material() {
+                return Some(0.0);
+            }
+            self.positions_left = self.positions_left.checked_sub(1)?;
+            let mut best = self.evaluate(line);
+            for m in legal.iter().filter(|m| m.is_capture() || m.is_promotion()) {
+                let mut after = position.clone();
+                after.play_unchecked(*m);
+                line.push(after);
+                let score = self.quiesce(line);
+                line.pop();
+                best = best.max(-score?);
+            }
+            Some(best)
+        }
+
+        fn evaluate(&self, line: &[Chess]) -> f32 {
+            let earlier: Vec<Chess> = line.iter().rev().skip(1).cloned().collect();
+            let (position, context) = (line.last().unwrap(), Some(self.root));
+            let situation = Situation { earlier: &earlier, context, ..Situation::of(position) };
+            let evaluation = &self.model.evaluate(&[situation]).unwrap()[0];
+            match (evaluation.score, evaluation.wdl) {
+                (Some(score), _) => score.0,
+                (None, wdl) => {
+                    let wdl = wdl.unwrap();
+                    90.0 * (1.563_754_2 * (wdl.win - wdl.loss)).tan()
+                }
+            }
+        }
+    }
+
+    /// All moves in the fixed order with their scores.
+    fn reference(model: &Model, game: &History) -> Option<Vec<(Move, f32)>> {
+        let root = game.current();
+        let mut reference = Reference { model, root, positions_left: 300 };
+        let moves = order::legal_moves(root).into_iter();
+        let scored = moves.map(|m| {
+            let mut after = root.clone();
+            after.play_unchecked(m);
+            Some((m, -reference.quiesce(&mut vec![root.clone(), after])?))
+        });
+        scored.collect()
+    }
+
+    #[test]
+    fn the_choice_is_that_of_plain_minimax() {
+        for (name, model) in test_networks::evaluating() {
+            let mut player = OnePly::new(name.to_owned(), &model).unwrap();
+            let fens = POSITIONS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+            let mut compared = 0;
+            for fen in fens.step_by(17) {
+                let game = History::new(position_from_fen(fen).unwrap(), ByColor::default());
+                let Some(expected) = reference(&model, &game) else { continue };
+                let first_best = expected.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
+                let (first, score) = first_best.unwrap();
+                let choice = player.choose(&game, &Limits::default(), &Quiet).unwrap();
+                let chosen = expected.iter().find(|(m, _)| *m == choice.mv).unwrap().1;
+                if model.dense().is_some() {
+                    assert_eq!(choice.mv, first, "{name}, {fen}");
+                } else {
+                    // A batch may round a little differently than a position alone.
+                    assert!(
+                        chosen == score || (chosen - score).abs() < 0.01,
+                        "{name}, {fen}: {chosen} {score}"
+                    );
+                }
+                let all = Limits { lines: 300, ..Limits::default() };
+                let ranked = player.choose(&game, &all, &Quiet).unwrap();
+                assert_eq!((ranked.mv, ranked.lines.len()), (choice.mv, expected.len()));
+                for line in &ranked.lines {
+                    let exact = expected.iter().find(|(m, _)| *m == line.moves[0]).unwrap().1;
+                    let said = line.score.unwrap().0;
+                    let near = match (said, report(exact)) {
+                        (Score::Centipawns(a), Score::Centipawns(b)) => a.abs_diff(b) <= 1,
+                        (a, b) => a == b,
+                    };
+                    assert!(near, "{name}, {fen}: {said:?} {exact}");
+                }
+                compared += 1;
+            }
+            assert!(compared >= 3, "{name}: {compared}");
+        }
+    }
+
+    fn chosen(model: &Arc<Model>, game: &History) -> Choice {
+        OnePly::new("net".to_owned(), model).unwrap().choose(game, &Limits::default(), &Quiet).unwrap()
+    }
+
+    #[test]
+    fn mate_is_beyond_any_network() {
+        let mates = [
+            ("6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1", "d1d8"),
+            ("k2r4/8/8/8/8/8/5PPP/6K1 b - - 0 1", "d8d1"),
+            ("rb6/k1P5/2K5/8/8/8/8/5B2 w - - 0 1", "c7c8n"),
+        ];
+        for (name, model) in test_networks::evaluating() {
+            for (fen, mate) in mates {
+                let game = History::new(position_from_fen(fen).unwrap(), ByColor::default());
+                let choice = chosen(&model, &game);
+                assert_eq!(choice.mv, parse_uci(game.current(), mate).unwrap(), "{name}");
+                assert_eq!(choice.lines[0].score, Some(ForMover(Score::Mate(NEXT_MOVE))), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_same_game_is_played_twice() {
+        let model = test_networks::challenge();
+        let played = || {
+            let mut game = History::new(Chess::default(), ByColor::default());
+            let mut player = OnePly::new("net".to_owned(), &model).unwrap();
+            let mut moves = Vec::new();
+            while let (true, Ok(choice)) =
+                (moves.len() < 40, player.choose(&game, &Limits::default(), &Quiet))
+            {
+                moves.push(choice.mv);
+                game.push(choice.mv, None);
+            }
+            moves
+        };
+        assert_eq!(played(), played());
+    }
+
+    #[test]
+    fn a_third_occurrence_is_a_draw() {
+        let mut game = History::new(Chess::default(), ByColor::default());
+        for m in ["g1f3", "g8f6", "f3g1", "f6g8", "g1f3", "g8f6", "f3g1"] {
+            let m = parse_uci(game.current(), m).unwrap();
+            game.push(m, None);
+        }
+        let limits = Limits { lines: 300, ..Limits::default() };
+        let mut player = OnePly::new("net".to_owned(), &test_networks::challenge()).unwrap();
+        let choice = player.choose(&game, &limits, &Quiet).unwrap();
+        let back = parse_uci(game.current(), "f6g8").unwrap();
+        let line = choice.lines.iter().find(|line| line.moves[0] == back).unwrap();
+        assert_eq!(line.score, Some(ForMover(Score::Centipawns(0))));
+    }
+}

@@ -163,3 +163,181 @@ fn draw(candidates: &[Candidate], point: f32) -> shakmaty::Move {
     let last = || candidates.iter().rev().find(|candidate| candidate.probability > 0.0);
     hit.or_else(last).unwrap_or(&candidates[0]).mv
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::HashMap, time::Duration};
+
+    use shakmaty::{ByColor, Chess, Move};
+    use tabia_encoding::{Seat, parse_uci};
+
+    use super::*;
+    use crate::{Quiet, TimeLeft, test_networks};
+
+    fn start() -> History {
+        History::new(Chess::default(), ByColor::default())
+    }
+
+    /// As many moves as there are probabilities.
+    fn candidates(probabilities: &[f32]) -> Vec<Candidate> {
+        let moves = Chess::default().legal_moves();
+        let pairs = moves.iter().zip(probabilities);
+        pairs.map(|(&mv, &probability)| Candidate { mv, probability }).collect()
+    }
+
+    fn probabilities(candidates: &[Candidate]) -> Vec<f32> {
+        candidates.iter().map(|candidate| candidate.probability).collect()
+    }
+
+    fn near(found: &[f32], expected: &[f32]) -> bool {
+        found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-5)
+    }
+
+    fn player(rating: Option<Elo>, pick: Pick, seed: u64) -> PolicyPlayer {
+        PolicyPlayer::new("human".to_owned(), test_networks::human(), rating, pick, seed).unwrap()
+    }
+
+    fn lines(player: &mut PolicyPlayer, game: &History, limits: &Limits) -> Vec<(Move, f32)> {
+        let limits = Limits { lines: 300, ..limits.clone() };
+        let choice = player.choose(game, &limits, &Quiet).unwrap();
+        choice.lines.iter().map(|line| (line.moves[0], line.probability.unwrap())).collect()
+    }
+
+    #[test]
+    fn temperature_sharpens_and_flattens() {
+        let at = |temperature| {
+            let mut sharpened = candidates(&[0.8, 0.2]);
+            sharpen(&mut sharpened, temperature);
+            probabilities(&sharpened)
+        };
+        assert!(near(&at(1.0), &[0.8, 0.2]));
+        assert!(near(&at(0.5), &[16.0 / 17.0, 1.0 / 17.0]));
+        assert!(near(&at(2.0), &[2.0 / 3.0, 1.0 / 3.0]));
+        assert!(near(&at(0.0), &[1.0, 0.0]));
+        assert!(near(&at(1e-9), &[1.0, 0.0]), "no overflow on the way to zero");
+    }
+
+    #[test]
+    fn the_nucleus_is_the_fewest_moves_that_suffice() {
+        let kept = |top_p| {
+            let mut kept = candidates(&[0.5, 0.3, 0.15, 0.05]);
+            keep_nucleus(&mut kept, top_p);
+            probabilities(&kept)
+        };
+        assert!(near(&kept(1.0), &[0.5, 0.3, 0.15, 0.05]));
+        assert!(near(&kept(0.9), &[0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95]));
+        assert!(near(&kept(0.79), &[0.625, 0.375]));
+        assert!(near(&kept(0.4), &[1.0]));
+        assert!(near(&kept(0.0), &[1.0]));
+    }
+
+    #[test]
+    fn draws_follow_the_probabilities() {
+        let candidates = candidates(&[0.5, 0.3, 0.2, 0.0]);
+        let mut rng = Rng::with_seed(3);
+        let mut counts: HashMap<Move, u32> = HashMap::new();
+        for _ in 0..10_000 {
+            *counts.entry(draw(&candidates, rng.f32())).or_default() += 1;
+        }
+        for candidate in &candidates {
+            let expected = 10_000.0 * f64::from(candidate.probability);
+            let found = f64::from(counts.get(&candidate.mv).copied().unwrap_or(0));
+            assert!((found - expected).abs() < 200.0, "{found} {expected}");
+        }
+        assert_eq!(draw(&candidates, 1.0), candidates[2].mv, "rounding never picks the impossible");
+    }
+
+    #[test]
+    fn a_player_samples_as_it_says() {
+        let pick = Pick::Sampled { temperature: 0.3, top_p: 0.9 };
+        let mut player = player(Some(Elo(1500)), pick, 11);
+        let said = lines(&mut player, &start(), &Limits::default());
+        assert!((said.iter().map(|(_, p)| p).sum::<f32>() - 1.0).abs() < 1e-4);
+        let mut counts: HashMap<Move, u32> = HashMap::new();
+        for _ in 0..400 {
+            let mv = player.choose(&start(), &Limits::default(), &Quiet).unwrap().mv;
+            *counts.entry(mv).or_default() += 1;
+        }
+        for (mv, probability) in &said {
+            let found = f64::from(counts.remove(mv).unwrap_or(0)) / 400.0;
+            assert!((found - f64::from(*probability)).abs() < 0.1, "{mv}: {found} {probability}");
+        }
+        assert!(counts.is_empty(), "moves outside the nucleus: {counts:?}");
+    }
+
+    #[test]
+    fn a_seed_decides_the_game() {
+        let played = |seed| {
+            let mut game = start();
+            let mut player = player(None, Pick::AS_THE_NETWORK_SAYS, seed);
+            for _ in 0..12 {
+                let mv = player.choose(&game, &Limits::default(), &Quiet).unwrap().mv;
+                game.push(mv, None);
+            }
+            game.situation().last_moves.to_vec()
+        };
+        assert_eq!(played(1), played(1));
+        assert_ne!(played(1), played(2));
+    }
+
+    #[test]
+    fn the_likeliest_move_is_the_networks_first() {
+        for model in [test_networks::human(), test_networks::leela()] {
+            let game = start();
+            let evaluation = model.evaluate(&[game.situation()]).unwrap().remove(0);
+            let expected = evaluation.policy.unwrap();
+            let mut player = PolicyPlayer::new("net".to_owned(), model, None, Pick::Likeliest, 0).unwrap();
+            let limits = Limits { lines: 5, ..Limits::default() };
+            let choice = player.choose(&game, &limits, &Quiet).unwrap();
+            assert_eq!(choice.mv, expected.best().unwrap().mv);
+            assert_eq!(choice.lines.len(), 5);
+            for (line, candidate) in choice.lines.iter().zip(expected.candidates()) {
+                assert_eq!(line.moves, [candidate.mv]);
+                assert!((line.probability.unwrap() - candidate.probability).abs() < 1e-5);
+            }
+            assert_eq!(choice.lines[0].wdl, evaluation.wdl);
+        }
+    }
+
+    #[test]
+    fn its_own_rating_goes_before_the_games() {
+        let rated = |rating| {
+            let seat = Seat { rating: Some(Elo(rating)), time_left: None };
+            History::new(Chess::default(), ByColor { white: seat, black: Seat::default() })
+        };
+        let said = |rating: Option<u16>, game: &History| {
+            lines(&mut player(rating.map(Elo), Pick::Likeliest, 0), game, &Limits::default())
+        };
+        assert_eq!(said(Some(1000), &start()), said(None, &rated(1000)));
+        assert_eq!(said(Some(1000), &rated(2400)), said(None, &rated(1000)));
+        assert_ne!(said(Some(1000), &start()), said(Some(2400), &start()));
+    }
+
+    #[test]
+    fn the_clock_reaches_the_network() {
+        let with = |seconds: u64| {
+            let left = TimeLeft { remaining: Duration::from_secs(seconds), ..TimeLeft::default() };
+            let limits = Limits { clocks: Some(ByColor::new_with(|_| left)), ..Limits::default() };
+            lines(&mut player(None, Pick::Likeliest, 0), &start(), &limits)
+        };
+        assert_ne!(with(5), with(800));
+    }
+
+    #[test]
+    fn only_moves_asked_for_are_chosen() {
+        let game = start();
+        let wanted = ["a2a3", "h2h4"].map(|m| parse_uci(game.current(), m).unwrap());
+        let limits = Limits { search_moves: wanted.to_vec(), ..Limits::default() };
+        let said = lines(&mut player(None, Pick::AS_THE_NETWORK_SAYS, 0), &game, &limits);
+        assert_eq!(said.len(), 2);
+        assert!((said[0].1 + said[1].1 - 1.0).abs() < 1e-5);
+        assert!(said.iter().all(|(mv, _)| wanted.contains(mv)));
+    }
+
+    #[test]
+    fn a_network_without_moves_is_refused() {
+        let pick = Pick::Likeliest;
+        let refused = PolicyPlayer::new("net".to_owned(), test_networks::challenge(), None, pick, 0);
+        assert!(matches!(refused, Err(NoPolicy)));
+    }
+}

@@ -11,12 +11,15 @@ use tabia_model::Model;
 use super::{HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec};
 use crate::{LevelPlayer, NoEvaluation, NoPolicy, OnePly, Player, PolicyPlayer, RandomPlayer};
 
+/// A network, or why there is none.
+pub type Opened = Result<Arc<Model>, Box<dyn Error + Send + Sync>>;
+
 /// Where players get what they are made of.
 pub struct Workshop<'a> {
     /// Opens a model file.
-    pub open: &'a dyn Fn(&Path) -> Result<Arc<Model>, Box<dyn Error + Send + Sync>>,
+    pub open: &'a dyn Fn(&Path) -> Opened,
     /// The human-like network that comes with the program.
-    pub human: &'a dyn Fn() -> Result<Arc<Model>, Box<dyn Error + Send + Sync>>,
+    pub human: &'a dyn Fn() -> Opened,
     /// Decides the moves of players that play by chance and whose spec names no seed.
     pub seed: u64,
 }
@@ -124,4 +127,57 @@ impl Workshop<'_> {
 fn called(model: &Model, file: &Path) -> String {
     let of_file = || file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     model.card().name.clone().unwrap_or_else(of_file)
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{ByColor, Chess, Position};
+    use tabia_game::History;
+
+    use super::*;
+    use crate::{Limits, Quiet, test_networks};
+
+    fn build(spec: &str) -> Result<Box<dyn Player>, BuildError> {
+        let open = |file: &Path| match file.to_str() {
+            Some("challenge.onnx") => Ok(test_networks::challenge()),
+            Some("leela.pb") => Ok(test_networks::leela()),
+            Some("human.onnx") => Ok(test_networks::human()),
+            _ => Err("no such file".into()),
+        };
+        let workshop = Workshop { open: &open, human: &|| Ok(test_networks::human()), seed: 9 };
+        spec.parse::<Spec>().unwrap().build(&workshop)
+    }
+
+    #[test]
+    fn players_of_this_crate_are_built_and_move() {
+        let named = [
+            ("level:2", "Level 2 (Novice)"),
+            ("net:challenge.onnx", "challenge"),
+            ("human", "Human"),
+            ("human:human.onnx,elo=1500", "human 1500"),
+            ("maia:leela.pb,temp=0.5", "leela"),
+            ("random,seed=1", "Random"),
+        ];
+        let game = History::new(Chess::default(), ByColor::default());
+        for (spec, name) in named {
+            let mut player = build(spec).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(player.name(), name);
+            player.new_game();
+            let choice = player.choose(&game, &Limits::default(), &Quiet).unwrap();
+            assert!(game.current().is_legal(choice.mv), "{spec}");
+            assert_eq!(choice.lines[0].rank, 1, "{spec}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_built_says_why() {
+        let said = |spec| build(spec).err().unwrap().to_string();
+        assert_eq!(said("net:lost.onnx"), "lost.onnx: no such file");
+        assert!(said("net:human.onnx").starts_with("human.onnx: the network has no evaluation head"));
+        assert_eq!(said("maia:challenge.onnx"), "challenge: the network has no move head");
+        for elsewhere in ["engine,depth=3", "net:challenge.onnx,search=ab", "uci:stockfish"] {
+            let error = build(elsewhere).err().unwrap();
+            assert!(matches!(&error, BuildError::NotHere(spec) if spec.to_string() == elsewhere), "{error}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ use std::{path::PathBuf, time::Duration};
 
 use tabia_encoding::Elo;
 
-pub use build::{BuildError, Workshop};
+pub use build::{BuildError, Opened, Workshop};
 pub use parse::SpecError;
 
 use crate::{Level, Limits, Pick};
