@@ -31,7 +31,7 @@ const POSITIONS: [&str; 20] = [
 ];
 
 /// What [`bench`] counts at.
-const DEPTH: u32 = 9;
+const DEPTH: u32 = 11;
 
 /// The result of [`bench`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

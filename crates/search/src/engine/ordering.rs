@@ -1,6 +1,7 @@
 //! The order in which moves are tried: likeliest refutations first.
 
-use shakmaty::{Chess, Color, Move, MoveList, Position, Role};
+use arrayvec::ArrayVec;
+use shakmaty::{Chess, Color, Move, Position, Role};
 
 use super::{
     histories::{Before, Histories, LIMIT},
@@ -12,9 +13,9 @@ use super::{
 pub(super) type Killers = [Option<Move>; 2];
 
 /// The moves of a position, taken best first.
-pub(super) struct Ordered {
-    moves: MoveList,
-    ranks: [i32; 256],
+pub(super) struct Ordered<'m> {
+    moves: &'m mut [Move],
+    ranks: ArrayVec<i32, 256>,
     next: usize,
 }
 
@@ -38,25 +39,22 @@ pub(super) fn is_noisy(m: Move) -> bool {
     m.is_capture() || m.promotion() == Some(Role::Queen)
 }
 
-impl Ordered {
+impl<'m> Ordered<'m> {
     /// All moves of a node.
-    pub(super) fn all(position: &Chess, moves: MoveList, clues: &Clues<'_>) -> Ordered {
+    pub(super) fn all(position: &Chess, moves: &'m mut [Move], clues: &Clues<'_>) -> Ordered<'m> {
         let turn = position.turn();
-        let mut ranks = [0; 256];
-        for (m, rank) in moves.iter().zip(&mut ranks) {
-            *rank = rank_of(position, turn, *m, clues);
-        }
+        let ranks = moves.iter().map(|&m| rank_of(position, turn, m, clues)).collect();
         Ordered { moves, ranks, next: 0 }
     }
 
-    /// Captures and promotions only: those that lose material are left to the caller to skip.
-    pub(super) fn noisy(position: &Chess, moves: MoveList, clues: &Clues<'_>) -> Ordered {
+    /// Captures and promotions only, whether or not they lose material.
+    pub(super) fn noisy(position: &Chess, moves: &'m mut [Move], clues: &Clues<'_>) -> Ordered<'m> {
         let turn = position.turn();
-        let mut ranks = [0; 256];
-        for (m, rank) in moves.iter().zip(&mut ranks) {
-            let known = clues.from_table == Some(PackedMove::of(*m));
-            *rank = if known { FROM_TABLE } else { spoils(turn, *m, clues.histories) };
-        }
+        let rank = |&m: &Move| {
+            let known = clues.from_table == Some(PackedMove::of(m));
+            if known { FROM_TABLE } else { spoils(turn, m, clues.histories) }
+        };
+        let ranks = moves.iter().map(rank).collect();
         Ordered { moves, ranks, next: 0 }
     }
 }
@@ -81,11 +79,11 @@ pub(super) enum Sort {
     Quiet,
 }
 
-impl Iterator for Ordered {
+impl Iterator for Ordered<'_> {
     type Item = Ranked;
 
     fn next(&mut self) -> Option<Ranked> {
-        let left = self.ranks.get(self.next..self.moves.len())?;
+        let left = self.ranks.get(self.next..)?;
         // The first of the best, so that equals keep the order of generation.
         let mut best = 0;
         let mut highest = *left.first()?;
@@ -149,9 +147,9 @@ mod tests {
             killers: [Some(find("d2a2")), None],
             before: [None; 3],
         };
-        let moves = position.legal_moves();
+        let mut moves = position.legal_moves();
         let count = moves.len();
-        let mut ordered = Ordered::all(&position, moves, &clues);
+        let mut ordered = Ordered::all(&position, &mut moves, &clues);
         let first: Vec<Ranked> = ordered.by_ref().take(3).collect();
         let ranked = |uci, sort| Ranked { m: find(uci), sort };
         let expected =
@@ -165,7 +163,7 @@ mod tests {
         let position = position_from_fen("4k3/8/4p3/3p4/8/3R4/8/4K3 w - - 0 1").unwrap();
         let histories = Histories::new();
         let clues = Clues { histories: &histories, from_table: None, killers: [None; 2], before: [None; 3] };
-        let ordered: Vec<Ranked> = Ordered::all(&position, position.legal_moves(), &clues).collect();
+        let ordered: Vec<Ranked> = Ordered::all(&position, &mut position.legal_moves(), &clues).collect();
         let (last, rest) = ordered.split_last().unwrap();
         assert!(last.m.is_capture() && last.sort == Sort::Loss);
         assert!(rest.iter().all(|ranked| ranked.sort == Sort::Quiet));

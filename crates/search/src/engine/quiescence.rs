@@ -1,6 +1,6 @@
 //! The end of every line: captures, promotions and answers to checks until the position is quiet.
 
-use shakmaty::{Bitboard, Chess, MoveList, Position, Rank, Role};
+use shakmaty::{Bitboard, Chess, Move, MoveList, Position, Rank, Role};
 
 use super::{
     ordering::{Clues, Ordered, Ranked},
@@ -37,11 +37,11 @@ impl Search<'_> {
             return value;
         }
         if position.is_check() {
-            let moves = position.legal_moves();
+            let mut moves = position.legal_moves();
             if moves.is_empty() {
                 return mated_at(ply);
             }
-            return self.quiesce_moves(position, ply, window, entry, moves, None);
+            return self.quiesce_moves(position, ply, window, entry, &mut moves, None);
         }
         let known = entry.and_then(|entry| entry.evaluation);
         let evaluation = known.unwrap_or_else(|| self.evaluate(position));
@@ -52,7 +52,7 @@ impl Search<'_> {
             }
             return evaluation;
         }
-        self.quiesce_moves(position, ply, window, entry, noisy_moves(position), Some(evaluation))
+        self.quiesce_moves(position, ply, window, entry, &mut noisy_moves(position), Some(evaluation))
     }
 
     /// The best of `moves`, or of standing pat at `evaluation`, which a side in check may not.
@@ -62,7 +62,7 @@ impl Search<'_> {
         ply: usize,
         mut window: Window,
         entry: Option<Entry>,
-        moves: MoveList,
+        moves: &mut [Move],
         evaluation: Option<i32>,
     ) -> i32 {
         let mut best = Best { value: evaluation.unwrap_or(-INFINITE), m: None };
@@ -123,7 +123,7 @@ fn noisy_moves(position: &Chess) -> MoveList {
     let mut moves = position.capture_moves();
     let seventh = Bitboard::from_rank(position.turn().relative_rank(Rank::Seventh));
     if (position.our(Role::Pawn) & seventh).any() {
-        let quiet = |m: &shakmaty::Move| !m.is_capture() && m.promotion() == Some(Role::Queen);
+        let quiet = |m: &Move| !m.is_capture() && m.promotion() == Some(Role::Queen);
         moves.extend(position.promotion_moves().into_iter().filter(quiet));
     }
     moves

@@ -67,7 +67,7 @@ impl Search<'_> {
         let from_table = self.known().and_then(|entry| entry.best);
         let clues = Clues { histories: self.histories, from_table, killers: [None; 2], before: [None; 3] };
         let order: Vec<Move> =
-            Ordered::all(position, position.legal_moves(), &clues).map(|ranked| ranked.m).collect();
+            Ordered::all(position, &mut position.legal_moves(), &clues).map(|ranked| ranked.m).collect();
         moves.sort_by_key(|candidate| order.iter().position(|&m| m == candidate.m));
     }
 

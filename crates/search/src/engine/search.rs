@@ -224,6 +224,7 @@ impl<'a> Search<'a> {
     /// Makes a move: everything that follows the line of play moves along.
     pub(super) fn enter(&mut self, position: &Chess, m: Move, after: &Chess, ply: usize) {
         let key = key::follow(self.path.key(), position, m, after);
+        self.shared.table.fetch(key);
         self.path.push(key, if m.is_zeroing() { Kind::Irreversible } else { Kind::Reversible });
         self.evaluator.push(m, after);
         self.frame(ply).moved = Some(PieceTo::of(position.turn(), m));
@@ -338,14 +339,14 @@ impl<'a> Search<'a> {
 
     fn search_moves(&mut self, node: &Node<'_>) -> i32 {
         let Node { position, ply, depth, .. } = *node;
-        let moves = position.legal_moves();
+        let mut moves = position.legal_moves();
         if moves.is_empty() {
             return if node.in_check { mated_at(ply) } else { DRAW };
         }
         let killers = self.frame(ply).killers;
         let from_table = node.entry.and_then(|entry| entry.best);
         let clues = Clues { histories: self.histories, from_table, killers, before: node.before };
-        let ordered = Ordered::all(position, moves, &clues);
+        let ordered = Ordered::all(position, &mut moves, &clues);
         let mut window = node.window;
         let mut best = Best { value: -INFINITE, m: None };
         let mut tried = Tried { count: 0, quiet: ArrayVec::new(), noisy: ArrayVec::new() };
