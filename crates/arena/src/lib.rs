@@ -2,11 +2,14 @@
 #![forbid(unsafe_code)]
 
 mod adjudicate;
+pub mod challenge;
 mod entrant;
 mod game;
 mod ledger;
 mod openings;
 mod record;
+mod report;
+mod results;
 mod rules;
 mod run;
 mod schedule;
@@ -22,6 +25,8 @@ pub use game::{Fault, FaultKind, PlayedGame, PlayedMove, play_game};
 pub use ledger::{Ledger, LedgerError, LedgerProblem};
 pub use openings::{Opening, Openings, OpeningsError, OpeningsProblem};
 pub use record::{GameRecord, GameResult, PgnTags};
+pub use report::{EncounterRow, OpeningRow, PlayerRow, Report};
+pub use results::{PgnResults, read_results};
 pub use rules::{Adjudication, Budget, LevelDraw, Opinion, Resign, Rules};
 pub use run::{End, Finished, Progress, Run, RunError, TestResult};
 pub use schedule::{BadSchedule, Fixture, Format, PlayerId, Schedule};

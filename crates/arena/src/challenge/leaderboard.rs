@@ -1,0 +1,177 @@
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::{
+    cmp::Reverse,
+    ffi::OsString,
+    fmt,
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// Who climbed how high: by level passed, then by fewest parameters, then by points on the levels played.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Leaderboard {
+    leaderboard: String,
+    version: u32,
+    entries: Vec<LeaderboardEntry>,
+}
+
+/// One challenger's best.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LeaderboardEntry {
+    /// What tells challengers apart: a hash of the model file.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// The highest level passed; 0 for none.
+    pub level: u32,
+    /// How many parameters it has.
+    pub parameters: u64,
+    /// Points on all levels played.
+    pub points: f64,
+    /// Games on all levels played.
+    pub games: u64,
+    /// When, as `2026.01.31`.
+    pub date: String,
+}
+
+/// Why a leaderboard cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {problem}")]
+pub struct LeaderboardError {
+    /// The file.
+    pub file: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+const MAGIC: &str = "tabia challenge";
+const VERSION: u32 = 1;
+
+impl Leaderboard {
+    /// Reads a leaderboard; one that is not there is empty.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is something else.
+    pub fn read(path: &Path) -> Result<Leaderboard, LeaderboardError> {
+        let bytes = match fs::read(path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Leaderboard::empty()),
+            Err(error) => return Err(trouble(path, error)),
+        };
+        let board: Leaderboard = serde_json::from_slice(&bytes).map_err(|error| trouble(path, error))?;
+        match (board.leaderboard.as_str(), board.version) {
+            (MAGIC, VERSION) => Ok(board),
+            (MAGIC, version) => Err(trouble(
+                path,
+                format!("it is of version {version}; this program reads version {VERSION}"),
+            )),
+            _ => Err(trouble(path, "it is not a leaderboard")),
+        }
+    }
+
+    /// Enters a challenger into the file and returns the board. The same challenger (`id`) is entered once: its entry is
+    /// replaced. The file is replaced as a whole, so it is always the old one or the new one.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, or is something else.
+    pub fn record(path: &Path, entry: LeaderboardEntry) -> Result<Leaderboard, LeaderboardError> {
+        let beside = |ending: &str| {
+            let mut name = OsString::from(path);
+            name.push(ending);
+            PathBuf::from(name)
+        };
+        let lock_path = beside(".lock");
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path);
+        let lock = lock.map_err(|error| trouble(&lock_path, error))?;
+        lock.lock().map_err(|error| trouble(&lock_path, error))?;
+        let mut board = Leaderboard::read(path)?;
+        board.enter(entry);
+        let mut text = serde_json::to_vec_pretty(&board).map_err(|error| trouble(path, error))?;
+        text.push(b'\n');
+        let new = beside(".new");
+        let write = File::create(&new)
+            .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&new, path));
+        write.map_err(|error| trouble(path, error))?;
+        Ok(board)
+    }
+
+    /// The entries, the best first.
+    pub fn entries(&self) -> &[LeaderboardEntry] {
+        &self.entries
+    }
+
+    fn empty() -> Leaderboard {
+        Leaderboard { leaderboard: MAGIC.to_owned(), version: VERSION, entries: Vec::new() }
+    }
+
+    fn enter(&mut self, entry: LeaderboardEntry) {
+        self.entries.retain(|known| known.id != entry.id);
+        self.entries.push(entry);
+        self.entries.sort_by(|a, b| {
+            let rank = |e: &LeaderboardEntry| (Reverse(e.level), e.parameters);
+            rank(a).cmp(&rank(b)).then(b.points.total_cmp(&a.points)).then_with(|| a.name.cmp(&b.name))
+        });
+    }
+}
+
+impl fmt::Display for Leaderboard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "rank  level  parameters    points  name")?;
+        for (place, entry) in self.entries.iter().enumerate() {
+            let points = format!("{}/{}", entry.points, entry.games);
+            writeln!(
+                f,
+                "{:>4}  {:>5}  {:>10}  {points:>8}  {}",
+                place + 1,
+                entry.level,
+                entry.parameters,
+                entry.name
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn trouble(path: &Path, problem: impl fmt::Display) -> LeaderboardError {
+    LeaderboardError { file: path.display().to_string(), problem: problem.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: &str, level: u32, parameters: u64, points: f64) -> LeaderboardEntry {
+        LeaderboardEntry {
+            id: id.into(),
+            name: format!("net {id}"),
+            level,
+            parameters,
+            points,
+            games: 50,
+            date: String::new(),
+        }
+    }
+
+    #[test]
+    fn the_rank_is_by_level_then_by_fewest_parameters() {
+        let mut board = Leaderboard::empty();
+        for e in [
+            entry("a", 1, 100, 40.0),
+            entry("b", 3, 900, 99.0),
+            entry("c", 3, 200, 80.0),
+            entry("d", 3, 200, 81.0),
+            entry("e", 0, 1, 3.5),
+        ] {
+            board.enter(e);
+        }
+        board.enter(entry("a", 4, 100, 120.0));
+        let ids: Vec<&str> = board.entries().iter().map(|entry| entry.id.as_str()).collect();
+        assert_eq!(ids, ["a", "d", "c", "b", "e"]);
+        assert!(board.to_string().contains("   1      4         100    120/50  net a"), "{board}");
+    }
+}

@@ -1,0 +1,251 @@
+//! One game at a time: how games end, and what is written down.
+
+use std::time::Duration;
+
+use crate::scripted::{FakeTimer, Script, scripted};
+use shakmaty::{ByColor, Color, Square};
+use tabia_arena::{
+    Adjudication, Budget, Fault, FaultKind, LevelDraw, Opening, Openings, Opinion, PgnTags, PlayedGame,
+    Resign, Rules, Stop, Wish, play_game,
+};
+use tabia_encoding::{ForWhite, Score};
+use tabia_game::{DrawReason, Outcome, TimeControl, WinReason, read_game, write_game};
+
+fn opening(fen: &str) -> Opening {
+    Opening::try_from(fen).unwrap()
+}
+
+fn start() -> Opening {
+    Openings::start_position().list()[0].clone()
+}
+
+fn play(white: Script, black: Script, opening: &Opening, rules: &Rules, timer: &FakeTimer) -> PlayedGame {
+    let mut white = scripted("white", white).player(1);
+    let mut black = scripted("black", black).player(2);
+    let players = ByColor { white: white.as_mut(), black: black.as_mut() };
+    play_game(players, opening, rules, timer, &Stop::new()).unwrap()
+}
+
+fn shuffle() -> (Script, Script) {
+    use Square::{F3, F6, G1, G8};
+    (Script::Squares(vec![(G1, F3, 0), (F3, G1, 0)]), Script::Squares(vec![(G8, F6, 5), (F6, G8, 5)]))
+}
+
+#[test]
+fn mate_ends_a_game() {
+    use Square::{D8, E5, E7, F2, F3, G2, G4, H4};
+    let white = Script::Squares(vec![(F2, F3, 0), (G2, G4, -500)]);
+    let black = Script::Squares(vec![(E7, E5, 80), (D8, H4, 900)]);
+    let game = play(white, black, &start(), &Rules::default(), &FakeTimer::default());
+    assert_eq!(game.outcome, Outcome::Win { winner: Color::Black, by: WinReason::Checkmate });
+    assert_eq!((game.reason().as_str(), game.fault.as_ref()), ("checkmate", None));
+    assert_eq!(game.uci_moves(), ["f2f3", "e7e5", "g2g4", "d8h4"]);
+}
+
+#[test]
+fn a_repetition_is_claimed() {
+    let (white, black) = shuffle();
+    let game = play(white, black, &start(), &Rules::default(), &FakeTimer::default());
+    assert_eq!(game.outcome, Outcome::Draw(DrawReason::ThreefoldRepetition));
+    assert_eq!(game.moves.len(), 8);
+}
+
+#[test]
+fn the_books_moves_count_for_repetitions_but_not_for_length() {
+    let book = Openings::from_pgn("1. Nf3 Nf6 2. Ng1 Ng8 *".as_bytes(), "book").unwrap();
+    let (white, black) = shuffle();
+    let game = play(white, black, &book.list()[0], &Rules::default(), &FakeTimer::default());
+    assert_eq!(game.outcome, Outcome::Draw(DrawReason::ThreefoldRepetition));
+    assert_eq!(game.moves.len(), 4);
+    let rules = Rules { max_plies: Some(3), ..Rules::default() };
+    let (white, black) = shuffle();
+    let game = play(white, black, &book.list()[0], &rules, &FakeTimer::default());
+    assert_eq!((game.outcome, game.moves.len()), (Outcome::Draw(DrawReason::PlyLimit), 3));
+}
+
+#[test]
+fn fifty_moves_and_the_last_ply_allowed() {
+    let rooks = "8/8/4k3/8/8/3RK3/8/8 w - - 98 120";
+    let game =
+        play(Script::Hashed(1), Script::Hashed(2), &opening(rooks), &Rules::default(), &FakeTimer::default());
+    assert_eq!((game.outcome, game.moves.len()), (Outcome::Draw(DrawReason::FiftyMoves), 2));
+    // A mate on the very last ply counts.
+    let mate = opening("7k/5Q2/5K2/8/8/8/8/8 w - - 0 1");
+    let rules = Rules { max_plies: Some(1), ..Rules::default() };
+    let game = play(Script::Greedy(1), Script::Hashed(2), &mate, &rules, &FakeTimer::default());
+    assert_eq!(game.outcome, Outcome::Win { winner: Color::White, by: WinReason::Checkmate });
+}
+
+#[test]
+fn whoever_does_wrong_loses_and_the_reason_is_kept() {
+    let infraction = Outcome::Win { winner: Color::White, by: WinReason::RulesInfraction };
+    for (script, reason) in [
+        (Script::Cheats(3), "Black made an illegal move: a1h8"),
+        (Script::Fails(3), "Black failed: the engine is gone"),
+        (Script::Panics(3), "Black crashed: out of ideas"),
+    ] {
+        let game = play(Script::Hashed(1), script, &start(), &Rules::default(), &FakeTimer::default());
+        assert_eq!((game.outcome, game.reason().as_str(), game.moves.len()), (infraction, reason, 5));
+        let mut text = Vec::new();
+        write_game(&game.to_pgn(&PgnTags::default()), &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains("[Termination \"rules infraction\"]"), "{text}");
+        assert!(text.replace('\n', " ").contains(reason), "{text}");
+    }
+}
+
+#[test]
+fn clocks_run_by_the_timer_given() {
+    let seconds = Duration::from_secs_f64;
+    let timed = |time: &str, margin: f64| Rules {
+        budget: Budget { control: Some(time.parse().unwrap()), margin: seconds(margin), ..Budget::default() },
+        max_plies: Some(6),
+        ..Rules::default()
+    };
+    let timer = FakeTimer::default();
+    let slow = |time: f64| Script::Slow(timer.clone(), seconds(time));
+    let game = play(slow(2.0), slow(1.0), &start(), &timed("10+0.5", 0.0), &timer);
+    let clocks: Vec<f64> = game.moves.iter().map(|played| played.clock.unwrap().as_secs_f64()).collect();
+    assert_eq!(clocks, [8.5, 9.5, 7.0, 9.0, 5.5, 8.5]);
+    assert_eq!(game.moves[0].elapsed, seconds(2.0));
+
+    let game = play(slow(2.0), slow(4.0), &start(), &timed("10", 0.0), &timer);
+    assert_eq!(game.outcome, Outcome::Win { winner: Color::White, by: WinReason::Timeout });
+    assert_eq!((game.reason().as_str(), game.moves.len()), ("Black ran out of time", 5));
+    assert_eq!(game.fault, Some(Fault { by: Color::Black, kind: FaultKind::OutOfTime }));
+
+    let bare = opening("8/8/4k3/8/8/3QK3/8/8 w - - 0 1");
+    let game = play(slow(11.0), slow(1.0), &bare, &timed("10", 0.0), &timer);
+    assert_eq!(game.outcome, Outcome::Draw(DrawReason::TimeoutVsInsufficientMaterial));
+
+    let movetime = |margin: f64| Rules {
+        budget: Budget { movetime: Some(seconds(1.0)), margin: seconds(margin), ..Budget::default() },
+        max_plies: Some(6),
+        ..Rules::default()
+    };
+    let game = play(slow(1.0), slow(1.2), &start(), &movetime(0.0), &timer);
+    assert_eq!((game.reason().as_str(), game.moves.len()), ("Black ran out of time", 1));
+    let game = play(slow(1.0), slow(1.2), &start(), &movetime(0.3), &timer);
+    assert_eq!(game.moves.len(), 6);
+}
+
+#[test]
+fn time_within_the_margin_does_not_lose() {
+    let seconds = Duration::from_secs_f64;
+    let timer = FakeTimer::default();
+    let rules = Rules {
+        budget: Budget {
+            control: Some(TimeControl::sudden_death(seconds(1.0), seconds(0.5))),
+            margin: seconds(0.2),
+            ..Budget::default()
+        },
+        max_plies: Some(2),
+        ..Rules::default()
+    };
+    // The players' own check of the flag is for games without a margin.
+    struct Late(FakeTimer);
+    impl tabia_search::Player for Late {
+        fn name(&self) -> String {
+            "late".into()
+        }
+        fn choose(
+            &mut self,
+            game: &tabia_game::History,
+            _: &tabia_search::Limits,
+            watch: &dyn tabia_search::Watch,
+        ) -> Result<tabia_search::Choice, tabia_search::PlayerError> {
+            self.0.advance(Duration::from_secs_f64(1.1));
+            assert!(!watch.stopped());
+            let mv = shakmaty::Position::legal_moves(game.current())[0];
+            Ok(tabia_search::Choice { mv, ponder: None, lines: Vec::new(), nodes: 0 })
+        }
+    }
+    let (mut white, mut black) = (Late(timer.clone()), Late(timer.clone()));
+    let players = ByColor { white: &mut white as &mut dyn tabia_search::Player, black: &mut black };
+    let game = play_game(players, &start(), &rules, &timer, &Stop::new()).unwrap();
+    assert_eq!(game.outcome, Outcome::Draw(DrawReason::PlyLimit));
+    let left = game.moves[0].clock.unwrap();
+    assert!(left > seconds(0.5) && left < seconds(0.51), "the increment and nothing else: {left:?}");
+}
+
+#[test]
+fn adjudication_is_off_unless_asked_for() {
+    let level = Rules {
+        adjudication: Adjudication {
+            draw: Some(LevelDraw { from_move: 2, moves: 1, score: 5 }),
+            resign: None,
+        },
+        ..Rules::default()
+    };
+    let (white, black) = shuffle();
+    let game = play(white, black, &start(), &level, &FakeTimer::default());
+    assert_eq!((game.outcome, game.moves.len()), (Outcome::Draw(DrawReason::Adjudication), 3));
+    let resign = Rules {
+        adjudication: Adjudication {
+            draw: None,
+            resign: Some(Resign { moves: 2, score: 400, opinion: Opinion::Loser }),
+        },
+        ..Rules::default()
+    };
+    let white = Script::Squares(vec![(Square::G1, Square::F3, -450), (Square::F3, Square::G1, -450)]);
+    let game = play(white, shuffle().1, &start(), &resign, &FakeTimer::default());
+    assert_eq!(game.outcome, Outcome::Win { winner: Color::Black, by: WinReason::Adjudication });
+    assert_eq!((game.moves.len(), game.reason().as_str()), (3, "adjudication"));
+}
+
+#[test]
+fn a_game_that_is_given_up_is_none() {
+    let mut white = scripted("white", Script::Hashed(1)).player(1);
+    let mut black = scripted("black", Script::Hashed(2)).player(2);
+    let stop = Stop::new();
+    stop.wish(Wish::AfterGames);
+    let rules = Rules { max_plies: Some(4), ..Rules::default() };
+    let players = ByColor { white: white.as_mut(), black: black.as_mut() };
+    assert!(play_game(players, &start(), &rules, &FakeTimer::default(), &stop).is_some());
+    stop.wish(Wish::Now);
+    stop.wish(Wish::GoOn);
+    assert_eq!(stop.wished(), Wish::Now, "a wish cannot be taken back");
+    let players = ByColor { white: white.as_mut(), black: black.as_mut() };
+    assert!(play_game(players, &start(), &rules, &FakeTimer::default(), &stop).is_none());
+}
+
+#[test]
+fn pgn_holds_what_the_players_said() {
+    use Square::{D8, F2, F3, G2, G4, H4};
+    let book = Openings::from_pgn("[ECO \"C20\"]\n\n1. e4 e5 *".as_bytes(), "book").unwrap();
+    let white = Script::Squares(vec![(F2, F3, 20), (G2, G4, -500)]);
+    let black = Script::Squares(vec![(D8, H4, 90)]);
+    let rules = Rules {
+        budget: Budget { control: Some("60+1".parse().unwrap()), ..Budget::default() },
+        max_plies: Some(3),
+        ..Rules::default()
+    };
+    let game = play(white, black, &book.list()[0], &rules, &FakeTimer::default());
+    // White is in check after Qh4 and g2g4 is illegal: the script stops there.
+    assert!(
+        matches!(game.fault, Some(Fault { by: Color::White, kind: FaultKind::Panicked(_) })),
+        "{:?}",
+        game.fault
+    );
+    let tags = PgnTags {
+        event: "a test".into(),
+        date: "2026.01.31".into(),
+        round: "1.1".into(),
+        names: ByColor { white: "one".into(), black: "two".into() },
+        time_control: "60+1".into(),
+    };
+    let pgn = game.to_pgn(&tags);
+    let mut text = Vec::new();
+    write_game(&pgn, &mut text).unwrap();
+    let again = read_game(&text).unwrap();
+    assert_eq!((again.result, again.moves().count()), (pgn.result, 4));
+    let nodes: Vec<_> = again.mainline().collect();
+    assert_eq!(again.notes(nodes[1]).after, "end of book");
+    let judged = again.notes(nodes[2]);
+    let evaluation = judged.evaluation.unwrap();
+    assert_eq!((evaluation.score, evaluation.depth), (ForWhite(Score::Centipawns(20)), Some(3)));
+    assert_eq!((judged.after.as_str(), judged.clock), ("nodes 17", Some(Duration::from_secs(61))));
+    let reply = again.notes(nodes[3]).evaluation.unwrap();
+    assert_eq!(reply.score, ForWhite(Score::Centipawns(-90)), "White's point of view");
+    assert_eq!(again.headers.get("Opening"), Some("C20"));
+}

@@ -1,0 +1,5 @@
+//! Games and runs between scripted players.
+
+mod games;
+mod runs;
+mod scripted;
