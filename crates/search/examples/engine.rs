@@ -2,6 +2,11 @@
 //!
 //! `cargo run --release -p tabia-search --example engine -- bench`
 //! `cargo run --release -p tabia-search --example engine -- match 20 50` plays 20 games at 50 ms a move.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a program: it measures and prints"
+)]
 
 use std::time::{Duration, Instant};
 

@@ -96,6 +96,7 @@ struct Tried {
 }
 
 /// The best a node has found.
+#[derive(Clone, Copy)]
 pub(super) struct Best {
     pub(super) value: i32,
     pub(super) m: Option<Move>,
@@ -153,12 +154,6 @@ impl<'a> Search<'a> {
             && let Some(entry) = entry
             && entry.depth >= depth
             && let Some(value) = decisive(entry, ply, window, position)
-        {
-            return value;
-        }
-        #[cfg(feature = "syzygy")]
-        if excluded.is_none()
-            && let Some(value) = self.probe_tablebases(position, ply, window)
         {
             return value;
         }
