@@ -1,7 +1,7 @@
 //! A chess engine over any evaluation: principal variation search with a shared transposition table.
 //!
-//! One idea per file. [`iterate`] deepens, [`root`] holds the candidates, [`search`] is a node, [`quiescence`] the end
-//! of a line; [`ordering`] and [`histories`] say what to try first, [`pruning`] what not to try, [`time`] for how long.
+//! One idea per file. [`iterate`] deepens, [`root`] holds the candidates, [`search`] is a node, [`shortcuts`] what it
+//! need not look at, [`quiescence`] the end of a line; [`ordering`] and [`histories`] say what to try first, [`pruning`] what not to try, [`time`] for how long.
 
 mod bench;
 mod histories;
@@ -17,6 +17,7 @@ mod root;
 mod search;
 mod see;
 mod shared;
+mod shortcuts;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -22,7 +22,7 @@ use super::{
     see,
     shared::Shared,
     table::Table,
-    value::{DRAW, INFINITE, mated_at},
+    value::{DRAW, INFINITE, MAX_PLY, mated_at},
     window::Window,
 };
 use crate::{
@@ -476,11 +476,15 @@ fn without_limits_the_usual_ones_hold() {
 
 #[test]
 fn the_longest_lines_fit_the_stack() {
-    // A blocked position in which almost nothing can happen gets deep quickly.
-    let limits = Limits { nodes: Some(60_000), ..Limits::default() };
-    let choice =
-        engine().choose(&game("4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/4K3 w - - 0 1"), &limits, &Quiet).unwrap();
-    assert!(choice.lines[0].depth > 20, "{:?}", choice.lines[0]);
+    let table = Table::new(0);
+    let mut shared = Shared::new(&table, &Quiet);
+    shared.selectivity = Selectivity::Exhaustive;
+    shared.node_limit = 50_000;
+    let (mut evaluator, mut histories) = (Material, Histories::new());
+    let game = game(BUSY);
+    let mut search = Search::new(&shared, &mut evaluator, &mut histories, Path::of(&game));
+    search.search(game.current(), 0, MAX_PLY as i32, Window::FULL, Expected::Principal);
+    assert_eq!(search.deepest, MAX_PLY);
 }
 
 #[cfg(not(target_family = "wasm"))]
