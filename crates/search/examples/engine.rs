@@ -1,16 +1,27 @@
-//! The engine over the baseline evaluation: how fast it is, and how it does against level 5.
+//! How fast the engine is, over the baseline evaluation or a network, and how it does against level 5.
 //!
-//! `cargo run --release -p tabia-search --example engine -- bench`
+//! `cargo run --release -p tabia-search --example engine -- bench [MODEL]`
 //! `cargo run --release -p tabia-search --example engine -- match 20 50` plays 20 games at 50 ms a move.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a program: it measures and prints"
+)]
 
-use std::time::{Duration, Instant};
+use std::{
+    error::Error,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use fastrand::Rng;
 use shakmaty::{ByColor, Chess, Color, Position};
 use tabia_game::{History, Outcome, Repetitions, status};
+use tabia_model::Model;
 use tabia_search::{
     BaselineLeaf, Engine, EngineOptions, Level, LevelPlayer, Limits, Player, PlayerError, Watch, baseline,
-    bench,
+    bench, leaf_evaluator,
 };
 
 /// The time of day.
@@ -26,26 +37,30 @@ impl Watch for Clock {
     }
 }
 
-fn main() -> Result<(), PlayerError> {
+fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let number = |place: usize, otherwise: u64| {
         arguments.get(place).and_then(|text| text.parse().ok()).unwrap_or(otherwise)
     };
     match arguments.first().map(String::as_str) {
         Some("match") => play_match(number(1, 20), Duration::from_millis(number(2, 50))),
-        _ => measure(),
+        _ => measure(arguments.get(1).map(Path::new)),
     }
 }
 
-fn measure() -> Result<(), PlayerError> {
+fn measure(model: Option<&Path>) -> Result<(), Box<dyn Error>> {
+    let evaluator = match model {
+        Some(file) => leaf_evaluator(&Arc::new(Model::open(file)?))?,
+        None => Box::new(BaselineLeaf),
+    };
     let start = Instant::now();
-    let bench = bench(Box::new(BaselineLeaf), &Clock(start))?;
+    let bench = bench(evaluator, &Clock(start))?;
     let seconds = start.elapsed().as_secs_f64();
     println!("{} nodes, {:.0} nodes/s", bench.nodes, bench.nodes as f64 / seconds);
     Ok(())
 }
 
-fn play_match(games: u64, movetime: Duration) -> Result<(), PlayerError> {
+fn play_match(games: u64, movetime: Duration) -> Result<(), Box<dyn Error>> {
     let options = EngineOptions { move_overhead: Duration::ZERO, ..EngineOptions::default() };
     let mut engine = Engine::new("engine", options, Box::new(BaselineLeaf));
     let limits = Limits { movetime: Some(movetime), ..Limits::default() };

@@ -24,6 +24,11 @@ pub trait LeafEvaluator: Send {
     /// Another one over the same weights, for another thread. It needs a root of its own.
     fn another(&self) -> Box<dyn LeafEvaluator>;
 
+    /// Whether evaluations also depend on the root: what was found from one root then says nothing about another.
+    fn depends_on_root(&self) -> bool {
+        false
+    }
+
     /// Stands at the current position of `game`, which is also the context of a two-input network until the next
     /// root.
     fn set_root(&mut self, game: &History);
@@ -128,6 +133,10 @@ impl DenseLeaf {
 impl LeafEvaluator for DenseLeaf {
     fn another(&self) -> Box<dyn LeafEvaluator> {
         Box::new(DenseLeaf::over(Arc::clone(self.evaluator.net()), self.head.clone()))
+    }
+
+    fn depends_on_root(&self) -> bool {
+        self.evaluator.net().takes_context()
     }
 
     fn set_root(&mut self, game: &History) {
@@ -245,6 +254,11 @@ impl GeneralLeaf {
 impl LeafEvaluator for GeneralLeaf {
     fn another(&self) -> Box<dyn LeafEvaluator> {
         Box::new(GeneralLeaf::new(Arc::clone(&self.model)).expect("the same network has the same heads"))
+    }
+
+    fn depends_on_root(&self) -> bool {
+        let perspective = self.model.card().value.as_ref().map(|head| head.perspective);
+        matches!(perspective, Some(Perspective::ContextMover | Perspective::Comparison))
     }
 
     fn set_root(&mut self, game: &History) {

@@ -65,9 +65,10 @@ impl Search<'_> {
         while depth <= goals.depth {
             self.root_depth = depth;
             let before = (moves[0].m, moves[0].latest());
-            for rank in 0..self.deepen(position, moves, goals.lines) {
-                if part == Part::Lead {
-                    self.shared.watch.report(&self.line(&moves[rank], rank + 1));
+            let found = self.deepen(position, moves, goals.lines);
+            if part == Part::Lead {
+                for (candidate, rank) in moves[..found].iter().zip(1..) {
+                    self.shared.watch.report(&self.line(candidate, rank));
                 }
             }
             if self.pulse.stopped() {

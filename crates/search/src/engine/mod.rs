@@ -1,7 +1,7 @@
 //! A chess engine over any evaluation: principal variation search with a shared transposition table.
 //!
-//! One idea per file. [`iterate`] deepens, [`root`] holds the candidates, [`search`] is a node, [`quiescence`] the end
-//! of a line; [`ordering`] and [`histories`] say what to try first, [`pruning`] what not to try, [`time`] for how long.
+//! One idea per file. [`iterate`] deepens, [`root`] holds the candidates, [`search`] is a node, [`shortcuts`] what it
+//! need not look at, [`quiescence`] the end of a line; [`ordering`] and [`histories`] say what to try first, [`pruning`] what not to try, [`time`] for how long.
 
 mod bench;
 mod histories;
@@ -17,6 +17,7 @@ mod root;
 mod search;
 mod see;
 mod shared;
+mod shortcuts;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -128,7 +129,7 @@ impl Engine {
         game: &History,
         limits: &Limits,
         watch: &dyn Watch,
-        moves: Vec<RootMove>,
+        moves: &[RootMove],
     ) -> (Vec<Line>, u64) {
         let budget = time::budget(limits, game.current().turn(), self.options.move_overhead);
         let goals = goals(limits, budget);
@@ -136,8 +137,8 @@ impl Engine {
         shared.hard = budget.hard;
         shared.node_limit = limits.nodes.unwrap_or(u64::MAX);
         let (lead, helpers) = self.threads.split_first_mut().expect("there is always a lead");
-        let lines = with_helpers(helpers, &shared, game, &moves, &goals, || {
-            lead.search(&shared, game, moves.clone(), &goals, Part::Lead)
+        let lines = with_helpers(helpers, &shared, game, moves, &goals, || {
+            lead.search(&shared, game, moves.to_vec(), &goals, Part::Lead)
         });
         (lines, shared.nodes())
     }
@@ -158,11 +159,15 @@ impl Player for Engine {
     fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
         let limits = if has_any(limits) { limits.clone() } else { usual(&self.options, limits) };
         let moves = root::candidates(game, &limits)?;
-        self.table.grow_older();
+        if self.threads[0].evaluator.depends_on_root() {
+            self.table.clear();
+        } else {
+            self.table.grow_older();
+        }
         for thread in &mut self.threads {
             thread.evaluator.set_root(game);
         }
-        let (lines, nodes) = self.search(game, &limits, watch, moves);
+        let (lines, nodes) = self.search(game, &limits, watch, &moves);
         if let Some(failure) = self.threads.iter_mut().find_map(|thread| thread.evaluator.failure()) {
             return Err(failure.into());
         }

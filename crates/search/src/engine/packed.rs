@@ -11,7 +11,7 @@ pub(super) struct PackedMove(NonZeroU16);
 
 impl PackedMove {
     pub(super) fn of(m: Move) -> PackedMove {
-        let from = m.from().map_or(0, |square| u16::from(square));
+        let from = m.from().map_or(0, u16::from);
         let promotion = m.promotion().map_or(0, |role| role as u16 - Role::Pawn as u16);
         let bits = from | u16::from(m.to()) << 6 | promotion << 12;
         // A board move never has a1 as both ends, so the bits are never all zero; a drop is not chess.

@@ -84,8 +84,7 @@ impl Search<'_> {
             candidate.value = -INFINITE;
         }
         let mut best = -INFINITE;
-        for place in 0..moves.len() {
-            let candidate = &mut moves[place];
+        for (place, candidate) in moves.iter_mut().enumerate() {
             let before = self.pulse.nodes();
             self.deepest = 0;
             let value = self.search_candidate(position, candidate.m, place, depth, window);

@@ -13,6 +13,7 @@ use super::{
     pruning::{self, Selectivity, Trend},
     see,
     shared::{Pulse, Shared},
+    shortcuts::{decisive, refined},
     table::{Bound, Entry},
     value::{DRAW, INFINITE, MAX_PLY, SUREST, from_table, is_decided, mated_at, to_table},
     window::Window,
@@ -33,18 +34,18 @@ pub(super) struct Search<'a> {
     pub(super) root_depth: i32,
     frames: Vec<Frame>,
     /// The first ply at which a side may pass.
-    passing_from: usize,
+    pub(super) passing_from: usize,
 }
 
 /// What a node leaves for the nodes around it.
 #[derive(Clone, Copy, Default)]
-struct Frame {
-    evaluation: Option<i32>,
+pub(super) struct Frame {
+    pub(super) evaluation: Option<i32>,
     /// The move being looked at; `None` when the side to move passes.
-    moved: Option<PieceTo>,
-    killers: Killers,
+    pub(super) moved: Option<PieceTo>,
+    pub(super) killers: Killers,
     /// A move left out, to see what the position is worth without it.
-    excluded: Option<Move>,
+    pub(super) excluded: Option<Move>,
 }
 
 /// Frames before the root's, so that every ply has four before it.
@@ -73,19 +74,19 @@ impl Expected {
 }
 
 /// What a node knows before it looks at its moves.
-struct Node<'p> {
-    position: &'p Chess,
-    ply: usize,
-    depth: i32,
-    window: Window,
-    expected: Expected,
-    in_check: bool,
-    entry: Option<Entry>,
+pub(super) struct Node<'p> {
+    pub(super) position: &'p Chess,
+    pub(super) ply: usize,
+    pub(super) depth: i32,
+    pub(super) window: Window,
+    pub(super) expected: Expected,
+    pub(super) in_check: bool,
+    pub(super) entry: Option<Entry>,
     /// The evaluation, or what the table knows better; `None` in check.
-    estimate: Option<i32>,
-    trend: Trend,
-    before: Before,
-    excluded: Option<Move>,
+    pub(super) estimate: Option<i32>,
+    pub(super) trend: Trend,
+    pub(super) before: Before,
+    pub(super) excluded: Option<Move>,
 }
 
 /// Moves a node has looked at, to learn from.
@@ -96,6 +97,7 @@ struct Tried {
 }
 
 /// The best a node has found.
+#[derive(Clone, Copy)]
 pub(super) struct Best {
     pub(super) value: i32,
     pub(super) m: Option<Move>,
@@ -156,12 +158,6 @@ impl<'a> Search<'a> {
         {
             return value;
         }
-        #[cfg(feature = "syzygy")]
-        if excluded.is_none()
-            && let Some(value) = self.probe_tablebases(position, ply, window)
-        {
-            return value;
-        }
         let mut node = self.look_around(position, ply, depth, window, expected, entry, excluded);
         if self.selective() {
             if let Some(value) = self.prune_node(&node) {
@@ -205,7 +201,7 @@ impl<'a> Search<'a> {
         self.evaluator.evaluate(position).0.clamp(-SUREST, SUREST)
     }
 
-    fn frame(&mut self, ply: usize) -> &mut Frame {
+    pub(super) fn frame(&mut self, ply: usize) -> &mut Frame {
         &mut self.frames[ply + FRAMES_BEFORE]
     }
 
@@ -271,70 +267,6 @@ impl<'a> Search<'a> {
             before: self.before(ply),
             excluded,
         }
-    }
-
-    /// The value of a node that can be guessed without looking at its moves.
-    fn prune_node(&mut self, node: &Node<'_>) -> Option<i32> {
-        let Node { position, ply, depth, window, .. } = *node;
-        let estimate = node.estimate?;
-        if node.expected == Expected::Principal || node.excluded.is_some() {
-            return None;
-        }
-        if depth <= pruning::RAZORING_DEPTH && estimate + pruning::razoring_margin(depth) <= window.alpha {
-            let value = self.quiesce(position, ply, window);
-            if value <= window.alpha {
-                return Some(value);
-            }
-        }
-        if is_decided(window.beta) || estimate < window.beta {
-            return None;
-        }
-        if depth <= pruning::REVERSE_FUTILITY_DEPTH
-            && !is_decided(estimate)
-            && estimate - pruning::reverse_futility_margin(depth, node.trend) >= window.beta
-        {
-            return Some((estimate + window.beta) / 2);
-        }
-        self.try_passing(node, estimate)
-    }
-
-    /// A position so good that passing keeps it above beta. Not tried twice in a row, nor with pawns alone, when
-    /// having to move may be a burden.
-    fn try_passing(&mut self, node: &Node<'_>, estimate: i32) -> Option<i32> {
-        let Node { position, ply, depth, window, .. } = *node;
-        let pieces = position.us() & !(position.board().pawns() | position.board().kings());
-        if depth < pruning::NULL_MOVE_DEPTH
-            || ply < self.passing_from
-            || node.before[0].is_none()
-            || pieces.is_empty()
-        {
-            return None;
-        }
-        let passed = position.clone().swap_turn().ok()?;
-        let reduced = depth - pruning::null_move_reduction(depth, estimate - window.beta);
-        self.path.push(key::pass(self.path.key(), position), Kind::Irreversible);
-        self.evaluator.push_null(&passed);
-        self.frame(ply).moved = None;
-        let below = Window::above(window.beta - 1).flipped();
-        let value = -self.search(&passed, ply + 1, reduced, below, Expected::Cut);
-        self.leave();
-        if self.pulse.stopped() || value < window.beta {
-            return None;
-        }
-        // A mate found by passing is no proven mate.
-        let value = if is_decided(value) { window.beta } else { value };
-        let trusted = depth < pruning::VERIFIED_DEPTH && pieces.more_than_one();
-        (trusted || self.holds_without_passing(node, reduced)).then_some(value)
-    }
-
-    /// Whether a node stays above beta when its side has to move: what passing promised may be zugzwang.
-    fn holds_without_passing(&mut self, node: &Node<'_>, reduced: i32) -> bool {
-        let outer = self.passing_from;
-        self.passing_from = node.ply + 1 + (reduced.max(0).unsigned_abs() as usize) * 3 / 4;
-        let window = Window::above(node.window.beta - 1);
-        let value = self.search(node.position, node.ply, reduced.max(1), window, Expected::Cut);
-        self.passing_from = outer;
-        value >= node.window.beta
     }
 
     fn search_moves(&mut self, node: &Node<'_>) -> i32 {
@@ -565,35 +497,6 @@ enum Extension {
     By(i32),
     /// The node has this value already.
     Refuted(i32),
-}
-
-/// The value of an entry that settles the window.
-pub(super) fn decisive(entry: Entry, ply: usize, window: Window, position: &Chess) -> Option<i32> {
-    // Near a draw by the fifty-move rule, a value from another path may be wrong.
-    if position.halfmoves() >= 90 {
-        return None;
-    }
-    let value = from_table(entry.value, ply);
-    let settles = match entry.bound {
-        Bound::None => false,
-        Bound::Exact => true,
-        Bound::Lower => value >= window.beta,
-        Bound::Upper => value <= window.alpha,
-    };
-    settles.then_some(value)
-}
-
-/// The evaluation, unless the table holds a value that says more.
-fn refined(evaluation: i32, entry: Option<Entry>, ply: usize) -> i32 {
-    let Some(entry) = entry else { return evaluation };
-    let value = from_table(entry.value, ply);
-    let better = match entry.bound {
-        Bound::None => false,
-        Bound::Exact => true,
-        Bound::Lower => value > evaluation,
-        Bound::Upper => value < evaluation,
-    };
-    if better { value } else { evaluation }
 }
 
 /// Whether the moved piece itself attacks the king; checks it discovers are not seen.

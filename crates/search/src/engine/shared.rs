@@ -18,8 +18,6 @@ pub(super) struct Shared<'a> {
     pub(super) node_limit: u64,
     stop: AtomicBool,
     nodes: AtomicU64,
-    #[cfg(feature = "syzygy")]
-    pub(super) tablebases: Option<&'a super::tablebases::Tablebases>,
 }
 
 impl<'a> Shared<'a> {
@@ -32,8 +30,6 @@ impl<'a> Shared<'a> {
             node_limit: u64::MAX,
             stop: AtomicBool::new(false),
             nodes: AtomicU64::new(0),
-            #[cfg(feature = "syzygy")]
-            tablebases: None,
         }
     }
 

@@ -22,10 +22,13 @@ use super::{
     see,
     shared::Shared,
     table::Table,
-    value::{DRAW, INFINITE, mated_at},
+    value::{DRAW, INFINITE, MAX_PLY, mated_at},
     window::Window,
 };
-use crate::{BaselineLeaf, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Quiet, TimeLeft, Watch};
+use crate::{
+    BaselineLeaf, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Quiet, TimeLeft, Watch,
+    leaf_evaluator, test_networks,
+};
 
 /// Material alone: enough for tactics, and quick.
 #[derive(Clone, Copy)]
@@ -93,7 +96,7 @@ fn mates_are_found_at_their_exact_distance() {
         ("8/8/8/8/8/2k5/7q/K7 b - - 0 1", 1, None),
         ("r1b1kb1r/pppp1ppp/5q2/4n3/3KP3/2N3PN/PPP4P/R1BQ1B1R b kq - 0 1", 3, Some("Bc5")),
         ("r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1", 3, Some("Ra6")),
-        ("1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - 0 1", 4, Some("Qd1")),
+        ("1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - 0 1", 3, Some("Qd1")),
     ];
     for (fen, moves, key) in mates {
         let game = game(fen);
@@ -265,6 +268,47 @@ fn the_same_search_visits_the_same_nodes() {
 }
 
 #[test]
+fn every_network_that_evaluates_can_be_searched() {
+    for (name, model) in test_networks::evaluating() {
+        let options = EngineOptions { hash_mib: 1, ..EngineOptions::default() };
+        let fresh = || Engine::new(name, options.clone(), leaf_evaluator(&model).unwrap());
+        let limits = Limits { nodes: Some(200), ..Limits::default() };
+        let game = game(BUSY);
+        let choice = fresh().choose(&game, &limits, &Quiet).unwrap();
+        assert!(game.current().is_legal(choice.mv), "{name}");
+        assert_eq!(fresh().choose(&game, &limits, &Quiet).unwrap(), choice, "{name}");
+    }
+}
+
+#[test]
+fn what_a_two_input_network_said_of_another_root_is_forgotten() {
+    for model in [test_networks::pair(), test_networks::comparing_pair()] {
+        let leaf = || leaf_evaluator(&model).unwrap();
+        assert!(leaf().depends_on_root());
+        let options = EngineOptions { hash_mib: 1, ..EngineOptions::default() };
+        let mut engine = Engine::new("pair", options.clone(), leaf());
+        let (before, after) = (game(START), played(START, "e2e4"));
+        let only = vec![after.current().legal_moves()[0]];
+        // At this depth there is nothing to remember but the table.
+        let limits = Limits { search_moves: only, ..to_depth(1) };
+        engine.choose(&before, &to_depth(1), &Quiet).unwrap();
+        let later = engine.choose(&after, &limits, &Quiet).unwrap();
+        let fresh = Engine::new("pair", options, leaf()).choose(&after, &limits, &Quiet).unwrap();
+        assert_eq!(later, fresh);
+    }
+    assert!(!leaf_evaluator(&test_networks::challenge()).unwrap().depends_on_root());
+}
+
+#[test]
+fn a_network_that_fails_is_reported() {
+    for (name, model) in test_networks::overflowing() {
+        let mut engine = Engine::new(name, EngineOptions::default(), leaf_evaluator(&model).unwrap());
+        let result = engine.choose(&game(BUSY), &to_depth(2), &Quiet);
+        assert!(matches!(result, Err(PlayerError::Network(_))), "{name}");
+    }
+}
+
+#[test]
 fn a_new_game_forgets_the_last_one() {
     let mut engine = engine();
     let fresh = engine.choose(&game(BUSY), &to_depth(6), &Quiet).unwrap();
@@ -432,11 +476,15 @@ fn without_limits_the_usual_ones_hold() {
 
 #[test]
 fn the_longest_lines_fit_the_stack() {
-    // A blocked position in which almost nothing can happen gets deep quickly.
-    let limits = Limits { nodes: Some(60_000), ..Limits::default() };
-    let choice =
-        engine().choose(&game("4k3/8/p1p1p1p1/P1P1P1P1/8/8/8/4K3 w - - 0 1"), &limits, &Quiet).unwrap();
-    assert!(choice.lines[0].depth > 20, "{:?}", choice.lines[0]);
+    let table = Table::new(0);
+    let mut shared = Shared::new(&table, &Quiet);
+    shared.selectivity = Selectivity::Exhaustive;
+    shared.node_limit = 50_000;
+    let (mut evaluator, mut histories) = (Material, Histories::new());
+    let game = game(BUSY);
+    let mut search = Search::new(&shared, &mut evaluator, &mut histories, Path::of(&game));
+    search.search(game.current(), 0, MAX_PLY as i32, Window::FULL, Expected::Principal);
+    assert_eq!(search.deepest, MAX_PLY);
 }
 
 #[cfg(not(target_family = "wasm"))]

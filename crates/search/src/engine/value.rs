@@ -13,11 +13,8 @@ pub(super) const INFINITE: i32 = 32_001;
 const MATE: i32 = 32_000;
 /// The slowest mate that a line can hold.
 pub(super) const SLOWEST_MATE: i32 = MATE - 2 * MAX_PLY as i32;
-/// A tablebase win next to the root; the further away, the less.
-#[cfg(feature = "syzygy")]
-pub(super) const TABLEBASE_WIN: i32 = SLOWEST_MATE - 1;
 /// The surest evaluation. Everything above is known, not guessed.
-pub(super) const SUREST: i32 = SLOWEST_MATE - 2 * MAX_PLY as i32;
+pub(super) const SUREST: i32 = SLOWEST_MATE - 1;
 /// Nobody is better.
 pub(super) const DRAW: i32 = 0;
 
