@@ -60,7 +60,7 @@ enum Check {
     Tests,
     /// The examples in the documentation
     Doctests,
-    /// The tests of encoding, game and model, on wasm32 in Node
+    /// The tests of encoding, game, model and search, on wasm32 in Node
     Wasm,
 }
 

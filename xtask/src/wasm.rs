@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 use crate::{apt, process};
 
 /// The crates that reach the browser.
-const CRATES: [&str; 3] = ["tabia-encoding", "tabia-game", "tabia-model"];
+const CRATES: [&str; 4] = ["tabia-encoding", "tabia-game", "tabia-model", "tabia-search"];
 
 /// Where tests run.
 const TESTED: &str = "wasm32-wasip1";

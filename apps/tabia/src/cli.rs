@@ -93,10 +93,12 @@ pub(crate) struct ConvertArgs {
 #[command(after_help = "Examples:
   tabia play                          against the network that comes with tabia, rated 1500
   tabia play --elo 900 --color black
-  tabia play maia-1900.pb.gz --mode argmax --pgn game.pgn")]
+  tabia play maia-1900.pb.gz --mode argmax --pgn game.pgn
+  tabia play engine,movetime=500      or level:3, or any other player of docs/guides/players.md")]
 pub(crate) struct PlayArgs {
-    /// The opponent: a model file of any format [default: the human player that comes with tabia].
-    pub(crate) model: Option<PathBuf>,
+    /// The opponent: a model file of any format, or a player spec [default: the human player that comes with tabia].
+    #[arg(value_name = "MODEL|SPEC")]
+    pub(crate) opponent: Option<String>,
     /// The rating the opponent should play like, if its network listens to one.
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1..=4000))]
     pub(crate) elo: u16,

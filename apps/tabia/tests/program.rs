@@ -135,7 +135,7 @@ fn a_game_in_the_terminal() {
     let output = sit_down(&["play", "--seed", "1"], "e4\nbogus\nhint\nundo\nd4\nmoves\nresign\nquit\n");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let text = text(&output.stdout);
-    assert!(text.contains("You play White against Tabia 1500"), "{text}");
+    assert!(text.contains("You play White against Tabia human, first version 1500"), "{text}");
     assert!(text.contains("8  r n b q k b n r"), "{text}");
     assert!(text.contains("\"bogus\" is neither a move nor a command"), "{text}");
     assert!(text.contains('%'), "the hint shows probabilities: {text}");
@@ -162,6 +162,56 @@ fn a_mated_opponent_ends_the_game_and_the_file_is_written() {
     let pgn = std::fs::read_to_string(&path).unwrap();
     assert!(pgn.contains("[Result \"1-0\"]") && pgn.contains("Ra8#"), "{pgn}");
     std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn any_spec_can_be_the_opponent() {
+    for spec in ["level:1", "engine,depth=4", "random,seed=3"] {
+        let output = sit_down(&["play", spec, "--color", "black"], "quit\n");
+        let shown = text(&output.stdout);
+        assert!(output.status.success(), "{spec}: {}", text(&output.stderr));
+        assert!(shown.contains(" plays "), "{spec}: {shown}");
+    }
+    let output = sit_down(&["play", "level:9"], "");
+    assert!(text(&output.stderr).contains("neither a model file nor a player"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn play_move_answers_with_one_object() {
+    let fen = "6k1/5ppp/8/8/8/8/8/R3K3 w Q - 0 1";
+    for player in ["level:1", "level:5", "engine,depth=3"] {
+        let answer: serde_json::Value =
+            serde_json::from_str(&succeed(tabia(&["play-move", player, fen]))).expect("JSON");
+        assert_eq!((&answer["move"], &answer["san"]), (&"a1a8".into(), &"Ra8#".into()), "{player}");
+    }
+    assert!(fail(tabia(&["play-move", fen])).contains("a player"), "what is missing is named");
+}
+
+#[test]
+fn bench_prints_one_number() {
+    let printed = succeed(tabia(&["bench"]));
+    let nodes = printed.trim().strip_suffix(" nodes").and_then(|n| n.parse::<u64>().ok());
+    assert!(nodes.is_some_and(|n| n > 100_000), "{printed}");
+}
+
+/// The engine under a real client: python-chess plays games with it and reports any fault.
+#[test]
+fn uci_conforms_under_python_chess() {
+    let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let has_chess = Command::new(&python).args(["-c", "import chess"]).output();
+    if !has_chess.is_ok_and(|output| output.status.success()) {
+        assert!(std::env::var_os("TABIA_REQUIRE_PYTHON").is_none(), "{python} has no python-chess");
+        eprintln!("skipped: {python} has no python-chess");
+        return;
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_uci.py");
+    for player in ["level:1", "engine", "human,elo=1200,seed=5"] {
+        let mut command = Command::new(&python);
+        command.args([script, "--games", "2", "--plies", "20", "--movetime", "20"]);
+        command.args([env!("CARGO_BIN_EXE_tabia"), "uci", "--player", player]);
+        let output = command.output().expect("python starts");
+        assert!(output.status.success(), "{player}: {}{}", text(&output.stdout), text(&output.stderr));
+    }
 }
 
 #[test]

@@ -83,6 +83,7 @@ impl Table {
     fn begin(&mut self, you: Color) {
         self.game = Game::from_position(self.start.clone());
         (self.here, self.you, self.bottom, self.over) = (NodeId::ROOT, you, you, None);
+        self.opponent.new_game();
         self.name_players();
         self.check_end();
     }
@@ -136,9 +137,12 @@ impl Table {
                 Err(error) => writeln!(out, "not saved: {error:#}")?,
             },
             Command::Elo(elo) => {
-                self.opponent.set_elo(elo);
-                self.name_players();
-                writeln!(out, "{} from now on", self.opponent.name())?;
+                if self.opponent.set_elo(elo)? {
+                    self.name_players();
+                    writeln!(out, "{} from now on", self.opponent.name())?;
+                } else {
+                    writeln!(out, "{} does not play at a chosen rating.", self.opponent.name())?;
+                }
             }
             Command::New(color) => {
                 self.begin(color.unwrap_or(!self.you));

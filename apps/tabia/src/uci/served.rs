@@ -72,7 +72,7 @@ impl Engine for Served {
         let watch = Listener { control, show_wdl };
         let choice = self.player.choose(&history, &limits, &watch).map_err(|e| e.to_string())?;
         // A player that searches has reported while it thought; one that knows its mind at once has not.
-        for line in choice.lines.iter().filter(|line| line.probability.is_some()).rev() {
+        for line in choice.lines.iter().filter(|line| line.probability.is_some()) {
             watch.report(line);
         }
         Ok(Answer { best: choice.mv, ponder: choice.ponder })
