@@ -137,7 +137,7 @@ pub fn play_game(
 ) -> Option<PlayedGame> {
     let mut table = Table::set_up(opening, rules);
     let mut players = players;
-    for player in players.iter_mut() {
+    for player in &mut players {
         // A player that crashes here does so again when asked to move, and loses then.
         let _ = catch_unwind(AssertUnwindSafe(|| player.new_game()));
     }

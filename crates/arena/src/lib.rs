@@ -1,4 +1,31 @@
 //! Who is stronger, and how sure are we.
+//!
+//! The arena sees only [`tabia_search::Player`]s, made by [`Entrant`]s that its caller hands in: never a model or a
+//! process. A [`Run`] plays a [`Schedule`] of games on worker threads and puts each on disk ([`Ledger`]) before it counts;
+//! [`statistics`] says what the results mean.
+//!
+//! ```
+//! use tabia_arena::statistics::{EloScale, Pairs, Sprt, Tally};
+//!
+//! let match_result = Tally { wins: 136, draws: 111, losses: 96 };
+//! assert_eq!(match_result.elo().expect("there are games").to_string(), "+40.7 [+10.6, +71.4]");
+//! assert_eq!(Tally { wins: 10, ..Tally::default() }.elo().expect("games").to_string(), "above +182.7");
+//!
+//! let test = Sprt::new(0.0, 5.0, EloScale::Normalised)?;
+//! assert_eq!(test.verdict(test.llr(Pairs([3, 8, 20, 11, 8]))), None); // play on
+//! # Ok::<_, tabia_arena::statistics::BadSprt>(())
+//! ```
+//!
+//! | to find | look in |
+//! |---|---|
+//! | Elo, superiority, SPRT, ratings | [`statistics`] |
+//! | one game | [`play_game`], [`Rules`], [`PlayedGame`] |
+//! | where games begin | [`Openings`] |
+//! | who meets whom | [`Schedule`] |
+//! | a whole run | [`Run`], [`Entrant`], [`Progress`], [`Finished`] |
+//! | games on disk | [`Ledger`], [`Settings`] |
+//! | tables | [`Report`], [`Standings`], [`read_results`] |
+//! | the ladder of levels | [`challenge`] |
 #![forbid(unsafe_code)]
 
 mod adjudicate;

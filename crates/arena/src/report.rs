@@ -275,7 +275,7 @@ mod tests {
         let report = Report::of(&standings, rows);
         let text = report.to_string();
         for line in [
-            "player  games  points  score  +  =  -  White  Black             rating",
+            "player  games  points  score  +  =  -  White  Black           rating",
             "one         4       2  50.0%  1  2  1    1.5    0.5",
             "  pairs   [0, 1, 0, 1, 0] (0, 0.5, 1, 1.5, 2 points)",
             "  LOS     50.0%",

@@ -31,7 +31,7 @@ pub struct PgnResults {
 pub fn read_results(input: impl Read) -> Result<PgnResults, Box<BrokenGame>> {
     let options = ReadOptions { variations: Variations::Skip, ..ReadOptions::default() };
     let mut names: Vec<String> = Vec::new();
-    let mut pairs: BTreeMap<(PlayerId, PlayerId, String, String), Vec<(u64, PlayerId)>> = BTreeMap::new();
+    let mut pairs: BTreeMap<_, Vec<(u64, PlayerId)>> = BTreeMap::new();
     let mut rows = Vec::new();
     let (mut unfinished, mut broken) = (0, Vec::new());
     let mut next_pair = 0;

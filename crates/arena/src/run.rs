@@ -144,6 +144,10 @@ impl Run<'_> {
             .set("longest game", self.rules.max_plies.map_or("any".into(), |plies| format!("{plies} plies")));
         settings.set("adjudication", self.rules.adjudication.to_string());
         settings.set("seed", self.seed.to_string());
+        if self.rules.lines > 0 {
+            // A search that reports several candidates is another search.
+            settings.set("candidates", self.rules.lines.to_string());
+        }
         settings
     }
 

@@ -437,7 +437,7 @@ mod tests {
     fn two_players_are_as_far_apart_as_their_match_says() {
         let pool =
             rate_pool(2, &[met(0, 1, 75, 0, 25)], Anchor::Player { player: 1, rating: 1500.0 }).unwrap();
-        assert!((pool.ratings[0].rating.unwrap() - 1690.848_501).abs() < 1e-4);
+        assert!((pool.ratings[0].rating.unwrap() - 1_690.848_501).abs() < 1e-4);
         assert_eq!(pool.ratings[1].rating, Some(1500.0));
         assert_eq!(pool.ratings[1].low, Some(1500.0), "the anchor is certain");
         let difference = pool.difference(0, 1).unwrap();

@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn the_bounds_are_those_of_wald() {
         let (low, high) = normalised(0.0, 5.0).bounds();
-        assert!((high - 2.944_438_979_166_440).abs() < 1e-12, "log(0.95 / 0.05)");
+        assert!((high - 2.944_438_979_166_44).abs() < 1e-12, "log(0.95 / 0.05)");
         assert!((low + high).abs() < 1e-12);
         assert_eq!(normalised(0.0, 5.0).verdict(2.95), Some(Verdict::AcceptH1));
         assert_eq!(normalised(0.0, 5.0).verdict(-2.95), Some(Verdict::AcceptH0));

@@ -54,7 +54,7 @@ impl Setup {
     }
 
     fn settings(&self) -> Settings {
-        self.run(1, |run| run.settings())
+        self.run(1, |run: &Run<'_>| run.settings())
     }
 
     fn play(&self, jobs: usize, ledger: Option<&mut Ledger>) -> Result<Finished, RunError> {
@@ -236,6 +236,22 @@ fn a_run_killed_at_any_byte_resumes_with_the_same_totals() {
     for cut in (0..head).step_by(13).chain([head - 1, head]) {
         resume(b"", &index[..cut], &format!("head cut at {cut}"));
     }
+}
+
+/// The format's golden files: what is written today is what they hold, and they can be gone on with.
+#[test]
+fn ledgers_are_written_and_read_as_the_golden_one() {
+    let golden_pgn = include_bytes!("../../../../fixtures/arena/ledger.pgn");
+    let golden_index = include_bytes!("../../../../fixtures/arena/ledger.pgn.jsonl");
+    let (mut setup, _, finished, pgn, index) = on_disk("golden");
+    assert_eq!(String::from_utf8(pgn).unwrap(), String::from_utf8_lossy(golden_pgn));
+    assert_eq!(String::from_utf8(index).unwrap(), String::from_utf8_lossy(golden_index));
+    let path = folder("golden-read").join("ledger.pgn");
+    fs::write(&path, golden_pgn).unwrap();
+    fs::write(index_of(&path), golden_index).unwrap();
+    assert_eq!(Ledger::open(&path, &setup.settings()).unwrap().records(), finished.records);
+    setup.rounds = 3;
+    assert_eq!(setup.play_on(&path).records.len(), 6);
 }
 
 #[test]

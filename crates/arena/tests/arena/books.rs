@@ -1,0 +1,74 @@
+//! Opening books as files: plain, packed, and the large ones people use.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use tabia_arena::Openings;
+
+use crate::scripted::folder;
+
+#[test]
+fn files_are_read_by_their_names() {
+    let folder = folder("books");
+    let write = |name: &str, text: &[u8]| -> PathBuf {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let zip = |name: &str, files: &[(&str, &str)]| -> PathBuf {
+        let path = folder.join(name);
+        let mut archive = zip::ZipWriter::new(fs::File::create(&path).unwrap());
+        for (name, text) in files {
+            archive.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            archive.write_all(text.as_bytes()).unwrap();
+        }
+        archive.finish().unwrap();
+        path
+    };
+    let fen = "8/8/4k3/8/8/3QK3/8/8 w - - 0 1\n";
+    let count = |path: &Path| Openings::open(path).unwrap().list().len();
+    assert_eq!(count(&write("a.fen", fen.as_bytes())), 1);
+    assert_eq!(count(&write("b.EPD", fen.repeat(2).as_bytes())), 2);
+    assert_eq!(count(&write("c.pgn", b"1. e4 *\n\n1. d4 *\n\n1. c4 *\n")), 3);
+    assert_eq!(count(&zip("d.epd.zip", &[("d.epd", fen), ("readme.md", "hello")])), 1);
+    assert_eq!(count(&zip("e.zip", &[("games/e.pgn", "1. e4 e5 *")])), 1);
+    let fault = |path: &Path| {
+        let error = Openings::open(path).unwrap_err();
+        assert_eq!(error.file, path.display().to_string());
+        error.problem.to_string()
+    };
+    assert_eq!(
+        fault(&zip("f.zip", &[("a.fen", fen), ("b.fen", fen)])),
+        "the archive holds 2 books (.fen, .epd, .txt or .pgn), not one"
+    );
+    assert_eq!(
+        fault(&write("g.bin", b"")),
+        "openings are read from .fen, .epd, .txt and .pgn files, plain or in a .zip"
+    );
+    assert!(fault(&write("h.zip", b"not a zip")).starts_with("the archive: "));
+    assert_eq!(
+        fault(&write("i.fen", b"# one\n8/8/8/8/8/8/8/8 w - -\n")).split(':').next(),
+        Some("line 2, column 1")
+    );
+    assert!(Openings::open(&folder.join("none.fen")).is_err());
+}
+
+#[test]
+fn the_large_books_are_read() {
+    let books = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/books");
+    for (name, least) in [("8moves_v3.pgn.zip", 30_000), ("noob_3moves.epd.zip", 100_000)] {
+        let path = books.join(name);
+        if !path.exists() {
+            #[expect(clippy::disallowed_macros, reason = "says why the test did nothing")]
+            {
+                eprintln!("skipped: {} is not there", path.display());
+            }
+            continue;
+        }
+        let openings = Openings::open(&path).unwrap();
+        assert!(openings.list().len() > least, "{name}: {}", openings.list().len());
+    }
+}

@@ -1,0 +1,94 @@
+//! The ladder and its leaderboard.
+
+use std::{fs, num::NonZeroUsize};
+
+use tabia_arena::{
+    Entrant, Openings, Stop, Wish,
+    challenge::{Ladder, Leaderboard, LeaderboardEntry, Scorecard, passes},
+    statistics::Tally,
+};
+
+use crate::scripted::{FakeTimer, Script, Scripted, folder, scripted};
+
+#[test]
+fn thirty_five_of_fifty_pass() {
+    let tally = |wins, draws| Tally { wins, draws, losses: 50 - wins - draws };
+    assert!(passes(tally(35, 0)) && passes(tally(30, 10)) && passes(tally(50, 0)));
+    assert!(!passes(tally(34, 1)) && !passes(tally(0, 50)) && !passes(Tally::default()));
+}
+
+fn climb(challenger: Script, levels: &[Scripted], jobs: usize, stop: &Stop, keep: Option<&str>) -> Scorecard {
+    let challenger = scripted("challenger", challenger);
+    let openings = Openings::challenge();
+    let ladder = Ladder {
+        challenger: &challenger,
+        parameters: 1234,
+        levels: (1..).zip(levels.iter().map(|level| level as &dyn Entrant)).collect(),
+        openings: &openings,
+        jobs: NonZeroUsize::new(jobs).unwrap(),
+        folder: keep.map(folder),
+        date: String::new(),
+    };
+    ladder.climb(&FakeTimer::default(), stop, &mut |_| {}).unwrap()
+}
+
+fn levels() -> Vec<Scripted> {
+    vec![
+        scripted("one", Script::Cheats(5)),
+        scripted("two", Script::Fails(3)),
+        scripted("three", Script::Hashed(7)),
+        scripted("four", Script::Cheats(1)),
+    ]
+}
+
+#[test]
+fn the_ladder_ends_at_the_first_level_not_passed() {
+    let card = climb(Script::Hashed(1), &levels(), 2, &Stop::new(), None);
+    let played: Vec<(u32, bool, u64)> =
+        card.levels.iter().map(|score| (score.level, score.passed, score.games.games())).collect();
+    assert_eq!(played, [(1, true, 50), (2, true, 50), (3, false, 50)]);
+    assert_eq!((card.passed, card.interrupted), (Some(2), false));
+    assert_eq!(card.levels[0].as_white, Tally { wins: 25, ..Tally::default() });
+    assert_eq!(card.diversity.games, 150);
+    assert!(card.diversity.first_moves > 5 && card.diversity.four_move_entropy > 4.0, "{:?}", card.diversity);
+    let text = card.to_string();
+    assert!(text.contains("highest level passed: 2"), "{text}");
+    assert!(text.contains("50/50"), "{text}");
+    let json = serde_json::to_value(&card).unwrap();
+    assert_eq!(json["levels"][0]["records"][49]["result"], "0-1");
+    assert!(json["levels"][2]["records"].as_array().unwrap().iter().all(|game| game["moves"].is_array()));
+    assert_eq!(climb(Script::Hashed(1), &levels(), 1, &Stop::new(), None), card, "the same to the move");
+    let lost = climb(Script::Cheats(2), &levels()[2..3], 1, &Stop::new(), None);
+    assert_eq!((lost.passed, lost.levels.len()), (None, 1));
+}
+
+#[test]
+fn a_stopped_ladder_passes_nothing_it_has_not_finished() {
+    let stop = Stop::new();
+    stop.wish(Wish::AfterGames);
+    let card = climb(Script::Hashed(1), &levels(), 1, &stop, Some("ladder"));
+    assert_eq!((card.passed, card.interrupted, card.levels.len()), (None, true, 1));
+}
+
+#[test]
+fn a_leaderboard_is_replaced_as_a_whole() {
+    let path = folder("leaderboard").join("board.json");
+    let entry = |id: &str, level, parameters| LeaderboardEntry {
+        id: id.into(),
+        name: format!("net {id}"),
+        level,
+        parameters,
+        points: 40.0,
+        games: 50,
+        date: "2026.01.31".into(),
+    };
+    Leaderboard::record(&path, entry("a", 1, 500)).unwrap();
+    Leaderboard::record(&path, entry("b", 2, 900)).unwrap();
+    let board = Leaderboard::record(&path, entry("a", 2, 500)).unwrap();
+    assert_eq!(board, Leaderboard::read(&path).unwrap());
+    let ids: Vec<&str> = board.entries().iter().map(|entry| entry.id.as_str()).collect();
+    assert_eq!(ids, ["a", "b"]);
+    fs::write(&path, "{\"leaderboard\":\"chess\",\"version\":1,\"entries\":[]}").unwrap();
+    let error = Leaderboard::record(&path, entry("c", 1, 1)).unwrap_err().to_string();
+    assert!(error.ends_with("it is not a leaderboard"), "{error}");
+}
