@@ -1,8 +1,12 @@
 //! What can be typed.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use tabia_arena::statistics::{EloScale, Sprt};
+use tabia_game::{Clock, TimeControl};
+use tabia_search::Spec;
 
 /// The open home of neural chess: any network, of any known format, is a player.
 #[derive(Parser)]
@@ -12,7 +16,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     about,
     after_help = "Examples:
   tabia play --elo 1200
-  tabia model info maia-1500.pb.gz"
+  tabia model info maia-1500.pb.gz
+  tabia arena level:3 level:4 --pgn match.pgn"
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -34,6 +39,12 @@ pub(crate) enum Command {
     PlayMove(PlayMoveArgs),
     /// Count the nodes of fixed searches: the same number means the same search.
     Bench(BenchArgs),
+    /// Let players play each other, and say who is stronger and how sure that is.
+    Arena(ArenaArgs),
+    /// Say who is stronger from the games of any PGN file.
+    Elo(EloArgs),
+    /// Rate a player by games against Stockfish at known ratings.
+    Validate(ValidateArgs),
 }
 
 #[derive(Subcommand)]
@@ -125,6 +136,139 @@ pub(crate) struct PlayArgs {
     pub(crate) ascii: bool,
 }
 
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia arena level:3 level:4
+  tabia arena engine,nodes=20000 level:5 --games 50 --pgn match.pgn --adjudicate
+  tabia arena net:new.onnx,search=ab net:old.onnx,search=ab --sprt 0,5 --tc 10+0.1 --openings book.epd
+  tabia arena human,elo=1200 human,elo=1800 maia:maia-1500.pb.gz --format round-robin
+  tabia arena level:5 'uci:stockfish,elo=1500' --movetime 50 --json match.json
+
+Players: level:1 to level:5, net:FILE, human[:FILE], maia:FILE, engine[:FILE], random, uci:COMMAND.
+
+With --pgn every game is on disk as soon as it is finished. The same command goes on where a stopped or killed
+one ended; a larger --games makes a run longer. Ctrl-C ends a run after the games under way.")]
+pub(crate) struct ArenaArgs {
+    /// Who plays: two or more player specs.
+    #[arg(required = true, num_args = 2.., value_name = "SPEC", value_parser = spec)]
+    pub(crate) players: Vec<Spec>,
+    /// Games of each two players who meet, rounded up to pairs [default: 100; with --sprt, 100000 at most].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) games: Option<u32>,
+    /// Play until the first player is shown to be ELO0 or ELO1 (normalised Elo) stronger, with 5% chance of error.
+    #[arg(long, value_name = "ELO0,ELO1", value_parser = sprt, allow_hyphen_values = true)]
+    pub(crate) sprt: Option<Sprt>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+    /// Who meets whom [default: match for two players, round-robin for more].
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<MatchFormat>,
+    /// End games early: lost when both say 6 pawns on 3 moves, drawn when both say level on 8 moves from move 34.
+    #[arg(long)]
+    pub(crate) adjudicate: bool,
+}
+
+/// How long players think.
+#[derive(Args)]
+pub(crate) struct LimitArgs {
+    /// Clocks: seconds for the game + seconds a move (10+0.1), or moves/seconds (40/60).
+    #[arg(long, value_name = "TC", value_parser = clocks, conflicts_with_all = ["nodes", "movetime", "depth"])]
+    pub(crate) tc: Option<TimeControl>,
+    /// Positions a move, for players that search and whose spec sets no limit.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) nodes: Option<u64>,
+    /// Milliseconds a move, for players that search and whose spec sets no limit [default: 100, without other limits].
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
+    pub(crate) movetime: Option<u64>,
+    /// Plies to look ahead, for players that search and whose spec sets no limit.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub(crate) depth: Option<u32>,
+    /// How much longer than allowed a move may take before the game is lost [default: 100 with --tc, otherwise 1000].
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(0..=86_400_000))]
+    pub(crate) margin: Option<u64>,
+}
+
+/// Where and how games are played.
+#[derive(Args)]
+pub(crate) struct TableArgs {
+    /// Openings: .fen, .epd or .pgn, plain or in a .zip [default: 25 openings that come with tabia].
+    #[arg(long, value_name = "BOOK")]
+    pub(crate) openings: Option<PathBuf>,
+    /// Play the openings in an order that depends on --seed.
+    #[arg(long)]
+    pub(crate) shuffle: bool,
+    /// Keep the games in this file, with an index in FILE.jsonl beside it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pgn: Option<PathBuf>,
+    /// Games at a time [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// For players that throw dice.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Write all results to this file too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MatchFormat {
+    /// Two players.
+    Match,
+    /// The first player meets each of the others.
+    Gauntlet,
+    /// Everybody meets everybody.
+    RoundRobin,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia elo match.pgn
+  tabia elo monday.pgn tuesday.pgn.zst --json ratings.json
+  zstdcat games.pgn.zst | tabia elo - --sprt 0,5
+
+Games pair up when two players play the same round, or the same set-up position, with colours swapped.")]
+pub(crate) struct EloArgs {
+    /// PGN files, plain or zstd; - is the standard input.
+    #[arg(required = true, value_name = "RESULTS")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Also say what this test shows about the first of two players.
+    #[arg(long, value_name = "ELO0,ELO1", value_parser = sprt, allow_hyphen_values = true)]
+    pub(crate) sprt: Option<Sprt>,
+    /// Write all results to this file too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia validate
+  tabia validate engine --games 200 --max 2700 --movetime 50 --pgn engine.pgn
+  tabia validate net:net.onnx --stockfish ./stockfish-17
+
+Stockfish plays at UCI_Elo 1320, 1500, 1700, 1900 and 2100, and on in steps of 200 up to --max. The rating is the one
+that fits all games best. With --pgn, the same command goes on where a stopped or killed one ended.")]
+pub(crate) struct ValidateArgs {
+    /// The player to rate.
+    #[arg(default_value = "level:5", value_name = "SPEC", value_parser = spec)]
+    pub(crate) player: Spec,
+    /// Games in all, rounded up to pairs against each opponent.
+    #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) games: u32,
+    /// The strongest opponent's rating.
+    #[arg(long, default_value_t = 2100, value_name = "ELO", value_parser = clap::value_parser!(u16).range(1320..=3190))]
+    pub(crate) max: u16,
+    /// The command that runs Stockfish [default: stockfish in PATH or /usr/games].
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) stockfish: Option<String>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) table: TableArgs,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Seat {
     White,
@@ -184,4 +328,22 @@ pub(crate) struct PlayMoveArgs {
 pub(crate) struct BenchArgs {
     /// Evaluate with this network instead of the hand-written evaluation.
     pub(crate) model: Option<PathBuf>,
+}
+
+fn spec(text: &str) -> Result<Spec, String> {
+    text.parse().map_err(|error: tabia_search::SpecError| error.to_string())
+}
+
+fn sprt(text: &str) -> Result<Sprt, String> {
+    let numbers = text
+        .split_once(',')
+        .and_then(|(elo0, elo1)| Some((elo0.trim().parse().ok()?, elo1.trim().parse().ok()?)));
+    let (elo0, elo1) = numbers.ok_or("two numbers and a comma, as in 0,5")?;
+    Sprt::new(elo0, elo1, EloScale::default()).map_err(|error| error.to_string())
+}
+
+fn clocks(text: &str) -> Result<TimeControl, String> {
+    let control: Option<TimeControl> = text.parse().ok();
+    let playable = control.filter(|control| Clock::new(control).is_some());
+    playable.ok_or_else(|| "seconds and an increment (10+0.1), or moves in a time (40/60+0.5)".to_owned())
 }

@@ -1,13 +1,16 @@
 //! `tabia`: play, inspect and measure chess networks.
 
+mod arena;
 mod bench;
 mod cli;
+mod elo;
 mod model;
 mod play;
 mod play_move;
 mod players;
 mod shipped;
 mod uci;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -20,6 +23,9 @@ fn main() -> ExitCode {
         cli::Command::Uci(args) => uci::run(&args),
         cli::Command::PlayMove(args) => play_move::run(&args),
         cli::Command::Bench(args) => bench::run(&args),
+        cli::Command::Arena(args) => arena::run(&args),
+        cli::Command::Elo(args) => elo::run(&args),
+        cli::Command::Validate(args) => validate::run(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
