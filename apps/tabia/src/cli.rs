@@ -248,8 +248,8 @@ pub(crate) struct EloArgs {
   tabia validate engine --games 200 --max 2700 --movetime 50 --pgn engine.pgn
   tabia validate net:net.onnx --stockfish ./stockfish-17
 
-Stockfish plays at UCI_Elo 1320, 1500, 1700, 1900 and 2100, and on in steps of 200 up to --max. The rating is the one
-that fits all games best. With --pgn, the same command goes on where a stopped or killed one ended.")]
+Stockfish plays at UCI_Elo 1320 (or its lowest), 1500, 1700, 1900 and 2100, and on in steps of 200 up to --max. The
+rating is the one that fits all games best. With --pgn, the same command goes on where a stopped or killed one ended.")]
 pub(crate) struct ValidateArgs {
     /// The player to rate.
     #[arg(default_value = "level:5", value_name = "SPEC", value_parser = spec)]

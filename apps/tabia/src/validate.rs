@@ -8,12 +8,14 @@ use tabia_arena::statistics::{Against, RatingEstimate, rate_against};
 use tabia_arena::{Adjudication, Format, PlayerId, Standings};
 use tabia_encoding::Elo;
 use tabia_search::{Budget, Spec, UciSpec};
+use tabia_uci::client::{About, Client, Launch};
+use tabia_uci::message::{OptionKind, OptionSpec};
 
 use crate::arena::{Contest, Thinking, entrants, openings, write_json};
 use crate::cli::ValidateArgs;
 use crate::players::Makers;
 
-/// The ratings of the first opponents; the lowest is the lowest Stockfish has.
+/// The ratings of the first opponents; the lowest is the lowest of a recent Stockfish.
 const RATINGS: [u16; 5] = [1320, 1500, 1700, 1900, 2100];
 
 /// From one opponent to the next beyond those.
@@ -26,10 +28,12 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
         Some(command) => command.clone(),
         None => find_stockfish()?,
     };
-    let ratings = ratings(args.max);
-    let opponents: Vec<Spec> = ratings.iter().map(|rating| stockfish(&command, *rating)).collect();
-    let version =
-        makers.make(&stockfish(&command, RATINGS[0]), 0).context("Stockfish does not start")?.name();
+    let engine = Engine::ask(&command)?;
+    let ratings = ratings(&engine, args.max);
+    if ratings.is_empty() {
+        bail!("--max {}: {} plays at {} at least", args.max, engine.name, engine.weakest);
+    }
+    let opponents = ratings.iter().map(|rating| stockfish(&command, *rating));
     let specs: Vec<Spec> = std::iter::once(args.player.clone()).chain(opponents).collect();
     let contest = Contest {
         event: "Tabia validation".to_owned(),
@@ -40,7 +44,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
         thinking,
         adjudication: Adjudication::default(),
         sprt: None,
-        opponent: Some(version),
+        opponent: Some(engine.name),
         table: &args.table,
     };
     let played = contest.play()?;
@@ -67,10 +71,42 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
     played.complain_if_stopped(&args.table)
 }
 
-/// The opponents' ratings, up to `max`.
-fn ratings(max: u16) -> Vec<u16> {
+/// An engine that can be held to a rating.
+struct Engine {
+    name: String,
+    weakest: u16,
+    strongest: u16,
+}
+
+impl Engine {
+    /// Asks the engine itself.
+    fn ask(command: &str) -> Result<Engine> {
+        let words = shlex::split(command).unwrap_or_default();
+        let (program, arguments) =
+            words.split_first().with_context(|| format!("--stockfish {command:?} is not a command"))?;
+        let launch = arguments.iter().fold(Launch::new(program), Launch::argument);
+        let client = Client::start(launch).with_context(|| format!("{command} does not start"))?;
+        let About { name, options, .. } = client.about().clone();
+        let (weakest, strongest) = match OptionSpec::find(&options, "UCI_Elo")?.kind {
+            OptionKind::Spin { min, max, .. } => (u16::try_from(min)?, u16::try_from(max)?),
+            _ => bail!("{name}: UCI_Elo is not a number"),
+        };
+        Ok(Engine { name, weakest, strongest })
+    }
+}
+
+/// The opponents' ratings up to `max`, as far as the engine has them; its weakest stands for those below.
+fn ratings(engine: &Engine, max: u16) -> Vec<u16> {
     let beyond = (1..).map(|step| RATINGS[RATINGS.len() - 1] + step * STEP);
-    RATINGS.into_iter().chain(beyond).take_while(|rating| *rating <= max).collect()
+    let most = max.min(engine.strongest);
+    let mut ratings: Vec<u16> = RATINGS
+        .into_iter()
+        .chain(beyond)
+        .map(|rating| rating.max(engine.weakest))
+        .take_while(|rating| *rating <= most)
+        .collect();
+    ratings.dedup();
+    ratings
 }
 
 /// Stockfish held to a rating. What is not said here is left to its defaults: one thread, 16 MiB.
@@ -120,4 +156,18 @@ fn find_stockfish() -> Result<String> {
     };
     let text = found.to_str().with_context(|| format!("{} is not text", found.display()))?;
     Ok(shlex::try_quote(text)?.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opponents_are_those_the_engine_can_be() {
+        let engine = |weakest, strongest| Engine { name: String::new(), weakest, strongest };
+        assert_eq!(ratings(&engine(1320, 3190), 2100), RATINGS);
+        assert_eq!(ratings(&engine(1350, 2850), 3190), [1350, 1500, 1700, 1900, 2100, 2300, 2500, 2700]);
+        assert_eq!(ratings(&engine(1600, 2850), 1900), [1600, 1700, 1900]);
+        assert!(ratings(&engine(1350, 2850), 1320).is_empty());
+    }
 }

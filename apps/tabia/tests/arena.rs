@@ -35,7 +35,7 @@ struct Folder(PathBuf);
 impl Folder {
     fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("tabia-arena-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
+        std::fs::create_dir_all(&path).expect("a folder for temporary files");
         Folder(path)
     }
 
@@ -52,7 +52,7 @@ impl Drop for Folder {
 }
 
 fn json_of(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap()).expect("JSON")
+    serde_json::from_slice(&std::fs::read(path).expect("a file")).expect("JSON")
 }
 
 fn games_of(path: &Path) -> Vec<Value> {

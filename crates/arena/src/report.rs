@@ -201,7 +201,9 @@ fn percent(share: Option<f64>) -> String {
 }
 
 fn rating_text(rating: &PoolRating) -> String {
-    match (rating.rating, rating.low, rating.high) {
+    // A positive zero, where the fit leaves a little less than nothing.
+    let whole = |rating: f64| rating.round() + 0.0;
+    match (rating.rating.map(whole), rating.low.map(whole), rating.high.map(whole)) {
         (Some(value), Some(low), Some(high)) => format!("{value:+.0} [{low:+.0}, {high:+.0}]"),
         (_, Some(low), _) => format!("above {low:+.0}"),
         (_, _, Some(high)) => format!("below {high:+.0}"),

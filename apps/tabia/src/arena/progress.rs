@@ -41,8 +41,8 @@ impl Watcher {
         let message = message(progress, format);
         match self {
             Watcher::Bar(bar) => {
-                bar.set_position(progress.done.into());
                 bar.set_message(message);
+                bar.set_position(progress.done.into());
             }
             Watcher::Lines { last } => {
                 let due = last.is_none_or(|last| progress.elapsed.saturating_sub(last) >= PAUSE);
