@@ -233,7 +233,11 @@ impl Enhanced {
             if alpha >= beta {
                 break;
             }
-            if standing + order::gain(m) + MARGIN < alpha {
+            let hope = standing + order::gain(m) + MARGIN;
+            if hope < alpha {
+                // What is not looked at may still be worth this much: a lower bound on the loss would be a lie to
+                // the table, which is asked again in other windows.
+                best = best.max(hope);
                 continue;
             }
             let mut after = position.clone();

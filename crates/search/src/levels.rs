@@ -253,16 +253,23 @@ mod tests {
     }
 
     #[test]
-    fn pruning_keeps_the_score_where_nothing_is_pruned_away() {
-        // At depth 2 there are no null moves, and delta pruning drops only what cannot raise alpha.
-        let position = game("r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3");
-        let candidates = order::candidates(&position, &Limits::default()).unwrap();
-        for depth in 1..=2 {
-            let plain = classic::search(&position, &candidates, depth).unwrap();
-            let quick = enhanced::search(&position, &candidates, depth).unwrap();
-            assert!((plain.score - quick.score).abs() <= 30, "{plain:?} {quick:?}");
-            assert!(quick.nodes < plain.nodes * 2);
+    fn pruning_only_saves_work_where_no_null_move_is_tried() {
+        // Up to three plies the table, the windows and the order of moves change nothing. Delta pruning may, but only
+        // where taking changes the evaluation by far more than the pieces taken: not in ordinary games.
+        let mut nodes = [0, 0];
+        let mut game = History::new(Chess::default(), ByColor::default());
+        for mv in played(Level::ALL[0], 30) {
+            game.push(mv, None);
+            let candidates = order::candidates(&game, &Limits::default()).unwrap();
+            for depth in 1..=3 {
+                let plain = classic::search(&game, &candidates, depth).unwrap();
+                let quick = enhanced::search(&game, &candidates, depth).unwrap();
+                assert_eq!((plain.mv, plain.score), (quick.mv, quick.score), "depth {depth}");
+                nodes[0] += plain.nodes;
+                nodes[1] += quick.nodes;
+            }
         }
+        assert!(nodes[1] < nodes[0], "{nodes:?}");
     }
 
     #[test]
