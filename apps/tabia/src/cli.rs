@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Uci(UciArgs),
     /// Ask a player for one move; the answer is one JSON object.
     PlayMove(PlayMoveArgs),
+    /// Climb the ladder of the Chess Challenge with a network: levels 1 to 5, 50 games each.
+    Compete(CompeteArgs),
     /// Count the nodes of fixed searches: the same number means the same search.
     Bench(BenchArgs),
     /// Let players play each other, and say who is stronger and how sure that is.
@@ -346,4 +348,31 @@ fn clocks(text: &str) -> Result<TimeControl, String> {
     let control: Option<TimeControl> = text.parse().ok();
     let playable = control.filter(|control| Clock::new(control).is_some());
     playable.ok_or_else(|| "seconds and an increment (10+0.1), or moves in a time (40/60+0.5)".to_owned())
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia compete net.onnx
+  tabia compete net.onnx --level 1 --json-output result.json
+  tabia compete net.onnx --record leaderboard.json
+
+Ends with status 0 only if a level was passed.")]
+pub(crate) struct CompeteArgs {
+    /// An ONNX file with the input \"board\" and at most 1,000,000 parameters.
+    pub(crate) model: PathBuf,
+    /// Play this level only.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
+    pub(crate) level: Option<u8>,
+    /// Openings, one FEN a line [default: the 25 of the challenge].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) openings: Option<PathBuf>,
+    /// Write the scorecard with every game's moves as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json_output: Option<PathBuf>,
+    /// Enter the result into this leaderboard: by level, then by fewest parameters.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Games at a time [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
 }

@@ -3,6 +3,7 @@
 mod arena;
 mod bench;
 mod cli;
+mod compete;
 mod elo;
 mod model;
 mod play;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         cli::Command::Uci(args) => uci::run(&args),
         cli::Command::PlayMove(args) => play_move::run(&args),
         cli::Command::Bench(args) => bench::run(&args),
+        cli::Command::Compete(args) => compete::run(&args),
         cli::Command::Arena(args) => arena::run(&args),
         cli::Command::Elo(args) => elo::run(&args),
         cli::Command::Validate(args) => validate::run(&args),

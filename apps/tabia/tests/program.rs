@@ -229,3 +229,35 @@ fn any_network_can_be_the_opponent() {
         assert!(shown.contains(" plays "), "{name}: {shown}");
     }
 }
+
+#[test]
+fn compete_plays_a_level_and_says_how_it_went() {
+    let folder = std::env::temp_dir().join(format!("tabia-compete-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (openings, json, board) =
+        (folder.join("two.fen"), folder.join("out.json"), folder.join("board.json"));
+    std::fs::write(&openings, "# one opening\nrnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n")
+        .unwrap();
+    let mut command = tabia(&["compete", "--level", "1", "--jobs", "1"]);
+    command.arg(fixture("challenge-mlp.onnx")).arg("--openings").arg(&openings);
+    command.arg("--json-output").arg(&json).arg("--record").arg(&board);
+    let output = command.output().expect("the program starts");
+    let shown = text(&output.stdout);
+    assert!(!output.status.success(), "a random network passes nothing: {shown}");
+    assert!(shown.contains("no level passed") && shown.contains("diversity"), "{shown}");
+    let card: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(card["levels"][0]["records"].as_array().map(Vec::len), Some(2));
+    assert!(std::fs::read_to_string(&board).unwrap().contains("challenge-mlp"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn compete_refuses_what_breaks_the_rules() {
+    let refused = |name: &str| {
+        let mut command = tabia(&["compete"]);
+        command.arg(fixture(name));
+        fail(command)
+    };
+    assert!(refused("humchess-transformer.onnx").contains("\"board\""));
+    assert!(refused("tflite_pair.tflite").contains("ONNX"));
+}

@@ -162,7 +162,7 @@ impl Played {
 }
 
 /// As PGN writes it.
-fn today() -> String {
+pub(crate) fn today() -> String {
     let now = OffsetDateTime::now_utc();
     format!("{:04}.{:02}.{:02}", now.year(), u8::from(now.month()), now.day())
 }

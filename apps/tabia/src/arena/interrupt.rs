@@ -9,7 +9,7 @@ use tabia_arena::{Stop, Wish};
 /// From now on Ctrl-C is a wish: once to end after the games under way, twice to give these up, three times to die.
 ///
 /// A program has one such handler: a second call fails.
-pub(super) fn heed(stop: &Arc<Stop>) -> Result<()> {
+pub(crate) fn heed(stop: &Arc<Stop>) -> Result<()> {
     let stop = Arc::clone(stop);
     let pressed = AtomicU8::new(0);
     let heeded = ctrlc::set_handler(move || match pressed.fetch_add(1, Ordering::Relaxed) {

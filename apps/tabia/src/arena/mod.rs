@@ -10,8 +10,9 @@ mod thinking;
 use anyhow::{Context, Result};
 use tabia_arena::{Adjudication, Format, LevelDraw, Openings, Opinion, Resign};
 
-pub(crate) use self::contest::Contest;
+pub(crate) use self::contest::{Contest, today};
 pub(crate) use self::entrant::{SpecEntrant, entrants};
+pub(crate) use self::interrupt::heed as heed_interrupts;
 pub(crate) use self::outcome::{TestState, write_json};
 pub(crate) use self::thinking::Thinking;
 use crate::cli::{ArenaArgs, MatchFormat, TableArgs};

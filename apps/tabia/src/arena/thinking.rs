@@ -39,6 +39,11 @@ impl From<&LimitArgs> for Thinking {
 }
 
 impl Thinking {
+    /// For players who need no limit.
+    pub(crate) fn unlimited() -> Thinking {
+        Thinking { control: None, budget: Budget::default(), margin: Duration::ZERO }
+    }
+
     /// The spec with the budget filled in where it has none.
     pub(crate) fn fill_in(&self, spec: &Spec) -> Spec {
         let mut spec = spec.clone();

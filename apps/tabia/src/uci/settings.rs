@@ -45,8 +45,12 @@ impl Settings {
 
     /// The options this kind of player has.
     pub(super) fn offered(&self) -> Vec<OptionSpec> {
-        let mut options =
-            vec![OptionSpec::spin("MultiPV", 1, 1..=MOST_LINES), OptionSpec::check("UCI_ShowWDL", false)];
+        let mut options = Vec::new();
+        // Only players that weigh several candidates can report them.
+        if engine_of(&self.spec).is_some() || pick_of(&self.spec).is_some() {
+            options.push(OptionSpec::spin("MultiPV", 1, 1..=MOST_LINES));
+            options.push(OptionSpec::check("UCI_ShowWDL", false));
+        }
         if let Some(file) = self.file() {
             options.push(OptionSpec::string(
                 "Model",

@@ -1,0 +1,136 @@
+//! `tabia compete`: a network climbs the ladder of the Chess Challenge.
+
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use indicatif::{ProgressBar, ProgressStyle};
+use shakmaty::Chess;
+use tabia_arena::challenge::{Ladder, Leaderboard, LeaderboardEntry, Scorecard};
+use tabia_arena::{Entrant, Openings, Stop, WallTimer};
+use tabia_encoding::Situation;
+use tabia_game::position_from_fen;
+use tabia_model::{Format, Model};
+use tabia_search::{Level, NetSearch, NetSpec, Spec};
+
+use crate::arena::{Thinking, entrants, heed_interrupts, today, write_json};
+use crate::cli::CompeteArgs;
+use crate::players::Makers;
+
+/// The most parameters a network may have.
+const MOST_PARAMETERS: u64 = 1_000_000;
+
+pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
+    let makers = Makers::default();
+    let model = makers.open(&args.model).with_context(|| args.model.display().to_string())?;
+    admit(&model).with_context(|| args.model.display().to_string())?;
+
+    let openings = match &args.openings {
+        Some(path) => Openings::open(path)?,
+        None => Openings::challenge(),
+    };
+    let levels: Vec<Level> = match args.level {
+        Some(number) => vec![Level::new(number).context("there are levels 1 to 5")?],
+        None => Level::ALL.to_vec(),
+    };
+    let challenger = Spec::Net(NetSpec { file: args.model.clone(), search: NetSearch::OnePly });
+    let specs: Vec<Spec> = [challenger].into_iter().chain(levels.iter().copied().map(Spec::Level)).collect();
+    let players = entrants(&specs, &Thinking::unlimited(), &makers)?;
+    let (challenger, opponents) = players.split_first().expect("the challenger comes first");
+
+    let stop = Arc::new(Stop::new());
+    heed_interrupts(&stop)?;
+    let ladder = Ladder {
+        challenger,
+        parameters: model.parameters(),
+        levels: levels
+            .iter()
+            .zip(opponents)
+            .map(|(level, player)| (u32::from(level.number()), player as &dyn Entrant))
+            .collect(),
+        openings: &openings,
+        jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
+        folder: None,
+        date: today(),
+    };
+    let scorecard = climb(&ladder, &stop, 2 * openings.list().len() as u64)?;
+    print!("{scorecard}");
+    if let Some(path) = &args.json_output {
+        write_json(path, &serde_json::to_value(&scorecard)?)?;
+    }
+    if scorecard.interrupted {
+        bail!("stopped before the end");
+    }
+    if let Some(path) = &args.record {
+        record(path, &scorecard, &model, args)?;
+    }
+    if scorecard.passed.is_none() {
+        bail!("no level passed");
+    }
+    Ok(())
+}
+
+/// The rules a network must keep before it may play.
+fn admit(model: &Model) -> Result<()> {
+    if model.format() != Format::Onnx {
+        bail!(
+            "the challenge takes ONNX files, and this is a {} file (tabia model convert makes one)",
+            model.format()
+        );
+    }
+    let parameters = model.parameters();
+    if parameters > MOST_PARAMETERS {
+        bail!("{parameters} parameters; the challenge allows {MOST_PARAMETERS}");
+    }
+    let inputs = &model.graph().inputs;
+    if !model.card().encoding.starts_with("challenge-") || inputs.len() != 1 || inputs[0].name != "board" {
+        let given: Vec<_> =
+            inputs.iter().map(|input| format!("{:?} {:?}", input.name, input.shape)).collect();
+        bail!("the challenge takes one input \"board\" of 768 (or 1540) numbers, not {}", given.join(", "));
+    }
+    if model.card().value.is_none() {
+        bail!("the challenge takes one output of one number, positive when the side to move is better");
+    }
+    // A few positions of different kinds: a network that gives NaN gives it soon.
+    let probes = [
+        Chess::default(),
+        position_from_fen("8/8/8/4k3/8/8/8/4K2R w - - 0 1").expect("a legal position"),
+        position_from_fen("4k3/pppppppp/8/8/8/8/8/4K3 b - - 0 1").expect("a legal position"),
+    ];
+    let situations: Vec<_> = probes.iter().map(Situation::of).collect();
+    model.evaluate(&situations).context("the network fails on a simple position")?;
+    Ok(())
+}
+
+fn climb(ladder: &Ladder<'_>, stop: &Stop, games: u64) -> Result<Scorecard> {
+    let bar = ProgressBar::new(games);
+    let style = ProgressStyle::with_template("level {prefix} {bar:30} {pos}/{len} {msg} {eta}");
+    bar.set_style(style.expect("the template is sound"));
+    let scorecard = ladder.climb(&WallTimer::new(), stop, &mut |progress| {
+        bar.set_prefix(progress.level.to_string());
+        bar.set_position(progress.games.games());
+        bar.set_message(format!("{} points", progress.games.points()));
+    });
+    bar.finish_and_clear();
+    Ok(scorecard?)
+}
+
+fn record(path: &Path, scorecard: &Scorecard, model: &Model, args: &CompeteArgs) -> Result<()> {
+    let stem = args.model.file_stem().unwrap_or(args.model.as_os_str()).to_string_lossy().into_owned();
+    let entry = LeaderboardEntry {
+        id: model.sha256().to_owned(),
+        name: model.card().name.clone().unwrap_or(stem),
+        level: scorecard.passed.unwrap_or(0),
+        parameters: scorecard.parameters,
+        points: scorecard.levels.iter().map(|level| level.points).sum(),
+        games: scorecard.levels.iter().map(|level| level.games.games()).sum(),
+        date: today(),
+    };
+    let board = Leaderboard::record(path, entry)?;
+    println!("\nlevel  parameters  points  network");
+    for entry in board.entries() {
+        println!("{:>5}  {:>10}  {:>6}  {}", entry.level, entry.parameters, entry.points, entry.name);
+    }
+    Ok(())
+}
