@@ -33,7 +33,7 @@ const POSITIONS: [&str; 20] = [
 /// What [`bench`] counts at.
 const DEPTH: u32 = 11;
 
-/// The result of [`bench`].
+/// The result of [`bench()`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bench {
     /// Nodes of all searches together: the signature. A change that only makes the search faster leaves it alone.
