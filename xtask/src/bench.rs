@@ -10,7 +10,9 @@ const ONNXRUNTIME: Environment =
 
 /// Measure speed, as ratios within one run
 ///
-/// Example: cargo xtask bench model
+/// Examples:
+///   cargo xtask bench model
+///   cargo xtask bench search
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Bench {
@@ -21,6 +23,8 @@ pub(crate) struct Bench {
 enum Subject {
     /// The incremental dense runtime against rten and against onnxruntime on one thread
     Model,
+    /// The engine's nodes a second against Stockfish (`stockfish` in the path, or `TABIA_STOCKFISH`) and level 5
+    Search,
 }
 
 impl Bench {
@@ -32,6 +36,9 @@ impl Bench {
                     .args(["--package", "tabia-model", "--bench", "dense"])
                     .env("TABIA_PYTHON", ONNXRUNTIME.ready(workspace)?),
             ),
+            Subject::Search => {
+                process::run(workspace.cargo("bench").args(["--package", "tabia-search", "--bench", "nodes"]))
+            }
         }
     }
 }

@@ -1,0 +1,271 @@
+//! Nodes a second: the engine over the baseline evaluation and over a random 768-256-32-1 network, level 5 of the
+//! Chess Challenge, and Stockfish, on the same positions.
+//!
+//! All search on one thread, in interleaved rounds of which the best counts, every position as a new game. The engines
+//! have as many nodes for each position and as large a table; level 5 looks as far ahead as it always does. The time is
+//! the wall's for all, and the nodes are what each says it visited: programs do not count quite the same things.
+//! Stockfish is `TABIA_STOCKFISH`, else `stockfish` in the path or in Debian's `/usr/games`; without it the bench says so
+//! and goes on.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a bench is a program: it reads the clock and the environment, and prints"
+)]
+
+use std::{
+    io::{self, BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use prost::Message;
+use shakmaty::{ByColor, EnPassantMode, fen::Fen};
+use tabia_game::{History, position_from_fen};
+use tabia_model::{
+    Model,
+    onnx::build::{Attribute, GraphBuilder},
+};
+use tabia_search::{
+    BaselineLeaf, DenseLeaf, Engine, EngineOptions, LeafEvaluator, Level, LevelPlayer, Limits, Player, Quiet,
+};
+
+const ROUNDS: usize = 5;
+/// Nodes the engines have for each position.
+const NODES: u64 = 50_000;
+/// The size of the engines' tables in mebibytes.
+const HASH: usize = 16;
+/// Of the positions of the fixture, each so manieth is searched.
+const EVERY: usize = 10;
+
+fn main() {
+    // `cargo test --benches` starts this too; only `cargo bench` asks for a measurement.
+    if std::env::args().any(|argument| argument == "--bench") {
+        bench();
+    }
+}
+
+fn bench() {
+    let games = positions();
+    let level = Level::new(5).expect("there are five levels");
+    let mut contenders: Vec<Box<dyn Contender>> = vec![
+        Box::new(Ours::engine("engine, baseline evaluation", Box::new(BaselineLeaf))),
+        Box::new(Ours::engine("engine, 768-256-32-1", random_network(&[768, 256, 32, 1]))),
+        Box::new(Ours { name: LEVEL_5, player: Box::new(LevelPlayer::new(level)) }),
+    ];
+    match Stockfish::start() {
+        Ok(stockfish) => contenders.push(Box::new(stockfish)),
+        Err(why) => println!("Stockfish is left out: {why}"),
+    }
+
+    let mut best = vec![Speed { nodes: 0, time: Duration::MAX }; contenders.len()];
+    for _ in 0..ROUNDS {
+        for (contender, best) in contenders.iter_mut().zip(&mut best) {
+            let mut round = Speed { nodes: 0, time: Duration::ZERO };
+            for game in &games {
+                let search = contender.search(game);
+                round.nodes += search.nodes;
+                round.time += search.time;
+            }
+            if round.per_second() > best.per_second() {
+                *best = round;
+            }
+        }
+    }
+    report(&contenders, &best, games.len());
+}
+
+fn report(contenders: &[Box<dyn Contender>], best: &[Speed], positions: usize) {
+    let speed_of = |wanted: fn(&str) -> bool| {
+        let at = contenders.iter().position(|contender| wanted(contender.name()));
+        at.map(|at| best[at].per_second())
+    };
+    let stockfish = speed_of(|name| name.starts_with("Stockfish"));
+    let level = speed_of(|name| name == LEVEL_5);
+    println!("{positions} positions, {NODES} nodes each, {HASH} MiB, one thread, best of {ROUNDS} rounds\n");
+    println!("{:32}{:>12}{:>12}{:>16}{:>16}", "", "nodes", "nodes/s", "of Stockfish's", "of level 5's");
+    for (contender, speed) in contenders.iter().zip(best) {
+        let per_second = speed.per_second();
+        let ratio = |to: Option<f64>| to.map_or_else(String::new, |to| format!("{:.2}x", per_second / to));
+        let (to_stockfish, to_level) = (ratio(stockfish), ratio(level));
+        let name = contender.name();
+        println!("{name:32}{:>12}{per_second:>12.0}{to_stockfish:>16}{to_level:>16}", speed.nodes);
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Speed {
+    nodes: u64,
+    time: Duration,
+}
+
+impl Speed {
+    fn per_second(self) -> f64 {
+        self.nodes as f64 / self.time.as_secs_f64()
+    }
+}
+
+/// Something that searches.
+trait Contender {
+    fn name(&self) -> &str;
+
+    /// One search of the game's last position, with nothing remembered from the one before.
+    fn search(&mut self, game: &History) -> Speed;
+}
+
+const LEVEL_5: &str = "level 5";
+
+struct Ours {
+    name: &'static str,
+    player: Box<dyn Player>,
+}
+
+impl Ours {
+    fn engine(name: &'static str, evaluator: Box<dyn LeafEvaluator>) -> Ours {
+        let options = EngineOptions { hash_mib: HASH, threads: 1, ..EngineOptions::default() };
+        Ours { name, player: Box::new(Engine::new(name, options, evaluator)) }
+    }
+}
+
+impl Contender for Ours {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn search(&mut self, game: &History) -> Speed {
+        let limits = Limits { nodes: Some(NODES), ..Limits::default() };
+        self.player.new_game();
+        let started = Instant::now();
+        let choice = self.player.choose(game, &limits, &Quiet).expect("the positions have moves");
+        Speed { nodes: choice.nodes, time: started.elapsed() }
+    }
+}
+
+struct Stockfish {
+    /// As it introduces itself, with the instructions it was compiled for: they decide its speed.
+    name: String,
+    process: Child,
+    commands: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Stockfish {
+    fn start() -> Result<Stockfish, String> {
+        let named = std::env::var("TABIA_STOCKFISH").ok();
+        let programs = match &named {
+            Some(program) => vec![program.as_str()],
+            None => vec!["stockfish", "/usr/games/stockfish"],
+        };
+        let start =
+            |program: &&str| Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok();
+        let mut process = programs
+            .iter()
+            .find_map(start)
+            .ok_or_else(|| format!("cannot start {} (apt-get install stockfish)", programs.join(" or ")))?;
+        let commands = process.stdin.take().expect("stdin is piped");
+        let answers = BufReader::new(process.stdout.take().expect("stdout is piped"));
+        let mut stockfish = Stockfish { name: String::new(), process, commands, answers };
+        stockfish.greet().map_err(|error| format!("{}: {error}", programs.join(" or ")))?;
+        Ok(stockfish)
+    }
+
+    fn greet(&mut self) -> io::Result<()> {
+        self.say("uci")?;
+        let greeting = self.until("uciok")?;
+        let name = greeting.iter().find_map(|line| line.strip_prefix("id name "));
+        let name = name.unwrap_or("Stockfish").to_owned();
+        self.say("compiler")?;
+        self.say("isready")?;
+        let compiled = self.until("readyok")?;
+        let settings = compiled.iter().find_map(|line| line.strip_prefix("Compilation settings include:"));
+        self.name = settings.map_or(name.clone(), |settings| format!("{name} ({})", settings.trim()));
+        self.say("setoption name Threads value 1")?;
+        self.say(&format!("setoption name Hash value {HASH}"))
+    }
+
+    fn say(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.commands, "{line}")
+    }
+
+    /// The lines up to the one that starts with `end`, which is the last.
+    fn until(&mut self, end: &str) -> io::Result<Vec<String>> {
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            if self.answers.read_line(&mut line)? == 0 {
+                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the program has ended"));
+            }
+            lines.push(line.trim_end().to_owned());
+            if line.starts_with(end) {
+                return Ok(lines);
+            }
+        }
+    }
+
+    fn timed(&mut self, game: &History) -> io::Result<Speed> {
+        let fen = Fen::from_position(game.current(), EnPassantMode::Legal);
+        self.say("ucinewgame")?;
+        self.say(&format!("position fen {fen}"))?;
+        self.say("isready")?;
+        self.until("readyok")?;
+        let started = Instant::now();
+        self.say(&format!("go nodes {NODES}"))?;
+        let lines = self.until("bestmove")?;
+        let time = started.elapsed();
+        let nodes = lines.iter().rev().find_map(|line| {
+            let mut words = line.split_whitespace().skip_while(|word| *word != "nodes");
+            words.nth(1)?.parse().ok()
+        });
+        let nodes = nodes.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no node count"))?;
+        Ok(Speed { nodes, time })
+    }
+}
+
+impl Contender for Stockfish {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn search(&mut self, game: &History) -> Speed {
+        self.timed(game).expect("Stockfish answers")
+    }
+}
+
+impl Drop for Stockfish {
+    fn drop(&mut self) {
+        // It may have ended by itself; there is nothing to tell anyone then.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn positions() -> Vec<History> {
+    include_str!("../../../fixtures/positions.fen")
+        .lines()
+        .step_by(EVERY)
+        .map(|line| position_from_fen(line).expect("the fixture's positions are legal"))
+        .filter(|position| !shakmaty::Position::is_game_over(position))
+        .map(|position| History::new(position, ByColor::default()))
+        .collect()
+}
+
+/// A network of the challenge's encoding that knows nothing of chess, on the incremental path.
+fn random_network(widths: &[usize]) -> Box<dyn LeafEvaluator> {
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut random = |count: usize, scale: f32| -> Vec<f32> {
+        (0..count).map(|_| scale * (2.0 * rng.f32() - 1.0)).collect()
+    };
+    let mut b = GraphBuilder::new("bench");
+    let mut x = b.input("board", &widths[..1]);
+    for (i, width) in widths.windows(2).enumerate() {
+        let scale = 1.0 / (width[0].min(64) as f32).sqrt();
+        let weights = b.weight(&format!("w{i}"), &[width[1], width[0]], &random(width[0] * width[1], scale));
+        let bias = b.weight(&format!("b{i}"), &[width[1]], &random(width[1], scale));
+        x = b.op("Gemm", &[&x, &weights, &bias], &[("transB", Attribute::Int(1))]);
+        if i + 2 < widths.len() {
+            x = b.op("Relu", &[&x], &[]);
+        }
+    }
+    b.output(&x, "out", &widths[widths.len() - 1..]);
+    let model = Model::from_bytes(&b.finish().encode_to_vec()).expect("our own graph is valid");
+    Box::new(DenseLeaf::new(&model).expect("a dense network with a value head"))
+}
