@@ -11,7 +11,7 @@ use tabia_arena::challenge::{Ladder, Leaderboard, LeaderboardEntry, Scorecard};
 use tabia_arena::{Entrant, Openings, Stop, WallTimer};
 use tabia_encoding::Situation;
 use tabia_game::position_from_fen;
-use tabia_model::{Format, Model};
+use tabia_model::{Format, LoadError, LoadErrorKind, Model};
 use tabia_search::{Level, NetSearch, NetSpec, Spec};
 
 use crate::arena::{Thinking, entrants, heed_interrupts, today, write_json};
@@ -20,10 +20,13 @@ use crate::players::Makers;
 
 /// The most parameters a network may have.
 const MOST_PARAMETERS: u64 = 1_000_000;
+/// What a network is shown.
+const INPUT: &str = "the challenge takes one input \"board\" of 768 (or 1540) numbers";
 
 pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
     let makers = Makers::default();
-    let model = makers.open(&args.model).with_context(|| args.model.display().to_string())?;
+    let model =
+        makers.open(&args.model).map_err(explain).with_context(|| args.model.display().to_string())?;
     admit(&model).with_context(|| args.model.display().to_string())?;
 
     let openings = match &args.openings {
@@ -71,6 +74,13 @@ pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
     Ok(())
 }
 
+/// A file that opens but is no network we know is told the challenge's rule, not how to describe another network.
+fn explain(error: LoadError) -> anyhow::Error {
+    let unknown = error.kind() == LoadErrorKind::UnknownNetwork;
+    let error = anyhow::Error::new(error);
+    if unknown { error.context(INPUT) } else { error }
+}
+
 /// The rules a network must keep before it may play.
 fn admit(model: &Model) -> Result<()> {
     if model.format() != Format::Onnx {
@@ -87,7 +97,7 @@ fn admit(model: &Model) -> Result<()> {
     if !model.card().encoding.starts_with("challenge-") || inputs.len() != 1 || inputs[0].name != "board" {
         let given: Vec<_> =
             inputs.iter().map(|input| format!("{:?} {:?}", input.name, input.shape)).collect();
-        bail!("the challenge takes one input \"board\" of 768 (or 1540) numbers, not {}", given.join(", "));
+        bail!("{INPUT}, not {}", given.join(", "));
     }
     if model.card().value.is_none() {
         bail!("the challenge takes one output of one number, positive when the side to move is better");
