@@ -119,6 +119,8 @@ impl Table {
     /// A legal move made after thinking for `elapsed`. A move after the flag fell loses on time instead.
     pub(super) fn play(&mut self, m: Move, elapsed: Duration) {
         let mover = self.position.turn();
+        // Finer than anyone reads in the PGN.
+        let elapsed = elapsed - Duration::from_nanos(u64::from(elapsed.subsec_nanos() % 1_000_000));
         let pressed = self.clocks.last().cloned().map(|mut clock| (clock.press(mover, elapsed), clock));
         if let Some((Press::FlagFell, clock)) = pressed {
             if let Some(now) = self.clocks.last_mut() {
@@ -330,6 +332,17 @@ mod tests {
         assert_eq!(table.time_left(Color::Black, Duration::ZERO), Some(Duration::from_secs(42)));
         assert!(table.undo() && !table.undo());
         assert!(table.your_turn());
+    }
+
+    #[test]
+    fn clocks_are_written_to_the_millisecond() {
+        let mut table = table("60");
+        let m = find_move(table.position(), "e4").unwrap();
+        table.play(m, Duration::new(1, 234_567_891));
+        let mut pgn = Vec::new();
+        write_game(table.game(), &mut pgn).unwrap();
+        let pgn = String::from_utf8(pgn).unwrap();
+        assert!(pgn.contains("[%clk 0:00:58.766]"), "{pgn}");
     }
 
     #[test]

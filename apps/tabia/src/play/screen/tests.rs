@@ -1,15 +1,19 @@
+use clap::Parser;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Cell;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
-use shakmaty::{Chess, Color, Square};
+use shakmaty::{Chess, Color, Position, Square};
 use tabia_game::position_from_fen;
 
 use super::super::candidate::Candidate;
+use super::super::opponent::Opponent;
 use super::super::table::{Sides, Table};
 use super::draw::draw;
 use super::input::{Screen, Wish};
+use super::worker::{Answer, Question, Worker};
+use crate::cli::{Cli, Command};
 
 const SIZE: Rect = Rect::new(0, 0, 80, 24);
 
@@ -164,4 +168,55 @@ fn results_and_candidates_are_shown() {
     assert!(rows.iter().any(|row| row.contains("1-0 White wins by checkmate.")), "{rows:#?}");
     write(&mut screen, "Kf8");
     assert!(screen.message.contains("over"), "{}", screen.message);
+}
+
+#[test]
+fn picked_pieces_the_last_move_and_check_have_colours_of_their_own() {
+    // The rook on e1 has just given check: e8 is checked, the rook came from a1, and h8 is plain.
+    let mut screen = screen(position_from_fen("4k3/8/8/8/8/8/8/R5K1 w - - 0 1").unwrap());
+    write(&mut screen, "Re1");
+    screen.picked = Some(Square::G1);
+    let mut terminal = Terminal::new(TestBackend::new(SIZE.width, SIZE.height)).unwrap();
+    terminal.draw(|frame| draw(frame, &screen)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let shade = |file: u16, rank: u16| buffer[(2 + 4 * file, 2 * (8 - rank))].bg;
+    let (checked, from, to, picked, plain) =
+        (shade(4, 8), shade(0, 1), shade(4, 1), shade(6, 1), shade(7, 8));
+    assert_eq!(from, to);
+    for (one, other) in [(checked, from), (checked, plain), (from, plain), (picked, plain), (picked, checked)]
+    {
+        assert_ne!(one, other);
+    }
+}
+
+#[test]
+fn only_the_last_question_is_answered() {
+    let args = Cli::parse_from(["tabia", "play", "level:1"]);
+    let Command::Play(args) = args.command else { panic!("play was typed") };
+    let worker = Worker::start(vec![Opponent::new(&args).unwrap()]);
+    let table = Table::new(Chess::default(), Sides::against("Rival", Color::White), None);
+    worker.ask(Question::Hint(0, table.history()));
+    worker.ask(Question::Move(0, table.history(), table.limits()));
+    let answer = loop {
+        match worker.answer().unwrap() {
+            Some(answer) => break answer,
+            None => std::thread::yield_now(),
+        }
+    };
+    assert!(matches!(answer, Answer::Move(m, _) if table.position().is_legal(m)));
+    assert!(worker.answer().unwrap().is_none());
+    worker.leave();
+}
+
+#[test]
+fn clocks_are_given_in_minutes() {
+    let control = |text| match Cli::try_parse_from(["tabia", "play", "--tc", text]).map(|cli| cli.command) {
+        Ok(Command::Play(args)) => args.tc.map(|control| control.to_string()),
+        _ => None,
+    };
+    assert_eq!(control("5+3").as_deref(), Some("300+3"));
+    assert_eq!(control("0.5").as_deref(), Some("30+0"));
+    for wrong in ["0+3", "five", "-1+2", "nan+1", "5+"] {
+        assert_eq!(control(wrong), None, "{wrong}");
+    }
 }
