@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tabia_arena::statistics::{EloScale, Sprt};
@@ -107,7 +108,12 @@ pub(crate) struct ConvertArgs {
   tabia play                          against the network that comes with tabia, rated 1500
   tabia play --elo 900 --color black
   tabia play maia-1900.pb.gz --mode argmax --pgn game.pgn
-  tabia play engine,movetime=500      or level:3, or any other player of docs/guides/players.md")]
+  tabia play --tc 5+3                 with clocks: five minutes, three seconds a move
+  tabia play level:4 --watch level:5 --delay 500
+  tabia play engine,movetime=500      or level:3, or any other player of docs/guides/players.md
+
+In a terminal the board fills the screen: move with the arrows and Enter, the mouse, or by typing (Nf3, e2e4); ? shows
+the keys. Without a terminal, or with --ascii, moves and commands are typed line by line.")]
 pub(crate) struct PlayArgs {
     /// The opponent: a model file of any format, or a player spec [default: the human player that comes with tabia].
     #[arg(value_name = "MODEL|SPEC")]
@@ -133,7 +139,16 @@ pub(crate) struct PlayArgs {
     /// Write the game to this file when you leave.
     #[arg(long, value_name = "FILE")]
     pub(crate) pgn: Option<PathBuf>,
-    /// Draw the board with plain letters.
+    /// Play with clocks: minutes and seconds a move (5+3).
+    #[arg(long, value_name = "MIN+SEC", value_parser = minutes)]
+    pub(crate) tc: Option<TimeControl>,
+    /// Watch the first player play this one; --color is then the first player's colour.
+    #[arg(long, value_name = "MODEL|SPEC")]
+    pub(crate) watch: Option<String>,
+    /// Least time between the moves of a watched game, in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 300, requires = "watch", value_parser = clap::value_parser!(u64).range(0..=60_000))]
+    pub(crate) delay: u64,
+    /// Plain letters and typed lines instead of the full screen.
     #[arg(long)]
     pub(crate) ascii: bool,
 }
@@ -342,6 +357,19 @@ fn sprt(text: &str) -> Result<Sprt, String> {
         .and_then(|(elo0, elo1)| Some((elo0.trim().parse().ok()?, elo1.trim().parse().ok()?)));
     let (elo0, elo1) = numbers.ok_or("two numbers and a comma, as in 0,5")?;
     Sprt::new(elo0, elo1, EloScale::default()).map_err(|error| error.to_string())
+}
+
+/// People say 5+3 and mean five minutes; a PGN tag says seconds.
+fn minutes(text: &str) -> Result<TimeControl, String> {
+    let (minutes, seconds) = text.split_once('+').unwrap_or((text, "0"));
+    let number = |text: &str, most: f64| text.parse().ok().filter(|n| (0.0..=most).contains(n));
+    match (number(minutes, 600.0), number(seconds, 600.0)) {
+        (Some(minutes), Some(seconds)) if minutes > 0.0 => Ok(TimeControl::sudden_death(
+            Duration::from_secs_f64(60.0 * minutes),
+            Duration::from_secs_f64(seconds),
+        )),
+        _ => Err("minutes and seconds a move, as in 5+3, 0.5+0 or 10".to_owned()),
+    }
 }
 
 fn clocks(text: &str) -> Result<TimeControl, String> {

@@ -56,7 +56,8 @@ fn cell(piece: Option<Piece>, square: Square, marked: bool, style: Style) -> Str
     }
 }
 
-fn figure(role: Role) -> char {
+/// The solid figure of a piece.
+pub(super) fn figure(role: Role) -> char {
     match role {
         Role::Pawn => '♟',
         Role::Knight => '♞',

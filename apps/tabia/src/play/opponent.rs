@@ -5,11 +5,12 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use shakmaty::{Color, Move};
-use tabia_encoding::{Elo, Score};
+use tabia_encoding::Elo;
 use tabia_game::History;
-use tabia_search::{HumanSpec, Limits, NetSearch, NetSpec, Pick, Player, Spec};
+use tabia_search::{HumanSpec, Limits, NetSearch, NetSpec, Pick, Player, Spec, Watch};
 
-use crate::cli::{Mode, PlayArgs};
+use super::candidate::{Candidate, candidates};
+use crate::cli::{Mode, PlayArgs, Seat};
 use crate::players::{Makers, WallClock};
 
 /// How many moves a hint shows.
@@ -26,9 +27,15 @@ pub(super) struct Opponent {
 }
 
 impl Opponent {
+    /// The opponent that the arguments name.
     pub(super) fn new(args: &PlayArgs) -> Result<Opponent> {
+        Opponent::named(args.opponent.as_deref(), args)
+    }
+
+    /// The player with this name, a model file or a spec, with the manners that the arguments ask for.
+    pub(super) fn named(text: Option<&str>, args: &PlayArgs) -> Result<Opponent> {
         let makers = Makers::default();
-        let spec = spec_of(args, &makers)?;
+        let spec = spec_of(text, args, &makers)?;
         let mut rng = args.seed.map_or_else(Rng::new, Rng::with_seed);
         let seed = rng.u64(..);
         let player = makers.make(&spec, seed)?;
@@ -51,8 +58,13 @@ impl Opponent {
         self.player.new_game();
     }
 
-    pub(super) fn toss(&mut self) -> Color {
-        if self.rng.bool() { Color::White } else { Color::Black }
+    /// The colour that a person who asks for this seat gets.
+    pub(super) fn seat(&mut self, seat: Seat) -> Color {
+        match seat {
+            Seat::White => Color::White,
+            Seat::Black => Color::Black,
+            Seat::Random => Color::from_white(self.rng.bool()),
+        }
     }
 
     /// A move for the side to move; the game must not be over.
@@ -60,40 +72,41 @@ impl Opponent {
         Ok(self.player.choose(history, &Limits::default(), &WallClock::start())?.mv)
     }
 
-    /// What it would play in this position, best first, each with what it thinks of it.
-    pub(super) fn hint(&self, history: &History) -> Result<Vec<(Move, String)>> {
+    /// A move within the limits, and the candidates it weighed.
+    pub(super) fn think(
+        &mut self,
+        history: &History,
+        limits: &Limits,
+        watch: &dyn Watch,
+    ) -> Result<(Move, Vec<Candidate>)> {
+        // Several candidates cost a network nothing; a search would play worse for them.
+        let lines = if matches!(self.spec, Spec::Human(_) | Spec::Maia(_)) { HINTS } else { limits.lines };
+        let choice = self.player.choose(history, &Limits { lines, ..limits.clone() }, watch)?;
+        Ok((choice.mv, candidates(history.current(), &choice.lines)))
+    }
+
+    /// What it would play in this position, best first.
+    pub(super) fn hint(&self, history: &History, watch: &dyn Watch) -> Result<Vec<Candidate>> {
         // Another player of the same kind, so that asking does not change the game.
         let mut player = self.makers.make(&self.spec, self.seed)?;
         let limits = Limits { lines: HINTS, ..Limits::default() };
-        let choice = player.choose(history, &limits, &WallClock::start())?;
-        let lines = choice.lines.iter().filter_map(|line| {
-            let note = match (line.probability, line.score) {
-                (Some(p), _) => format!("{:.1}%", 100.0 * p),
-                (None, Some(score)) => match score.0 {
-                    Score::Centipawns(cp) => format!("{:+.2}", f64::from(cp) / 100.0),
-                    Score::Mate(moves) => format!("mate in {moves}"),
-                },
-                (None, None) => String::new(),
-            };
-            Some((*line.moves.first()?, note))
-        });
-        Ok(lines.collect())
+        Ok(candidates(history.current(), &player.choose(history, &limits, watch)?.lines))
     }
 }
 
 /// A model file plays as its heads allow; anything else is a player spec.
-fn spec_of(args: &PlayArgs, makers: &Makers) -> Result<Spec> {
+fn spec_of(text: Option<&str>, args: &PlayArgs, makers: &Makers) -> Result<Spec> {
     let pick = match args.mode {
         Mode::Argmax => Pick::Likeliest,
         Mode::Sample => Pick::Sampled { temperature: args.temperature, top_p: 1.0 },
     };
     let human = |file| Spec::Human(HumanSpec { file, elo: Some(Elo(args.elo)), pick, seed: None });
-    let Some(text) = &args.opponent else { return Ok(human(None)) };
+    let Some(text) = text else { return Ok(human(None)) };
     let path = Path::new(text);
     if !path.exists() {
         return text.parse().with_context(|| format!("{text:?} is neither a model file nor a player"));
     }
-    let model = makers.open(path).with_context(|| text.clone())?;
+    let model = makers.open(path).with_context(|| text.to_owned())?;
     Ok(if model.card().policy.is_some() {
         human(Some(path.to_owned()))
     } else {

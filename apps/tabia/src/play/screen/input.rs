@@ -1,0 +1,296 @@
+//! Keys and the mouse, understood: what they change on the screen and what they ask of the program.
+
+use std::time::Duration;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Rect;
+use shakmaty::{CastlingSide, Color, File, Move, Position, Rank, Role, Square};
+use tabia_encoding::Elo;
+
+use super::super::candidate::Candidate;
+use super::super::command::{self, Command};
+use super::super::table::{Table, outcome_text};
+use super::draw::places;
+
+/// The pieces a pawn may become, in the order they are offered.
+pub(super) const PROMOTIONS: [Role; 4] = [Role::Queen, Role::Rook, Role::Bishop, Role::Knight];
+
+/// What a key asks of the program beyond the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    Nothing,
+    /// The position is another one, or the game is over: thoughts about the old one are worth nothing.
+    Moved,
+    NewGame(Option<Color>),
+    Hint,
+    Elo(Elo),
+    /// Save the game, to this file if one was named.
+    Save(Option<String>),
+    Leave,
+}
+
+/// What is on the screen.
+pub(super) struct Screen {
+    pub(super) table: Table,
+    pub(super) cursor: Square,
+    pub(super) picked: Option<Square>,
+    /// A pawn about to promote: from and to.
+    pub(super) promotion: Option<(Square, Square)>,
+    /// What has been typed.
+    pub(super) line: String,
+    pub(super) message: String,
+    /// Whose candidates they are, and the candidates.
+    pub(super) candidates: Option<(String, Vec<Candidate>)>,
+    pub(super) help: bool,
+    pub(super) thinking: bool,
+    /// How long the side to move has thought.
+    pub(super) elapsed: Duration,
+}
+
+impl Screen {
+    pub(super) fn new(table: Table) -> Screen {
+        Screen {
+            table,
+            cursor: Square::E2,
+            picked: None,
+            promotion: None,
+            line: String::new(),
+            message: "Press ? for the keys.".to_owned(),
+            candidates: None,
+            help: false,
+            thinking: false,
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn key(&mut self, key: KeyEvent) -> Wish {
+        if key.modifiers.contains(KeyModifiers::CONTROL) {
+            return if key.code == KeyCode::Char('c') { Wish::Leave } else { Wish::Nothing };
+        }
+        if std::mem::take(&mut self.help) {
+            return Wish::Nothing;
+        }
+        if let Some(pawn) = self.promotion {
+            return self.promote(pawn, key.code);
+        }
+        match key.code {
+            KeyCode::Up => self.step(0, 1),
+            KeyCode::Down => self.step(0, -1),
+            KeyCode::Right => self.step(1, 0),
+            KeyCode::Left => self.step(-1, 0),
+            KeyCode::Esc => {
+                self.line.clear();
+                self.picked = None;
+            }
+            KeyCode::Backspace => {
+                self.line.pop();
+            }
+            KeyCode::Enter if self.line.is_empty() => return self.touch(self.cursor),
+            KeyCode::Enter => {
+                let line = std::mem::take(&mut self.line);
+                return self.typed(&line);
+            }
+            KeyCode::Char(letter) if self.line.is_empty() => return self.letter(letter),
+            KeyCode::Char(letter) => self.line.push(letter),
+            _ => {}
+        }
+        Wish::Nothing
+    }
+
+    /// A letter on an empty line is a command, unless a move can begin with it.
+    fn letter(&mut self, letter: char) -> Wish {
+        match letter {
+            'u' => self.obey(Command::Undo),
+            'F' => self.obey(Command::Flip),
+            'H' => self.obey(Command::Hint),
+            'n' => self.obey(Command::New(None)),
+            's' => Wish::Save(None),
+            '?' => self.obey(Command::Help),
+            'q' => Wish::Leave,
+            ' ' => self.touch(self.cursor),
+            _ => {
+                self.line.push(letter);
+                Wish::Nothing
+            }
+        }
+    }
+
+    fn typed(&mut self, line: &str) -> Wish {
+        // The f- and h-pawns begin moves with these letters, so they wait for Enter.
+        let command = match line.trim() {
+            "f" => Ok(Some(Command::Flip)),
+            "h" => Ok(Some(Command::Hint)),
+            line => command::parse(line),
+        };
+        match command {
+            Ok(Some(command)) => self.obey(command),
+            Ok(None) => Wish::Nothing,
+            Err(mistake) => self.say(mistake),
+        }
+    }
+
+    fn obey(&mut self, command: Command) -> Wish {
+        match command {
+            Command::Move(text) => {
+                if let Err(why) = self.may_move() {
+                    return self.say(why);
+                }
+                match command::find_move(self.table.position(), &text) {
+                    Ok(m) => self.play(m),
+                    Err(mistake) => self.say(mistake),
+                }
+            }
+            Command::Hint if self.table.over().is_some() => self.say("The game is over."),
+            Command::Hint if self.thinking => self.say("Wait for the move first."),
+            Command::Hint => Wish::Hint,
+            Command::Undo => {
+                if !self.table.undo() {
+                    return self.say("There is nothing to take back.");
+                }
+                self.changed();
+                Wish::Moved
+            }
+            Command::Flip => {
+                self.table.flip();
+                Wish::Nothing
+            }
+            Command::Moves => self.say(self.table.moves_text()),
+            Command::Legal => self.say(self.table.legal_text()),
+            Command::Fen => self.say(tabia_game::fen_of(self.table.position())),
+            Command::Pgn => self.say("Press s to save the game as PGN."),
+            Command::Save(path) => Wish::Save(Some(path)),
+            Command::Elo(elo) if self.thinking => self.say(format!("Wait for the move, then elo {}.", elo.0)),
+            Command::Elo(elo) => Wish::Elo(elo),
+            Command::New(color) => Wish::NewGame(color),
+            Command::Draw if !self.table.your_turn() => self.say("It is not your turn."),
+            Command::Draw => match self.table.claim_draw() {
+                Some(outcome) => {
+                    self.message = outcome_text(outcome);
+                    Wish::Moved
+                }
+                None => self.say("There is no draw to claim here."),
+            },
+            Command::Resign => match self.table.sides().you.and_then(|you| self.table.resign(you)) {
+                Some(outcome) => {
+                    self.message = outcome_text(outcome);
+                    Wish::Moved
+                }
+                None => self.say("There is no game of yours to resign."),
+            },
+            Command::Help => {
+                self.help = true;
+                Wish::Nothing
+            }
+            Command::Quit => Wish::Leave,
+        }
+    }
+
+    pub(super) fn say(&mut self, message: impl Into<String>) -> Wish {
+        self.message = message.into();
+        Wish::Nothing
+    }
+
+    fn may_move(&self) -> Result<(), &'static str> {
+        if self.table.over().is_some() {
+            return Err("The game is over: n starts another, u takes a move back.");
+        }
+        if self.table.your_turn() { Ok(()) } else { Err("It is not your turn.") }
+    }
+
+    /// What was picked or offered belongs to another position.
+    pub(super) fn changed(&mut self) {
+        (self.picked, self.promotion, self.candidates) = (None, None, None);
+        self.message.clear();
+    }
+
+    fn play(&mut self, m: Move) -> Wish {
+        self.table.play(m, self.elapsed);
+        self.changed();
+        Wish::Moved
+    }
+
+    /// Moves the cursor as the board is seen.
+    fn step(&mut self, right: i32, up: i32) {
+        let (right, up) = self.table.bottom().fold_wb((right, up), (-right, -up));
+        let moved = |at: u32, by: i32| at.saturating_add_signed(by).min(7);
+        self.cursor = Square::from_coords(
+            File::new(moved(self.cursor.file().into(), right)),
+            Rank::new(moved(self.cursor.rank().into(), up)),
+        );
+    }
+
+    /// A square is chosen by Enter or a click: a piece is picked up, put back or dropped.
+    fn touch(&mut self, square: Square) -> Wish {
+        self.cursor = square;
+        if let Err(why) = self.may_move() {
+            return self.say(why);
+        }
+        let moves = self.picked.map_or_else(Vec::new, |from| self.moves(from, square));
+        match (self.picked, moves.as_slice()) {
+            (_, &[m]) => return self.play(m),
+            (Some(from), [_, _, ..]) => self.promotion = Some((from, square)),
+            (Some(from), []) if from == square => self.picked = None,
+            _ => {
+                let yours = self.table.position().us().contains(square);
+                self.picked = yours.then_some(square);
+            }
+        }
+        Wish::Nothing
+    }
+
+    fn promote(&mut self, (from, to): (Square, Square), key: KeyCode) -> Wish {
+        let role = match key {
+            KeyCode::Esc => {
+                self.promotion = None;
+                return Wish::Nothing;
+            }
+            KeyCode::Enter => Some(Role::Queen),
+            KeyCode::Char(letter) => Role::from_char(letter),
+            _ => None,
+        };
+        let wanted = self.moves(from, to).into_iter().find(|m| role.is_some() && m.promotion() == role);
+        wanted.map_or(Wish::Nothing, |m| self.play(m))
+    }
+
+    /// The legal moves between two squares: one, or four when a pawn promotes.
+    fn moves(&self, from: Square, to: Square) -> Vec<Move> {
+        let fits = |m: &Move| m.from() == Some(from) && (m.to() == to || landing(*m) == to);
+        self.table.position().legal_moves().into_iter().filter(fits).collect()
+    }
+
+    /// Where the picked piece may go.
+    pub(super) fn targets(&self) -> Vec<Square> {
+        let Some(picked) = self.picked else { return Vec::new() };
+        let legal = self.table.position().legal_moves();
+        legal.into_iter().filter(|m| m.from() == Some(picked)).map(landing).collect()
+    }
+
+    pub(super) fn mouse(&mut self, mouse: MouseEvent, area: Rect) -> Wish {
+        if mouse.kind != MouseEventKind::Down(MouseButton::Left) {
+            return Wish::Nothing;
+        }
+        self.help = false;
+        let places = places(area);
+        if let Some(pawn) = self.promotion {
+            return match places.promotion_at(mouse.column, mouse.row) {
+                Some(role) => self.promote(pawn, KeyCode::Char(role.char())),
+                None => self.promote(pawn, KeyCode::Esc),
+            };
+        }
+        match places.square_at(mouse.column, mouse.row, self.table.bottom()) {
+            Some(square) => self.touch(square),
+            None => Wish::Nothing,
+        }
+    }
+}
+
+/// The square where the moved piece ends: for castling, the king's.
+pub(super) fn landing(m: Move) -> Square {
+    match m {
+        Move::Castle { king, rook } => {
+            let side = CastlingSide::from_king_side(rook > king);
+            Square::from_coords(side.king_to_file(), king.rank())
+        }
+        _ => m.to(),
+    }
+}
