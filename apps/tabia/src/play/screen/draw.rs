@@ -18,7 +18,7 @@ arrows, Enter   pick up a piece, drop it    mouse   click from, click to
 Nf3, e2e4 ...   type a move, then Enter     Esc     put back, clear
 u   take back   F (or f, Enter)   flip      H (or h, Enter)   hint
 n   new game    s   save as PGN             q   quit
-Typed, then Enter: resign, draw, elo N, save FILE, legal, fen";
+Typed, then Enter: resign, draw, elo N, legal, fen";
 
 /// Where things are on the screen.
 pub(super) struct Places {
