@@ -261,3 +261,24 @@ fn compete_refuses_what_breaks_the_rules() {
     assert!(refused("humchess-transformer.onnx").contains("\"board\""));
     assert!(refused("tflite_pair.tflite").contains("ONNX"));
 }
+
+/// A window that is closed in the middle of a game leaves no process behind, and the game is on disk.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_that_goes_away_ends_the_screen_and_saves_the_game() {
+    let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    if Command::new(&python).arg("--version").output().is_err() {
+        assert!(std::env::var_os("TABIA_REQUIRE_PYTHON").is_none(), "{python} does not start");
+        eprintln!("skipped: {python} does not start");
+        return;
+    }
+    let pgn = std::env::temp_dir().join(format!("tabia-hangup-{}.pgn", std::process::id()));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_hangup.py");
+    let mut command = Command::new(&python);
+    command.args([script, "e4", env!("CARGO_BIN_EXE_tabia"), "play", "level:1", "--pgn"]).arg(&pgn);
+    let output = command.output().expect("python starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let saved = std::fs::read_to_string(&pgn).expect("the game was saved");
+    assert!(saved.contains("1. e4 "), "{saved}");
+    std::fs::remove_file(&pgn).expect("the file is there");
+}

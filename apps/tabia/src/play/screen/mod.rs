@@ -5,14 +5,17 @@ mod input;
 mod worker;
 
 use std::io::stdout;
+use std::mem::ManuallyDrop;
 use std::panic;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use ratatui::DefaultTerminal;
+use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::event::{self, DisableMouseCapture, EnableMouseCapture, Event, KeyEventKind};
 use ratatui::crossterm::execute;
 use ratatui::layout::Rect;
@@ -72,6 +75,29 @@ fn sides(names: &[String], seating: Seating) -> Sides {
     Sides { names: seating.map(name), you }
 }
 
+/// What the terminal says, read on a thread of its own: once the terminal is gone, reading never comes back, and the
+/// game must still be saved and the program end.
+fn events() -> Receiver<Event> {
+    let (tell, events) = mpsc::channel();
+    std::thread::spawn(move || {
+        while let Ok(event) = event::read() {
+            if tell.send(event).is_err() {
+                break;
+            }
+        }
+    });
+    events
+}
+
+/// The next event within `wait`, if there is one.
+fn next(events: &Receiver<Event>, wait: Duration) -> Result<Option<Event>> {
+    match events.recv_timeout(wait) {
+        Ok(event) => Ok(Some(event)),
+        Err(RecvTimeoutError::Timeout) => Ok(None),
+        Err(RecvTimeoutError::Disconnected) => Err(anyhow!("the terminal cannot be read")),
+    }
+}
+
 /// What the worker was asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
@@ -103,14 +129,15 @@ struct Session {
 impl Session {
     fn attend(&mut self) -> Result<()> {
         let mut terminal = Terminal::open()?;
+        let events = events();
         loop {
             self.think()?;
             terminal.screen.draw(|frame| draw::draw(frame, &self.screen))?;
             let mut wait = TICK;
             // All that is waiting is handled before the next drawing, so that a fast hand is not slowed down.
-            while event::poll(wait)? {
+            while let Some(event) = next(&events, wait)? {
                 let size = terminal.screen.size()?;
-                let wish = self.heard(&event::read()?, Rect::from((ratatui::layout::Position::ORIGIN, size)));
+                let wish = self.heard(&event, Rect::from((ratatui::layout::Position::ORIGIN, size)));
                 if wish == Wish::Leave {
                     return Ok(());
                 }
@@ -237,7 +264,8 @@ fn unused_name() -> PathBuf {
 
 /// The terminal while the screen has it; given back as it was when dropped, and before a panic is reported.
 struct Terminal {
-    screen: DefaultTerminal,
+    /// Never dropped: it would complain to a terminal that is gone, and panic, before the game is saved.
+    screen: ManuallyDrop<DefaultTerminal>,
     told_to_end: Arc<AtomicBool>,
 }
 
@@ -248,7 +276,7 @@ impl Terminal {
         ctrlc::set_handler(move || told.store(true, Ordering::Relaxed))
             .context("signals cannot be heeded")?;
         let screen = ratatui::try_init().context("the terminal cannot be drawn on")?;
-        let terminal = Terminal { screen, told_to_end };
+        let terminal = Terminal { screen: ManuallyDrop::new(screen), told_to_end };
         let report = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
             release_mouse();
@@ -262,7 +290,9 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         release_mouse();
-        ratatui::restore();
+        // A terminal that is gone needs no putting right.
+        let _gone = execute!(stdout(), Show);
+        let _gone = ratatui::try_restore();
     }
 }
 
