@@ -1,5 +1,7 @@
 //! The end of every line: captures, promotions and answers to checks until the position is quiet.
 
+use std::ops::ControlFlow;
+
 use shakmaty::{Bitboard, Chess, Move, MoveList, Position, Rank, Role};
 
 use super::{
@@ -17,19 +19,10 @@ use super::{
 impl Search<'_> {
     /// The value of a position for its side to move once the captures are over.
     pub(super) fn quiesce(&mut self, position: &Chess, ply: usize, window: Window) -> i32 {
-        self.lines.clear(ply);
-        self.pulse.beat(self.shared);
-        self.deepest = self.deepest.max(ply);
-        if self.pulse.stopped() {
-            return DRAW;
-        }
-        if let Some(value) = self.verdict(position, ply) {
-            return value;
-        }
-        let window = window.within_mates(ply);
-        if window.is_empty() {
-            return window.alpha;
-        }
+        let window = match self.arrive(position, ply, window) {
+            ControlFlow::Continue(window) => window,
+            ControlFlow::Break(value) => return value,
+        };
         let entry = self.known();
         if window.is_null()
             && let Some(entry) = entry

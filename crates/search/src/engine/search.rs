@@ -1,5 +1,7 @@
 //! One node of the principal variation search.
 
+use std::ops::ControlFlow;
+
 use arrayvec::ArrayVec;
 use shakmaty::{Chess, Move, Position, Role, attacks};
 
@@ -124,6 +126,27 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// What every node begins with: the window that is left to look at, or the value where there is nothing to look at.
+    #[inline]
+    pub(super) fn arrive(
+        &mut self,
+        position: &Chess,
+        ply: usize,
+        window: Window,
+    ) -> ControlFlow<i32, Window> {
+        self.lines.clear(ply);
+        self.pulse.beat(self.shared);
+        self.deepest = self.deepest.max(ply);
+        if self.pulse.stopped() {
+            return ControlFlow::Break(DRAW);
+        }
+        if let Some(value) = self.verdict(position, ply) {
+            return ControlFlow::Break(value);
+        }
+        let window = window.within_mates(ply);
+        if window.is_empty() { ControlFlow::Break(window.alpha) } else { ControlFlow::Continue(window) }
+    }
+
     /// The value of a position for its side to move, `depth` plies ahead. Means nothing once the pulse has stopped.
     pub(super) fn search(
         &mut self,
@@ -136,19 +159,10 @@ impl<'a> Search<'a> {
         if depth <= 0 {
             return self.quiesce(position, ply, window);
         }
-        self.lines.clear(ply);
-        self.pulse.beat(self.shared);
-        self.deepest = self.deepest.max(ply);
-        if self.pulse.stopped() {
-            return DRAW;
-        }
-        if let Some(value) = self.verdict(position, ply) {
-            return value;
-        }
-        let window = window.within_mates(ply);
-        if window.is_empty() {
-            return window.alpha;
-        }
+        let window = match self.arrive(position, ply, window) {
+            ControlFlow::Continue(window) => window,
+            ControlFlow::Break(value) => return value,
+        };
         let excluded = self.frame(ply).excluded;
         let entry = if excluded.is_some() { None } else { self.known() };
         if expected != Expected::Principal
