@@ -16,7 +16,7 @@ use crate::tensors::TensorMap;
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// A network as its file gives it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Source {
     /// The format of the file.
     pub format: Format,

@@ -19,9 +19,9 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
     };
     let named = || args.input.display().to_string();
     let source = Source::open(&args.input).with_context(named)?;
-    let card = Model::new(source, overlay.as_deref()).with_context(named)?.card().clone();
+    let card = Model::new(source.clone(), overlay.as_deref()).with_context(named)?.card().clone();
     let bytes = match args.output.extension().and_then(|e| e.to_str()) {
-        Some("onnx") => Source::open(&args.input).with_context(named)?.to_onnx(&card),
+        Some("onnx") => source.to_onnx(&card),
         Some("safetensors") => {
             let input = std::fs::read(&args.input).with_context(named)?;
             Source::state_dict_to_safetensors(&input, &card).with_context(named)?
