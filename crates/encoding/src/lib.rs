@@ -52,6 +52,6 @@ pub use orientation::Orientation;
 pub use pawn_labels::pawn_labels;
 pub use registry::{encoding, encodings, vocabularies, vocabulary};
 pub use score::{ForMover, ForWhite, Score};
-pub use situation::{Elo, Seat, Situation};
+pub use situation::{Elo, Pace, RatingPool, Seat, Situation};
 pub use soft_labels::{Analysis, TEMPERATURE_CP, soft_labels};
 pub use sparse::{Feature, FeatureList, SparseEncoding, Viewers};

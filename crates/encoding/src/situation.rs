@@ -6,6 +6,29 @@ use shakmaty::{Chess, Move};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Elo(pub u16);
 
+/// Whose scale a rating is on: the same number means different strength in different pools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RatingPool {
+    /// Nobody said, or there is no rating.
+    #[default]
+    Unknown,
+    /// Over the board, rated by FIDE or a federation close to its scale.
+    OverTheBoard,
+    /// A chess site.
+    Online,
+    /// Not a game: a puzzle and its rating, as Lichess rates puzzles.
+    Puzzle,
+}
+
+/// How much time each player has for a whole game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Pace {
+    /// Time on the clock before the first move.
+    pub base: Duration,
+    /// Time added after every move.
+    pub increment: Duration,
+}
+
 /// What is known of one of the two players; anything may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seat {
@@ -30,6 +53,10 @@ pub struct Situation<'a> {
     pub mover: Seat,
     /// The other player.
     pub opponent: Seat,
+    /// Whose scale the ratings are on.
+    pub pool: RatingPool,
+    /// The time control, where the game has one that two numbers describe.
+    pub pace: Option<Pace>,
     /// The position a two-input network compares with: the root of a search. `None` means the position itself.
     pub context: Option<&'a Chess>,
 }
@@ -43,6 +70,8 @@ impl<'a> Situation<'a> {
             last_moves: &[],
             mover: Seat::default(),
             opponent: Seat::default(),
+            pool: RatingPool::Unknown,
+            pace: None,
             context: None,
         }
     }

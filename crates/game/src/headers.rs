@@ -1,5 +1,5 @@
 use shakmaty::Color;
-use tabia_encoding::Elo;
+use tabia_encoding::{Elo, RatingPool};
 
 use crate::TimeControl;
 
@@ -58,6 +58,26 @@ impl Headers {
     pub fn rating(&self, color: Color) -> Option<Elo> {
         let value = self.get(color.fold_wb("WhiteElo", "BlackElo"))?;
         value.trim().parse().ok().filter(|rating| *rating > 0).map(Elo)
+    }
+
+    /// Whose scale the ratings are on, as far as the tags tell: a site's address or "Rated Blitz game" is online, a FIDE
+    /// identity is over the board, anything else unknown.
+    pub fn rating_pool(&self) -> RatingPool {
+        let says = |tag: &str, words: &[&str]| {
+            self.get(tag).is_some_and(|value| {
+                let value = value.to_ascii_lowercase();
+                words.iter().any(|word| value.contains(word))
+            })
+        };
+        if says("Site", &["lichess.org", "chess.com", "freechess", "playchess", "chess24"])
+            || says("Event", &["rated bullet", "rated blitz", "rated rapid", "rated classical", "rated ultrabullet", "live chess"])
+        {
+            RatingPool::Online
+        } else if self.get("WhiteFideId").is_some() || self.get("BlackFideId").is_some() {
+            RatingPool::OverTheBoard
+        } else {
+            RatingPool::Unknown
+        }
     }
 
     /// The `TimeControl` tag; [`TimeControl::Unknown`] when it is missing or makes no sense.

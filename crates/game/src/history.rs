@@ -1,7 +1,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use shakmaty::{ByColor, Chess, Move, Position};
-use tabia_encoding::{Seat, Situation};
+use tabia_encoding::{Pace, RatingPool, Seat, Situation};
 
 use crate::{Game, NodeId};
 
@@ -16,19 +16,29 @@ pub struct History {
     /// Most recent first, one fewer than the positions, contiguous too.
     moves: VecDeque<Move>,
     seats: ByColor<Seat>,
+    pool: RatingPool,
+    pace: Option<Pace>,
 }
 
 impl History {
     /// A game about to begin. `seats` holds the ratings and the time on each clock before the first move.
     pub fn new(start: Chess, seats: ByColor<Seat>) -> History {
-        History { positions: VecDeque::from([start]), moves: VecDeque::new(), seats }
+        History { positions: VecDeque::from([start]), moves: VecDeque::new(), seats, pool: RatingPool::Unknown, pace: None }
+    }
+
+    /// The same, in a rating pool and at a pace.
+    #[must_use]
+    pub fn under(self, pool: RatingPool, pace: Option<Pace>) -> History {
+        History { pool, pace, ..self }
     }
 
     /// The beginning of a game, with ratings and starting time from its headers.
     pub fn at_start_of(game: &Game) -> History {
         let time_left = game.headers.time_control().start();
         let seat = |color| Seat { rating: game.headers.rating(color), time_left };
-        History::new(game.start().clone(), ByColor::new_with(seat))
+        let seats = ByColor::new_with(seat);
+        let (pool, pace) = (game.headers.rating_pool(), game.headers.time_control().pace());
+        History::new(game.start().clone(), seats).under(pool, pace)
     }
 
     /// A legal move was made; its player's clock now shows `clock_after`, when that is known.
@@ -60,6 +70,8 @@ impl History {
             last_moves: self.moves.as_slices().0,
             mover: self.seats[position.turn()],
             opponent: self.seats[!position.turn()],
+            pool: self.pool,
+            pace: self.pace,
             context: None,
         }
     }

@@ -2,6 +2,8 @@
 
 use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
 
+use tabia_encoding::Pace;
+
 /// How much time the players have, as the PGN tag `TimeControl` states it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TimeControl {
@@ -35,6 +37,17 @@ impl TimeControl {
     /// One period for the whole game.
     pub fn sudden_death(time: Duration, increment: Duration) -> TimeControl {
         TimeControl::Stages(vec![Stage { moves: None, time, increment }])
+    }
+
+    /// Time and increment, where one period without a number of moves is the whole game.
+    pub fn pace(&self) -> Option<Pace> {
+        match self {
+            TimeControl::Stages(stages) => match stages.as_slice() {
+                [Stage { moves: None, time, increment }] => Some(Pace { base: *time, increment: *increment }),
+                _ => None,
+            },
+            TimeControl::Unknown | TimeControl::Unlimited | TimeControl::Hourglass(_) => None,
+        }
     }
 
     /// The time on each clock before the first move, when there is any.

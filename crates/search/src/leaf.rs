@@ -237,7 +237,8 @@ impl GeneralLeaf {
     ) -> Situation<'a> {
         let turn = position.turn();
         let (mover, opponent) = (self.seats[turn], self.seats[!turn]);
-        Situation { position, earlier, last_moves, mover, opponent, context: Some(&self.root) }
+        let context = Some(&self.root);
+        Situation { earlier, last_moves, mover, opponent, context, ..Situation::of(position) }
     }
 
     fn run(&self, situations: &[Situation<'_>]) -> Result<Vec<f32>, RunError> {

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// What each crate may depend on within the workspace: nothing else, in any kind of dependency.
 ///
 /// A crate that does not exist yet is allowed here; a crate that is not here is an error.
-const DIRECTIONS: [(&str, &[&str]); 13] = [
+const DIRECTIONS: [(&str, &[&str]); 14] = [
     ("tabia-encoding", &[]),
     ("tabia-game", &["tabia-encoding"]),
     ("tabia-model", &["tabia-encoding", "tabia-game"]),
@@ -19,7 +19,8 @@ const DIRECTIONS: [(&str, &[&str]); 13] = [
     ("tabia-uci", &[]),
     ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     ("tabia-data", &["tabia-encoding", "tabia-game"]),
-    ("tabia-train", &["tabia-data", "tabia-encoding", "tabia-model"]),
+    ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
+    ("tabia-train", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model"]),
     (
         "tabia",
         &[
@@ -41,6 +42,7 @@ const DIRECTIONS: [(&str, &[&str]); 13] = [
             "tabia-encoding",
             "tabia-game",
             "tabia-model",
+            "tabia-query",
             "tabia-search",
             "tabia-train",
             "tabia-uci",

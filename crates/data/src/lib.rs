@@ -1,0 +1,15 @@
+//! Games and engine evaluations as training data: read from anywhere, kept in shards, streamed to trainers.
+//!
+//! Nothing here knows a tensor layout: shards hold chess, and [`tabia_encoding`] turns it into numbers when a trainer
+//! asks. The lean half of the pipeline; grouping and sorting sets larger than memory is `tabia-query`.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | one game, one analysed position | [`GameRecord`], [`EvaluationRecord`] |
+#![forbid(unsafe_code)]
+
+mod record;
+
+pub use record::{
+    EvaluationRecord, EvaluationRow, GameHead, GameRecord, Line, PlayerHash, Ply, RecordKey, Session,
+};

@@ -1,0 +1,1 @@
+//! Chess in SQL: grouping, filtering, joining and sampling sets larger than memory, in one process or on many machines.

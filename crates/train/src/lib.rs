@@ -1,0 +1,1 @@
+//! The only crate that learns: networks, losses, the loop, checkpoints, export.
