@@ -1,3 +1,35 @@
 //! `tabia-lab`: the half of Tabia that builds data and trains networks.
 
-fn main() {}
+mod data;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// From game dumps and engine evaluations to training shards, and from shards to networks.
+#[derive(Parser)]
+#[command(name = "tabia-lab", version, propagate_version = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build, look into and check training data.
+    #[command(subcommand)]
+    Data(data::Command),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Data(command) => data::run(command),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("error: {fault:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
