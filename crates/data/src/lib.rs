@@ -9,7 +9,13 @@
 #![forbid(unsafe_code)]
 
 mod record;
+mod source;
 
 pub use record::{
     EvaluationRecord, EvaluationRow, GameHead, GameRecord, Line, PlayerHash, Ply, RecordKey, Session,
+};
+pub use source::{
+    Bots, BrokenGames, BytesRead, Chunk, Chunks, Example, FaultCount, FaultKind, Faults, GameRules, Harvest,
+    NpyError, NpySet, NpyWriter, OpenError, Part, PoolRule, RowFault, SourceFile, SourceKind, Whereabouts,
+    evaluation_row,
 };

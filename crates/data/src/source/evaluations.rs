@@ -1,0 +1,409 @@
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::{
+    borrow::Cow,
+    fmt,
+    num::{NonZeroI32, NonZeroU32},
+};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error, Visitor},
+};
+use shakmaty::{CastlingMode, Chess, FromSetup, PositionError, fen::Fen, uci::UciMove};
+use tabia_encoding::{ForWhite, Score};
+
+use super::{Chunk, FaultKind, Harvest};
+use crate::{EvaluationRow, Line};
+
+/// Why a row of the Lichess evaluations is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RowFault {
+    /// The FEN is not one, or its position is not legal.
+    #[error("`{0}` is not a legal position")]
+    Position(String),
+    /// Castling rights that only Chess960 has.
+    #[error("`{0}` is a position of Chess960")]
+    Chess960(String),
+    /// There are no moves.
+    #[error("has no line")]
+    NoLine,
+    /// There is neither a score nor a mate.
+    #[error("has no score")]
+    NoScore,
+    /// The first move of the line is not legal.
+    #[error("`{0}` is not a legal move")]
+    FirstMove(String),
+    /// A number every row has is not there.
+    #[error("has no {0}")]
+    Missing(&'static str),
+    /// A depth, a number of nodes or a mate that cannot be.
+    #[error("{what} is {value}")]
+    Number {
+        /// Which number.
+        what: &'static str,
+        /// What it says.
+        value: i64,
+    },
+}
+
+impl RowFault {
+    /// The kind it is counted as.
+    pub fn kind(&self) -> FaultKind {
+        match self {
+            RowFault::Position(_) => FaultKind::BadPosition,
+            RowFault::Chess960(_) => FaultKind::Variant,
+            RowFault::NoLine => FaultKind::NoLine,
+            RowFault::NoScore => FaultKind::NoScore,
+            RowFault::FirstMove(_) => FaultKind::IllegalMove,
+            RowFault::Missing(_) | RowFault::Number { .. } => FaultKind::BadNumber,
+        }
+    }
+}
+
+/// A row of the Lichess evaluations, from its columns.
+///
+/// `fen` has four fields or six, of which the counters do not matter. `line` is moves in UCI notation, of which the
+/// first matters; castling may be spelled either way. `cp` (hundredths of a pawn) and `mate` (moves) are White's point
+/// of view; with both, the mate counts.
+///
+/// # Errors
+/// When the row says nothing about a legal position.
+pub fn evaluation_row(
+    fen: &str,
+    line: &str,
+    depth: i64,
+    knodes: i64,
+    cp: Option<i32>,
+    mate: Option<i32>,
+) -> Result<EvaluationRow, RowFault> {
+    let columns = Columns { line, depth, knodes, cp: cp.map(i64::from), mate: mate.map(i64::from) };
+    columns.check()?;
+    columns.row(&position(fen)?)
+}
+
+/// What a row has besides its position.
+#[derive(Clone, Copy)]
+struct Columns<'a> {
+    line: &'a str,
+    depth: i64,
+    knodes: i64,
+    cp: Option<i64>,
+    mate: Option<i64>,
+}
+
+impl Columns<'_> {
+    /// Rows without a line or a score are common: they are told before a position is read.
+    fn check(&self) -> Result<(), RowFault> {
+        if self.line.trim_ascii().is_empty() {
+            return Err(RowFault::NoLine);
+        }
+        if self.cp.is_none() && self.mate.is_none() {
+            return Err(RowFault::NoScore);
+        }
+        Ok(())
+    }
+
+    fn row(&self, position: &Chess) -> Result<EvaluationRow, RowFault> {
+        self.check()?;
+        let first = self.line.split_ascii_whitespace().next().ok_or(RowFault::NoLine)?;
+        let illegal = || RowFault::FirstMove(shortened(first));
+        let uci = UciMove::from_ascii(first.as_bytes()).map_err(|_| illegal())?;
+        let first = uci.to_move(position).map_err(|_| illegal())?;
+        let number = |what, value| RowFault::Number { what, value };
+        let score = match (self.mate, self.cp) {
+            (Some(mate), _) => i32::try_from(mate)
+                .ok()
+                .and_then(NonZeroI32::new)
+                .filter(|moves| *moves != NonZeroI32::MIN)
+                .map(Score::Mate)
+                .ok_or(number("mate", mate))?,
+            (None, Some(cp)) => i32::try_from(cp)
+                .ok()
+                .filter(|cp| *cp != i32::MIN)
+                .map(Score::Centipawns)
+                .ok_or(number("cp", cp))?,
+            (None, None) => return Err(RowFault::NoScore),
+        };
+        Ok(EvaluationRow {
+            position: position.clone(),
+            depth: u8::try_from(self.depth).map_err(|_| number("depth", self.depth))?,
+            knodes: u64::try_from(self.knodes).map_err(|_| number("knodes", self.knodes))?,
+            line: Line { first, score: ForWhite(score) },
+        })
+    }
+}
+
+/// Reads a position with the counters of a fresh FEN. Castling rights and en passant squares that the board rules out
+/// are dropped.
+fn position(fen: &str) -> Result<Chess, RowFault> {
+    let bad = || RowFault::Position(shortened(fen));
+    let mut setup = Fen::from_ascii(fen.trim_ascii().as_bytes()).map_err(|_| bad())?.into_setup();
+    (setup.halfmoves, setup.fullmoves) = (0, NonZeroU32::MIN);
+    if CastlingMode::detect(&setup) == CastlingMode::Chess960 {
+        return Err(RowFault::Chess960(shortened(fen)));
+    }
+    Chess::from_setup(setup, CastlingMode::Standard)
+        .or_else(PositionError::ignore_invalid_castling_rights)
+        .or_else(PositionError::ignore_invalid_ep_square)
+        .map_err(|_| bad())
+}
+
+/// The beginning of a faulty text, fit to print.
+pub(super) fn shortened(text: &str) -> String {
+    text.chars().take(80).map(|c| if c.is_control() { '·' } else { c }).collect()
+}
+
+/// A line of either form: `evals` in `lichess_db_eval.jsonl`, the other columns in flat rows.
+#[derive(Deserialize)]
+struct Entry<'a> {
+    #[serde(borrow)]
+    fen: Text<'a>,
+    #[serde(borrow, default)]
+    evals: Option<Vec<Eval<'a>>>,
+    #[serde(borrow, default)]
+    line: Option<Text<'a>>,
+    #[serde(default)]
+    depth: Option<Whole>,
+    #[serde(default)]
+    knodes: Option<Whole>,
+    #[serde(default)]
+    cp: Option<Whole>,
+    #[serde(default)]
+    mate: Option<Whole>,
+}
+
+#[derive(Deserialize)]
+struct Eval<'a> {
+    #[serde(borrow)]
+    pvs: Vec<Pv<'a>>,
+    knodes: Whole,
+    depth: Whole,
+}
+
+#[derive(Deserialize)]
+struct Pv<'a> {
+    #[serde(borrow, default)]
+    line: Option<Text<'a>>,
+    #[serde(default)]
+    cp: Option<Whole>,
+    #[serde(default)]
+    mate: Option<Whole>,
+}
+
+/// Text borrowed from the line of the file, unless it has escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// A whole number, also one that a program wrote as `35.0`.
+#[derive(Clone, Copy)]
+struct Whole(i64);
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Whole, D::Error> {
+        struct Number;
+        impl Visitor<'_> for Number {
+            type Value = Whole;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number")
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Whole, E> {
+                Ok(Whole(value))
+            }
+
+            fn visit_u64<E: Error>(self, value: u64) -> Result<Whole, E> {
+                i64::try_from(value).map(Whole).map_err(E::custom)
+            }
+
+            fn visit_f64<E: Error>(self, value: f64) -> Result<Whole, E> {
+                #[expect(clippy::cast_possible_truncation, reason = "a whole number of this size is exact")]
+                if value.fract() == 0.0 && value.abs() < 1e15 {
+                    Ok(Whole(value as i64))
+                } else {
+                    Err(E::custom("not a whole number"))
+                }
+            }
+        }
+        deserializer.deserialize_any(Number)
+    }
+}
+
+/// Turns the lines of a chunk into rows.
+pub(super) fn read(chunk: &Chunk, harvest: &mut Harvest) {
+    for line in chunk.pieces() {
+        let mut fault = |kind, what: &dyn Fn() -> String| {
+            harvest.faults.add(kind, &chunk.whereabouts(line.place), what);
+        };
+        let Ok(text) = str::from_utf8(line.bytes) else {
+            fault(FaultKind::NotText, &|| "not UTF-8".to_owned());
+            continue;
+        };
+        let entry: Entry<'_> = match serde_json::from_str(text) {
+            Ok(entry) => entry,
+            Err(error) => {
+                fault(FaultKind::BadJson, &|| format!("{error}: `{}`", shortened(text)));
+                continue;
+            }
+        };
+        let mut position = None;
+        for columns in entry.rows() {
+            // Reading the position is left until a row is worth it.
+            let row = columns.and_then(|columns| {
+                columns.check()?;
+                let position = match &position {
+                    Some(known) => known,
+                    None => position.insert(self::position(&entry.fen.0)?),
+                };
+                columns.row(position)
+            });
+            match row {
+                Ok(row) => harvest.evaluations.push(row),
+                Err(error) => {
+                    harvest.faults.add(error.kind(), &chunk.whereabouts(line.place), || error.to_string());
+                }
+            }
+        }
+    }
+}
+
+impl Entry<'_> {
+    fn rows(&self) -> impl Iterator<Item = Result<Columns<'_>, RowFault>> {
+        let flat = self.evals.is_none().then(|| {
+            let Some(depth) = self.depth else { return Err(RowFault::Missing("depth")) };
+            let Some(knodes) = self.knodes else { return Err(RowFault::Missing("knodes")) };
+            Ok(columns(self.line.as_ref(), depth, knodes, self.cp, self.mate))
+        });
+        let nested = self.evals.iter().flatten().flat_map(|eval| {
+            let of_pv = |pv: &Pv<'_>| (eval.depth, eval.knodes, pv.cp, pv.mate);
+            eval.pvs.iter().map(move |pv| {
+                let (depth, knodes, cp, mate) = of_pv(pv);
+                Ok(columns(pv.line.as_ref(), depth, knodes, cp, mate))
+            })
+        });
+        flat.into_iter().chain(nested)
+    }
+}
+
+fn columns<'a>(
+    line: Option<&'a Text<'_>>,
+    depth: Whole,
+    knodes: Whole,
+    cp: Option<Whole>,
+    mate: Option<Whole>,
+) -> Columns<'a> {
+    let line = line.map_or("", |line| line.0.as_ref());
+    let number = |whole: Option<Whole>| whole.map(|whole| whole.0);
+    Columns { line, depth: depth.0, knodes: knodes.0, cp: number(cp), mate: number(mate) }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{Move, Position, Square, fen::Epd};
+
+    use super::*;
+    use crate::source::{Chunks, GameRules, SourceKind};
+
+    const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+    const CASTLES: &str = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq -";
+
+    fn read_all(text: &str) -> Harvest {
+        let text = std::io::Cursor::new(text.as_bytes().to_vec());
+        let chunks: Vec<_> = Chunks::new("e.jsonl", SourceKind::EvaluationsJsonl, text).collect();
+        assert!(chunks.len() <= 1);
+        chunks.first().map(|chunk| chunk.read(&GameRules::default())).unwrap_or_default()
+    }
+
+    fn counts(harvest: &Harvest) -> Vec<(FaultKind, u64)> {
+        harvest.faults.iter().map(|(kind, count)| (kind, count.count)).collect()
+    }
+
+    #[test]
+    fn the_nested_form_gives_a_row_for_each_line() {
+        let text = format!(
+            "\u{feff}{{\"fen\":\"{START}\",\"evals\":[{{\"pvs\":[{{\"cp\":18,\"line\":\"e2e4 e7e5\"}},\
+             {{\"mate\":-3,\"line\":\"f2f3\"}},{{\"cp\":5}}],\"knodes\":200,\"depth\":30}},\
+             {{\"pvs\":[{{\"line\":\"d2d4\"}}],\"knodes\":1,\"depth\":2}}]}}\r\n"
+        );
+        let harvest = read_all(&text);
+        let rows = &harvest.evaluations;
+        assert_eq!(rows.len(), 2);
+        assert_eq!((rows[0].depth, rows[0].knodes), (30, 200));
+        assert_eq!(rows[0].line.score, ForWhite(Score::Centipawns(18)));
+        assert_eq!(rows[1].line.score, ForWhite(Score::Mate(NonZeroI32::new(-3).unwrap())));
+        assert_eq!(rows[1].line.first.to(), Square::F3);
+        assert_eq!(counts(&harvest), [(FaultKind::NoLine, 1), (FaultKind::NoScore, 1)]);
+    }
+
+    #[test]
+    fn flat_rows_are_read_with_escapes_nulls_and_floats() {
+        let text = format!(
+            "{{\"fen\":\"{}\",\"line\":\"e2e4\",\"depth\":22.0,\"knodes\":17,\"cp\":35.0,\"mate\":null}}\n\
+             {{\"mate\":2,\"cp\":null,\"line\":\"g1f3 d7d5\",\"knodes\":3,\"depth\":1,\"fen\":\"{START} 7 19\",\"other\":[1]}}\n",
+            START.replace('/', "\\/")
+        );
+        let harvest = read_all(&text);
+        assert!(harvest.faults.is_empty(), "{}", harvest.faults);
+        let [first, second] = &harvest.evaluations[..] else { panic!("two rows") };
+        assert_eq!((first.depth, first.line.score), (22, ForWhite(Score::Centipawns(35))));
+        assert_eq!(second.line.score, ForWhite(Score::Mate(NonZeroI32::new(2).unwrap())));
+        assert_eq!((second.position.halfmoves(), second.position.fullmoves().get()), (0, 1));
+        assert_eq!(first.position, second.position);
+    }
+
+    #[test]
+    fn castling_has_two_spellings() {
+        for line in ["e1g1", "e1h1 a8a1"] {
+            let row = evaluation_row(CASTLES, line, 10, 1, Some(0), None).unwrap();
+            assert_eq!(row.line.first, Move::Castle { king: Square::E1, rook: Square::H1 });
+        }
+    }
+
+    #[test]
+    fn rows_that_say_nothing_name_why() {
+        let row = |fen, line, depth, cp, mate| evaluation_row(fen, line, depth, 1, cp, mate).unwrap_err();
+        assert_eq!(row(START, "", 1, Some(1), None), RowFault::NoLine);
+        assert_eq!(row("nonsense", "e2e4", 1, None, None), RowFault::NoScore);
+        assert_eq!(row(START, "e2e5", 1, Some(1), None), RowFault::FirstMove("e2e5".into()));
+        assert_eq!(row(START, "0000", 1, Some(1), None), RowFault::FirstMove("0000".into()));
+        assert_eq!(row(START, "e2e4", 300, Some(1), None), RowFault::Number { what: "depth", value: 300 });
+        assert_eq!(row(START, "e2e4", 3, Some(1), Some(0)), RowFault::Number { what: "mate", value: 0 });
+        assert!(matches!(row("8/8/8/8/8/8/8/8 w - -", "e2e4", 3, Some(1), None), RowFault::Position(_)));
+        let chess960 = "bnrkrnqb/pppppppp/8/8/8/8/PPPPPPPP/BNRKRNQB w KQkq -";
+        assert!(matches!(row(chess960, "e2e4", 3, Some(1), None), RowFault::Chess960(_)));
+        assert_eq!(
+            evaluation_row(START, "e2e4", 3, -1, Some(1), None),
+            Err(RowFault::Number { what: "knodes", value: -1 })
+        );
+    }
+
+    #[test]
+    fn rights_the_board_rules_out_are_dropped() {
+        let row = evaluation_row("4k3/8/8/8/4P3/8/8/4K2R b KQkq e3", "e8e7", 3, 9, Some(1), None).unwrap();
+        let epd = Epd::from_position(&row.position, shakmaty::EnPassantMode::Legal);
+        assert_eq!(epd.to_string(), "4k3/8/8/8/4P3/8/8/4K2R b K -");
+    }
+
+    #[test]
+    fn a_broken_line_costs_itself_only() {
+        let good = format!("{{\"fen\":\"{START}\",\"line\":\"e2e4\",\"depth\":1,\"knodes\":1,\"cp\":1}}");
+        let cut = &good[..good.len() - 9];
+        let huge = good.replace("\"knodes\":1", "\"knodes\":99999999999999999999999");
+        let half = good.replace("\"cp\":1", "\"cp\":1.5");
+        let no_depth = good.replace("\"depth\":1,", "");
+        let text = format!("{good}\n{cut}\n[]\nnull\n{huge}\n{half}\n{no_depth}\n{good}");
+        let harvest = read_all(&text);
+        assert_eq!(harvest.evaluations.len(), 2);
+        assert_eq!(counts(&harvest), [(FaultKind::BadJson, 5), (FaultKind::BadNumber, 1)]);
+        assert!(harvest.faults.to_string().contains("e.jsonl, line 2 (byte "), "{}", harvest.faults);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_counted() {
+        let text = std::io::Cursor::new(b"{\"fen\":\"\xFF\xFE\"}\n\0\x01\x02\n".to_vec());
+        let chunk = Chunks::new("e.jsonl", SourceKind::EvaluationsJsonl, text).next().unwrap();
+        let harvest = chunk.read(&GameRules::default());
+        assert_eq!(counts(&harvest), [(FaultKind::NotText, 1), (FaultKind::BadJson, 1)]);
+    }
+}

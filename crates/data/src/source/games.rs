@@ -1,0 +1,307 @@
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::time::Duration;
+
+use shakmaty::{ByColor, CastlingMode, Color, KnownOutcome, Outcome, Position};
+use tabia_encoding::RatingPool;
+use tabia_game::{BrokenGame, Game, Headers, Problem, ReadOptions, Variations};
+use twox_hash::XxHash3_64;
+
+use super::{Chunk, FaultKind, Harvest};
+use crate::{GameHead, GameRecord, PlayerHash, Ply};
+
+/// Which games count, and what is taken for granted about them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GameRules {
+    /// Whose scale the ratings are on.
+    pub pool: PoolRule,
+    /// What becomes of broken games.
+    pub broken: BrokenGames,
+    /// What becomes of games with a player titled `BOT`.
+    pub bots: Bots,
+}
+
+/// Whose scale the ratings of a collection of games are on. Puzzles always have their own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PoolRule {
+    /// What each game's tags tell: [`Headers::rating_pool`].
+    #[default]
+    Auto,
+    /// This one, for all games.
+    Is(RatingPool),
+}
+
+/// What becomes of a game that cannot be read to its end. It counts as a fault either way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BrokenGames {
+    /// It is left out.
+    #[default]
+    Skip,
+    /// Its moves before the fault become a record, if there are at least so many plies.
+    KeepPrefix {
+        /// The fewest plies worth keeping.
+        plies: usize,
+    },
+}
+
+impl BrokenGames {
+    /// Whether a prefix of so many plies is kept.
+    pub(super) fn keeps(self, plies: usize) -> bool {
+        match self {
+            BrokenGames::Skip => false,
+            BrokenGames::KeepPrefix { plies: least } => plies >= least.max(1),
+        }
+    }
+}
+
+/// What becomes of games with a player titled `BOT`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Bots {
+    /// They count like others.
+    #[default]
+    Keep,
+    /// They are left out.
+    Skip,
+}
+
+/// Turns the games of a chunk of PGN into records.
+pub(super) fn read(chunk: &Chunk, rules: &GameRules, harvest: &mut Harvest) {
+    let options = ReadOptions { variations: Variations::Skip, ..ReadOptions::default() };
+    harvest.games.reserve(chunk.len());
+    for raw in chunk.pieces() {
+        let (game, fault) = match raw.read(options) {
+            Ok(game) => (Some(game), None),
+            Err(mut broken) => {
+                let readable = broken.readable.take().map(|game| *game);
+                (readable, Some((kind_of(&broken.problem), describe(&broken))))
+            }
+        };
+        let is_broken = fault.is_some();
+        if let Some((kind, what)) = fault {
+            harvest.faults.add(kind, &chunk.whereabouts(raw.place), || what);
+        }
+        let Some(game) = game else { continue };
+        if is_broken && !rules.broken.keeps(game.mainline().count()) {
+            continue;
+        }
+        match record_of(&game, rules) {
+            Ok(record) => harvest.games.push(record),
+            Err((kind, what)) => harvest.faults.add(kind, &chunk.whereabouts(raw.place), || what),
+        }
+    }
+}
+
+/// What is wrong where in the game; where the game is, a report says already.
+fn describe(broken: &BrokenGame) -> String {
+    let BrokenGame { problem, ply, token, .. } = broken;
+    let place = if *ply > 0 { format!("at ply {ply}: ") } else { String::new() };
+    let token = if token.is_empty() { String::new() } else { format!("`{token}` ") };
+    format!("{place}{token}{problem}")
+}
+
+fn kind_of(problem: &Problem) -> FaultKind {
+    match problem {
+        Problem::IllegalMove | Problem::IllegalVariation => FaultKind::IllegalMove,
+        Problem::AmbiguousMove => FaultKind::AmbiguousMove,
+        Problem::UnreadableMove => FaultKind::UnreadableMove,
+        Problem::AfterResult => FaultKind::AfterResult,
+        Problem::UnclosedComment
+        | Problem::StrayBrace
+        | Problem::UnclosedVariation
+        | Problem::UnclosedTag => FaultKind::Unbalanced,
+        Problem::BadFen(_) => FaultKind::BadPosition,
+        Problem::UnsupportedVariant => FaultKind::Variant,
+        Problem::NoResult | Problem::NoGame => FaultKind::NoGame,
+        Problem::TooLong { .. } => FaultKind::TooLong,
+        Problem::Io(_) => FaultKind::StreamFailed,
+    }
+}
+
+fn record_of(game: &Game, rules: &GameRules) -> Result<GameRecord, (FaultKind, &'static str)> {
+    if game.start().castles().mode() == CastlingMode::Chess960 {
+        return Err((FaultKind::Variant, "starts as only Chess960 does"));
+    }
+    let is_bot = |tag| game.headers.get(tag).is_some_and(|title| title.eq_ignore_ascii_case("bot"));
+    if rules.bots == Bots::Skip && (is_bot("WhiteTitle") || is_bot("BlackTitle")) {
+        return Err((FaultKind::BotGame, "a player is titled BOT"));
+    }
+    let mut plies = Vec::with_capacity(game.mainline().count());
+    for node in game.mainline() {
+        let notes = game.notes(node);
+        // The root alone has no move, and it is not among the main line's nodes.
+        if let Some(played) = game.move_to(node) {
+            let evaluation = notes.evaluation.map(|evaluation| evaluation.score);
+            plies.push(Ply { played, clock: notes.clock.map(to_tenths), evaluation });
+        }
+    }
+    if plies.is_empty() {
+        return Err((FaultKind::NoMoves, "has no moves"));
+    }
+    Ok(GameRecord { head: head_of(game, rules.pool), start: game.start().clone(), plies })
+}
+
+fn head_of(game: &Game, pool: PoolRule) -> GameHead {
+    let headers = &game.headers;
+    GameHead {
+        ratings: ByColor::new_with(|color| headers.rating(color)),
+        pool: match pool {
+            PoolRule::Auto => headers.rating_pool(),
+            PoolRule::Is(pool) => pool,
+        },
+        pace: headers.time_control().pace(),
+        result: match game.result {
+            Outcome::Known(KnownOutcome::Decisive { winner }) => Some(Some(winner)),
+            Outcome::Known(KnownOutcome::Draw) => Some(None),
+            Outcome::Unknown => None,
+        },
+        players: ByColor::new_with(|color| player(headers, color)),
+    }
+}
+
+/// Clocks are kept to a tenth of a second, the finest any site shows.
+fn to_tenths(clock: Duration) -> Duration {
+    Duration::new(clock.as_secs(), clock.subsec_nanos() / 100_000_000 * 100_000_000)
+}
+
+/// A hash of the player's name, the same however the letters are cased. Unknown players have no name: `?`, `-`, `NN`.
+fn player(headers: &Headers, color: Color) -> Option<PlayerHash> {
+    let name = headers.get(color.fold_wb("White", "Black"))?.trim().to_lowercase();
+    let is_name =
+        name.contains(char::is_alphanumeric) && !matches!(name.as_str(), "nn" | "n.n." | "n.n" | "n, n");
+    #[expect(clippy::cast_possible_truncation, reason = "the low half of a hash is a hash")]
+    is_name.then(|| PlayerHash(XxHash3_64::oneshot(name.as_bytes()) as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::Role;
+    use tabia_encoding::{Elo, ForWhite, Pace, Score};
+
+    use super::*;
+    use crate::{
+        Faults,
+        source::{Chunks, SourceKind},
+    };
+
+    fn read(text: &str, rules: &GameRules) -> Harvest {
+        read_bytes(text.as_bytes(), rules)
+    }
+
+    fn read_bytes(text: &[u8], rules: &GameRules) -> Harvest {
+        let mut all = Harvest::default();
+        for chunk in Chunks::new("test.pgn", SourceKind::Pgn, std::io::Cursor::new(text.to_vec())) {
+            let part = chunk.read(rules);
+            all.games.extend(part.games);
+            all.faults.merge(part.faults);
+        }
+        all
+    }
+
+    fn counts(faults: &Faults) -> Vec<(FaultKind, u64)> {
+        faults.iter().map(|(kind, count)| (kind, count.count)).collect()
+    }
+
+    #[test]
+    fn a_lichess_game_becomes_a_record() {
+        let text = "\u{feff}[Event \"Rated Blitz game\"]\r\n[Site \"https://lichess.org/abcd1234\"]\r\n\
+            [White \"Alice\"]\r\n[Black \"?\"]\r\n[Result \"0-1\"]\r\n[WhiteElo \"1675\"]\r\n[BlackElo \"?\"]\r\n\
+            [TimeControl \"180+2\"]\r\n\r\n\
+            1. f3 { [%eval -0.5] [%clk 0:03:00.97] } 1... e5 { [%clk 0:03:00] } 2. g4 { [%eval #-1] } Qh4# 0-1\r\n\r\n";
+        let Harvest { games, faults, .. } = read(text, &GameRules::default());
+        assert!(faults.is_empty(), "{faults}");
+        let [game] = &games[..] else { panic!("one game") };
+        let head = game.head;
+        assert_eq!((head.ratings.white, head.ratings.black), (Some(Elo(1675)), None));
+        assert_eq!(head.pool, RatingPool::Online);
+        assert_eq!(
+            head.pace,
+            Some(Pace { base: Duration::from_secs(180), increment: Duration::from_secs(2) })
+        );
+        assert_eq!(head.result, Some(Some(Color::Black)));
+        assert!(head.players.white.is_some() && head.players.black.is_none());
+        assert_eq!(game.plies.len(), 4);
+        assert_eq!(game.plies[0].clock, Some(Duration::from_millis(180_900)));
+        assert_eq!(game.plies[0].evaluation, Some(ForWhite(Score::Centipawns(-50))));
+        assert!(matches!(game.plies[2].evaluation, Some(ForWhite(Score::Mate(mate))) if mate.get() == -1));
+        assert_eq!((game.plies[3].played.role(), game.plies[3].clock), (Role::Queen, None));
+    }
+
+    #[test]
+    fn names_hash_alike_however_they_are_cased() {
+        let hash = |name: &str| {
+            let text = format!("[White \"{name}\"]\n\n1. e4 *\n");
+            read(&text, &GameRules::default()).games[0].head.players.white
+        };
+        assert_eq!(hash("DrNykterstein"), hash("drnykterstein"));
+        assert_eq!(hash("GROẞMEISTER"), hash("groẞmeister"));
+        assert_ne!(hash("a"), hash("b"));
+        assert_eq!([hash("?"), hash(""), hash("-"), hash("NN")], [None; 4]);
+        assert_eq!(hash("Alice"), Some(PlayerHash(0x1A01_16B0)), "the hash is part of what sets hold");
+    }
+
+    #[test]
+    fn the_pool_can_be_told() {
+        let text = "[Event \"Rated Blitz game\"]\n\n1. e4 *\n";
+        let pool = |pool| read(text, &GameRules { pool, ..GameRules::default() }).games[0].head.pool;
+        assert_eq!(pool(PoolRule::Auto), RatingPool::Online);
+        assert_eq!(pool(PoolRule::Is(RatingPool::OverTheBoard)), RatingPool::OverTheBoard);
+    }
+
+    #[test]
+    fn what_is_no_game_of_chess_is_counted() {
+        let text = "[Event \"a\"]\n[Variant \"Antichess\"]\n\n1. e3 *\n\n\
+            [Event \"b\"]\n[Variant \"Chess960\"]\n[FEN \"bnrkrnqb/pppppppp/8/8/8/8/PPPPPPPP/BNRKRNQB w KQkq - 0 1\"]\n\n1. e4 *\n\n\
+            [Event \"c\"]\n[Result \"1-0\"]\n\n1-0\n\n\
+            [Event \"d\"]\n[FEN \"8/8/8/8 w - - 0 1\"]\n\n1. e4 *\n\n\
+            [Event \"e\"]\n[WhiteTitle \"BOT\"]\n\n1. e4 *\n\n\
+            [Event \"f\"]\n\n1. e4 e5 2. Ke3 *\n";
+        let Harvest { games, faults, .. } = read(text, &GameRules::default());
+        assert_eq!(games.len(), 1);
+        assert_eq!(
+            counts(&faults),
+            [
+                (FaultKind::NoMoves, 1),
+                (FaultKind::Variant, 2),
+                (FaultKind::BadPosition, 1),
+                (FaultKind::IllegalMove, 1)
+            ]
+        );
+        let human = read(text, &GameRules { bots: Bots::Skip, ..GameRules::default() });
+        assert_eq!((human.games.len(), human.faults.count(FaultKind::BotGame)), (0, 1));
+        assert!(
+            faults.to_string().contains("test.pgn, game 6 (line 27, byte 274): at ply 3: `Ke3` is not"),
+            "{faults}"
+        );
+    }
+
+    #[test]
+    fn the_sound_part_of_a_broken_game_can_be_kept() {
+        let text = "1. e4 e5 2. Nf3 Nc6 3. Kf8 a6 1-0\n\n1. e4 Kf2 1-0\n";
+        let kept = |broken| {
+            let harvest = read(text, &GameRules { broken, ..GameRules::default() });
+            assert_eq!(harvest.faults.count(FaultKind::IllegalMove), 2);
+            harvest.games.iter().map(|game| game.plies.len()).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(BrokenGames::Skip), [0; 0]);
+        assert_eq!(kept(BrokenGames::KeepPrefix { plies: 2 }), [4]);
+        assert_eq!(kept(BrokenGames::KeepPrefix { plies: 0 }), [4, 1]);
+    }
+
+    #[test]
+    fn unbalanced_braces_cost_one_game() {
+        let text = "[Event \"a\"]\n\n1. e4 {never ends 1-0\n\n[Event \"b\"]\n\n1. d4 d5 1-0\n\n\
+            [Event \"c\"]\n\n1. d4 } d5 1-0\n\n[Event \"d\"]\n\n1. c4 1-0\n";
+        let Harvest { games, faults, .. } = read(text, &GameRules::default());
+        assert_eq!((games.len(), faults.count(FaultKind::Unbalanced)), (2, 2));
+    }
+
+    #[test]
+    fn garbage_is_counted_and_ends() {
+        let garbage: Vec<u8> =
+            (0..200_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+        let text = [&garbage[..], b"\n\n[Event \"b\"]\n\n1. d4 d5 1-0\n"].concat();
+        let Harvest { games, faults, .. } = read_bytes(&text, &GameRules::default());
+        assert!(!faults.is_empty());
+        assert_eq!(games.last().map(|game| game.plies.len()), Some(2));
+    }
+}

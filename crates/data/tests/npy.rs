@@ -1,0 +1,203 @@
+//! Sets of Learning a Chess Policy, against files that NumPy and python-chess made.
+
+use std::{
+    io::{Cursor, Read},
+    path::{Path, PathBuf},
+};
+
+use shakmaty::{Chess, Position};
+use tabia_data::{
+    BytesRead, Chunks, EvaluationRecord, FaultKind, GameRules, Line, NpyError, NpySet, NpyWriter, Session,
+    SourceFile,
+};
+use tabia_encoding::{ForWhite, Score};
+use tabia_game::position_from_fen;
+
+const FILES: [&str; 5] = [
+    "golden_planes.npy",
+    "golden_meta.npy",
+    "golden_analysis_data.npy",
+    "golden_analysis_offsets.npy",
+    "vocab.npy",
+];
+
+/// Where NumPy's data begins in each file.
+const HEAD: usize = 128;
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/data/npy")
+}
+
+fn golden() -> [Vec<u8>; 5] {
+    FILES.map(|file| std::fs::read(fixtures().join(file)).unwrap())
+}
+
+fn read(parts: [Vec<u8>; 5]) -> Result<NpySet, NpyError> {
+    NpySet::from_parts("golden", parts.map(|part| Box::new(Cursor::new(part)) as Box<dyn Read + Send>))
+}
+
+/// The analysis of the golden set as its text says it.
+fn expected() -> Vec<EvaluationRecord> {
+    let file = SourceFile::find(&fixtures().join("golden.jsonl")).unwrap().remove(0);
+    let mut records: Vec<EvaluationRecord> = Vec::new();
+    for chunk in Chunks::open(&file, &BytesRead::default()).unwrap() {
+        let harvest = chunk.read(&GameRules::default());
+        assert!(harvest.faults.is_empty(), "{}", harvest.faults);
+        for row in harvest.evaluations {
+            if records.last().is_none_or(|last| last.position != row.position) {
+                records.push(EvaluationRecord { position: row.position, sessions: Vec::new() });
+            }
+            let sessions = &mut records.last_mut().unwrap().sessions;
+            if sessions.last().is_none_or(|last| last.depth != row.depth) {
+                sessions.push(Session { depth: row.depth, knodes: row.knodes, lines: Vec::new() });
+            }
+            sessions.last_mut().unwrap().lines.push(row.line);
+        }
+    }
+    records
+}
+
+fn temporary(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tabia-npy-{name}-{}", std::process::id()));
+    let _absent = std::fs::remove_dir_all(&folder);
+    folder
+}
+
+#[test]
+fn the_golden_set_reads_as_its_text() {
+    let progress = BytesRead::default();
+    let mut set = NpySet::open(&fixtures().join(FILES[0]), &progress).unwrap();
+    let records: Vec<EvaluationRecord> = set.by_ref().collect();
+    assert!(set.faults().is_empty(), "{}", set.faults());
+    assert_eq!(set.positions(), records.len() as u64);
+    assert_eq!(records, expected());
+    let bytes: usize = golden().iter().map(Vec::len).sum();
+    assert_eq!(progress.get(), bytes as u64);
+}
+
+#[test]
+fn what_is_written_is_what_numpy_writes() {
+    let folder = temporary("write");
+    let mut writer = NpyWriter::create(&folder, "golden").unwrap();
+    for record in expected() {
+        writer.push(&record).unwrap();
+    }
+    assert!(FILES.iter().all(|file| !folder.join(file).exists()), "no name before the end");
+    assert_eq!(writer.finish().unwrap(), 10);
+    for (file, golden) in FILES.iter().zip(golden()) {
+        assert!(std::fs::read(folder.join(file)).unwrap() == golden, "{file}");
+    }
+    let left = std::fs::read_dir(&folder).unwrap().count();
+    assert_eq!(left, FILES.len(), "nothing but the set is left");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_writer_that_stops_leaves_nothing() {
+    let folder = temporary("stop");
+    let mut writer = NpyWriter::create(&folder, "golden").unwrap();
+    writer.push(&expected()[0]).unwrap();
+    drop(writer);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn positions_of_every_rule_round_trip() {
+    let folder = temporary("rules");
+    let text = include_str!("../../../fixtures/positions.fen");
+    let positions: Vec<Chess> = text.lines().map(|fen| position_from_fen(fen).unwrap()).collect();
+    let mut writer = NpyWriter::create(&folder, "a").unwrap();
+    for position in &positions {
+        let line = |first| Line { first, score: ForWhite(Score::Centipawns(0)) };
+        let lines = position.legal_moves().into_iter().map(line).collect();
+        let sessions = vec![Session { depth: 1, knodes: u64::MAX, lines }];
+        writer.push(&EvaluationRecord { position: position.clone(), sessions }).unwrap();
+    }
+    writer.finish().unwrap();
+    let mut set = NpySet::open(&folder.join("a_planes.npy"), &BytesRead::default()).unwrap();
+    let mut count = 0;
+    for (record, position) in set.by_ref().zip(&positions) {
+        assert_eq!(&record.position, position);
+        let moves: Vec<_> = record.sessions[0].lines.iter().map(|line| line.first).collect();
+        assert_eq!(moves, position.legal_moves().to_vec());
+        assert_eq!(record.sessions[0].knodes, i32::MAX as u64);
+        count += 1;
+    }
+    assert_eq!(count, positions.len());
+    assert!(set.faults().is_empty(), "{}", set.faults());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn any_order_of_the_vocabulary_is_read() {
+    let mut parts = golden();
+    parts[4][HEAD..].as_chunks_mut::<3>().0.reverse();
+    // Castling may also be spelled as the king taking its rook: e1h1 is in no slot of its own here.
+    for row in parts[2][HEAD..].as_chunks_mut::<20>().0 {
+        let index = i32::from_le_bytes(*row.first_chunk().unwrap());
+        row[..4].copy_from_slice(&(1967 - index).to_le_bytes());
+    }
+    assert_eq!(read(parts).unwrap().collect::<Vec<_>>(), expected());
+}
+
+#[test]
+fn rows_and_positions_that_make_no_sense_cost_themselves() {
+    let mut parts = golden();
+    // The second position gets two kings of a colour on the same square, the third a third side to move.
+    parts[0][HEAD + 832..HEAD + 832 + 64].fill(1);
+    parts[1][HEAD + 2 * 5] = 7;
+    // The first row gets an unknown move, the second an impossible depth, the third a move of another piece.
+    parts[2][HEAD..HEAD + 4].copy_from_slice(&1968_i32.to_le_bytes());
+    parts[2][HEAD + 24..HEAD + 28].copy_from_slice(&(-1_i32).to_le_bytes());
+    parts[2][HEAD + 40..HEAD + 44].copy_from_slice(&1967_i32.to_le_bytes());
+    let mut set = read(parts).unwrap();
+    let records: Vec<_> = set.by_ref().collect();
+    let expected = expected();
+    assert_eq!(records.len(), expected.len() - 2);
+    assert_eq!(records[0].sessions[0].lines, expected[0].sessions[0].lines[3..]);
+    assert_eq!(records[1..], expected[3..]);
+    let counts: Vec<_> = set.faults().iter().map(|(kind, count)| (kind, count.count)).collect();
+    let once = [FaultKind::IllegalMove, FaultKind::BadNumber, FaultKind::UnknownMove].map(|kind| (kind, 1));
+    assert_eq!(counts, [&[(FaultKind::BadPosition, 2)], &once[..]].concat());
+}
+
+#[test]
+fn a_file_that_breaks_off_gives_what_came_before() {
+    for (file, keep) in [(0, HEAD + 832 * 4 + 17), (1, HEAD + 5 * 4), (3, HEAD + 4 * 5 + 3)] {
+        let mut parts = golden();
+        parts[file].truncate(keep);
+        let mut set = read(parts).unwrap();
+        assert_eq!(set.by_ref().collect::<Vec<_>>(), expected()[..4], "{}", FILES[file]);
+        assert_eq!(set.faults().count(FaultKind::StreamFailed), 1);
+        assert!(set.faults().to_string().contains("golden, record 5: "), "{}", set.faults());
+    }
+    let mut parts = golden();
+    parts[3][HEAD + 4 * 5..HEAD + 4 * 6].copy_from_slice(&2_u32.to_le_bytes());
+    let mut set = read(parts).unwrap();
+    assert_eq!(set.by_ref().count(), 4);
+    assert!(set.faults().to_string().contains("the analysis ends at row 2"), "{}", set.faults());
+}
+
+#[test]
+fn files_that_are_no_set_are_refused() {
+    let refused = |change: &dyn Fn(&mut [Vec<u8>; 5])| {
+        let mut parts = golden();
+        change(&mut parts);
+        read(parts).err().expect("refused").to_string()
+    };
+    assert_eq!(refused(&|parts| parts[0].clear()), "golden (Planes): failed to fill whole buffer");
+    assert_eq!(refused(&|parts| parts[1][0] = 0), "golden (Meta): not an .npy file");
+    let swapped = refused(&|parts| parts.swap(0, 1));
+    assert_eq!(swapped, "golden (Planes): holds elements of type `|i1`, not `|u1`");
+    let shape = refused(&|parts| parts[0] = parts[4].clone());
+    assert_eq!(shape, "golden (Planes): has the shape [1968, 3], not [1968, 13, 8, 8]");
+    let short = refused(&|parts| {
+        let at = parts[1].windows(4).position(|text| text == b"(10,").unwrap();
+        parts[1][at + 2] = b'1';
+    });
+    assert_eq!(short, "golden: 10 positions, 11 rows of meta, 11 offsets do not belong together");
+    let absent = NpySet::open(Path::new("/absent/x_planes.npy"), &BytesRead::default()).err().unwrap();
+    assert!(absent.to_string().starts_with("/absent/x_planes.npy: "), "{absent}");
+    assert!(matches!(NpySet::open(Path::new("x.npy"), &BytesRead::default()), Err(NpyError::NotPlanes(_))));
+}

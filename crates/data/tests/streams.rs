@@ -1,0 +1,216 @@
+//! Files as they come: compressed or not, cut, damaged, joined, without a telling name.
+
+use std::{fmt::Write as _, io::Write, path::PathBuf};
+
+use tabia_data::{
+    BytesRead, Chunks, FaultKind, Faults, GameRules, Harvest, OpenError, SourceFile, SourceKind,
+};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("tabia-streams-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn file(&self, name: &str, content: &[u8]) -> SourceFile {
+        let path = self.0.join(name);
+        std::fs::write(&path, content).unwrap();
+        SourceFile::find(&path).unwrap().remove(0)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _unremoved = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn read(file: &SourceFile) -> Harvest {
+    let progress = BytesRead::default();
+    let mut all = Harvest::default();
+    for chunk in Chunks::open(file, &progress).unwrap() {
+        let part = chunk.read(&GameRules::default());
+        all.games.extend(part.games);
+        all.evaluations.extend(part.evaluations);
+        all.faults.merge(part.faults);
+    }
+    assert_eq!(Some(progress.get()), file.bytes);
+    all
+}
+
+fn games(count: usize) -> String {
+    (0..count).fold(String::new(), |mut text, n| {
+        let opening = ["e4 e5", "d4 d5", "c4 c5", "Nf3 Nf6"][n % 4];
+        let _infallible =
+            write!(text, "[Event \"{n}\"]\n[White \"player {}\"]\n\n1. {opening} 1-0\n\n", n * 7919 % 1000);
+        text
+    })
+}
+
+fn zstd(text: &str) -> Vec<u8> {
+    zstd::encode_all(text.as_bytes(), 1).unwrap()
+}
+
+fn bzip2(text: &str) -> Vec<u8> {
+    let mut encoder = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn counts(faults: &Faults) -> Vec<(FaultKind, u64)> {
+    faults.iter().map(|(kind, count)| (kind, count.count)).collect()
+}
+
+#[test]
+fn bytes_tell_the_compression_not_the_name() {
+    let folder = Folder::new("name");
+    let text = games(100);
+    for (name, content) in [
+        ("a.pgn", zstd(&text)),
+        ("b.pgn.zst", text.clone().into_bytes()),
+        ("c.pgn.zst", gzip(&text)),
+        ("d.pgn.gz", bzip2(&text)),
+        ("e.zst", zstd(&text)),
+        ("f", gzip(&text)),
+    ] {
+        let harvest = read(&folder.file(name, &content));
+        assert!(harvest.faults.is_empty(), "{name}: {}", harvest.faults);
+        assert_eq!(harvest.games.len(), 100, "{name}");
+    }
+}
+
+#[test]
+fn joined_files_are_one() {
+    let folder = Folder::new("joined");
+    let text = games(2_000);
+    // Not at the end of a game.
+    let (first, second) = text.split_at(text.len() / 2 + 11);
+    for compress in [zstd, gzip, bzip2] {
+        let harvest = read(&folder.file("joined.pgn", &[compress(first), compress(second)].concat()));
+        assert!(harvest.faults.is_empty(), "{}", harvest.faults);
+        assert_eq!(harvest.games.len(), 2_000);
+    }
+}
+
+#[test]
+fn chunks_are_the_same_games_in_order_whoever_reads_them() {
+    let folder = Folder::new("order");
+    let text = games(30_000);
+    let file = folder.file("many.pgn", text.as_bytes());
+    let chunks: Vec<_> = Chunks::open(&file, &BytesRead::default()).unwrap().collect();
+    assert!(chunks.len() > 1);
+    let whole: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            chunks.iter().map(|chunk| scope.spawn(|| chunk.read(&GameRules::default()).games)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(whole == read(&file).games);
+    assert_eq!(whole.len(), 30_000);
+}
+
+#[test]
+fn a_cut_stream_gives_its_whole_games_and_names_the_cut() {
+    let folder = Folder::new("cut");
+    let text = games(30_000);
+    for (name, compress) in [("zstd", zstd as fn(&str) -> Vec<u8>), ("gzip", gzip), ("bzip2", bzip2)] {
+        let content = compress(&text);
+        let cut = content.len() * 2 / 3;
+        let harvest = read(&folder.file("cut.pgn.zst", &content[..cut]));
+        assert!(harvest.games.len() > 5_000, "{name}: {}", harvest.games.len());
+        assert!(harvest.games.iter().all(|game| game.plies.len() == 2), "{name}: the last game is whole");
+        assert_eq!(counts(&harvest.faults), [(FaultKind::StreamFailed, 1)]);
+        let report = harvest.faults.to_string();
+        let expected = format!("the {name} data breaks off at byte {cut} of the file");
+        assert!(report.contains("cut.pgn.zst, game ") && report.contains(&expected), "{report}");
+    }
+}
+
+#[test]
+fn a_damaged_stream_of_lines_gives_its_whole_lines() {
+    let folder = Folder::new("lines");
+    let text: String = (0..40_000).fold(String::new(), |mut text, n| {
+        let knodes = n * 7919 % 10_000;
+        let _infallible = writeln!(
+            text,
+            "{{\"fen\":\"8/8/4k3/8/8/3QK3/8/8 w - -\",\"line\":\"d3d{}\",\"depth\":9,\"knodes\":{knodes},\"cp\":{n}}}",
+            n % 5 + 4
+        );
+        text
+    });
+    let mut content = zstd(&text);
+    let middle = content.len() / 2;
+    content[middle..middle + 64].fill(0x5A);
+    let harvest = read_damaged(&folder.file("rows.jsonl.zst", &content));
+    assert!(harvest.evaluations.len() > 5_000, "{}", harvest.evaluations.len());
+    assert_eq!(counts(&harvest.faults), [(FaultKind::StreamFailed, 1)]);
+    assert!(
+        harvest.faults.to_string().contains("the zstd data is damaged before byte "),
+        "{}",
+        harvest.faults
+    );
+}
+
+/// As [`read`], for files that are not read to their end.
+fn read_damaged(file: &SourceFile) -> Harvest {
+    let mut chunks = Chunks::open(file, &BytesRead::default()).unwrap();
+    let mut all = Harvest::default();
+    for part in chunks.by_ref().map(|chunk| chunk.read(&GameRules::default())) {
+        all.evaluations.extend(part.evaluations);
+        all.faults.merge(part.faults);
+    }
+    assert!(chunks.next().is_none());
+    all
+}
+
+#[test]
+fn a_game_that_is_too_long_and_a_line_that_is_too_long_are_counted() {
+    let folder = Folder::new("long");
+    let text = format!("[Event \"a\"]\n\n1. e4 {{{}}} 1-0\n\n{}", "x".repeat(5 << 20), games(3));
+    let harvest = read(&folder.file("long.pgn", text.as_bytes()));
+    assert_eq!((harvest.games.len(), harvest.faults.count(FaultKind::TooLong)), (3, 1));
+    let text = format!("{}\n8/8/4k3/8/8/3QK3/8/8 w - -\n", "x".repeat(5 << 20));
+    let harvest = read(&folder.file("long.epd", text.as_bytes()));
+    assert_eq!((harvest.games.len(), harvest.faults.count(FaultKind::TooLong)), (1, 1));
+    assert!(harvest.faults.to_string().contains("line 1 (byte 0): the line is longer than 4194304 bytes"));
+}
+
+#[test]
+fn what_nobody_can_tell_is_refused_and_nothing_is_nothing() {
+    let folder = Folder::new("unknown");
+    let unknown = Chunks::open(&folder.file("data.bin", &[0xFF; 300]), &BytesRead::default()).err().unwrap();
+    assert!(matches!(unknown, OpenError::UnknownKind(_)), "{unknown}");
+    let table = Chunks::open(&folder.file("x.parquet", b"PAR1"), &BytesRead::default()).err().unwrap();
+    assert!(matches!(table, OpenError::NotAText(_)), "{table}");
+    let cut = Chunks::open(&folder.file("cut", &zstd(&games(9))[..20]), &BytesRead::default()).err().unwrap();
+    assert!(cut.to_string().ends_with("the zstd data breaks off at byte 20 of the file"), "{cut}");
+    for name in ["empty.pgn", "empty.jsonl", "empty.csv", "empty.epd"] {
+        let file = folder.file(name, b"");
+        assert_eq!(Chunks::open(&file, &BytesRead::default()).unwrap().count(), 0);
+        let whole = folder.file(name, &zstd(" \n\n"));
+        assert_eq!(Chunks::open(&whole, &BytesRead::default()).unwrap().count(), 0);
+    }
+    let named = folder.file("x.pgn", b"1. e4 *");
+    assert_eq!(Chunks::open(&named, &BytesRead::default()).unwrap().kind(), SourceKind::Pgn);
+}
+
+#[test]
+fn bytes_of_any_kind_get_an_answer() {
+    let folder = Folder::new("garbage");
+    let mut random = fastrand::Rng::with_seed(5);
+    let garbage: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(300_000).collect();
+    for name in ["a.pgn", "a.epd", "a.csv", "a.jsonl"] {
+        let harvest = read(&folder.file(name, &garbage));
+        assert!(harvest.games.is_empty() && harvest.evaluations.is_empty());
+        assert!(harvest.faults.total() > 0, "{name}");
+        assert!(harvest.faults.to_string().lines().count() < 60);
+    }
+}
