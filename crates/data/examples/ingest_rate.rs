@@ -1,0 +1,67 @@
+//! Reads sources on one thread and says what they hold, what is broken, and how fast they were read.
+//!
+//! ```text
+//! cargo run --profile lab -p tabia-data --example ingest_rate -- otb-rated.pgn.zst
+//! ```
+//!
+//! Rates are per second of processor time, decompression included.
+
+use std::{error::Error, path::Path};
+
+use rustix::time::{ClockId, clock_gettime};
+use tabia_data::{BytesRead, Chunks, Faults, GameRules, NpySet, SourceFile, SourceKind};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for argument in std::env::args().skip(1) {
+        for file in SourceFile::find(Path::new(&argument))? {
+            measure(&file)?;
+        }
+    }
+    Ok(())
+}
+
+fn measure(file: &SourceFile) -> Result<(), Box<dyn Error>> {
+    let progress = BytesRead::default();
+    let begin = processor_seconds();
+    let (mut games, mut plies, mut rows) = (0_usize, 0_usize, 0_usize);
+    let mut faults = Faults::default();
+    match (file.kind, &file.path) {
+        (Some(SourceKind::Parquet), _) => return Ok(()),
+        (Some(SourceKind::Npy), Some(path)) => {
+            let mut set = NpySet::open(path, &progress)?;
+            for record in set.by_ref() {
+                rows += record.sessions.iter().map(|session| session.lines.len()).sum::<usize>();
+            }
+            faults.merge(set.faults().clone());
+        }
+        _ => {
+            for chunk in Chunks::open(file, &progress)? {
+                let harvest = chunk.read(&GameRules::default());
+                games += harvest.games.len();
+                plies += harvest.games.iter().map(|game| game.plies.len()).sum::<usize>();
+                rows += harvest.evaluations.len();
+                faults.merge(harvest.faults);
+            }
+        }
+    }
+    let seconds = processor_seconds() - begin;
+    #[expect(clippy::cast_precision_loss, reason = "rates to print")]
+    let rate = |count: usize| count as f64 / seconds;
+    println!("{}: {} bytes, {seconds:.2} s of processor time", file.name, progress.get());
+    if games > 0 {
+        println!("  {games} games, {plies} plies: {:.0} games/s, {:.0} plies/s", rate(games), rate(plies));
+    }
+    if rows > 0 {
+        println!("  {rows} rows: {:.0} rows/s", rate(rows));
+    }
+    println!("  {} faults", faults.total());
+    print!("{faults}");
+    Ok(())
+}
+
+fn processor_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    #[expect(clippy::cast_precision_loss, reason = "seconds to divide by")]
+    let seconds = time.tv_sec as f64 + time.tv_nsec as f64 / 1e9;
+    seconds
+}
