@@ -16,6 +16,7 @@ SEEDS = ROOT / "fuzz" / "seeds"
 # Target -> how its fixtures' names end.
 ENDINGS = {
     "epd": ".epd",
+    "evaluations": "golden.jsonl",
     "lc0": ".pb",
     "pgn": ".pgn",
     "safetensors": ".safetensors",
@@ -95,6 +96,13 @@ def damaged(fixture: bytes) -> dict[str, bytes]:
     return {"whole": fixture, "cut": fixture[: len(fixture) * 2 // 3], "changed": head}
 
 
+def npy_set() -> bytes:
+    """The five files of the golden set behind each other, the first four with their lengths before them."""
+    names = ["golden_planes", "golden_meta", "golden_analysis_data", "golden_analysis_offsets", "vocab"]
+    files = [(ROOT / "fixtures" / "data" / "npy" / f"{name}.npy").read_bytes() for name in names]
+    return b"".join(len(file).to_bytes(2, "little") + file for file in files[:4]) + files[4]
+
+
 def write(target: str, ending: str, files: dict[str, bytes]) -> None:
     folder = SEEDS / target
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,7 +117,8 @@ def main() -> None:
     for target, ending in ENDINGS.items():
         fixtures = sorted((ROOT / "fixtures").rglob(f"*{ending}"), key=lambda file: (file.stat().st_size, file.name))
         if fixtures:
-            write(target, ending, damaged(fixtures[0].read_bytes()))
+            write(target, pathlib.Path(ending).suffix or ending, damaged(fixtures[0].read_bytes()))
+    write("npy", ".bin", damaged(npy_set()))
 
 
 if __name__ == "__main__":
