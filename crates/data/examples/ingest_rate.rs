@@ -6,7 +6,11 @@
 //!
 //! Rates are per second of processor time, decompression included.
 
-use std::{error::Error, path::Path};
+use std::{
+    error::Error,
+    io::{self, Write as _},
+    path::Path,
+};
 
 use rustix::time::{ClockId, clock_gettime};
 use tabia_data::{BytesRead, Chunks, Faults, GameRules, NpySet, SourceFile, SourceKind};
@@ -47,15 +51,21 @@ fn measure(file: &SourceFile) -> Result<(), Box<dyn Error>> {
     let seconds = processor_seconds() - begin;
     #[expect(clippy::cast_precision_loss, reason = "rates to print")]
     let rate = |count: usize| count as f64 / seconds;
-    println!("{}: {} bytes, {seconds:.2} s of processor time", file.name, progress.get());
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}: {} bytes, {seconds:.2} s of processor time", file.name, progress.get())?;
     if games > 0 {
-        println!("  {games} games, {plies} plies: {:.0} games/s, {:.0} plies/s", rate(games), rate(plies));
+        writeln!(
+            out,
+            "  {games} games, {plies} plies: {:.0} games/s, {:.0} plies/s",
+            rate(games),
+            rate(plies)
+        )?;
     }
     if rows > 0 {
-        println!("  {rows} rows: {:.0} rows/s", rate(rows));
+        writeln!(out, "  {rows} rows: {:.0} rows/s", rate(rows))?;
     }
-    println!("  {} faults", faults.total());
-    print!("{faults}");
+    writeln!(out, "  {} faults", faults.total())?;
+    write!(out, "{faults}")?;
     Ok(())
 }
 

@@ -1,4 +1,5 @@
 //! Sets of Learning a Chess Policy, against files that NumPy and python-chess made.
+#![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
 
 use std::{
     io::{Cursor, Read},

@@ -1,4 +1,5 @@
 //! Files as they come: compressed or not, cut, damaged, joined, without a telling name.
+#![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
 
 use std::{fmt::Write as _, io::Write, path::PathBuf};
 

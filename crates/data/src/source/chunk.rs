@@ -113,23 +113,22 @@ impl Chunks {
     /// [`SourceKind::Npy`]).
     pub fn open(file: &SourceFile, progress: &BytesRead) -> Result<Chunks, OpenError> {
         let mut stream = file.open(progress)?;
+        let mut head = Vec::new();
         let kind = match file.kind {
+            Some(SourceKind::Parquet | SourceKind::Npy) => {
+                return Err(OpenError::NotAText(file.name.clone()));
+            }
             Some(kind) => kind,
             None => {
-                let mut head = Vec::new();
-                let stopped = (&mut stream).take(HEAD).read_to_end(&mut head);
-                let kind = SourceKind::of_text(&head);
-                if let (None, Err(error)) = (kind, stopped) {
-                    return Err(OpenError::Io { name: file.name.clone(), error });
+                let looked_at = (&mut stream).take(HEAD).read_to_end(&mut head);
+                match (SourceKind::of_text(&head), looked_at) {
+                    (Some(kind), _) => kind,
+                    (None, Ok(_)) => return Err(OpenError::UnknownKind(file.name.clone())),
+                    (None, Err(error)) => return Err(OpenError::Io { name: file.name.clone(), error }),
                 }
-                let kind = kind.ok_or_else(|| OpenError::UnknownKind(file.name.clone()))?;
-                return Ok(Chunks::new(&file.name, kind, Cursor::new(head).chain(stream)));
             }
         };
-        match kind {
-            SourceKind::Parquet | SourceKind::Npy => Err(OpenError::NotAText(file.name.clone())),
-            _ => Ok(Chunks::new(&file.name, kind, stream)),
-        }
+        Ok(Chunks::new(&file.name, kind, Cursor::new(head).chain(stream)))
     }
 
     /// Cuts a text that is already there, decompressed, of a known kind. Tables have no lines: of those nothing

@@ -12,7 +12,7 @@ struct Broken {
     kind: FaultKind,
     what: String,
     /// The record up to the fault.
-    prefix: Option<GameRecord>,
+    prefix: Option<Box<GameRecord>>,
 }
 
 impl Broken {
@@ -107,6 +107,7 @@ fn read(
             Ok(found) => harvest.games.extend(found),
             Err(Broken { kind, what, prefix }) => {
                 harvest.faults.add(kind, &chunk.whereabouts(line.place), || what);
+                let prefix = prefix.map(|record| *record);
                 harvest.games.extend(prefix.filter(|record| rules.broken.keeps(record.plies.len())));
             }
         }
@@ -144,7 +145,7 @@ fn puzzle(
         Some(word) => Err(Broken {
             kind: FaultKind::IllegalMove,
             what: format!("at ply {ply}: `{}` is not a legal move", shortened(&word)),
-            prefix: Some(record),
+            prefix: Some(Box::new(record)),
         }),
     }
 }

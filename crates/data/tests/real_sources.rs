@@ -1,0 +1,55 @@
+//! The beginnings of the collections that lie beside the checkout.
+#![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
+
+use std::path::Path;
+
+use tabia_data::{BytesRead, Chunks, FaultKind, Faults, GameRecord, GameRules, SourceFile};
+use tabia_encoding::RatingPool;
+
+/// The records of a file's first chunks.
+fn beginning(name: &str, chunks: usize) -> Option<(Vec<GameRecord>, Faults)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
+    let Ok(mut found) = SourceFile::find(&path) else {
+        #[expect(clippy::disallowed_macros, reason = "says why the test did nothing")]
+        {
+            eprintln!("skipped: {} is not there", path.display());
+        }
+        return None;
+    };
+    let (mut games, mut faults) = (Vec::new(), Faults::default());
+    for chunk in Chunks::open(&found.remove(0), &BytesRead::default()).unwrap().take(chunks) {
+        let harvest = chunk.read(&GameRules::default());
+        games.extend(harvest.games);
+        faults.merge(harvest.faults);
+    }
+    Some((games, faults))
+}
+
+#[test]
+fn scraped_text_with_unbalanced_braces_costs_three_games() {
+    let Some((games, faults)) = beginning("games/otb-rated.pgn.zst", 2) else { return };
+    assert_eq!(faults.count(FaultKind::Unbalanced), 3, "{faults}");
+    assert!(games.len() > 3_000, "{}", games.len());
+    assert!(
+        games.iter().all(|game| game.head.ratings.white.is_some() && game.head.pool == RatingPool::Unknown)
+    );
+}
+
+#[test]
+fn online_games_have_clocks_and_paces() {
+    let Some((games, faults)) = beginning("games/online-clock.pgn.zst", 1) else { return };
+    assert!(faults.is_empty(), "{faults}");
+    assert!(games.iter().all(|game| game.head.pool == RatingPool::Online && game.head.pace.is_some()));
+    let clocks = games.iter().flat_map(|game| &game.plies).filter(|ply| ply.clock.is_some()).count();
+    let plies: usize = games.iter().map(|game| game.plies.len()).sum();
+    assert!(clocks * 100 > plies * 99, "{clocks} of {plies}");
+}
+
+#[test]
+fn puzzles_have_solutions_and_ratings() {
+    let Some((games, faults)) = beginning("puzzles/puzzles.epd.zst", 1) else { return };
+    assert!(faults.is_empty(), "{faults}");
+    // The solver moves first and last.
+    assert!(games.iter().all(|game| game.head.ratings.black.is_some() && game.plies.len() % 2 == 1));
+    assert!(games.iter().all(|game| game.head.pool == RatingPool::Puzzle));
+}
