@@ -13,22 +13,30 @@ use std::{
 };
 
 use rustix::time::{ClockId, clock_gettime};
-use tabia_data::{BytesRead, Chunks, Faults, GameRules, NpySet, SourceFile, SourceKind};
+use tabia_data::{
+    BytesRead, Chunks, FaultKind, Faults, GameRules, NpySet, SourceFile, SourceKind, Whereabouts,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     for argument in std::env::args().skip(1) {
         for file in SourceFile::find(Path::new(&argument))? {
-            measure(&file)?;
+            let mut faults = Faults::default();
+            if let Err(error) = measure(&file, &mut faults) {
+                let at = Whereabouts::whole(file.name.clone());
+                faults.add(FaultKind::Unreadable, &at, || error.to_string());
+            }
+            let mut out = io::stdout().lock();
+            writeln!(out, "  {} faults", faults.total())?;
+            write!(out, "{faults}")?;
         }
     }
     Ok(())
 }
 
-fn measure(file: &SourceFile) -> Result<(), Box<dyn Error>> {
+fn measure(file: &SourceFile, faults: &mut Faults) -> Result<(), Box<dyn Error>> {
     let progress = BytesRead::default();
     let begin = processor_seconds();
     let (mut games, mut plies, mut rows) = (0_usize, 0_usize, 0_usize);
-    let mut faults = Faults::default();
     match (file.kind, &file.path) {
         (Some(SourceKind::Parquet), _) => return Ok(()),
         (Some(SourceKind::Npy), Some(path)) => {
@@ -64,8 +72,6 @@ fn measure(file: &SourceFile) -> Result<(), Box<dyn Error>> {
     if rows > 0 {
         writeln!(out, "  {rows} rows: {:.0} rows/s", rate(rows))?;
     }
-    writeln!(out, "  {} faults", faults.total())?;
-    write!(out, "{faults}")?;
     Ok(())
 }
 

@@ -168,7 +168,7 @@ impl Iterator for Chunks {
             if let Some(Moved { whole: false, .. }) = last {
                 chunk.pieces.pop();
             }
-            let whole = Whereabouts { source: self.source.clone(), offset: 0, part: Part::Whole };
+            let whole = Whereabouts::whole(self.source.clone());
             let at = last.map_or(whole, |moved| chunk.whereabouts(moved.place));
             chunk.faults.add(FaultKind::StreamFailed, &at, || error.to_string());
         }

@@ -9,7 +9,7 @@ const EXAMPLES: usize = 5;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// A file that cannot be opened, or whose kind nobody can tell.
+    /// A file that cannot be opened or is not of its kind. Whoever opens files decides whether it counts as a fault.
     Unreadable,
     /// A stream that broke off or whose compression is damaged; what came before it counts.
     StreamFailed,
@@ -110,6 +110,13 @@ pub enum Part {
     Line(u64),
     /// The record of this number, in files without lines.
     Record(u64),
+}
+
+impl Whereabouts {
+    /// A source as a whole.
+    pub fn whole(source: Arc<str>) -> Whereabouts {
+        Whereabouts { source, offset: 0, part: Part::Whole }
+    }
 }
 
 /// One fault of its kind.
