@@ -80,7 +80,8 @@ impl Headers {
         /// How Chess.com and FICS name events.
         const EVENTS: [&str; 4] = ["live chess", "let's play", "fics ", "titled tuesday"];
         /// Lichess says "Rated Blitz game", "Casual Rapid tournament".
-        const SPEEDS: [&str; 7] = ["ultrabullet", "bullet", "blitz", "rapid", "classical", "correspondence", "game"];
+        const SPEEDS: [&str; 7] =
+            ["ultrabullet", "bullet", "blitz", "rapid", "classical", "correspondence", "game"];
         let says = |tag: &str, is_told: &dyn Fn(&str) -> bool| {
             self.get(tag).is_some_and(|value| is_told(&value.trim().to_ascii_lowercase()))
         };

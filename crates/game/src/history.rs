@@ -23,7 +23,13 @@ pub struct History {
 impl History {
     /// A game about to begin. `seats` holds the ratings and the time on each clock before the first move.
     pub fn new(start: Chess, seats: ByColor<Seat>) -> History {
-        History { positions: VecDeque::from([start]), moves: VecDeque::new(), seats, pool: RatingPool::Unknown, pace: None }
+        History {
+            positions: VecDeque::from([start]),
+            moves: VecDeque::new(),
+            seats,
+            pool: RatingPool::Unknown,
+            pace: None,
+        }
     }
 
     /// The same, in a rating pool and at a pace.
