@@ -4,7 +4,8 @@
 Written from the descriptions of the formats with python-chess and numpy, independently of the Rust code, so that a
 misreading on either side shows. Deterministic. Needs: pip install chess numpy
 
-cases.json lists the situations: a FEN, the moves played from it, the mover's rating and clock, a context. For each
+cases.json lists the situations: a FEN, the moves played from it, both players' ratings and clocks, the pool, base time
+and increment, a context. For each
 encoding, <id>.json has one entry a case: per input either the list of ids or, for numbers, the indices that hold each
 non-zero value. For each vocabulary, <id>.json has one entry a case: every legal move with its index and, where there
 is a promotion head, the index there. labels.json has engine lines and their soft labels.
@@ -53,6 +54,25 @@ HAND_PICKED = [
     ("context of the other side", chess.STARTING_FEN, "d2d4",
      {"context": "8/8/8/K2pP2r/8/8/8/4k3 w - d6 0 30"}),
 ]
+WITH_PLAYERS = [
+    ("online blitz", chess.STARTING_FEN, QUIET + " e1g1 g8f6 d2d3",
+     {"rating": 1433, "time_ms": 161_200, "opponent_rating": 1551, "opponent_time_ms": 2_040, "pool": "online",
+      "pace_ms": [180_000, 2_000]}),
+    ("slow game over the board", "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 120 110", "",
+     {"rating": 2799, "time_ms": 7_000_000, "opponent_rating": 2851, "opponent_time_ms": 3_000_123,
+      "pool": "over-the-board", "pace_ms": [5_400_000, 45_000]}),
+    ("puzzle after a capture", "r1bqk1nr/pppp1ppp/2n5/2b1p3/2B1P3/5N2/PPPP1PPP/RNBQK2R w KQkq - 4 4",
+     "c4f7 e8f7 f3e5", {"rating": 600, "opponent_rating": 599, "pool": "puzzle"}),
+    ("double check by a capture", "4k3/4r3/8/4n3/8/3P4/8/4K3 b - - 0 1", "e5d3",
+     {"rating": 2000, "opponent_time_ms": 0, "pool": "online", "pace_ms": [0, 3_500]}),
+    ("bullet", chess.STARTING_FEN, "e2e4 d7d5 e4d5 d8d5 b1c3 d5e5",
+     {"time_ms": 1_000, "opponent_rating": 801, "opponent_time_ms": 17_770, "pace_ms": [70_000, 0]}),
+    ("en passant just played", "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3", "e5f6",
+     {"rating": 1999, "time_ms": 59_999, "opponent_rating": 1200, "opponent_time_ms": 60_000, "pool": "online",
+      "pace_ms": [600_000, 29_000]}),
+    ("castled long for black", "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 3 10", "e8c8 e1g1",
+     {"opponent_rating": 4000, "pool": "over-the-board", "pace_ms": [900_000, 10_000]}),
+]
 
 
 def cases():
@@ -61,6 +81,8 @@ def cases():
     fens = (ROOT / "fixtures" / "positions.fen").read_text().split("\n")
     for line in range(0, 200, 17):
         yield {"name": f"positions.fen line {line + 1}", "fen": fens[line], "moves": []}
+    for name, fen, moves, extra in WITH_PLAYERS:
+        yield {"name": name, "fen": fen, "moves": moves.split(), **extra}
 
 
 class Seen:
@@ -77,6 +99,10 @@ class Seen:
         self.board = board
         self.rating = case.get("rating", 1500)
         self.time = case.get("time_ms")
+        self.ratings = [case.get("rating"), case.get("opponent_rating")]
+        self.clocks = [case.get("time_ms"), case.get("opponent_time_ms")]
+        self.pool = case.get("pool", "unknown")
+        self.pace = case.get("pace_ms")
         self.context = chess.Board(case["context"]) if "context" in case else board
 
 
@@ -267,8 +293,55 @@ def lc0_112(seen):
     return [planes]
 
 
+def hat(value, knots, scale=lambda x: x):
+    """Weights of the knots in linear interpolation on a scale, clamped at the ends."""
+    at = [scale(knot) for knot in knots]
+    x = scale(min(max(value, knots[0]), knots[-1]))
+    right = next((i for i in range(1, len(at)) if x < at[i]), len(at) - 1)
+    share = np.float32((x - at[right - 1]) / (at[right] - at[right - 1]))
+    weights = np.zeros(len(knots), dtype=np.float32)
+    weights[right - 1:right + 1] = np.float32(1) - share, share
+    return weights
+
+
+def tabia_human_1(seen):
+    board = seen.board if seen.board.turn else seen.board.mirror()  # White is the mover from here on
+    flip = (lambda s: s) if seen.board.turn else chess.square_mirror
+    squares = np.zeros((64, 32), dtype=np.float32)
+    for square, piece in board.piece_map().items():
+        squares[square, (0 if piece.color else 6) + piece.piece_type - 1] = 1
+    if board.has_legal_en_passant():
+        squares[board.ep_square, 12] = 1
+    for k, move in enumerate(reversed(seen.moves[-8:])):
+        squares[flip(move.from_square), 13 + 2 * k] = 1
+        squares[flip(move.to_square), 14 + 2 * k] = 1
+        if k < 2 and seen.boards[-2 - k].is_capture(move):
+            squares[flip(move.to_square), 29 + k] = 1
+    for square in board.checkers():
+        squares[square, 31] = 1
+
+    rights = [side(color) for color in (True, False)
+              for side in (board.has_kingside_castling_rights, board.has_queenside_castling_rights)]
+
+    def known(milliseconds, knots):
+        if milliseconds is None:
+            return [0] * len(knots) + [1]
+        return np.append(hat(milliseconds / 1000, knots, math.log), 0)
+
+    ratings = [[0] * 12 + [1] if rating is None else np.append(hat(rating, range(600, 2801, 200)), 0)
+               for rating in seen.ratings]
+    pools = ["unknown", "over-the-board", "online", "puzzle"]
+    base = known(seen.pace and seen.pace[0], [15, 30, 60, 120, 180, 300, 600, 900, 1800, 3600, 5400])
+    increment = hat(seen.pace[1] / 1000, [0, 1, 2, 5, 10, 30]) if seen.pace else [0] * 6
+    clocks = [known(clock, [1, 3, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 5400]) for clock in seen.clocks]
+    last = [min(board.halfmove_clock / 100, 1), board.is_check()]
+    game = np.concatenate([rights, *ratings, [pool == seen.pool for pool in pools], base, increment, *clocks, last])
+    assert game.shape == (80,)
+    return [squares, game.astype(np.float32)]
+
+
 ENCODINGS = [humchess_68, humchess_74, rusty_774, rusty_902, rusty_planes_15, pair_769, challenge_768, challenge_1540,
-             policy_837, policy_planes_13, policy_planes_17, policy_planes_18, lc0_112]
+             policy_837, policy_planes_13, policy_planes_17, policy_planes_18, lc0_112, tabia_human_1]
 
 
 def compact(tensor):
@@ -276,7 +349,7 @@ def compact(tensor):
         return tensor
     flat = np.asarray(tensor, dtype=float).ravel()
     values = sorted(set(flat[flat != 0].tolist()))
-    return {f"{value:g}": np.flatnonzero(flat == value).tolist() for value in values}
+    return {np.format_float_positional(np.float32(value), trim="-"): np.flatnonzero(flat == value).tolist() for value in values}
 
 
 # ---- moves ----------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@
 //! | moves as indices | [`MoveVocabulary`], [`PolicySlot`] |
 //! | a move from its text | [`parse_uci`] |
 //! | ratings and clocks as buckets | [`rating_bucket`], [`time_bucket`] |
+//! | thinking time as bins | [`time_bin`], [`time_bin_range`] |
 //! | targets to learn from evaluations | [`Score`], [`soft_labels`](soft_labels()), [`pawn_labels`](pawn_labels()) |
 //! | an encoding by its id | [`encoding`](encoding()), [`encodings`] |
 #![forbid(unsafe_code)]
@@ -41,6 +42,7 @@ mod soft_labels;
 mod sparse;
 #[cfg(test)]
 mod test_positions;
+mod think_time;
 
 pub use buckets::{RATING_BUCKETS, TIME_BUCKETS, rating_bucket, time_bucket};
 pub use encoding::{Batch, Column, ElementKind, Encoding, EncodingId, InputSpec, Row};
@@ -55,3 +57,4 @@ pub use score::{ForMover, ForWhite, Score};
 pub use situation::{Elo, Pace, RatingPool, Seat, Situation};
 pub use soft_labels::{Analysis, TEMPERATURE_CP, soft_labels};
 pub use sparse::{Feature, FeatureList, SparseEncoding, Viewers};
+pub use think_time::{TIME_BINS, time_bin, time_bin_range};

@@ -2,7 +2,7 @@ use crate::inputs::{
     challenge_768::Challenge768, challenge_1540::Challenge1540, humchess_68::HumChess68,
     humchess_74::HumChess74, lc0_112::Lc0112, pair_769::Pair769, policy_837::Policy837,
     policy_planes_13::PolicyPlanes13, policy_planes_17::PolicyPlanes17, policy_planes_18::PolicyPlanes18,
-    rusty_774::Rusty774, rusty_902::Rusty902, rusty_planes_15::RustyPlanes15,
+    rusty_774::Rusty774, rusty_902::Rusty902, rusty_planes_15::RustyPlanes15, tabia_human_1::TabiaHuman1,
 };
 use crate::moves::{
     canonical_1968::{CANONICAL_1968, CANONICAL_1968_MOVER},
@@ -25,6 +25,7 @@ static ENCODINGS: &[&dyn Encoding] = &[
     &PolicyPlanes17,
     &PolicyPlanes18,
     &Lc0112,
+    &TabiaHuman1,
 ];
 
 static VOCABULARIES: &[&dyn MoveVocabulary] =

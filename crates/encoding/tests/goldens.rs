@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, num::NonZeroI32, time::Duration};
 use serde::Deserialize;
 use shakmaty::{CastlingMode, Chess, Color, Move, Position, fen::Fen};
 use tabia_encoding::{
-    Analysis, Batch, Column, Elo, ForWhite, PolicyIndex, PolicySlot, Score, Seat, Situation, TEMPERATURE_CP,
-    encodings, parse_uci, soft_labels, vocabularies,
+    Analysis, Batch, Column, Elo, ForWhite, Pace, PolicyIndex, PolicySlot, RatingPool, Score, Seat,
+    Situation, TEMPERATURE_CP, encodings, parse_uci, soft_labels, vocabularies,
 };
 
 /// The golden file of each id.
@@ -17,7 +17,7 @@ macro_rules! goldens {
     };
 }
 
-const INPUTS: [(&str, &str); 13] = goldens![
+const INPUTS: [(&str, &str); 14] = goldens![
     "humchess-68",
     "humchess-74",
     "rusty-774",
@@ -31,6 +31,7 @@ const INPUTS: [(&str, &str); 13] = goldens![
     "policy-planes-17",
     "policy-planes-18",
     "lc0-112",
+    "tabia-human-1",
 ];
 
 const MOVES: [(&str, &str); 5] =
@@ -47,6 +48,10 @@ struct Case {
     moves: Vec<String>,
     rating: Option<u16>,
     time_ms: Option<u64>,
+    opponent_rating: Option<u16>,
+    opponent_time_ms: Option<u64>,
+    pool: Option<String>,
+    pace_ms: Option<[u64; 2]>,
     context: Option<String>,
 }
 
@@ -65,6 +70,9 @@ struct Played {
     earlier: Vec<Chess>,
     last_moves: Vec<Move>,
     mover: Seat,
+    opponent: Seat,
+    pool: RatingPool,
+    pace: Option<Pace>,
     context: Option<Chess>,
 }
 
@@ -74,6 +82,9 @@ impl Played {
             earlier: &self.earlier,
             last_moves: &self.last_moves,
             mover: self.mover,
+            opponent: self.opponent,
+            pool: self.pool,
+            pace: self.pace,
             context: self.context.as_ref(),
             ..Situation::of(&self.position)
         }
@@ -90,6 +101,10 @@ fn cases() -> Vec<Played> {
     cases.into_iter().map(play).collect()
 }
 
+fn seat(rating: Option<u16>, time_ms: Option<u64>) -> Seat {
+    Seat { rating: rating.map(Elo), time_left: time_ms.map(Duration::from_millis) }
+}
+
 fn play(case: Case) -> Played {
     let mut position_now = position(&case.fen);
     let (mut earlier, mut last_moves) = (Vec::new(), Vec::new());
@@ -104,7 +119,19 @@ fn play(case: Case) -> Played {
         position: position_now,
         earlier,
         last_moves,
-        mover: Seat { rating: case.rating.map(Elo), time_left: case.time_ms.map(Duration::from_millis) },
+        mover: seat(case.rating, case.time_ms),
+        opponent: seat(case.opponent_rating, case.opponent_time_ms),
+        pool: match case.pool.as_deref() {
+            None => RatingPool::Unknown,
+            Some("over-the-board") => RatingPool::OverTheBoard,
+            Some("online") => RatingPool::Online,
+            Some("puzzle") => RatingPool::Puzzle,
+            Some(other) => panic!("a pool called {other}"),
+        },
+        pace: case.pace_ms.map(|ms| {
+            let [base, increment] = ms.map(Duration::from_millis);
+            Pace { base, increment }
+        }),
         context: case.context.as_deref().map(position),
     }
 }

@@ -129,7 +129,8 @@ fn columns(encoding: &'static dyn Encoding, situation: &Situation<'_>) -> Vec<Co
 
 #[test]
 fn encodings_of_the_mover_do_not_see_a_colour_flip() {
-    let blind = ["challenge-768", "challenge-1540", "policy-planes-17"].map(|id| encoding(id).unwrap());
+    let blind = ["challenge-768", "challenge-1540", "policy-planes-17", "tabia-human-1"]
+        .map(|id| encoding(id).unwrap());
     let lc0 = encoding("lc0-112").unwrap();
     random_moves(|before, _, after| {
         let (flipped_before, flipped_after) = (mirrored(before), mirrored(after));

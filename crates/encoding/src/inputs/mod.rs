@@ -13,3 +13,4 @@ pub(crate) mod policy_planes_18;
 pub(crate) mod rusty_774;
 pub(crate) mod rusty_902;
 pub(crate) mod rusty_planes_15;
+pub(crate) mod tabia_human_1;
