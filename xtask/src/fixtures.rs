@@ -20,6 +20,10 @@ const SCRIPTS: [Environment; 12] = [
         name: "statedict_fixtures",
         packages: &["numpy==2.4.6", "safetensors==0.8.0", "torch==2.15.0"],
     },
+    Environment {
+        name: "human_fixtures",
+        packages: &["chess==1.11.2", "numpy==2.4.6", "safetensors==0.8.0", "torch==2.15.0"],
+    },
     Environment { name: "tflite_fixtures", packages: &["numpy==2.4.6", "tensorflow-cpu==2.21.0"] },
     Environment { name: "elo_goldens", packages: &["numpy==2.4.6", "scipy==1.16.3"] },
     Environment { name: "lc0_fixtures", packages: &["numpy==2.4.6"] },

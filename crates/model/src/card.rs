@@ -38,6 +38,9 @@ pub struct ModelCard {
     /// The win/draw/loss head, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wdl: Option<WdlHead>,
+    /// The head that says how long a person would think, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think_time: Option<ThinkTimeHead>,
     /// Licence of the weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub licence: Option<String>,
@@ -60,7 +63,8 @@ pub struct PolicyHead {
     pub output: String,
     /// The id of the vocabulary that numbers them.
     pub vocabulary: String,
-    /// The output with the logits of promotion pieces, for vocabularies that keep them apart.
+    /// The output with the logits of promotion pieces, for vocabularies that keep them apart: one for each piece, or
+    /// one for each file a pawn promotes on and piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promotion_output: Option<String>,
 }
@@ -128,6 +132,14 @@ pub enum WdlScale {
     Logits,
 }
 
+/// Where the chances of thinking times are: one for each [bin](tabia_encoding::time_bin), adding up to one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThinkTimeHead {
+    /// The output with the probabilities.
+    pub output: String,
+}
+
 /// White or the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -163,6 +175,7 @@ impl ModelCard {
             policy: None,
             value: None,
             wdl: None,
+            think_time: None,
             licence: None,
             authors: None,
             training_data: None,

@@ -1,8 +1,10 @@
 //! Which network is this? A card from nothing but the names and shapes of a graph's inputs and outputs.
 
-use tabia_encoding::{ElementKind, Encoding, InputSpec, encodings, vocabularies, vocabulary};
+use tabia_encoding::{ElementKind, Encoding, InputSpec, TIME_BINS, encodings, vocabularies, vocabulary};
 
-use crate::card::{ModelCard, Perspective, PolicyHead, Side, Unit, ValueHead, WdlHead, WdlScale};
+use crate::card::{
+    ModelCard, Perspective, PolicyHead, Side, ThinkTimeHead, Unit, ValueHead, WdlHead, WdlScale,
+};
 use crate::onnx::check::{self, GraphInfo, TensorInfo};
 use crate::onnx::proto::ModelProto;
 
@@ -51,7 +53,7 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProt
         let Some(output) = with_width(moves.width()).next() else { continue };
         let promotion_output = match moves.promotion_width() {
             0 => None,
-            width => with_width(width).next(),
+            width => with_width(width).chain(with_width(8 * width)).next(),
         };
         if moves.promotion_width() == 0 || promotion_output.is_some() {
             card.policy = Some(PolicyHead { output, vocabulary: moves.id().0.to_owned(), promotion_output });
@@ -61,6 +63,10 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProt
     if let Some(output) = with_width(3).next() {
         let scale = if is_softmax(model, &output) { WdlScale::Probabilities } else { WdlScale::Logits };
         card.wdl = Some(WdlHead { output, scale, perspective: Side::Mover });
+    }
+    let foretells = |t: &&TensorInfo| t.name == "think_time" && row_len(t) == Some(TIME_BINS);
+    if let Some(output) = graph.outputs.iter().find(foretells) {
+        card.think_time = Some(ThinkTimeHead { output: output.name.clone() });
     }
     // Leela networks may carry a one-number moves-left head beside the value.
     if let Some(output) = with_width(1).find(|name| !name.contains("moves_left") && !name.contains("mlh")) {

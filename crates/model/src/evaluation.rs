@@ -1,7 +1,7 @@
 //! What a network says of a position, with the point of view in the type.
 
 use shakmaty::{Color, Move};
-use tabia_encoding::{ForMover, MoveVocabulary, PolicyIndex};
+use tabia_encoding::{ForMover, MoveVocabulary, PolicyIndex, TIME_BINS};
 
 /// Chances of the side to move; they add up to one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,8 +36,9 @@ pub struct Policy(Vec<Candidate>);
 
 impl Policy {
     /// A softmax of `logits` over the legal moves alone, times a softmax of `promotion_logits` over the
-    /// promotion pieces where the vocabulary keeps those apart. Every legal move keeps a finite logit, so none
-    /// of the arguments may hold NaN.
+    /// promotion pieces where the vocabulary keeps those apart. There the logits are one for each piece, or eight times
+    /// as many: one for each file a pawn promotes on, as the mover sees the board, and piece. Every legal move keeps
+    /// a finite logit, so none of the arguments may hold NaN.
     ///
     /// # Panics
     /// If `logits` or `promotion_logits` are shorter than the vocabulary says.
@@ -59,12 +60,17 @@ impl Policy {
         indices.dedup();
         let total: f32 = indices.into_iter().map(weight).sum();
 
-        let pieces = softmax(promotion_logits);
+        let width = vocabulary.promotion_width().max(1);
+        let by_file: Vec<Vec<f32>> = promotion_logits.chunks_exact(width).map(softmax).collect();
+        let pieces = |m: Move| match by_file.as_slice() {
+            [same_on_all_files] => same_on_all_files,
+            files => &files[usize::from(vocabulary.orientation().square(turn, m.to()).file())],
+        };
         let mut candidates: Vec<_> = legal
             .iter()
             .zip(&slots)
             .map(|(&mv, slot)| {
-                let piece = slot.promotion.map_or(1.0, |p| pieces[usize::from(p)]);
+                let piece = slot.promotion.map_or(1.0, |p| pieces(mv)[usize::from(p)]);
                 Candidate { mv, probability: weight(slot.index) / total * piece }
             })
             .collect();
@@ -97,6 +103,8 @@ pub struct Evaluation {
     pub score: Option<ForMover<f32>>,
     /// How the game may end, from the WDL head.
     pub wdl: Option<Wdl>,
+    /// How long a person would think about the move: the chance of each [bin](tabia_encoding::time_bin).
+    pub think_time: Option<[f32; TIME_BINS]>,
 }
 
 pub(crate) fn softmax(logits: &[f32]) -> Vec<f32> {

@@ -20,8 +20,8 @@ mod source;
 mod tensors;
 
 pub use card::{
-    CARD_KEY, CARD_VERSION, CardError, ModelCard, Perspective, PolicyHead, Side, Unit, ValueHead, WdlHead,
-    WdlScale,
+    CARD_KEY, CARD_VERSION, CardError, ModelCard, Perspective, PolicyHead, Side, ThinkTimeHead, Unit,
+    ValueHead, WdlHead, WdlScale,
 };
 pub use evaluation::{Candidate, Evaluation, Policy, Wdl};
 pub use load_error::{Format, LoadError, LoadErrorKind, Place};

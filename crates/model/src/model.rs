@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use shakmaty::{Chess, Color, Position};
-use tabia_encoding::{Batch, Column, Encoding, MoveVocabulary, Situation, encoding, vocabulary};
+use tabia_encoding::{Batch, Column, Encoding, MoveVocabulary, Situation, TIME_BINS, encoding, vocabulary};
 
 use crate::card::{ModelCard, PolicyHead, Side, ValueHead, WdlHead, WdlScale};
 use crate::dense::{DenseGraph, DenseNet, Evaluator};
@@ -66,6 +66,7 @@ struct Heads {
     policy: Option<PolicyReader>,
     value: Option<(usize, ValueHead)>,
     wdl: Option<(usize, WdlHead)>,
+    think_time: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -306,13 +307,16 @@ impl Model {
                 .as_ref()
                 .map(|(output, head)| head.read(of(*output)[0], turn, context_turn)),
             wdl: self.heads.wdl.as_ref().map(|(output, head)| wdl(head, of(*output), turn)),
+            think_time: self.heads.think_time.map(|output| {
+                of(output).try_into().expect("the width of the head was checked when its output was found")
+            }),
         }
     }
 }
 
 impl Heads {
     fn find(card: &ModelCard, graph: &GraphInfo) -> Result<Heads, String> {
-        let output = |name: &str, width: usize| -> Result<usize, String> {
+        let one_of = |name: &str, widths: &[usize]| -> Result<usize, String> {
             let Some(index) = graph.outputs.iter().position(|t| t.name == name) else {
                 return Err(format!(
                     "the card names an output {name:?}, but it has {}",
@@ -320,12 +324,16 @@ impl Heads {
                 ));
             };
             match detect::row_len(&graph.outputs[index]) {
-                Some(len) if len != width => {
-                    Err(format!("output {name:?} has {len} numbers a position, the card needs {width}"))
+                Some(len) if widths.contains(&len) => Ok(index),
+                Some(len) => {
+                    let needed: Vec<_> = widths.iter().map(usize::to_string).collect();
+                    let needed = needed.join(" or ");
+                    Err(format!("output {name:?} has {len} numbers a position, the card needs {needed}"))
                 }
-                _ => Ok(index),
+                None => Err(format!("output {name:?} does not have one row of numbers for each position")),
             }
         };
+        let output = |name: &str, width: usize| one_of(name, &[width]);
         let policy = |head: &PolicyHead| -> Result<PolicyReader, String> {
             let moves = vocabulary(&head.vocabulary).ok_or_else(|| {
                 let known: Vec<_> = tabia_encoding::vocabularies().map(|v| v.id().0).collect();
@@ -333,7 +341,7 @@ impl Heads {
             })?;
             let promotion = match (&head.promotion_output, moves.promotion_width()) {
                 (_, 0) => None,
-                (Some(name), width) => Some(output(name, width)?),
+                (Some(name), width) => Some(one_of(name, &[width, 8 * width])?),
                 (None, _) => return Err(format!("vocabulary {} needs a promotion_output", head.vocabulary)),
             };
             Ok(PolicyReader { output: output(&head.output, moves.width())?, promotion, vocabulary: moves })
@@ -342,6 +350,7 @@ impl Heads {
             policy: card.policy.as_ref().map(policy).transpose()?,
             value: card.value.clone().map(|h| Ok::<_, String>((output(&h.output, 1)?, h))).transpose()?,
             wdl: card.wdl.clone().map(|h| Ok::<_, String>((output(&h.output, 3)?, h))).transpose()?,
+            think_time: card.think_time.as_ref().map(|h| output(&h.output, TIME_BINS)).transpose()?,
         };
         if heads.policy.is_none() && heads.value.is_none() && heads.wdl.is_none() {
             return Err(format!("none of its outputs is a known head: {}", detect::describe(graph)));

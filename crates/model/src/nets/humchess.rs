@@ -6,10 +6,11 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::Recognised;
+use super::attention::{self, Attention, PairBias};
 use super::layers::Layers;
+use crate::LoadError;
 use crate::onnx::build::Node;
 use crate::tensors::TensorMap;
-use crate::{LoadError, LoadErrorKind};
 
 pub(super) const NAME: &str = "the HumChess transformer";
 
@@ -37,17 +38,11 @@ struct Config {
 impl Config {
     fn of(tensors: &TensorMap) -> Result<Self, LoadError> {
         let [_, width] = tensors.dims("token_emb.weight")?;
-        let [head] = tensors.dims("blocks.0.attn.q_norm.weight")?;
+        let heads = attention::heads(tensors, width)?;
         let [hidden, _] = tensors.dims("blocks.0.ffn.w1.weight")?;
-        if width % head != 0 {
-            let message = format!("heads of {head} do not divide a width of {width}");
-            return Err(tensors
-                .error(LoadErrorKind::Shape, message)
-                .at_tensor("blocks.0.attn.q_norm.weight"));
-        }
         let layers = (0..).take_while(|i| tensors.contains(&format!("blocks.{i}.rmsnorm1.weight"))).count();
         let history = tensors.contains("move_history_emb.weight");
-        Ok(Config { width, heads: width / head, layers, hidden, history })
+        Ok(Config { width, heads, layers, hidden, history })
     }
 
     fn tokens(&self) -> usize {
@@ -65,9 +60,11 @@ pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
     let mut net = Layers::new("humchess", tensors);
 
     let mut x = embed(&mut net, &config)?;
+    let attention =
+        Attention { width: d, heads: config.heads, tokens: config.tokens(), pairs: PairBias::None, eps: EPS };
     for layer in 0..config.layers {
         let normal = net.rms_norm(&x, &format!("blocks.{layer}.rmsnorm1.weight"), &[d], EPS)?;
-        let attended = attention(&mut net, &config, &format!("blocks.{layer}.attn"), &normal)?;
+        let attended = attention.on(&mut net, &format!("blocks.{layer}.attn"), &normal)?;
         x = net.binary("Add", &x, &attended);
         let normal = net.rms_norm(&x, &format!("blocks.{layer}.rmsnorm2.weight"), &[d], EPS)?;
         let inner = net.project(&normal, &format!("blocks.{layer}.ffn.w1.weight"), config.hidden, d)?;
@@ -130,29 +127,4 @@ fn embed(net: &mut Layers<'_>, config: &Config) -> Result<Node, LoadError> {
     let moves = net.gather(&table, &move_ids, 0);
     let moves = net.binary("Add", &moves, &ages);
     Ok(net.concat(&[&board, &moves], 1))
-}
-
-fn attention(net: &mut Layers<'_>, config: &Config, layer: &str, x: &Node) -> Result<Node, LoadError> {
-    let (d, heads, tokens) = (config.width, config.heads, config.tokens());
-    let head = d / heads;
-    let per_head = [-1, tokens as i64, heads as i64, head as i64];
-    let qkv = net.project(x, &format!("{layer}.qkv.weight"), 3 * d, d)?;
-    let part = |net: &mut Layers<'_>, index: usize| {
-        let part = net.slice(&qkv, 2, index * d, (index + 1) * d);
-        net.reshape(&part, &per_head)
-    };
-    let (q, k, v) = (part(net, 0), part(net, 1), part(net, 2));
-    let q = net.rms_norm(&q, &format!("{layer}.q_norm.weight"), &[head], EPS)?;
-    let k = net.rms_norm(&k, &format!("{layer}.k_norm.weight"), &[head], EPS)?;
-
-    let q = net.transpose(&q, &[0, 2, 1, 3]);
-    let k = net.transpose(&k, &[0, 2, 3, 1]);
-    let v = net.transpose(&v, &[0, 2, 1, 3]);
-    let scores = net.binary("MatMul", &q, &k);
-    let scores = net.scaled(&scores, 1.0 / (head as f32).sqrt());
-    let weights = net.softmax(&scores);
-    let mixed = net.binary("MatMul", &weights, &v);
-    let mixed = net.transpose(&mixed, &[0, 2, 1, 3]);
-    let mixed = net.reshape(&mixed, &[-1, tokens as i64, d as i64]);
-    net.project(&mixed, &format!("{layer}.out.weight"), d, d)
 }

@@ -110,6 +110,12 @@ impl<'a> Layers<'a> {
         self.binary("Pad", x, &pads)
     }
 
+    /// The mean over dimension `axis`, which is gone afterwards.
+    pub(super) fn mean(&mut self, x: &Node, axis: i64) -> Node {
+        let attributes = [("axes", Attribute::Ints(vec![axis])), ("keepdims", Attribute::Int(0))];
+        self.graph.op("ReduceMean", &[x], &attributes)
+    }
+
     /// `x / sqrt(mean(x^2) + eps) * weight` over the last dimension, whose size is all of `shape`.
     pub(super) fn rms_norm(
         &mut self,

@@ -1,9 +1,11 @@
 //! Known architectures: a state dict of named tensors in, an ONNX graph out.
 
+mod attention;
 mod humchess;
 mod layers;
 mod mlp;
 mod policy_cnn;
+mod tabia_human;
 
 use crate::onnx::proto::ModelProto;
 use crate::tensors::TensorMap;
@@ -30,6 +32,7 @@ struct Architecture {
 }
 
 const KNOWN: &[Architecture] = &[
+    Architecture { name: tabia_human::NAME, fits: tabia_human::fits, build: tabia_human::build },
     Architecture { name: humchess::NAME, fits: humchess::fits, build: humchess::build },
     Architecture { name: policy_cnn::NAME, fits: policy_cnn::fits, build: policy_cnn::build },
     Architecture { name: mlp::NUMBERED, fits: mlp::fits_numbered, build: mlp::build_numbered },

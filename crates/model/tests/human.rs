@@ -1,0 +1,258 @@
+//! A network of human players gives what torch gave (tools/human_fixtures.py), from whatever file it comes.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use half::bf16;
+use safetensors::{Dtype, SafeTensors, tensor::TensorView};
+use serde::Deserialize;
+use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
+use tabia_encoding::{Batch, Column, Elo, Pace, RatingPool, Seat, Situation, TIME_BINS, encoding, parse_uci};
+use tabia_model::runtime::{InputData, InputTensor, Session};
+use tabia_model::{Evaluation, Format, LoadError, Model, Place, Source, ThinkTimeHead};
+
+const FILE: &[u8] = include_bytes!("../../../fixtures/models/human.safetensors");
+const EXPECTED: &str = include_str!("../../../fixtures/models/human.json");
+const TOLERANCE: f32 = 1e-4;
+
+#[derive(Deserialize)]
+struct Expected {
+    places: Vec<usize>,
+    situations: Vec<Answer>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    case: Case,
+    moves: BTreeMap<String, f32>,
+    wdl: [f32; 3],
+    think_time: [f32; TIME_BINS],
+    promotion_logits: Vec<f32>,
+    move_logits: Vec<f32>,
+}
+
+/// A situation as tools/encoding_goldens.py states it. The context means nothing here.
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    fen: String,
+    moves: Vec<String>,
+    rating: Option<u16>,
+    time_ms: Option<u64>,
+    opponent_rating: Option<u16>,
+    opponent_time_ms: Option<u64>,
+    pool: Option<String>,
+    pace_ms: Option<[u64; 2]>,
+}
+
+struct Played {
+    position: Chess,
+    last_moves: Vec<Move>,
+    mover: Seat,
+    opponent: Seat,
+    pool: RatingPool,
+    pace: Option<Pace>,
+}
+
+impl Played {
+    fn of(case: &Case) -> Played {
+        let fen: Fen = case.fen.parse().expect("a FEN");
+        let mut position: Chess = fen.into_position(CastlingMode::Standard).expect("a legal position");
+        let mut last_moves = Vec::new();
+        for uci in &case.moves {
+            let m = parse_uci(&position, uci).expect("a legal move");
+            position.play_unchecked(m);
+            last_moves.insert(0, m);
+        }
+        let seat = |rating: Option<u16>, ms: Option<u64>| Seat {
+            rating: rating.map(Elo),
+            time_left: ms.map(Duration::from_millis),
+        };
+        Played {
+            position,
+            last_moves,
+            mover: seat(case.rating, case.time_ms),
+            opponent: seat(case.opponent_rating, case.opponent_time_ms),
+            pool: match case.pool.as_deref() {
+                None => RatingPool::Unknown,
+                Some("over-the-board") => RatingPool::OverTheBoard,
+                Some("online") => RatingPool::Online,
+                Some("puzzle") => RatingPool::Puzzle,
+                Some(other) => panic!("a pool called {other}"),
+            },
+            pace: case.pace_ms.map(|ms| {
+                let [base, increment] = ms.map(Duration::from_millis);
+                Pace { base, increment }
+            }),
+        }
+    }
+
+    fn situation(&self) -> Situation<'_> {
+        let &Played { ref position, ref last_moves, mover, opponent, pool, pace } = self;
+        Situation { last_moves, mover, opponent, pool, pace, ..Situation::of(position) }
+    }
+}
+
+fn expected() -> Expected {
+    serde_json::from_str(EXPECTED).expect("the fixture parses")
+}
+
+fn played() -> Vec<Played> {
+    expected().situations.iter().map(|answer| Played::of(&answer.case)).collect()
+}
+
+fn answers(model: &Model) -> Vec<Evaluation> {
+    let played = played();
+    let situations: Vec<_> = played.iter().map(Played::situation).collect();
+    model.evaluate(&situations).expect("the network runs")
+}
+
+#[track_caller]
+fn assert_near(ours: &[f32], torchs: &[f32], place: &str) {
+    assert_eq!(ours.len(), torchs.len(), "{place}");
+    for (i, (a, b)) in ours.iter().zip(torchs).enumerate() {
+        assert!((a - b).abs() <= TOLERANCE, "{place}, {i}: {a}, not {b}");
+    }
+}
+
+#[test]
+fn every_head_says_what_torch_says() {
+    let expected = expected().situations;
+    let evaluations = answers(&Model::from_bytes(FILE).unwrap());
+    assert!(expected.len() >= 20 && evaluations.len() == expected.len());
+    for (Answer { case, moves, wdl, think_time, .. }, evaluation) in expected.iter().zip(&evaluations) {
+        let played = Played::of(case);
+        let policy = evaluation.policy.as_ref().unwrap();
+        assert_eq!(policy.candidates().len(), moves.len(), "{}", case.name);
+        for (uci, chance) in moves {
+            let ours = policy.probability(parse_uci(&played.position, uci).unwrap());
+            assert!((ours - chance).abs() <= TOLERANCE, "{}, {uci}: {ours}, not {chance}", case.name);
+        }
+        let ours = evaluation.wdl.unwrap();
+        assert_near(&[ours.win, ours.draw, ours.loss], wdl, &case.name);
+        assert_near(&evaluation.think_time.unwrap(), think_time, &case.name);
+        assert_eq!(evaluation.score, None);
+    }
+}
+
+#[test]
+fn the_logits_are_torchs() {
+    let Expected { places, situations } = expected();
+    let played = played();
+    let mut batch = Batch::new(encoding("tabia-human-1").unwrap());
+    played.iter().for_each(|played| batch.push(&played.situation()));
+    let session = Session::new(Source::read(FILE).unwrap().graph).unwrap();
+    let names: Vec<_> = session.info().outputs.iter().map(|output| output.name.as_str()).collect();
+    assert_eq!(names, ["move_logits", "promotion_logits", "wdl", "think_time"]);
+    let shapes = [vec![played.len(), 64, 32], vec![played.len(), 80]];
+    let columns = batch.columns().iter().zip(&shapes);
+    let inputs: Vec<_> = columns
+        .map(|(column, shape)| match column {
+            Column::Values(values) => InputTensor { shape, data: InputData::Values(values) },
+            Column::Ids(_) => panic!("no input holds ids"),
+        })
+        .collect();
+    let outputs = session.run(&inputs).unwrap();
+    for (row, answer) in situations.iter().enumerate() {
+        let moves = &outputs[0].values[row * 4096..][..4096];
+        let moves: Vec<f32> = places.iter().map(|&place| moves[place]).collect();
+        assert_near(&moves, &answer.move_logits, &answer.case.name);
+        assert_near(&outputs[1].values[row * 32..][..32], &answer.promotion_logits, &answer.case.name);
+    }
+}
+
+/// The file with tensors left out and the others written by `element`.
+fn rewritten(dtype: Dtype, element: impl Fn(half::f16) -> Vec<u8>, without: &[&str]) -> Vec<u8> {
+    let file = SafeTensors::deserialize(FILE).unwrap();
+    let tensors: Vec<_> = file
+        .iter()
+        .filter(|(name, _)| !without.iter().any(|gone| name.starts_with(gone)))
+        .map(|(name, view)| {
+            let (elements, _) = view.data().as_chunks::<2>();
+            let data: Vec<u8> = elements.iter().flat_map(|b| element(half::f16::from_le_bytes(*b))).collect();
+            (name, view.shape().to_vec(), data)
+        })
+        .collect();
+    let views = tensors
+        .iter()
+        .map(|(name, shape, data)| (*name, TensorView::new(dtype, shape.clone(), data).unwrap()));
+    safetensors::serialize(views, None).unwrap()
+}
+
+fn without(gone: &[&str]) -> Result<Model, LoadError> {
+    Model::from_bytes(&rewritten(Dtype::F16, |x| x.to_le_bytes().to_vec(), gone))
+}
+
+#[test]
+fn the_width_of_the_stored_numbers_does_not_matter() {
+    let as_it_is = answers(&Model::from_bytes(FILE).unwrap());
+    let brain = rewritten(Dtype::BF16, |x| bf16::from_f32(x.to_f32()).to_le_bytes().to_vec(), &[]);
+    let full = rewritten(Dtype::F32, |x| x.to_f32().to_le_bytes().to_vec(), &[]);
+    for bytes in [brain, full] {
+        assert_eq!(answers(&Model::from_bytes(&bytes).unwrap()), as_it_is);
+    }
+}
+
+#[test]
+fn it_becomes_an_onnx_file_with_the_same_card_and_answers() {
+    let model = Model::from_bytes(FILE).unwrap();
+    let card = model.card();
+    assert_eq!(card.encoding, "tabia-human-1");
+    let policy = card.policy.as_ref().unwrap();
+    assert_eq!(policy.vocabulary, "from-to-4096-mirrored");
+    assert_eq!(policy.promotion_output.as_deref(), Some("promotion_logits"));
+    assert_eq!(card.think_time, Some(ThinkTimeHead { output: "think_time".to_owned() }));
+    assert_eq!(
+        card.architecture.as_deref(),
+        Some(
+            "human transformer: 2 layers, width 32, 2 heads, inner width 48, moves by square pairs of width 24, \
+             win/draw/loss, thinking time"
+        )
+    );
+    let converted = Model::from_bytes(&Source::read(FILE).unwrap().to_onnx(card)).unwrap();
+    assert_eq!(converted.format(), Format::Onnx);
+    assert_eq!(converted.card(), card);
+    assert_eq!(answers(&converted), answers(&model));
+}
+
+#[test]
+fn heads_of_the_game_may_be_missing() {
+    let whole = answers(&Model::from_bytes(FILE).unwrap());
+    let cases: [(&[&str], bool, bool); 3] = [
+        (&["wdl_head"], false, true),
+        (&["time_head"], true, false),
+        (&["wdl_head", "time_head", "value_hidden"], false, false),
+    ];
+    for (gone, wdl, think_time) in cases {
+        let model = without(gone).unwrap();
+        for (part, whole) in answers(&model).iter().zip(&whole) {
+            assert_eq!(part.policy, whole.policy);
+            assert_eq!(part.wdl, whole.wdl.filter(|_| wdl));
+            assert_eq!(part.think_time, whole.think_time.filter(|_| think_time));
+        }
+    }
+}
+
+#[test]
+fn anything_else_that_is_missing_is_named() {
+    let needed = [
+        "position.weight",
+        "game.weight",
+        "blocks.1.attn.bias",
+        "blocks.1.attn.k_norm.weight",
+        "blocks.0.ffn.w3.weight",
+        "norm_final.weight",
+        "from_head.weight",
+        "to_head.weight",
+        "promotion_head.weight",
+        "value_hidden.weight",
+    ];
+    for name in needed {
+        let error = without(&[name]).unwrap_err();
+        assert_eq!(error.place(), &Place::Tensor(name.to_owned()), "{error}");
+    }
+    // A layer without its head would go unused, and half a block would be another network.
+    let error = without(&["wdl_head", "time_head"]).unwrap_err();
+    assert!(error.to_string().contains("value_hidden"), "{error}");
+    let error = without(&["blocks.1.norm1"]).unwrap_err();
+    assert!(error.to_string().contains("blocks.1."), "{error}");
+}
