@@ -5,8 +5,8 @@ use std::{
 };
 
 use shakmaty::{ByColor, Chess, Color, Move, Position as _};
-use tabia_encoding::{ForMover, Score, Seat};
-use tabia_game::{Clock, DrawReason, History, Outcome, Press, Repetitions, WinReason, status};
+use tabia_encoding::{ForMover, RatingPool, Score, Seat};
+use tabia_game::{Clock, DrawReason, History, Outcome, Press, Repetitions, TimeControl, WinReason, status};
 use tabia_search::{Choice, Limits, Line, Player, TimeLeft, Watch};
 
 use crate::{
@@ -185,7 +185,9 @@ impl<'a> Table<'a> {
         let clock = rules.budget.control.as_ref().and_then(Clock::new);
         let time_left = clock.as_ref().map(|clock| clock.remaining(Color::White));
         let seat = Seat { rating: None, time_left };
-        let mut history = History::new(opening.start().clone(), ByColor { white: seat, black: seat });
+        let pace = rules.budget.control.as_ref().and_then(TimeControl::pace);
+        let seats = ByColor { white: seat, black: seat };
+        let mut history = History::new(opening.start().clone(), seats).under(RatingPool::Unknown, pace);
         let mut repetitions = Repetitions::from_start(opening.start());
         for m in opening.moves() {
             history.push(*m, time_left);

@@ -162,7 +162,7 @@ fn the_logits_are_torchs() {
 
 /// The file with tensors left out and the others written by `element`.
 fn rewritten(dtype: Dtype, element: impl Fn(half::f16) -> Vec<u8>, without: &[&str]) -> Vec<u8> {
-    let file = SafeTensors::deserialize(FILE).unwrap();
+    let file = SafeTensors::deserialize(FILE).expect("the fixture reads");
     let tensors: Vec<_> = file
         .iter()
         .filter(|(name, _)| !without.iter().any(|gone| name.starts_with(gone)))
@@ -172,10 +172,10 @@ fn rewritten(dtype: Dtype, element: impl Fn(half::f16) -> Vec<u8>, without: &[&s
             (name, view.shape().to_vec(), data)
         })
         .collect();
-    let views = tensors
-        .iter()
-        .map(|(name, shape, data)| (*name, TensorView::new(dtype, shape.clone(), data).unwrap()));
-    safetensors::serialize(views, None).unwrap()
+    let views = tensors.iter().map(|(name, shape, data)| {
+        (*name, TensorView::new(dtype, shape.clone(), data).expect("as many elements"))
+    });
+    safetensors::serialize(views, None).expect("named tensors")
 }
 
 fn without(gone: &[&str]) -> Result<Model, LoadError> {

@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use shakmaty::{ByColor, Chess, Color, Move, Position};
-use tabia_encoding::{ForMover, Seat, Situation};
+use tabia_encoding::{ForMover, Pace, RatingPool, Seat, Situation};
 use tabia_game::History;
 use tabia_model::{
     Evaluation, Model, Perspective, Unit, ValueHead,
@@ -178,6 +178,8 @@ impl LeafEvaluator for DenseLeaf {
 pub struct GeneralLeaf {
     model: Arc<Model>,
     seats: ByColor<Seat>,
+    pool: RatingPool,
+    pace: Option<Pace>,
     /// The search's root, the context of a two-input network.
     root: Chess,
     /// The line of play, then the game before it; most recent first, never empty, one contiguous slice.
@@ -208,6 +210,8 @@ impl GeneralLeaf {
         let mut leaf = GeneralLeaf {
             model,
             seats: ByColor::default(),
+            pool: RatingPool::Unknown,
+            pace: None,
             root: Chess::default(),
             positions: VecDeque::new(),
             moves: VecDeque::new(),
@@ -237,8 +241,8 @@ impl GeneralLeaf {
     ) -> Situation<'a> {
         let turn = position.turn();
         let (mover, opponent) = (self.seats[turn], self.seats[!turn]);
-        let context = Some(&self.root);
-        Situation { earlier, last_moves, mover, opponent, context, ..Situation::of(position) }
+        let (pool, pace, context) = (self.pool, self.pace, Some(&self.root));
+        Situation { position, earlier, last_moves, mover, opponent, pool, pace, context }
     }
 
     fn run(&self, situations: &[Situation<'_>]) -> Result<Vec<f32>, RunError> {
@@ -267,6 +271,8 @@ impl LeafEvaluator for GeneralLeaf {
         let turn = situation.position.turn();
         self.seats[turn] = situation.mover;
         self.seats[!turn] = situation.opponent;
+        self.pool = situation.pool;
+        self.pace = situation.pace;
         self.root = situation.position.clone();
         self.failure = None;
         self.positions.clear();
@@ -395,7 +401,8 @@ mod tests {
 
     #[test]
     fn any_walk_evaluates_as_from_scratch() {
-        for (name, model) in test_networks::evaluating() {
+        let human = ("human, win/draw/loss", test_networks::human_of_a_game());
+        for (name, model) in test_networks::evaluating().into_iter().chain([human]) {
             let mut rng = Rng::with_seed(5);
             let mut game = History::new(Chess::default(), ByColor::default());
             let mut line = vec![(None, game.current().clone())];

@@ -50,7 +50,7 @@ pub use levels::{Level, LevelPlayer};
 pub use limits::{Limits, TimeLeft};
 pub use one_ply::OnePly;
 pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
-pub use policy::{NoPolicy, Pick, PolicyPlayer};
+pub use policy::{NoPolicy, Persona, Pick, PolicyPlayer};
 pub use random::RandomPlayer;
 pub use spec::{
     Budget, BuildError, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, Opened, Spec,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use fastrand::Rng;
 use shakmaty::Position;
-use tabia_encoding::{Elo, ForMover, Score};
+use tabia_encoding::{Elo, ForMover, RatingPool, Score};
 use tabia_game::History;
 use tabia_model::{Candidate, Model, Policy};
 
@@ -16,9 +16,18 @@ use crate::{Choice, Limits, Line, Player, PlayerError, Watch, order};
 pub struct PolicyPlayer {
     name: String,
     model: Arc<Model>,
-    rating: Option<Elo>,
+    persona: Persona,
     pick: Pick,
     rng: Rng,
+}
+
+/// Whom a network plays like, if it listens to that. What is not said is taken from the game.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Persona {
+    /// The player's rating.
+    pub rating: Option<Elo>,
+    /// Whose scale it is on.
+    pub pool: Option<RatingPool>,
 }
 
 /// How a move is picked from the probabilities of all moves.
@@ -47,22 +56,21 @@ impl Pick {
 pub struct NoPolicy;
 
 impl PolicyPlayer {
-    /// A player called `name`. It plays at `rating` if its network listens to one; without, at the game's rating of
-    /// whoever it plays for.
+    /// A player called `name`, who plays like `persona`.
     ///
     /// # Errors
     /// If the network has no move head.
     pub fn new(
         name: String,
         model: Arc<Model>,
-        rating: Option<Elo>,
+        persona: Persona,
         pick: Pick,
         seed: u64,
     ) -> Result<PolicyPlayer, NoPolicy> {
         if model.card().policy.is_none() {
             return Err(NoPolicy);
         }
-        Ok(PolicyPlayer { name, model, rating, pick, rng: Rng::with_seed(seed) })
+        Ok(PolicyPlayer { name, model, persona, pick, rng: Rng::with_seed(seed) })
     }
 }
 
@@ -76,7 +84,8 @@ impl Player for PolicyPlayer {
     fn choose(&mut self, game: &History, limits: &Limits, _: &dyn Watch) -> Result<Choice, PlayerError> {
         let allowed = order::candidates(game, limits)?;
         let mut situation = game.situation();
-        situation.mover.rating = self.rating.or(situation.mover.rating);
+        situation.mover.rating = self.persona.rating.or(situation.mover.rating);
+        situation.pool = self.persona.pool.unwrap_or(situation.pool);
         if let Some(clocks) = &limits.clocks {
             let turn = situation.position.turn();
             situation.mover.time_left = Some(clocks[turn].remaining);
@@ -169,7 +178,7 @@ mod tests {
     use std::{collections::HashMap, time::Duration};
 
     use shakmaty::{ByColor, Chess, Move};
-    use tabia_encoding::{Seat, parse_uci};
+    use tabia_encoding::{Pace, Seat, parse_uci};
 
     use super::*;
     use crate::{Quiet, TimeLeft, test_networks};
@@ -194,7 +203,8 @@ mod tests {
     }
 
     fn player(rating: Option<Elo>, pick: Pick, seed: u64) -> PolicyPlayer {
-        PolicyPlayer::new("human".to_owned(), test_networks::human(), rating, pick, seed).unwrap()
+        let persona = Persona { rating, pool: None };
+        PolicyPlayer::new("human".to_owned(), test_networks::human(), persona, pick, seed).unwrap()
     }
 
     fn lines(player: &mut PolicyPlayer, game: &History, limits: &Limits) -> Vec<(Move, f32)> {
@@ -286,7 +296,8 @@ mod tests {
             let game = start();
             let evaluation = model.evaluate(&[game.situation()]).unwrap().remove(0);
             let expected = evaluation.policy.unwrap();
-            let mut player = PolicyPlayer::new("net".to_owned(), model, None, Pick::Likeliest, 0).unwrap();
+            let mut player =
+                PolicyPlayer::new("net".to_owned(), model, Persona::default(), Pick::Likeliest, 0).unwrap();
             let limits = Limits { lines: 5, ..Limits::default() };
             let choice = player.choose(&game, &limits, &Quiet).unwrap();
             assert_eq!(choice.mv, expected.best().unwrap().mv);
@@ -323,6 +334,29 @@ mod tests {
         assert_ne!(with(5), with(800));
     }
 
+    /// Every part of what is known of a game makes a difference, and a persona goes before the game.
+    #[test]
+    fn the_whole_situation_reaches_the_network() {
+        let said = |persona: Persona, game: History| {
+            let (name, model) = ("human".to_owned(), test_networks::human_of_a_game());
+            let mut player = PolicyPlayer::new(name, model, persona, Pick::Likeliest, 0).unwrap();
+            lines(&mut player, &game, &Limits::default())
+        };
+        let nobody = Persona::default();
+        let in_pool = |pool| start().under(pool, None);
+        let plain = said(nobody, start());
+        let online = said(nobody, in_pool(RatingPool::Online));
+        assert_ne!(plain, online);
+        let persona = Persona { rating: None, pool: Some(RatingPool::Online) };
+        assert_eq!(said(persona, in_pool(RatingPool::OverTheBoard)), online);
+
+        let pace = Pace { base: Duration::from_secs(180), increment: Duration::from_secs(2) };
+        assert_ne!(said(nobody, start().under(RatingPool::Unknown, Some(pace))), plain);
+        let opponent = Seat { rating: Some(Elo(2400)), time_left: None };
+        let rated = History::new(Chess::default(), ByColor { white: Seat::default(), black: opponent });
+        assert_ne!(said(nobody, rated), plain);
+    }
+
     #[test]
     fn only_moves_asked_for_are_chosen() {
         let game = start();
@@ -337,7 +371,8 @@ mod tests {
     #[test]
     fn a_network_without_moves_is_refused() {
         let pick = Pick::Likeliest;
-        let refused = PolicyPlayer::new("net".to_owned(), test_networks::challenge(), None, pick, 0);
+        let refused =
+            PolicyPlayer::new("net".to_owned(), test_networks::challenge(), Persona::default(), pick, 0);
         assert!(matches!(refused, Err(NoPolicy)));
     }
 }

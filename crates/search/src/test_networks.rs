@@ -56,6 +56,11 @@ pub(crate) fn human() -> Arc<Model> {
     network!("humchess-transformer.onnx")
 }
 
+/// A human-like network, which listens to all that is known of a game.
+pub(crate) fn human_of_a_game() -> Arc<Model> {
+    network!("human.safetensors")
+}
+
 /// Networks that say who is better, with their names: dense and not, from all points of view.
 pub(crate) fn evaluating() -> Vec<(&'static str, Arc<Model>)> {
     vec![

@@ -8,7 +8,7 @@ use serde_json::json;
 use shakmaty::fen::Fen;
 use shakmaty::san::SanPlus;
 use shakmaty::{CastlingMode, Chess, Position};
-use tabia_encoding::{Elo, Seat, Situation};
+use tabia_encoding::{Elo, RatingPool, Seat, Situation, TIME_BINS, time_bin_range};
 use tabia_model::{Evaluation, Model};
 
 use crate::cli::InfoArgs;
@@ -53,7 +53,9 @@ fn evaluate(model: &Model, args: &InfoArgs) -> Result<Vec<Entry>> {
                 .clone()
                 .into_position(CastlingMode::Standard)
                 .with_context(|| format!("--fen \"{fen}\""))?;
-            let situation = Situation { mover, ..Situation::of(&position) };
+            // The scale `human,elo=N` plays on.
+            let pool = RatingPool::Online;
+            let situation = Situation { mover, pool, ..Situation::of(&position) };
             let evaluation = model.evaluate(&[situation])?.remove(0);
             Ok(Entry { label, position, evaluation })
         })
@@ -94,6 +96,9 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
     if let Some(head) = &card.wdl {
         line("WDL", format!("{:?}, for {}", head.output, head.perspective));
     }
+    if let Some(head) = &card.think_time {
+        line("think time", format!("{:?}, {TIME_BINS} bins", head.output));
+    }
     line("licence", stated(&card.licence));
     line("authors", stated(&card.authors));
     line("training data", stated(&card.training_data));
@@ -103,7 +108,10 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
 
     text.push('\n');
     let width = entries.iter().map(|e| e.label.len()).max().unwrap_or(0).max("position".len());
-    text.push_str(&format!("{:<width$}  {:>8}  {:>15}  likeliest moves\n", "position", "White", "W / D / L"));
+    // A column of its own only where there is something to show.
+    let think = |shown: &str| if card.think_time.is_some() { format!("  {shown:>8}") } else { String::new() };
+    let head = format!("{:<width$}  {:>8}  {:>15}", "position", "White", "W / D / L");
+    text.push_str(&format!("{head}{}  likeliest moves\n", think("thinks")));
     for entry in entries {
         let turn = entry.position.turn();
         let score =
@@ -116,7 +124,9 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
             .map(|(san, probability)| format!("{san} {:.1}%", 100.0 * probability))
             .collect();
         let moves = if moves.is_empty() { "-".to_owned() } else { moves.join("  ") };
-        text.push_str(&format!("{:<width$}  {score:>8}  {wdl:>15}  {moves}\n", entry.label));
+        let seconds = entry.evaluation.think_time.as_ref().map(typical_seconds);
+        let thinks = think(&seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.0} s")));
+        text.push_str(&format!("{:<width$}  {score:>8}  {wdl:>15}{thinks}  {moves}\n", entry.label));
     }
     text
 }
@@ -133,6 +143,7 @@ fn as_json(model: &Model, entries: &[Entry], top: usize) -> serde_json::Value {
                 "label": entry.label,
                 "score_white_cp": entry.evaluation.score.map(|s| s.for_white(entry.position.turn()).0),
                 "wdl_mover": entry.evaluation.wdl.map(|w| [w.win, w.draw, w.loss]),
+                "think_time": entry.evaluation.think_time,
                 "moves": moves,
             })
         })
@@ -156,6 +167,17 @@ fn named_moves(entry: &Entry, top: usize) -> Vec<(String, f32)> {
         (SanPlus::from_move(entry.position.clone(), c.mv).to_string(), c.probability)
     };
     candidates.iter().take(top).map(named).collect()
+}
+
+/// The middle of the bin in which half of all thinking times are reached.
+fn typical_seconds(chances: &[f32; TIME_BINS]) -> f32 {
+    let mut sum = 0.0;
+    let reached = chances.iter().position(|chance| {
+        sum += chance;
+        sum >= 0.5
+    });
+    let range = time_bin_range(reached.unwrap_or(TIME_BINS - 1));
+    (range.start + range.end) / 2.0
 }
 
 fn described(tensor: &tabia_model::onnx::check::TensorInfo) -> String {

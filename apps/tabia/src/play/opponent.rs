@@ -100,7 +100,8 @@ fn spec_of(text: Option<&str>, args: &PlayArgs, makers: &Makers) -> Result<Spec>
         Mode::Argmax => Pick::Likeliest,
         Mode::Sample => Pick::Sampled { temperature: args.temperature, top_p: 1.0 },
     };
-    let human = |file| Spec::Human(HumanSpec { file, elo: Some(Elo(args.elo)), pick, seed: None });
+    let elo = Some(Elo(args.elo));
+    let human = |file| Spec::Human(HumanSpec { file, elo, pool: None, pick, seed: None });
     let Some(text) = text else { return Ok(human(None)) };
     let path = Path::new(text);
     if !path.exists() {

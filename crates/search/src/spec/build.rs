@@ -6,10 +6,11 @@ use std::{
     sync::Arc,
 };
 
+use tabia_encoding::RatingPool;
 use tabia_model::Model;
 
 use super::{HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec};
-use crate::{LevelPlayer, NoEvaluation, NoPolicy, OnePly, Player, PolicyPlayer, RandomPlayer};
+use crate::{LevelPlayer, NoEvaluation, NoPolicy, OnePly, Persona, Player, PolicyPlayer, RandomPlayer};
 
 /// A network, or why there is none.
 pub type Opened = Result<Arc<Model>, Box<dyn Error + Send + Sync>>;
@@ -102,7 +103,10 @@ impl HumanSpec {
         };
         let name = self.elo.map_or(name.clone(), |elo| format!("{name} {}", elo.0));
         let seed = self.seed.unwrap_or(workshop.seed);
-        let player = PolicyPlayer::new(name.clone(), model, self.elo, self.pick, seed);
+        // A number alone means what most people mean by it: a rating on a chess site.
+        let pool = self.pool.or(self.elo.map(|_| RatingPool::Online));
+        let persona = Persona { rating: self.elo, pool };
+        let player = PolicyPlayer::new(name.clone(), model, persona, self.pick, seed);
         Ok(Box::new(player.map_err(|source| BuildError::NoPolicy { name, source })?))
     }
 }
@@ -112,7 +116,7 @@ impl MaiaSpec {
         let model = workshop.open(&self.file)?;
         let name = called(&model, &self.file);
         let seed = self.seed.unwrap_or(workshop.seed);
-        let player = PolicyPlayer::new(name.clone(), model, None, self.pick, seed);
+        let player = PolicyPlayer::new(name.clone(), model, Persona::default(), self.pick, seed);
         Ok(Box::new(player.map_err(|source| BuildError::NoPolicy { name, source })?))
     }
 }
@@ -142,6 +146,7 @@ mod tests {
             Some("challenge.onnx") => Ok(test_networks::challenge()),
             Some("leela.pb") => Ok(test_networks::leela()),
             Some("human.onnx") => Ok(test_networks::human()),
+            Some("human.safetensors") => Ok(test_networks::human_of_a_game()),
             _ => Err("no such file".into()),
         };
         let workshop = Workshop { open: &open, human: &|| Ok(test_networks::human()), seed: 9 };
@@ -167,6 +172,21 @@ mod tests {
             assert!(game.current().is_legal(choice.mv), "{spec}");
             assert_eq!(choice.lines[0].rank, 1, "{spec}");
         }
+    }
+
+    #[test]
+    fn a_rating_alone_is_one_of_a_chess_site() {
+        let game = History::new(Chess::default(), ByColor::default());
+        let said = |spec: &str| {
+            let mut player = build(spec).unwrap_or_else(|error| panic!("{error}"));
+            player.choose(&game, &Limits { lines: 300, ..Limits::default() }, &Quiet).unwrap().lines
+        };
+        let rated = said("human:human.safetensors,elo=1200");
+        assert_eq!(rated, said("human:human.safetensors,elo=1200,pool=online"));
+        assert_ne!(rated, said("human:human.safetensors,elo=1200,pool=over-the-board"));
+        let unrated = said("human:human.safetensors");
+        assert_eq!(unrated, said("human:human.safetensors,pool=unknown"));
+        assert_ne!(unrated, said("human:human.safetensors,pool=online"));
     }
 
     #[test]

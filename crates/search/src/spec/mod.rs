@@ -10,7 +10,7 @@ mod write;
 
 use std::{path::PathBuf, time::Duration};
 
-use tabia_encoding::Elo;
+use tabia_encoding::{Elo, RatingPool};
 
 pub use build::{BuildError, Opened, Workshop};
 pub use parse::SpecError;
@@ -76,11 +76,21 @@ pub struct HumanSpec {
     pub file: Option<PathBuf>,
     /// The rating to play at; `None` is the rating the game gives the player.
     pub elo: Option<Elo>,
+    /// Whose scale ratings are on; `None` is online where a rating is set, else what the game says.
+    pub pool: Option<RatingPool>,
     /// How it picks its moves.
     pub pick: Pick,
     /// What decides the moves; `None` leaves it to whoever builds the player.
     pub seed: Option<u64>,
 }
+
+/// What rating pools are called in a spec.
+const POOLS: [(&str, RatingPool); 4] = [
+    ("online", RatingPool::Online),
+    ("over-the-board", RatingPool::OverTheBoard),
+    ("puzzle", RatingPool::Puzzle),
+    ("unknown", RatingPool::Unknown),
+];
 
 /// A Leela network as a player.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,16 +3,18 @@
 
 use std::{fmt, ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration};
 
-use tabia_encoding::Elo;
+use tabia_encoding::{Elo, RatingPool};
 
-use super::{Budget, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec, UciSpec};
+use super::{
+    Budget, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, POOLS, Spec, UciSpec,
+};
 use crate::{Level, Pick};
 
 const KINDS: &str = "level:N, net:FILE, human[:FILE], maia:FILE, engine[:FILE], random or uci:COMMAND";
 const NET: &[&str] = &["search"];
 const ENGINE: &[&str] = &["depth", "nodes", "movetime", "hash", "threads"];
 const NET_WITH_SEARCH: &[&str] = &["search", "depth", "nodes", "movetime", "hash", "threads"];
-const HUMAN: &[&str] = &["elo", "mode", "temp", "top_p", "seed"];
+const HUMAN: &[&str] = &["elo", "pool", "mode", "temp", "top_p", "seed"];
 const MAIA: &[&str] = &["mode", "temp", "top_p", "seed"];
 const UCI: &[&str] = &["elo", "depth", "nodes", "movetime", "option.NAME"];
 
@@ -124,8 +126,9 @@ impl Parts {
             "human" => {
                 let file = optional_file(&kind, about.as_deref())?;
                 settings.allowed = HUMAN;
-                let (elo, seed) = (settings.elo()?, settings.seed()?);
-                Spec::Human(HumanSpec { file, elo, pick: settings.pick(Pick::AS_THE_NETWORK_SAYS)?, seed })
+                let (elo, pool, seed) = (settings.elo()?, settings.pool()?, settings.seed()?);
+                let pick = settings.pick(Pick::AS_THE_NETWORK_SAYS)?;
+                Spec::Human(HumanSpec { file, elo, pool, pick, seed })
             }
             "maia" => {
                 let file = file(&kind, about.as_deref())?;
@@ -203,6 +206,17 @@ impl Settings {
 
     fn elo(&mut self) -> Result<Option<Elo>, Wrong> {
         Ok(self.number("elo", "rating", 100..=4000)?.map(Elo))
+    }
+
+    fn pool(&mut self) -> Result<Option<RatingPool>, Wrong> {
+        let Some(text) = self.take("pool") else { return Ok(None) };
+        match POOLS.iter().find(|(name, _)| *name == text) {
+            Some((_, pool)) => Ok(Some(*pool)),
+            None => {
+                let allowed = POOLS.map(|(name, _)| format!("pool={name}")).join(", ");
+                Err(wrong(format!("pool={text} is no pool of ratings"), allowed))
+            }
+        }
     }
 
     fn seed(&mut self) -> Result<Option<u64>, Wrong> {
@@ -308,6 +322,9 @@ mod tests {
             "human",
             "human,elo=1500",
             "human:h.onnx,elo=1500,mode=argmax",
+            "human,elo=1200,pool=online",
+            "human:h.onnx,elo=2100,pool=over-the-board,temp=0.5",
+            "human,pool=unknown,seed=3",
             "human:h.onnx,temp=0.8,top_p=0.95,seed=7",
             "maia:maia-1500.pb.gz",
             "maia:maia-1500.pb.gz,mode=sample",
@@ -381,6 +398,11 @@ mod tests {
             ("human:", "no file after human:", "human or human:FILE"),
             ("human,elo=strong", "elo=strong is no rating", "elo=100 to 4000"),
             ("human,elo=9000", "elo=9000 is no rating", "elo=100 to 4000"),
+            (
+                "human,pool=fide",
+                "pool=fide is no pool of ratings",
+                "pool=online, pool=over-the-board, pool=puzzle, pool=unknown",
+            ),
             ("human,mode=best", "mode=best is no way to pick moves", "mode=sample or mode=argmax"),
             ("human,mode=argmax,temp=2", "temp means nothing to mode=argmax", "mode=sample with temp"),
             ("human,temp=-1", "temp=-1 is no temperature", "temp=0 to 100"),

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, path::Path};
 
-use super::{Budget, EngineSettings, NetSearch, Spec};
+use super::{Budget, EngineSettings, NetSearch, POOLS, Spec};
 use crate::Pick;
 
 impl fmt::Display for Spec {
@@ -17,12 +17,10 @@ impl fmt::Display for Spec {
                 }
             }
             Spec::Human(human) => {
-                write!(
-                    f,
-                    "human{}{}",
-                    About(human.file.as_deref()),
-                    Setting("elo", human.elo.map(|elo| elo.0))
-                )?;
+                let elo = Setting("elo", human.elo.map(|elo| elo.0));
+                write!(f, "human{}{elo}", About(human.file.as_deref()))?;
+                let named = |pool| POOLS.iter().find(|(_, known)| *known == pool).map(|(name, _)| *name);
+                Setting("pool", human.pool.and_then(named)).fmt(f)?;
                 match human.pick {
                     Pick::Likeliest => f.write_str(",mode=argmax")?,
                     Pick::Sampled { temperature, top_p } => sampling(f, temperature, top_p)?,
