@@ -10,15 +10,20 @@
 //! | one file of records | [`Shard`], [`ShardWriter`] |
 //! | a folder of them | [`Set`], [`SetWriter`] |
 //! | what is kept aside to measure on | [`Split`], [`Side`] |
+//! | positions in random order to learn from | [`Stream`], [`Feed`] |
+//! | what to learn from engine sessions | [`LabelStrategy`] |
 #![forbid(unsafe_code)]
 
+mod labels;
 mod record;
 mod set;
 mod shard;
 mod shuffle;
 mod source;
 mod split;
+mod stream;
 
+pub use labels::{LabelStrategy, UnknownStrategy, entropy};
 pub use record::{
     EvaluationBytes, EvaluationRecord, EvaluationRow, GameBytes, GameHead, GameRecord, Line, PlayerHash, Ply,
     RecordError, RecordKey, RecordKind, Session, UnknownKind, merge_evaluations,
@@ -37,3 +42,7 @@ pub use source::{
     evaluation_row,
 };
 pub use split::{Side, Split, SplitBy};
+pub use stream::{
+    Feed, FeedError, Filter, GameSample, Lane, LaneState, Need, Repeat, Sample, SeatState, Stream,
+    StreamError, StreamOptions, StreamState, Target,
+};

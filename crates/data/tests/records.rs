@@ -51,21 +51,6 @@ fn a_move_takes_a_byte_and_what_is_unknown_nothing() {
 }
 
 #[test]
-fn more_moves_than_a_byte_counts_are_escaped() {
-    let start = position("QQQQQ3/8/8/QQQ5/3Q4/5k2/8/K7 w - - 0 1");
-    let mut longest = 0;
-    for played in start.legal_moves() {
-        let plies = vec![tabia_data::Ply { played, clock: None, evaluation: None }];
-        let game = GameRecord { head: Default::default(), start: start.clone(), plies };
-        let bytes = game.to_bytes().unwrap();
-        longest = longest.max(bytes.len());
-        assert_eq!(GameRecord::from_bytes(&bytes).unwrap(), game);
-    }
-    let pieces = 8 + 6; // occupied squares, then half a byte for each of eleven pieces
-    assert!(longest >= 2 + pieces + 1 + 1, "{longest}");
-}
-
-#[test]
 fn illegal_moves_have_no_bytes() {
     let mut game = game(0);
     game.start = position("4k3/8/8/8/8/8/4r3/4K2R w K - 0 1");
@@ -181,21 +166,8 @@ fn rows_become_the_record_they_were_taken_from_in_any_order() {
 
 #[test]
 fn mates_come_first_and_black_sees_the_other_side() {
-    let position = position("6k1/5ppp/8/8/8/8/5PPP/r5K1 b - - 0 1");
     let mate = |n| ForWhite(Score::Mate(NonZeroI32::new(n).unwrap()));
-    let line = |text, score| Line { first: parse_uci(&position, text).unwrap(), score };
-    let lines = vec![
-        line("a1a2", ForWhite(Score::Centipawns(-500))),
-        line("a1a8", mate(3)),
-        line("g7g6", mate(-1)),
-        line("h7h6", mate(-4)),
-        line("a1b1", ForWhite(Score::Centipawns(20))),
-    ];
-    let sorted = [2, 3, 0, 4, 1].map(|at| lines[at]);
-    let record = EvaluationRecord { position, sessions: vec![Session { depth: 20, knodes: 5, lines }] };
-    // The position is mate already: nothing is legal in it.
-    assert_eq!(record.to_bytes(), Err(RecordError::Illegal { ply: 0 }));
-    let open = random_games::position("6k1/5ppp/8/8/8/8/r4PPP/6K1 b - - 0 1");
+    let open = position("6k1/5ppp/8/8/8/8/r4PPP/6K1 b - - 0 1");
     let lines: Vec<_> = [
         ("a2a1", mate(-1)),
         ("a2a3", mate(-4)),
@@ -213,5 +185,4 @@ fn mates_come_first_and_black_sees_the_other_side() {
     };
     let back = EvaluationRecord::from_bytes(&record.to_bytes().unwrap()).unwrap();
     assert_eq!(back.sessions[0].lines, lines);
-    assert_eq!(sorted.len(), 5);
 }

@@ -8,9 +8,7 @@ use tabia_encoding::{ForMover, Score};
 use twox_hash::XxHash3_64;
 
 use super::bytes::{Reader, write_varint};
-use super::game_bytes::write_rank;
 use super::packed::{self, Counters};
-use super::walk::ESCAPE;
 use super::{EvaluationRecord, EvaluationRow, Line, RecordError, RecordKey, Session, move_rank, score_code};
 
 impl EvaluationRecord {
@@ -173,7 +171,7 @@ fn write_sessions(sessions: Vec<RankedSession>, out: &mut Vec<u8>) -> Result<(),
         write_varint(&mut body, session.lines.len() as u64);
         let mut near = 0;
         for (rank, ForMover(score)) in session.lines {
-            write_rank(&mut body, rank)?;
+            move_rank::write(&mut body, rank)?;
             write_varint(&mut body, score_code::encode(score, near));
             near = score_code::nearby(score, near);
         }
@@ -192,10 +190,7 @@ fn read_sessions(bytes: &[u8]) -> Result<Vec<RankedSession>, RecordError> {
         let mut lines = Vec::new();
         let mut near = 0;
         for _ in 0..lines_count {
-            let mut rank = u16::from(reader.byte()?);
-            if rank == u16::from(ESCAPE) {
-                rank += u16::from(reader.byte()?);
-            }
+            let rank = move_rank::read(&mut reader)?;
             lines.push((rank, ForMover(score_code::read(&mut reader, &mut near)?)));
         }
         sessions.push(RankedSession { depth, knodes, lines });

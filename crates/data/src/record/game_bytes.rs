@@ -9,7 +9,7 @@ use twox_hash::XxHash3_64;
 
 use super::bytes::{Reader, write_varint, zigzag};
 use super::packed::{self, Counters};
-use super::walk::{ESCAPE, GameWalk};
+use super::walk::GameWalk;
 use super::{GameHead, GameRecord, PlayerHash, Ply, RecordError, RecordKey, move_rank, score_code};
 
 /// Games of at least this many plies are the same game when their moves are; shorter ones only if ratings, result and
@@ -139,23 +139,11 @@ impl Streams {
             if !position.is_legal(played) {
                 return Err(illegal);
             }
-            write_rank(&mut moves, move_rank::rank_of(&position, played).ok_or(illegal)?)?;
+            move_rank::write(&mut moves, move_rank::rank_of(&position, played).ok_or(illegal)?)?;
             position.play_unchecked(played);
         }
         Ok(Streams { start, moves, clocks: clocks_of(game), evaluations: evaluations_of(game) })
     }
-}
-
-/// One byte a move; the few ranks beyond take two.
-pub(super) fn write_rank(out: &mut Vec<u8>, rank: u16) -> Result<(), RecordError> {
-    match rank.checked_sub(u16::from(ESCAPE)) {
-        None => out.push(rank as u8),
-        Some(beyond) => {
-            let beyond = u8::try_from(beyond).map_err(|_| RecordError::Number { what: "a move" })?;
-            out.extend_from_slice(&[ESCAPE, beyond]);
-        }
-    }
-    Ok(())
 }
 
 /// How far each clock is from what it showed before, increment added: mostly the thinking time. 0 where it is unknown;

@@ -16,6 +16,35 @@ use shakmaty::{
     Bitboard, Board, CastlingSide, Chess, Color, File, Move, Position, Rank, Role, Square, attacks,
 };
 
+use super::RecordError;
+use super::bytes::Reader;
+
+/// The byte after which a second one follows.
+///
+/// No position of standard chess is known that has so many pseudo-legal moves, but none is known to be impossible either.
+const ESCAPE: u8 = 255;
+
+/// Appends a rank: one byte below 255, else 255 and the rest.
+pub(super) fn write(out: &mut Vec<u8>, rank: u16) -> Result<(), RecordError> {
+    match rank.checked_sub(u16::from(ESCAPE)) {
+        None => out.push(rank as u8),
+        Some(beyond) => {
+            let beyond = u8::try_from(beyond).map_err(|_| RecordError::Number { what: "a move" })?;
+            out.extend_from_slice(&[ESCAPE, beyond]);
+        }
+    }
+    Ok(())
+}
+
+/// The inverse of [`write`].
+#[inline]
+pub(super) fn read(reader: &mut Reader<'_>) -> Result<u16, RecordError> {
+    Ok(match reader.byte()? {
+        ESCAPE => u16::from(ESCAPE) + u16::from(reader.byte()?),
+        rank => u16::from(rank),
+    })
+}
+
 const PROMOTIONS: [Role; 4] = [Role::Queen, Role::Rook, Role::Bishop, Role::Knight];
 
 /// The rank of a pseudo-legal move, or `None` if it is not one here.
@@ -244,6 +273,18 @@ mod tests {
             }
             assert_eq!(move_at(&position, moves.len() as u16 + 500), None);
         }
+    }
+
+    #[test]
+    fn ranks_beyond_a_byte_take_two() {
+        let mut out = Vec::new();
+        for rank in [0, 254, 255, 300, 510] {
+            write(&mut out, rank).unwrap();
+        }
+        assert_eq!(out, [0, 254, 255, 0, 255, 45, 255, 255]);
+        let mut reader = Reader::new(&out, "moves");
+        assert_eq!([(); 5].map(|()| read(&mut reader).unwrap()), [0, 254, 255, 300, 510]);
+        assert!(read(&mut reader).is_err() && write(&mut Vec::new(), 511).is_err());
     }
 
     #[test]

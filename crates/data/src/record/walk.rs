@@ -8,9 +8,6 @@ use super::bytes::{Reader, unzigzag};
 use super::game_bytes::{GameStreams, from_tenths, tenths};
 use super::{GameHead, Ply, RecordError, move_rank, score_code};
 
-/// The move byte after which a second one follows.
-pub(super) const ESCAPE: u8 = 255;
-
 /// How far a game has been decoded. It lends nothing, so that it can wait in a table of open games.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GameWalk {
@@ -45,10 +42,7 @@ impl GameWalk {
     #[inline]
     pub(crate) fn next(&mut self, streams: &GameStreams<'_>, position: &Chess) -> Result<Ply, RecordError> {
         let mut moves = at(streams.moves, self.moves_at, "a game's moves")?;
-        let mut rank = u16::from(moves.byte()?);
-        if rank == u16::from(ESCAPE) {
-            rank += u16::from(moves.byte()?);
-        }
+        let rank = move_rank::read(&mut moves)?;
         self.moves_at = place(streams.moves, &moves);
         let played = move_rank::move_at(position, rank).ok_or(RecordError::Illegal { ply: self.ply })?;
 

@@ -12,22 +12,22 @@ use tabia_encoding::{Elo, ForWhite, Pace, RatingPool, Score};
 const STARTS: [&str; 6] = [
     "r3k2r/pppq1ppp/2npbn2/4p3/4P3/2NPBN2/PPPQ1PPP/R3K2R w KQkq - 4 9",
     "r3k2r/1P4P1/8/3pP3/3Pp3/8/1p4p1/R3K2R b KQkq d3 0 30",
-    "8/PPPPk1PP/8/8/8/8/ppp1K1pp/8 w - - 17 60",
+    "8/PPP2kPP/8/8/8/8/ppp1K1pp/8 w - - 17 60",
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 3 12",
-    "QQQQQ3/8/8/QQQ5/8/5k2/8/K7 w - - 0 1",
+    "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1",
     "8/8/8/K2pP2r/8/8/8/4k3 w - d6 0 2",
 ];
 
-pub fn position(fen: &str) -> Chess {
+pub(crate) fn position(fen: &str) -> Chess {
     fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap()
 }
 
-pub fn score(dice: &mut fastrand::Rng) -> ForWhite<Score> {
+pub(crate) fn score(dice: &mut fastrand::Rng) -> ForWhite<Score> {
     let mate = NonZeroI32::new(dice.i32(1..30) * if dice.bool() { 1 } else { -1 }).unwrap();
     ForWhite(if dice.u8(0..12) == 0 { Score::Mate(mate) } else { Score::Centipawns(dice.i32(-900..900)) })
 }
 
-pub fn game(seed: u64) -> GameRecord {
+pub(crate) fn game(seed: u64) -> GameRecord {
     let mut dice = fastrand::Rng::with_seed(seed);
     let dice = &mut dice;
     let maybe = |dice: &mut fastrand::Rng| dice.u8(0..3) > 0;
@@ -76,7 +76,7 @@ pub fn game(seed: u64) -> GameRecord {
 }
 
 /// A position reached by random moves, with sessions in their one order.
-pub fn evaluation(seed: u64) -> EvaluationRecord {
+pub(crate) fn evaluation(seed: u64) -> EvaluationRecord {
     let mut dice = fastrand::Rng::with_seed(seed);
     let mut now = Chess::default();
     for _ in 0..dice.usize(1..60) {
