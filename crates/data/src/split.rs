@@ -45,18 +45,17 @@ impl Split {
     /// The side of a record: [`Side::Training`] or [`Side::HeldOut`].
     pub fn side(&self, key: RecordKey, players: ByColor<Option<PlayerHash>>) -> Side {
         let known = [players.white, players.black].into_iter().flatten();
-        let held_out = if self.by == SplitBy::Player && known.clone().next().is_some() {
-            // Players and records must not be drawn from the same numbers.
-            known.into_iter().any(|PlayerHash(player)| self.holds_out(u64::from(player) << 32 | 1))
-        } else {
-            self.holds_out(key.0)
+        let mut players = known.map(|PlayerHash(player)| self.holds_out(u64::from(player))).peekable();
+        let held_out = match self.by {
+            SplitBy::Player if players.peek().is_some() => players.any(|held_out| held_out),
+            SplitBy::Player | SplitBy::Record => self.holds_out(key.0),
         };
         if held_out { Side::HeldOut } else { Side::Training }
     }
 
     fn holds_out(&self, of: u64) -> bool {
         let draw = mix(mix(self.seed) ^ of);
-        (u128::from(draw) * 1_000_000 >> 64) < u128::from(self.held_out_ppm)
+        ((u128::from(draw) * 1_000_000) >> 64) < u128::from(self.held_out_ppm)
     }
 }
 

@@ -257,7 +257,7 @@ impl<'a> EvaluationBytes<'a> {
     /// # Errors
     /// If the position or a move is not legal.
     pub fn decode(&self) -> Result<EvaluationRecord, RecordError> {
-        self.decode_with(|position, m| position.is_legal(m))
+        self.decode_with(Position::is_legal)
     }
 
     /// The whole record, whose bytes a checksum vouches for: moves are pseudo-legal and capture no king.

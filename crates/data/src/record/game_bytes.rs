@@ -39,7 +39,7 @@ impl GameRecord {
     pub fn to_bytes(&self) -> Result<Vec<u8>, RecordError> {
         let streams = Streams::of(self)?;
         let mut out = Vec::with_capacity(32 + streams.moves.len() * 2);
-        self.write_head(&streams, &mut out)?;
+        self.write_head(&streams, &mut out);
         out.extend_from_slice(&streams.moves);
         out.extend_from_slice(&streams.clocks);
         out.extend_from_slice(&streams.evaluations);
@@ -62,7 +62,7 @@ impl GameRecord {
         Ok(GameBytes::parse(&self.to_bytes()?)?.key())
     }
 
-    fn write_head(&self, streams: &Streams, out: &mut Vec<u8>) -> Result<(), RecordError> {
+    fn write_head(&self, streams: &Streams, out: &mut Vec<u8>) {
         let head = &self.head;
         let counters = Counters::of(&self.start);
         let (has_start, has_counters) = (!streams.start.is_empty(), counters != Counters::FRESH);
@@ -111,7 +111,6 @@ impl GameRecord {
                 write_varint(out, stream.len() as u64);
             }
         }
-        Ok(())
     }
 }
 
@@ -239,9 +238,11 @@ fn read_head(bytes: &[u8]) -> Result<ReadHead<'_>, RecordError> {
     if second & !(0xf | HAS_ESCAPES | HAS_COUNTERS) != 0 {
         return Err(RecordError::Number { what: "a game's flags" });
     }
-    let mut head = GameHead::default();
-    head.pool = POOLS.get(usize::from(first & 3)).copied().unwrap_or_default();
-    head.result = RESULTS.get(usize::from(first >> 2 & 3)).copied().flatten();
+    let mut head = GameHead {
+        pool: POOLS.get(usize::from(first & 3)).copied().unwrap_or_default(),
+        result: RESULTS.get(usize::from(first >> 2 & 3)).copied().flatten(),
+        ..GameHead::default()
+    };
     for (color, bit) in [(Color::White, 1), (Color::Black, 2)] {
         if second & bit != 0 {
             *head.ratings.get_mut(color) = Some(Elo(u16::from_le_bytes(reader.array()?)));

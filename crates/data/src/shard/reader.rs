@@ -196,7 +196,7 @@ type Index = (Vec<BlockEntry>, Vec<(u64, u64)>);
 fn read_index(index: &[u8], head_len: u64, tail: &Tail) -> Option<Index> {
     let (mut blocks, mut before) = (Vec::new(), Vec::new());
     let (mut offset, mut records, mut positions) = (head_len, 0u64, 0u64);
-    if index.len() % ENTRY_LEN != 0 {
+    if !index.len().is_multiple_of(ENTRY_LEN) {
         return None;
     }
     for bytes in index.chunks_exact(ENTRY_LEN) {

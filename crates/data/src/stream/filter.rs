@@ -61,6 +61,6 @@ impl Filter {
     pub(super) fn takes_ply(&self, head: &GameHead, ply: u32) -> bool {
         ply >= self.min_ply
             && self.max_ply.is_none_or(|max| ply < max)
-            && (head.pool != RatingPool::Puzzle || ply % 2 == 0)
+            && (head.pool != RatingPool::Puzzle || ply.is_multiple_of(2))
     }
 }

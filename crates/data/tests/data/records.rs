@@ -1,10 +1,8 @@
 //! Records as bytes: round trips, keys, duplicates, and what garbage does.
 
-mod random_games;
-
 use std::num::NonZeroI32;
 
-use random_games::{evaluation, game, position};
+use crate::random_games::{evaluation, game, position};
 use shakmaty::{Chess, EnPassantMode, Position, fen::Fen};
 use tabia_data::{
     EvaluationRecord, EvaluationRow, GameBytes, GameRecord, Line, RecordError, RecordKind, Session,
