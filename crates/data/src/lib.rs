@@ -6,16 +6,43 @@
 //! | to find | look in |
 //! |---|---|
 //! | one game, one analysed position | [`GameRecord`], [`EvaluationRecord`] |
+//! | their bytes, keys and duplicates | [`RecordKind`], [`GameBytes`], [`EvaluationBytes`], [`merge_evaluations`] |
+//! | one file of records | [`Shard`], [`ShardWriter`] |
+//! | a folder of them | [`Set`], [`SetWriter`] |
+//! | what is kept aside to measure on | [`Split`], [`Side`] |
+//! | positions in random order to learn from | [`Stream`], [`Feed`] |
+//! | what to learn from engine sessions | [`LabelStrategy`] |
 #![forbid(unsafe_code)]
 
+mod labels;
 mod record;
+mod set;
+mod shard;
+mod shuffle;
 mod source;
+mod split;
+mod stream;
 
+pub use labels::{LabelStrategy, UnknownStrategy, entropy};
 pub use record::{
-    EvaluationRecord, EvaluationRow, GameHead, GameRecord, Line, PlayerHash, Ply, RecordKey, Session,
+    EvaluationBytes, EvaluationRecord, EvaluationRow, GameBytes, GameHead, GameRecord, Line, PlayerHash, Ply,
+    RecordError, RecordKey, RecordKind, Session, UnknownKind, merge_evaluations,
+};
+pub use set::{
+    AnyRecord, PositionIndex, RecordIndex, Set, SetError, SetManifest, SetPlan, SetShard, SetWriter,
+    ShardSummary, SourceSummary, fingerprint,
+};
+pub use shard::{
+    Block, BlockEntry, Record, Shard, ShardError, ShardFault, ShardHead, ShardOptions, ShardTotals,
+    ShardWriter,
 };
 pub use source::{
     Bots, BrokenGames, BytesRead, Chunk, Chunks, Example, FaultCount, FaultKind, Faults, GameRules, Harvest,
     NpyError, NpySet, NpyWriter, OpenError, Part, PoolRule, RowFault, SourceFile, SourceKind, Whereabouts,
     evaluation_row,
+};
+pub use split::{Side, Split, SplitBy};
+pub use stream::{
+    Feed, FeedError, Filter, GameSample, Lane, LaneState, Need, Repeat, Sample, SeatState, Stream,
+    StreamError, StreamOptions, StreamState, Target,
 };

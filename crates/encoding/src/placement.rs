@@ -25,9 +25,15 @@ pub(crate) struct Placement {
     pub(crate) piece: Piece,
 }
 
-/// Every piece of the board.
+/// Every piece of the board, kind by kind: much faster than asking square by square what stands there.
+#[inline]
 pub(crate) fn placements(board: &Board) -> impl Iterator<Item = Placement> {
-    board.iter().map(|(square, piece)| Placement { square, piece })
+    Color::ALL.into_iter().flat_map(move |color| {
+        Role::ALL.into_iter().flat_map(move |role| {
+            let piece = Piece { color, role };
+            board.by_piece(piece).into_iter().map(move |square| Placement { square, piece })
+        })
+    })
 }
 
 /// The pieces a move lifts off the board (amount -1) and sets down (amount +1). Castling moves two pieces, so four is

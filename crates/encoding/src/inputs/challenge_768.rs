@@ -47,7 +47,7 @@ impl SparseEncoding for Challenge768 {
     }
 
     fn features(&self, position: &Chess, viewer: Color, out: &mut FeatureList) {
-        out.extend(placements(position.board()).map(|placed| feature(index(viewer, placed), 1)));
+        placements(position.board()).for_each(|placed| out.push(feature(index(viewer, placed), 1)));
     }
 
     fn changes(&self, before: &Chess, m: Move, _after: &Chess, viewer: Color, out: &mut FeatureList) {

@@ -1,0 +1,277 @@
+//! One of the independent streams that a stream is made of.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::sample::Sample;
+use super::seat::{Place, Progress, Seat};
+use super::state::{LaneState, SeatState};
+use super::{BlockPlace, Plan, Repeat, StreamError};
+use crate::set::SetError;
+use crate::shard::Block;
+use crate::shuffle::Dice;
+use crate::{RecordError, RecordIndex, Side};
+
+/// One of the independent streams that a [`Stream`](super::Stream) is made of.
+pub struct Lane {
+    plan: Arc<Plan>,
+    lane: u32,
+    epoch: u32,
+    /// This lane's blocks of this epoch.
+    order: Vec<u32>,
+    blocks_begun: u32,
+    /// The block begun last and its number, until all its records have had their turn.
+    block: Option<(u32, Block)>,
+    next_record: u32,
+    /// Whether this epoch had any record to give.
+    gave: bool,
+    /// Whether the seats have been taken for the first time.
+    filled: bool,
+    seats: Vec<Seat>,
+    drawn: Option<u32>,
+    dice: Dice,
+}
+
+impl Lane {
+    pub(super) fn new(plan: Arc<Plan>, lane: u32) -> Self {
+        let dice = Dice::of(&[plan.options.seed, 1, u64::from(lane)]);
+        let mut lane = Lane {
+            plan,
+            lane,
+            epoch: 0,
+            order: Vec::new(),
+            blocks_begun: 0,
+            block: None,
+            next_record: 0,
+            gave: false,
+            filled: false,
+            seats: Vec::new(),
+            drawn: None,
+            dice,
+        };
+        lane.deal();
+        lane
+    }
+
+    /// Takes this lane's share of the blocks, as this epoch shuffles them.
+    fn deal(&mut self) {
+        let mut order: Vec<u32> = (0..self.plan.blocks.len() as u32).collect();
+        Dice::of(&[self.plan.options.seed, 0, u64::from(self.epoch)]).shuffle(&mut order);
+        self.order = order.into_iter().skip(self.lane as usize).step_by(self.plan.lanes as usize).collect();
+    }
+
+    /// The next sample, or `None` at the end.
+    ///
+    /// # Errors
+    /// If a set cannot be read. The lane is of no use after that.
+    #[inline]
+    pub fn draw(&mut self) -> Result<Option<Sample<'_>>, StreamError> {
+        if !self.filled {
+            self.fill()?;
+        }
+        if let Some(drawn) = self.drawn.take() {
+            self.advance(drawn as usize)?;
+        }
+        if self.seats.is_empty() {
+            return Ok(None);
+        }
+        let drawn = self.dice.below(self.seats.len() as u32);
+        self.drawn = Some(drawn);
+        Ok(self.seats.get(drawn as usize).map(Seat::sample))
+    }
+
+    /// Gives up to `count` samples to `take` and returns how many there were.
+    ///
+    /// # Errors
+    /// As [`draw`](Lane::draw).
+    pub fn draw_many(
+        &mut self,
+        count: usize,
+        mut take: impl FnMut(&Sample<'_>),
+    ) -> Result<usize, StreamError> {
+        for drawn in 0..count {
+            match self.draw()? {
+                Some(sample) => take(&sample),
+                None => return Ok(drawn),
+            }
+        }
+        Ok(count)
+    }
+
+    fn fill(&mut self) -> Result<(), StreamError> {
+        self.filled = true;
+        while self.seats.len() < self.plan.options.seats.max(1) as usize {
+            let Some(seat) = self.next_seat(TakeUp::Anywhere)? else { break };
+            self.seats.push(seat);
+        }
+        Ok(())
+    }
+
+    /// Moves the record of a seat on. When it has ended the next one takes its place.
+    #[inline]
+    fn advance(&mut self, at: usize) -> Result<(), StreamError> {
+        let seat = &mut self.seats[at];
+        let place = seat.place;
+        if seat.advance(&self.plan.options.filter).map_err(|error| at_place(&self.plan, place, error))? {
+            return Ok(());
+        }
+        match self.next_seat(TakeUp::AtTheBeginning)? {
+            Some(seat) => self.seats[at] = seat,
+            None => drop(self.seats.swap_remove(at)),
+        }
+        Ok(())
+    }
+
+    /// Opens the next record that is on the right side and passes the filter.
+    fn next_seat(&mut self, take_up: TakeUp) -> Result<Option<Seat>, StreamError> {
+        loop {
+            let Some((number, block)) = &self.block else {
+                if !self.next_block()? {
+                    return Ok(None);
+                }
+                continue;
+            };
+            let (number, record_number) = (*number, self.next_record);
+            let Some(record) = block.record(record_number as usize) else {
+                self.block = None;
+                continue;
+            };
+            self.next_record += 1;
+            let place = place(&self.plan, number, record_number, self.epoch)?;
+            let wrong = |error| at_place(&self.plan, place, error);
+            let record = record.map_err(wrong)?;
+            let options = &self.plan.options;
+            if options.side != Side::All
+                && !options.side.takes(options.split.side(record.key(), record.players()))
+            {
+                continue;
+            }
+            let first = match (take_up, &record) {
+                (TakeUp::Anywhere, crate::Record::Game(game)) => self.dice.below(game.plies),
+                _ => 0,
+            };
+            let seat = Seat::open(place, &record, first, &options.filter, options.earlier).map_err(wrong)?;
+            if let Some(seat) = seat {
+                self.gave = true;
+                return Ok(Some(seat));
+            }
+        }
+    }
+
+    /// Reads the next block; `false` if there is none.
+    fn next_block(&mut self) -> Result<bool, StreamError> {
+        if self.blocks_begun as usize >= self.order.len() {
+            // A round that gave nothing would be followed by more of the same.
+            if self.plan.options.repeat == Repeat::Once || !self.gave {
+                return Ok(false);
+            }
+            self.epoch += 1;
+            self.blocks_begun = 0;
+            self.gave = false;
+            self.deal();
+        }
+        let Some(&number) = self.order.get(self.blocks_begun as usize) else { return Ok(false) };
+        self.block = Some((number, read_block(&self.plan, number)?));
+        self.blocks_begun += 1;
+        self.next_record = 0;
+        Ok(true)
+    }
+
+    /// Where the lane is.
+    pub fn state(&self) -> LaneState {
+        let seat = |seat: &Seat| {
+            let Place { block, record, epoch, .. } = seat.place;
+            let Progress { ply, first, anew } = seat.progress();
+            SeatState(block, record, epoch, ply, first, anew)
+        };
+        LaneState {
+            epoch: self.epoch,
+            blocks_begun: self.blocks_begun,
+            next_record: self.next_record,
+            gave: self.gave,
+            filled: self.filled,
+            dice: self.dice.0,
+            drawn: self.drawn,
+            seats: self.seats.iter().map(seat).collect(),
+        }
+    }
+
+    pub(super) fn resume(plan: Arc<Plan>, lane: u32, state: &LaneState) -> Result<Self, StreamError> {
+        let mut lane = Lane {
+            epoch: state.epoch,
+            blocks_begun: state.blocks_begun,
+            next_record: state.next_record,
+            gave: state.gave,
+            filled: state.filled,
+            drawn: state.drawn,
+            ..Lane::new(plan, lane)
+        };
+        lane.dice = Dice(state.dice);
+        lane.deal();
+        if lane.drawn.is_some_and(|drawn| drawn as usize >= state.seats.len()) {
+            return Err(StreamError::State { what: "it draws from a seat that is not there" });
+        }
+        if let Some(last) = lane.blocks_begun.checked_sub(1) {
+            let number = lane.order.get(last as usize).copied();
+            let number = number.ok_or(StreamError::State { what: "it is past the last block" })?;
+            lane.block = Some((number, read_block(&lane.plan, number)?));
+        }
+        // Each block is read once, whatever the order of the seats.
+        let mut by_block: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (at, seat) in state.seats.iter().enumerate() {
+            by_block.entry(seat.0).or_default().push(at);
+        }
+        let mut seats: Vec<Option<Seat>> = state.seats.iter().map(|_| None).collect();
+        for (number, waiting) in by_block {
+            let block = read_block(&lane.plan, number)?;
+            for at in waiting {
+                let SeatState(_, record_number, epoch, ply, first, anew) = state.seats[at];
+                let place = place(&lane.plan, number, record_number, epoch)?;
+                let record = block.record(record_number as usize);
+                let record = record.ok_or(StreamError::State { what: "a record is not there" })?;
+                let seat = record.and_then(|record| {
+                    Seat::reopen(place, &record, Progress { ply, first, anew }, lane.plan.options.earlier)
+                });
+                seats[at] = Some(seat.map_err(|error| at_place(&lane.plan, place, error))?);
+            }
+        }
+        lane.seats = seats.into_iter().flatten().collect();
+        Ok(lane)
+    }
+}
+
+/// Where a game is taken up.
+#[derive(Clone, Copy)]
+enum TakeUp {
+    AtTheBeginning,
+    Anywhere,
+}
+
+fn block_place(plan: &Plan, number: u32) -> Result<BlockPlace, StreamError> {
+    let place = plan.blocks.get(number as usize).copied();
+    place.ok_or(StreamError::State { what: "a block is not there" })
+}
+
+fn read_block(plan: &Plan, number: u32) -> Result<Block, StreamError> {
+    let BlockPlace { set, shard, block } = block_place(plan, number)?;
+    let shard = &plan.sets[set as usize].shards()[shard as usize];
+    Ok(shard.block(block as usize).map_err(SetError::from)?)
+}
+
+fn place(plan: &Plan, number: u32, record: u32, epoch: u32) -> Result<Place, StreamError> {
+    let BlockPlace { set, shard, block } = block_place(plan, number)?;
+    let within = &plan.sets[set as usize];
+    let before_shard = within.before(shard as usize).map_or(0, |(records, _)| records);
+    let before_block =
+        within.shards()[shard as usize].before(block as usize).map_or(0, |(records, _)| records);
+    let index = RecordIndex(before_shard + before_block + u64::from(record));
+    Ok(Place { block: number, record, set, index, epoch })
+}
+
+fn at_place(plan: &Plan, place: Place, error: RecordError) -> StreamError {
+    let file = block_place(plan, place.block).map(|BlockPlace { set, shard, block }| {
+        (plan.sets[set as usize].shards()[shard as usize].path().display().to_string(), block)
+    });
+    let (file, block) = file.unwrap_or_default();
+    StreamError::Record { file, block, record: place.record, error }
+}

@@ -1,0 +1,39 @@
+use serde::{Deserialize, Serialize};
+
+/// Where a stream is: enough to go on with exactly the samples that would have come next.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamState {
+    /// Stands for the sets and options.
+    pub(super) stream: String,
+    /// The lane whose turn is next.
+    pub(super) turn: u32,
+    pub(super) lanes: Vec<LaneState>,
+}
+
+/// Where a lane is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneState {
+    pub(super) epoch: u32,
+    /// Blocks of this epoch that the lane has begun.
+    pub(super) blocks_begun: u32,
+    /// The next record of the block begun last.
+    pub(super) next_record: u32,
+    /// Whether the last epoch had any record to give.
+    pub(super) gave: bool,
+    pub(super) filled: bool,
+    pub(super) dice: u64,
+    /// The seat drawn last, which has not moved on yet.
+    pub(super) drawn: Option<u32>,
+    pub(super) seats: Vec<SeatState>,
+}
+
+/// Where an open record is: block, record in it, epoch, ply, ply at which it was taken up, whether it began anew since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeatState(
+    pub(super) u32,
+    pub(super) u32,
+    pub(super) u32,
+    pub(super) u32,
+    pub(super) u32,
+    pub(super) bool,
+);

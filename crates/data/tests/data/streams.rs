@@ -1,0 +1,372 @@
+//! Streams: everything once, the same order on any number of threads, exact resumption, splits that do not leak.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::random_games::{evaluation, game};
+use shakmaty::{Chess, Color, Position};
+use tabia_data::{
+    AnyRecord, Feed, Filter, GameHead, GameRecord, Need, PlayerHash, RecordIndex, RecordKind, Repeat, Sample,
+    Set, SetPlan, SetWriter, ShardOptions, Side, Split, SplitBy, Stream, StreamError, StreamOptions,
+    StreamState, Target,
+};
+use tabia_encoding::{Elo, Pace, RatingPool};
+
+/// A set in a folder that goes away with the test.
+struct Scratch {
+    dir: PathBuf,
+    set: Arc<Set>,
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+fn set(name: &str, kind: RecordKind, records: impl IntoIterator<Item = Vec<u8>>) -> Scratch {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("streams-{name}"));
+    let _ = fs::remove_dir_all(&dir);
+    let packing = ShardOptions { block_records: 8, ..ShardOptions::of(kind) };
+    let plan = SetPlan { kind, shards: 3, packing, fingerprint: String::new() };
+    let mut writer = SetWriter::create(&dir, plan).unwrap();
+    let sorted: BTreeMap<_, _> =
+        records.into_iter().map(|bytes| (kind.key(&bytes).unwrap(), bytes)).collect();
+    for (key, bytes) in sorted {
+        writer.push(key, &bytes).unwrap();
+    }
+    let set = Arc::new(writer.finish(vec![], BTreeMap::new()).unwrap());
+    Scratch { dir, set }
+}
+
+fn games(name: &str, count: u64) -> Scratch {
+    set(name, RecordKind::Games, (0..count).map(|seed| game(seed).to_bytes().unwrap()))
+}
+
+fn options() -> StreamOptions {
+    StreamOptions { seed: 5, lanes: 4, seats: 10, repeat: Repeat::Once, ..StreamOptions::default() }
+}
+
+type Drawn = (u32, u32, u64, u32);
+
+fn name(sample: &Sample<'_>) -> Drawn {
+    let ply = match sample.target {
+        Target::Game(game) => game.ply,
+        Target::Evaluation(_) => 0,
+    };
+    (sample.epoch, sample.set, sample.record.0, ply)
+}
+
+fn draw_all(stream: &mut Stream, batch: usize, limit: usize) -> Vec<Drawn> {
+    let mut drawn = Vec::new();
+    while drawn.len() < limit {
+        let count = batch.min(limit - drawn.len());
+        if stream.draw(count, |sample| drawn.push(name(sample))).unwrap() == 0 {
+            break;
+        }
+    }
+    drawn
+}
+
+#[test]
+fn every_position_comes_once_an_epoch() {
+    let (games, others) = (
+        games("once", 100),
+        set("once-evals", RecordKind::Evaluations, (0..50).map(|s| evaluation(s).to_bytes().unwrap())),
+    );
+    let sets = vec![Arc::clone(&games.set), Arc::clone(&others.set)];
+    let total = (games.set.positions() + others.set.positions()) as usize;
+    let drawn = draw_all(&mut Stream::new(sets.clone(), options()), 32, usize::MAX);
+    assert_eq!(drawn.len(), total);
+    assert_eq!(drawn.iter().collect::<HashSet<_>>().len(), total);
+
+    let mut forever = Stream::new(sets, StreamOptions { repeat: Repeat::Forever, ..options() });
+    let drawn = draw_all(&mut forever, 32, 4 * total);
+    let distinct: HashSet<_> = drawn.iter().collect();
+    assert_eq!(distinct.len(), drawn.len());
+    let first_epoch = drawn.iter().filter(|sample| sample.0 == 0).count();
+    assert_eq!(first_epoch, total, "long before the fourth epoch ends the first is over");
+}
+
+#[test]
+fn batches_mix_games_and_do_not_begin_with_openings() {
+    let games = games("mix", 200);
+    let mut stream = Stream::new(vec![Arc::clone(&games.set)], StreamOptions { seats: 40, ..options() });
+    let mut first = Vec::new();
+    stream.draw(60, |sample| first.push(name(sample))).unwrap();
+    assert!(first.iter().map(|sample| sample.2).collect::<HashSet<_>>().len() > 25);
+    let mean = first.iter().map(|sample| f64::from(sample.3)).sum::<f64>() / 60.0;
+    assert!(mean > 10.0, "{mean}");
+    let other_seed = StreamOptions { seed: 6, seats: 40, ..options() };
+    let mut other = Vec::new();
+    Stream::new(vec![Arc::clone(&games.set)], other_seed)
+        .draw(60, |sample| other.push(name(sample)))
+        .unwrap();
+    assert_ne!(first, other);
+}
+
+#[test]
+fn the_order_does_not_depend_on_threads() {
+    let games = games("threads", 120);
+    let straight = draw_all(&mut Stream::new(vec![Arc::clone(&games.set)], options()), 50, usize::MAX);
+    for threads in [1, 2, 4, 9] {
+        let stream = Stream::new(vec![Arc::clone(&games.set)], options());
+        let mut feed = Feed::start(stream, threads, 2, |lane| {
+            let mut batch = Vec::new();
+            lane.draw_many(50, |sample| batch.push(name(sample)))?;
+            Ok((!batch.is_empty()).then_some(batch))
+        })
+        .unwrap();
+        let mut drawn = Vec::new();
+        while let Some(batch) = feed.next().unwrap() {
+            drawn.extend(batch);
+        }
+        assert_eq!(drawn, straight, "{threads} threads");
+    }
+}
+
+#[test]
+fn a_stream_goes_on_exactly_where_it_was() {
+    let games = games("resume", 80);
+    let options = StreamOptions { repeat: Repeat::Forever, earlier: 3, ..options() };
+    let sets = || vec![Arc::clone(&games.set)];
+    let total = games.set.positions() as usize;
+    let straight = draw_all(&mut Stream::new(sets(), options.clone()), 37, 3 * total);
+    for after in [0, 37, 37 * 7, 37 * (total / 37), 37 * (2 * total / 37)] {
+        let mut stream = Stream::new(sets(), options.clone());
+        assert_eq!(draw_all(&mut stream, 37, after), straight[..after]);
+        let saved = serde_json::to_string(&stream.state()).unwrap();
+        let state: StreamState = serde_json::from_str(&saved).unwrap();
+        let mut resumed = Stream::resume(sets(), options.clone(), &state).unwrap();
+        assert_eq!(draw_all(&mut resumed, 37, 3 * total - after), straight[after..], "after {after}");
+    }
+    let other = StreamOptions { seed: 1, ..options };
+    let state = Stream::new(sets(), other.clone()).state();
+    assert!(Stream::resume(sets(), other, &state).is_ok());
+    let changed = StreamOptions { seed: 2, ..self::options() };
+    assert!(matches!(Stream::resume(sets(), changed, &state), Err(StreamError::OtherStream)));
+}
+
+#[test]
+fn a_feed_s_state_is_that_of_the_batches_taken() {
+    let games = games("feed-state", 80);
+    let sets = || vec![Arc::clone(&games.set)];
+    let start = |stream| {
+        Feed::start(stream, 3, 4, |lane| {
+            let mut batch = Vec::new();
+            lane.draw_many(20, |sample| batch.push(name(sample)))?;
+            Ok((!batch.is_empty()).then_some(batch))
+        })
+        .unwrap()
+    };
+    let straight = draw_all(&mut Stream::new(sets(), options()), 20, usize::MAX);
+    let mut feed = start(Stream::new(sets(), options()));
+    let mut drawn = Vec::new();
+    for _ in 0..11 {
+        drawn.extend(feed.next().unwrap().unwrap());
+    }
+    let mut feed = start(Stream::resume(sets(), options(), feed.state()).unwrap());
+    while let Some(batch) = feed.next().unwrap() {
+        drawn.extend(batch);
+    }
+    assert_eq!(drawn, straight);
+}
+
+#[test]
+fn samples_are_the_games() {
+    let games = games("samples", 60);
+    let mut records = HashMap::new();
+    for number in 0..games.set.records() {
+        let AnyRecord::Game(game) = games.set.record(RecordIndex(number)).unwrap() else { unreachable!() };
+        records.insert(number, game);
+    }
+    let options = StreamOptions { earlier: 2, ..options() };
+    let mut seen = 0;
+    let mut check = |sample: &Sample<'_>| {
+        let Target::Game(target) = sample.target else { unreachable!() };
+        let game: &GameRecord = &records[&sample.record.0];
+        let ply = target.ply as usize;
+        let mut positions: Vec<Chess> = vec![game.start.clone()];
+        for earlier in &game.plies[..ply] {
+            let mut next = positions[positions.len() - 1].clone();
+            next.play_unchecked(earlier.played);
+            positions.push(next);
+        }
+        let situation = sample.situation;
+        let here = positions.pop().unwrap();
+        assert_eq!((situation.position, situation.position.halfmoves()), (&here, here.halfmoves()));
+        positions.reverse();
+        positions.truncate(2);
+        assert_eq!(situation.earlier, positions);
+        let moves: Vec<_> = game.plies[..ply].iter().rev().take(8).map(|ply| ply.played).collect();
+        assert_eq!(situation.last_moves, moves);
+        // The time a player had is the clock after that player's last move, or the start time.
+        let clock = |back: usize| match ply.checked_sub(back) {
+            Some(before) => game.plies[before].clock,
+            None => game.head.pace.map(|pace| pace.base),
+        };
+        assert_eq!((situation.mover.time_left, situation.opponent.time_left), (clock(2), clock(1)));
+        assert_eq!(situation.mover.rating, *game.head.ratings.get(here.turn()));
+        assert_eq!((situation.pool, situation.pace), (game.head.pool, game.head.pace));
+        assert_eq!(*target.head, game.head);
+        assert_eq!((target.played, target.evaluation), (game.plies[ply].played, game.plies[ply].evaluation));
+        let thought = clock(2).zip(game.plies[ply].clock).zip(game.head.pace);
+        let thought = thought.map(|((before, after), pace)| (before + pace.increment).saturating_sub(after));
+        assert_eq!(target.thought, thought);
+        seen += 1;
+    };
+    let mut stream = Stream::new(vec![Arc::clone(&games.set)], options);
+    while stream.draw(64, &mut check).unwrap() > 0 {}
+    assert_eq!(seen, games.set.positions());
+}
+
+#[test]
+fn the_sides_of_a_split_share_nothing_and_miss_nothing() {
+    let games = games("split", 300);
+    for by in [SplitBy::Record, SplitBy::Player] {
+        let split = Split { seed: 3, held_out_ppm: 200_000, by };
+        let mut sides = Vec::new();
+        let mut players = Vec::new();
+        for side in [Side::Training, Side::HeldOut] {
+            let options = StreamOptions { split, side, ..options() };
+            let mut records = HashSet::new();
+            let mut who: HashSet<PlayerHash> = HashSet::new();
+            let mut stream = Stream::new(vec![Arc::clone(&games.set)], options);
+            let mut note = |sample: &Sample<'_>| {
+                let Target::Game(game) = sample.target else { unreachable!() };
+                records.insert(sample.record);
+                who.extend([game.head.players.white, game.head.players.black].into_iter().flatten());
+            };
+            while stream.draw(64, &mut note).unwrap() > 0 {}
+            sides.push(records);
+            players.push(who);
+        }
+        let [training, held_out] = [&sides[0], &sides[1]];
+        assert!(training.is_disjoint(held_out));
+        let with_moves = (0..games.set.records()).filter(|&number| {
+            matches!(games.set.record(RecordIndex(number)).unwrap(), AnyRecord::Game(game) if !game.plies.is_empty())
+        });
+        assert_eq!(training.len() + held_out.len(), with_moves.count());
+        let share = held_out.len() as f64 / (training.len() + held_out.len()) as f64;
+        match by {
+            SplitBy::Record => assert!((0.12..0.28).contains(&share), "{share}"),
+            SplitBy::Player => {
+                let hidden = players[1].difference(&players[0]).count();
+                assert!(hidden > 2, "held-out players are never trained on");
+                assert!((0.15..0.6).contains(&share), "{share}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_is_always_on_the_same_side() {
+    let split = Split { seed: 1, held_out_ppm: 10_000, by: SplitBy::Record };
+    let side = |key: u64| split.side(tabia_data::RecordKey(key), Default::default());
+    let held: Vec<_> = (0..100_000u64)
+        .map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .filter(|&k| side(k) == Side::HeldOut)
+        .collect();
+    assert!((800..1200).contains(&held.len()), "{}", held.len());
+    assert!(held.iter().all(|&key| side(key) == Side::HeldOut));
+    let other = Split { seed: 2, ..split };
+    let both =
+        held.iter().filter(|&&k| other.side(tabia_data::RecordKey(k), Default::default()) == Side::HeldOut);
+    assert!(both.count() < 40);
+    assert!(
+        (0..1000)
+            .all(|k| Split::NONE.side(tabia_data::RecordKey(k << 54), Default::default()) == Side::Training)
+    );
+}
+
+fn draw_with(games: &Scratch, filter: Filter, mut look: impl FnMut(&Sample<'_>)) -> usize {
+    let mut stream = Stream::new(vec![Arc::clone(&games.set)], StreamOptions { filter, ..options() });
+    let mut drawn = 0;
+    while stream
+        .draw(64, |sample| {
+            look(sample);
+            drawn += 1;
+        })
+        .unwrap()
+        > 0
+    {}
+    drawn
+}
+
+#[test]
+fn filters_leave_out_what_they_say() {
+    let games = games("filter", 150);
+    let all: Vec<GameRecord> = (0..games.set.records())
+        .map(|number| match games.set.record(RecordIndex(number)).unwrap() {
+            AnyRecord::Game(game) => game,
+            AnyRecord::Evaluation(_) => unreachable!(),
+        })
+        .collect();
+    let count = |keep: &dyn Fn(&GameHead, u32, Color, &GameRecord) -> bool| -> usize {
+        let plies = |game: &GameRecord| {
+            (0..game.plies.len() as u32)
+                .filter(|&ply| {
+                    let mover = if ply % 2 == 0 { game.start.turn() } else { !game.start.turn() };
+                    keep(&game.head, ply, mover, game)
+                })
+                .count()
+        };
+        all.iter().map(plies).sum()
+    };
+    let filter = Filter { min_ply: 12, max_ply: Some(30), ..Filter::default() };
+    assert_eq!(draw_with(&games, filter, |_| ()), count(&|_, ply, _, _| (12..30).contains(&ply)));
+    let filter = Filter { ratings: Some(1500..=2000), ..Filter::default() };
+    let banded = |head: &GameHead, _: u32, mover: Color, _: &GameRecord| {
+        head.ratings.get(mover).is_some_and(|Elo(rating)| (1500..=2000).contains(&rating))
+    };
+    assert_eq!(draw_with(&games, filter, |s| assert!(s.situation.mover.rating.is_some())), count(&banded));
+    let filter =
+        Filter { pools: Some(vec![RatingPool::Online]), result: Need::Required, ..Filter::default() };
+    let online = |head: &GameHead, _: u32, _: Color, _: &GameRecord| {
+        head.pool == RatingPool::Online && head.result.is_some()
+    };
+    assert_eq!(draw_with(&games, filter, |_| ()), count(&online));
+    let filter = Filter { evaluation: Need::Required, ..Filter::default() };
+    let judged =
+        |_: &GameHead, ply: u32, _: Color, game: &GameRecord| game.plies[ply as usize].evaluation.is_some();
+    assert_eq!(draw_with(&games, filter, |_| ()), count(&judged));
+
+    // Nothing passes: an endless stream ends rather than turn for ever.
+    let filter = Filter { min_ply: 10_000, ..Filter::default() };
+    let forever = StreamOptions { repeat: Repeat::Forever, filter, ..options() };
+    assert_eq!(Stream::new(vec![Arc::clone(&games.set)], forever).draw(5, |_| ()).unwrap(), 0);
+}
+
+#[test]
+fn of_puzzles_only_the_solver_s_moves_are_given() {
+    let puzzles = (0..30).map(|seed| {
+        let mut puzzle = game(seed);
+        puzzle.head = GameHead {
+            pool: RatingPool::Puzzle,
+            pace: Some(Pace { base: Duration::from_secs(60), increment: Duration::ZERO }),
+            ..GameHead::default()
+        };
+        puzzle.to_bytes().unwrap()
+    });
+    let puzzles = set("puzzles", RecordKind::Games, puzzles);
+    let drawn = draw_with(&puzzles, Filter::default(), |sample| {
+        let Target::Game(game) = sample.target else { unreachable!() };
+        assert_eq!(game.ply % 2, 0);
+    });
+    assert!(drawn > 0 && (drawn as u64) < puzzles.set.positions());
+}
+
+#[test]
+fn shallow_evaluations_are_left_out() {
+    let set = set("depth", RecordKind::Evaluations, (0..80).map(|s| evaluation(s).to_bytes().unwrap()));
+    let filter = Filter { min_depth: 40, ..Filter::default() };
+    let drawn = draw_with(&set, filter, |sample| {
+        let Target::Evaluation(record) = sample.target else { unreachable!() };
+        assert!(record.sessions[0].depth >= 40);
+        assert_eq!(sample.situation.position, &record.position);
+    });
+    assert!((5..75).contains(&drawn), "{drawn}");
+}
