@@ -93,3 +93,30 @@ fn at<'a>(stream: &'a [u8], at: u32, what: &'static str) -> Result<Reader<'a>, R
 fn place(stream: &[u8], reader: &Reader<'_>) -> u32 {
     (stream.len() - reader.rest().len()) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Streams that passed a checksum are walked without looking at checks: whatever they say, nothing panics and both
+    /// kings stay.
+    #[test]
+    fn garbage_is_walked_until_it_makes_no_sense() {
+        let mut dice = fastrand::Rng::with_seed(2);
+        let mut played = 0;
+        for _ in 0..300 {
+            let bytes: Vec<u8> = (0..200).map(|_| dice.u8(..16)).collect();
+            let noise: Vec<u8> = (0..400).map(|_| dice.u8(..)).collect();
+            let evaluations = if dice.bool() { noise.as_slice() } else { &[] };
+            let streams = GameStreams { moves: &bytes, clocks: &[], evaluations };
+            let mut position = Chess::default();
+            let mut walk = GameWalk::new(&GameHead::default());
+            while let Ok(ply) = walk.next(&streams, &position) {
+                position.play_unchecked(ply.played);
+                assert_eq!(position.board().kings().count(), 2);
+                played += 1;
+            }
+        }
+        assert!(played > 1000, "{played}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Records as bytes: round trips, keys, duplicates, and what garbage does.
 
 use std::num::NonZeroI32;
+use std::path::Path;
 
 use crate::random_games::{evaluation, game, position};
 use shakmaty::{Chess, EnPassantMode, Position, fen::Fen};
@@ -86,6 +87,18 @@ fn garbage_is_refused_without_a_panic() {
         }
     }
     assert!(refused > accepted, "{refused} refused, {accepted} accepted");
+}
+
+#[test]
+fn fuzz_seeds_are_read() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/records");
+    let mut readable = 0;
+    for seed in std::fs::read_dir(seeds).unwrap() {
+        let bytes = std::fs::read(seed.unwrap().path()).unwrap();
+        readable += usize::from(GameRecord::from_bytes(&bytes).is_ok());
+        readable += usize::from(EvaluationRecord::from_bytes(&bytes).is_ok());
+    }
+    assert!(readable >= 2, "a game and an evaluation");
 }
 
 #[test]
