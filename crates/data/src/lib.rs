@@ -38,8 +38,8 @@ pub use shard::{
 };
 pub use source::{
     Bots, BrokenGames, BytesRead, Chunk, Chunks, Example, FaultCount, FaultKind, Faults, GameRules, Harvest,
-    NpyError, NpySet, NpyWriter, OpenError, Part, PoolRule, RowFault, SourceFile, SourceKind, Whereabouts,
-    evaluation_row,
+    NpyError, NpySet, NpyWriter, OpenError, Part, PoolRule, RowFault, SourceFile, SourceKind, TaggedGame,
+    Whereabouts, evaluation_row,
 };
 pub use split::{Side, Split, SplitBy};
 pub use stream::{

@@ -24,7 +24,8 @@ impl BytesRead {
         self.0.load(Ordering::Relaxed)
     }
 
-    pub(super) fn add(&self, bytes: usize) {
+    /// Counts bytes that were read by other means.
+    pub fn add(&self, bytes: usize) {
         self.0.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 }

@@ -7,7 +7,7 @@ use tabia_encoding::RatingPool;
 use tabia_game::{BrokenGame, Game, Headers, Problem, ReadOptions, Variations};
 use twox_hash::XxHash3_64;
 
-use super::{Chunk, FaultKind, Harvest};
+use super::{Chunk, FaultKind, Faults, Harvest};
 use crate::{GameHead, GameRecord, PlayerHash, Ply};
 
 /// Which games count, and what is taken for granted about them.
@@ -64,10 +64,32 @@ pub enum Bots {
     Skip,
 }
 
+/// A game as it was written, and the record it makes.
+#[derive(Clone, Debug)]
+pub struct TaggedGame {
+    /// Which game of its file it is, from 1.
+    pub number: u64,
+    /// All its tags.
+    pub headers: Headers,
+    /// What the pipeline keeps of it.
+    pub record: GameRecord,
+}
+
 /// Turns the games of a chunk of PGN into records.
 pub(super) fn read(chunk: &Chunk, rules: &GameRules, harvest: &mut Harvest) {
-    let options = ReadOptions { variations: Variations::Skip, ..ReadOptions::default() };
     harvest.games.reserve(chunk.len());
+    let Harvest { games, faults, .. } = harvest;
+    read_tagged(chunk, rules, faults, |game| games.push(game.record));
+}
+
+/// Turns the games of a chunk of PGN into records that still have their tags.
+pub(super) fn read_tagged(
+    chunk: &Chunk,
+    rules: &GameRules,
+    faults: &mut Faults,
+    mut each: impl FnMut(TaggedGame),
+) {
+    let options = ReadOptions { variations: Variations::Skip, ..ReadOptions::default() };
     for raw in chunk.pieces() {
         let (game, fault) = match raw.read(options) {
             Ok(game) => (Some(game), None),
@@ -78,15 +100,15 @@ pub(super) fn read(chunk: &Chunk, rules: &GameRules, harvest: &mut Harvest) {
         };
         let is_broken = fault.is_some();
         if let Some((kind, what)) = fault {
-            harvest.faults.add(kind, &chunk.whereabouts(raw.place), || what);
+            faults.add(kind, &chunk.whereabouts(raw.place), || what);
         }
         let Some(game) = game else { continue };
         if is_broken && !rules.broken.keeps(game.mainline().count()) {
             continue;
         }
         match record_of(&game, rules) {
-            Ok(record) => harvest.games.push(record),
-            Err((kind, what)) => harvest.faults.add(kind, &chunk.whereabouts(raw.place), || what),
+            Ok(record) => each(TaggedGame { number: raw.place.game, headers: game.headers, record }),
+            Err((kind, what)) => faults.add(kind, &chunk.whereabouts(raw.place), || what),
         }
     }
 }

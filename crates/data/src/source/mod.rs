@@ -18,9 +18,11 @@ pub use chunk::{Chunk, Chunks};
 pub use decompress::BytesRead;
 pub use evaluations::{RowFault, evaluation_row};
 pub use faults::{Example, FaultCount, FaultKind, Faults, Part, Whereabouts};
-pub use games::{Bots, BrokenGames, GameRules, PoolRule};
+pub use games::{Bots, BrokenGames, GameRules, PoolRule, TaggedGame};
 pub use npy::{NpyError, NpySet, NpyWriter};
 pub use open::{OpenError, SourceFile, SourceKind};
+
+use std::sync::Arc;
 
 use crate::{EvaluationRow, GameRecord};
 
@@ -48,5 +50,24 @@ impl Chunk {
             SourceKind::Parquet | SourceKind::Npy => {}
         }
         harvest
+    }
+
+    /// Parses games of PGN one by one, each with its tags; other kinds of text have none. Faults of the chunk and of its
+    /// games are added to `faults`.
+    pub fn read_tagged(&self, rules: &GameRules, faults: &mut Faults, each: impl FnMut(TaggedGame)) {
+        faults.merge(self.faults.clone());
+        if self.kind == SourceKind::Pgn {
+            games::read_tagged(self, rules, faults, each);
+        }
+    }
+
+    /// The source it is from, as the user calls it.
+    pub fn source(&self) -> &Arc<str> {
+        &self.source
+    }
+
+    /// What it holds.
+    pub fn kind(&self) -> SourceKind {
+        self.kind
     }
 }

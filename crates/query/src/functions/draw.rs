@@ -11,7 +11,8 @@ use super::chess_function::ChessFunction;
 pub(super) fn draw() -> ChessFunction {
     fn compute(columns: &[ArrayRef]) -> Result<ArrayRef> {
         let keys = columns[0].as_primitive::<UInt64Type>();
-        let draws = keys.iter().map(|key| key.map(|key| (scattered(key) >> 11) as f64 / (1_u64 << 53) as f64));
+        let draws =
+            keys.iter().map(|key| key.map(|key| (scattered(key) >> 11) as f64 / (1_u64 << 53) as f64));
         Ok(Arc::new(draws.collect::<Float64Array>()))
     }
     ChessFunction::new("draw", [vec![DataType::UInt64]], DataType::Float64, compute)

@@ -30,7 +30,7 @@ pub(super) fn material() -> ChessFunction {
 fn balance(board: &Board) -> i32 {
     let worth = |color: Color| -> i32 {
         let counts = board.material_side(color);
-        counts.zip_role().map(|(role, count)| i32::from(count) * centipawns(role)).sum()
+        counts.zip_role().into_iter().map(|(role, count)| i32::from(count) * centipawns(role)).sum()
     };
     worth(Color::White) - worth(Color::Black)
 }

@@ -110,9 +110,8 @@ impl Fold for DeepestLines {
         let text = |column: &ArrayRef| -> Option<String> {
             column.is_valid(row).then(|| column.as_string::<i32>().value(row).to_owned())
         };
-        let number = |column: &ArrayRef| {
-            column.is_valid(row).then(|| column.as_primitive::<Int32Type>().value(row))
-        };
+        let number =
+            |column: &ArrayRef| column.is_valid(row).then(|| column.as_primitive::<Int32Type>().value(row));
         let [text_of_move, depth, cp, mate, side, ..] = arguments else { return };
         let (Some(played), Some(depth), Some(side)) = (text(text_of_move), number(depth), text(side)) else {
             return;

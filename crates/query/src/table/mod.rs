@@ -23,7 +23,9 @@ use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use serde::{Deserialize, Serialize};
-use tabia_data::{OpenError, PoolRule, RecordKind, SetError, SetManifest, SourceFile, SourceKind};
+use tabia_data::{
+    BytesRead, Chunks, OpenError, PoolRule, RecordKind, SetError, SetManifest, SourceFile, SourceKind,
+};
 use tabia_encoding::RatingPool;
 
 pub use self::reading::{Reading, SourceReport};
@@ -166,7 +168,7 @@ impl TableSpec {
         }
         let mut tables: Vec<TableSpec> = Vec::new();
         for file in SourceFile::find(argument)? {
-            let kind = TableKind::of_source(file.recognise()?);
+            let kind = TableKind::of_source(recognise(&file)?);
             let file = TableFile::of(&file)?;
             match tables.iter_mut().find(|table| table.kind == kind) {
                 Some(table) => table.files.push(file),
@@ -182,7 +184,10 @@ impl TableSpec {
     /// # Errors
     /// When there is no such file.
     pub fn of_kind(kind: TableKind, argument: &Path, pool: Option<Pool>) -> Result<TableSpec, TableError> {
-        let found = TableSpec::find(argument, pool)?;
+        let mut found = TableSpec::find(argument, pool)?;
+        if argument.as_os_str() == "-" {
+            found.iter_mut().for_each(|table| table.kind = kind);
+        }
         let missing = || TableError::OtherKind { name: argument.display().to_string(), wanted: kind.rows() };
         found.into_iter().find(|table| table.kind == kind).ok_or_else(missing)
     }
@@ -237,6 +242,16 @@ impl TableFile {
     fn of(file: &SourceFile) -> Result<TableFile, TableError> {
         let path = file.path.as_deref().map(absolute).transpose()?;
         Ok(TableFile { name: file.name.to_string(), path, bytes: file.bytes })
+    }
+}
+
+/// What a file holds: what its name tells, else what it begins with. Standard input, which can be read only once, is taken
+/// for games.
+fn recognise(file: &SourceFile) -> Result<SourceKind, OpenError> {
+    match (file.kind, &file.path) {
+        (Some(kind), _) => Ok(kind),
+        (None, None) => Ok(SourceKind::Pgn),
+        (None, Some(_)) => Chunks::open(file, &BytesRead::default()).map(|chunks| chunks.kind()),
     }
 }
 

@@ -57,7 +57,11 @@ impl Dealing {
 }
 
 impl ChessScan {
-    pub(super) fn new(spec: TableSpec, projection: Option<&Vec<usize>>, dealing: Dealing) -> Result<ChessScan> {
+    pub(super) fn new(
+        spec: TableSpec,
+        projection: Option<&Vec<usize>>,
+        dealing: Dealing,
+    ) -> Result<ChessScan> {
         let whole = spec.schema();
         let schema = match projection {
             Some(columns) => Arc::new(whole.project(columns)?),
@@ -124,7 +128,10 @@ impl ExecutionPlan for ChessScan {
         Ok(TreeNodeRecursion::Continue)
     }
 
-    fn with_new_children(self: Arc<Self>, _none: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
+    fn with_new_children(
+        self: Arc<Self>,
+        _none: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(self)
     }
 
@@ -157,13 +164,13 @@ fn batch_of(piece: &Piece, spec: &TableSpec, schema: &SchemaRef, reading: &Readi
             let mut batch = GameBatch::new(schema);
             let (source, records, faults) = piece.games(spec, &mut batch);
             reading.add(source, records, batch.positions(), faults);
-            batch.finish(schema)
+            batch.finish(schema, source)
         }
         RecordKind::Evaluations => {
             let mut batch = EvaluationBatch::new(schema);
             let (source, records, faults) = piece.evaluations(&mut batch);
             reading.add(source, records, records, faults);
-            batch.finish(schema)
+            batch.finish(schema, source)
         }
     }
 }

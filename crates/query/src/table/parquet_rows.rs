@@ -1,0 +1,98 @@
+//! The Lichess evaluations as a Parquet table: fen, line, depth, knodes, cp, mate.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{DataType, Int32Type, Int64Type};
+use datafusion::arrow::error::ArrowError;
+use datafusion::parquet::arrow::ProjectionMask;
+use datafusion::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use datafusion::parquet::errors::{ParquetError, Result};
+use tabia_data::{BytesRead, EvaluationRow, RowFault, evaluation_row};
+
+/// The columns that make a row, in the order a piece has them.
+const COLUMNS: [(&str, DataType); 6] = [
+    ("fen", DataType::Utf8),
+    ("line", DataType::Utf8),
+    ("depth", DataType::Int64),
+    ("knodes", DataType::Int64),
+    ("cp", DataType::Int32),
+    ("mate", DataType::Int32),
+];
+
+/// How many rows make a piece.
+const ROWS: usize = 8192;
+
+/// Batches of the six columns.
+pub(super) struct ParquetRows {
+    reader: ParquetRecordBatchReader,
+    progress: BytesRead,
+    /// Bytes a row takes on disk, about, and what is left of those that were not counted yet.
+    bytes_per_row: f64,
+}
+
+/// Opens a table, which has to have the columns of evaluations.
+pub(super) fn open(path: &Path, progress: &BytesRead) -> Result<ParquetRows> {
+    let file = File::open(path).map_err(|error| ParquetError::External(Box::new(error)))?;
+    let bytes = file.metadata().map_or(0, |about| about.len());
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
+    let names: Vec<&str> = builder.schema().fields().iter().map(|field| field.name().as_str()).collect();
+    let missing: Vec<&str> =
+        COLUMNS.iter().map(|(name, _)| *name).filter(|name| !names.contains(name)).collect();
+    if !missing.is_empty() {
+        let what = format!("it has no column {} (it has {})", missing.join(", "), names.join(", "));
+        return Err(ParquetError::General(what));
+    }
+    let mask = ProjectionMask::columns(builder.parquet_schema(), COLUMNS.iter().map(|(name, _)| *name));
+    let rows = builder.metadata().file_metadata().num_rows().max(1);
+    let reader = builder.with_projection(mask).with_batch_size(ROWS).build()?;
+    Ok(ParquetRows { reader, progress: progress.clone(), bytes_per_row: bytes as f64 / rows as f64 })
+}
+
+impl Iterator for ParquetRows {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.reader.next()?;
+        if let Ok(batch) = &batch {
+            self.progress.add((batch.num_rows() as f64 * self.bytes_per_row) as usize);
+        }
+        Some(batch)
+    }
+}
+
+/// Parses the rows of a piece, giving each with its number in the piece, from 0.
+pub(super) fn read(rows: &RecordBatch, mut each: impl FnMut(usize, Result<EvaluationRow, RowFault>)) {
+    let column = |(name, of): &(&'static str, DataType)| -> Option<ArrayRef> {
+        cast(rows.column_by_name(name)?, of).ok()
+    };
+    let columns: Option<Vec<ArrayRef>> = COLUMNS.iter().map(column).collect();
+    let columns = columns.as_deref();
+    let Some([fen, line, depth, knodes, cp, mate]) = columns else {
+        (0..rows.num_rows()).for_each(|row| each(row, Err(RowFault::Missing("columns of numbers and text"))));
+        return;
+    };
+    let text = |column: &Arc<dyn Array>, row: usize| -> Option<String> {
+        column.is_valid(row).then(|| column.as_string::<i32>().value(row).to_owned())
+    };
+    let large = |column: &Arc<dyn Array>, row: usize| {
+        column.is_valid(row).then(|| column.as_primitive::<Int64Type>().value(row))
+    };
+    let small = |column: &Arc<dyn Array>, row: usize| {
+        column.is_valid(row).then(|| column.as_primitive::<Int32Type>().value(row))
+    };
+    for row in 0..rows.num_rows() {
+        let parsed = || {
+            let fen = text(fen, row).ok_or(RowFault::Missing("fen"))?;
+            let line = text(line, row).ok_or(RowFault::NoLine)?;
+            let depth = large(depth, row).ok_or(RowFault::Missing("depth"))?;
+            let knodes = large(knodes, row).ok_or(RowFault::Missing("knodes"))?;
+            evaluation_row(&fen, &line, depth, knodes, small(cp, row), small(mate, row))
+        };
+        each(row, parsed());
+    }
+}
