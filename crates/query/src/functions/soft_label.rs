@@ -29,7 +29,7 @@ pub(super) struct SoftLabel {
 
 impl SoftLabel {
     pub(super) fn new() -> SoftLabel {
-        let lines = vec![DataType::Utf8, DataType::Int32, DataType::Int32, DataType::Int32, DataType::Utf8];
+        let lines = vec![DataType::Utf8, DataType::Int64, DataType::Int64, DataType::Int64, DataType::Utf8];
         let with_temperature = [lines.clone(), vec![DataType::Float64]].concat();
         let forms = [lines, with_temperature].map(TypeSignature::Exact).to_vec();
         SoftLabel { signature: Signature::one_of(forms, Volatility::Immutable) }
