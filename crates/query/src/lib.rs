@@ -4,16 +4,19 @@
 //! |---|---|
 //! | SQL with chess functions and tables, within bounds of memory | [`Session`] |
 //! | the functions, for other contexts | [`functions`](functions()) |
+//! | what a query gives, printed or in a file | [`write_rows`], [`RowFormat`] |
 //! | files as tables | [`TableSpec`], [`ChessTable`] |
 //! | the plan that makes a set of records | [`build_plan`], [`write_batch`] |
 #![forbid(unsafe_code)]
 
 mod build;
 pub mod functions;
+mod rows;
 mod session;
 pub mod table;
 
 pub use build::{BuildOptions, WriteError, Written, build_plan, write_batch};
 pub use functions::{Functions, functions};
+pub use rows::{RowFormat, TABLE_ROWS, write_rows};
 pub use session::{Resources, Session};
 pub use table::{ChessTable, Pool, Reading, SourceReport, TableError, TableFile, TableKind, TableSpec};

@@ -3,7 +3,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use datafusion::dataframe::DataFrame;
 use datafusion::error::{DataFusionError, Result};
+use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
 use datafusion::execution::memory_pool::FairSpillPool;
@@ -68,6 +70,22 @@ impl Session {
         functions().register(&context);
         table::register(&context);
         Ok(Session { context, reading, _spill: spill })
+    }
+
+    /// The rows of a query.
+    ///
+    /// # Errors
+    /// When the query makes no sense.
+    pub async fn rows(&self, query: &str) -> Result<SendableRecordBatchStream> {
+        self.context.sql(query).await?.execute_stream().await
+    }
+
+    /// Runs a plan.
+    ///
+    /// # Errors
+    /// When it cannot be begun.
+    pub async fn stream(plan: DataFrame) -> Result<SendableRecordBatchStream> {
+        plan.execute_stream().await
     }
 
     /// The engine's own context.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, Float32Builder, ListBuilder, StringBuilder, StructBuilder,
 };
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields, Float64Type, Int32Type};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields, Float64Type, Int64Type};
 use datafusion::error::Result;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::format_state_name;
@@ -111,7 +111,7 @@ impl Fold for DeepestLines {
             column.is_valid(row).then(|| column.as_string::<i32>().value(row).to_owned())
         };
         let number =
-            |column: &ArrayRef| column.is_valid(row).then(|| column.as_primitive::<Int32Type>().value(row));
+            |column: &ArrayRef| column.is_valid(row).then(|| column.as_primitive::<Int64Type>().value(row));
         let [text_of_move, depth, cp, mate, side, ..] = arguments else { return };
         let (Some(played), Some(depth), Some(side)) = (text(text_of_move), number(depth), text(side)) else {
             return;
@@ -121,10 +121,14 @@ impl Fold for DeepestLines {
             "b" => Color::Black,
             _ => return,
         };
-        let score = match (number(mate).and_then(NonZeroI32::new), number(cp)) {
+        let narrow = |number: i64| i32::try_from(number).ok().filter(|narrow| *narrow != i32::MIN);
+        let mate = number(mate).and_then(narrow).and_then(NonZeroI32::new);
+        let (Some(depth), score) = (narrow(depth), match (mate, number(cp).and_then(narrow)) {
             (Some(mate), _) => Score::Mate(mate),
             (None, Some(cp)) => Score::Centipawns(cp),
             (None, None) => return,
+        }) else {
+            return;
         };
         let Ok(length) = u8::try_from(played.len()) else { return };
         let temperature = match arguments.get(5) {

@@ -2,7 +2,6 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::parquet::errors::ParquetError;
 use tabia_data::{
@@ -21,6 +20,16 @@ pub(super) struct Feed {
     kind: TableKind,
     files: VecDeque<TableFile>,
     open: Option<Open>,
+    unopened: Unopened,
+}
+
+/// What becomes of a file that cannot be opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unopened {
+    /// It is a fault like others, where somebody counts them.
+    Counts,
+    /// It ends the reading.
+    Fails,
 }
 
 /// Why a file of a table cannot be read at all.
@@ -65,9 +74,11 @@ pub(super) enum Piece {
         before: u64,
         rows: RecordBatch,
     },
+    /// The rest of a file cannot be read.
     Failed {
         name: Arc<str>,
-        error: ArrowError,
+        kind: FaultKind,
+        error: String,
     },
     Positions {
         name: Arc<str>,
@@ -85,8 +96,8 @@ pub(super) enum Piece {
 const POSITIONS: usize = 2048;
 
 impl Feed {
-    pub(super) fn new(spec: &TableSpec, files: VecDeque<TableFile>) -> Feed {
-        Feed { kind: spec.kind, files, open: None }
+    pub(super) fn new(spec: &TableSpec, files: VecDeque<TableFile>, unopened: Unopened) -> Feed {
+        Feed { kind: spec.kind, files, open: None, unopened }
     }
 
     /// The next piece; `None` at the end. `progress` counts the bytes of the files.
@@ -94,7 +105,14 @@ impl Feed {
         loop {
             if self.open.is_none() {
                 let Some(file) = self.files.pop_front() else { return Ok(None) };
-                self.open = Some(self.open_file(&file, progress)?);
+                match (self.open_file(&file, progress), self.unopened) {
+                    (Ok(open), _) => self.open = Some(open),
+                    (Err(error), Unopened::Fails) => return Err(error),
+                    (Err(error), Unopened::Counts) => {
+                        let (kind, error) = (FaultKind::Unreadable, error.to_string());
+                        return Ok(Some(Piece::Failed { name: file.name.as_str().into(), kind, error }));
+                    }
+                }
             }
             match self.open.as_mut().map(Open::next).transpose()?.flatten() {
                 Some(piece) => return Ok(Some(piece)),
@@ -143,7 +161,10 @@ impl Open {
                     *read += rows.num_rows() as u64;
                     Piece::Rows { name: name.clone(), before, rows }
                 }
-                Err(error) => Piece::Failed { name: name.clone(), error },
+                Err(error) => {
+                    let (kind, error) = (FaultKind::StreamFailed, error.to_string());
+                    Piece::Failed { name: name.clone(), kind, error }
+                }
             }),
             Open::Npy { ended: true, .. } => None,
             Open::Npy { name, set, ended } => {
@@ -175,6 +196,12 @@ impl Piece {
             | Piece::Failed { name, .. }
             | Piece::Positions { name, .. }
             | Piece::Block { name, .. } => name,
+        }
+    }
+
+    fn add_failure(&self, faults: &mut Faults) {
+        if let Piece::Failed { name, kind, error } = self {
+            faults.add(*kind, &Whereabouts::whole(name.clone()), || error.as_str());
         }
     }
 
@@ -218,7 +245,8 @@ impl Piece {
                     }
                 }
             }
-            Piece::Rows { .. } | Piece::Failed { .. } | Piece::Positions { .. } => {}
+            Piece::Failed { .. } => self.add_failure(&mut faults),
+            Piece::Rows { .. } | Piece::Positions { .. } => {}
         }
         batch.drop_unkeepable(self.source(), &mut faults);
         (self.source(), games, faults)
@@ -244,10 +272,7 @@ impl Piece {
                     }
                 });
             }
-            Piece::Failed { name, error } => {
-                let whole = Whereabouts { source: name.clone(), offset: 0, part: Part::Whole };
-                faults.add(FaultKind::StreamFailed, &whole, || error.to_string());
-            }
+            Piece::Failed { .. } => self.add_failure(&mut faults),
             Piece::Positions { positions, faults: found, .. } => {
                 faults = found.clone();
                 for position in positions {

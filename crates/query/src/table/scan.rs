@@ -16,7 +16,7 @@ use futures::stream;
 use tabia_data::RecordKind;
 
 use super::evaluation_columns::EvaluationBatch;
-use super::feed::{Feed, Piece};
+use super::feed::{Feed, Piece, Unopened};
 use super::game_columns::GameBatch;
 use super::{Reading, TableSpec};
 
@@ -85,7 +85,7 @@ impl ChessScan {
         match &self.dealing {
             Dealing::FileByFile => {
                 let files: VecDeque<_> = self.spec.files.get(partition).cloned().into_iter().collect();
-                Arc::new(Mutex::new(Feed::new(&self.spec, files)))
+                Arc::new(Mutex::new(Feed::new(&self.spec, files, Unopened::Fails)))
             }
             Dealing::Shared { round, .. } => {
                 let mut round = round.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,7 +93,7 @@ impl ChessScan {
                 if !round.begun.insert(partition) {
                     *round = Round { feed: None, begun: BTreeSet::from([partition]) };
                 }
-                let all = || Arc::new(Mutex::new(Feed::new(&self.spec, self.spec.files.clone().into())));
+                let all = || Arc::new(Mutex::new(Feed::new(&self.spec, self.spec.files.clone().into(), Unopened::Counts)));
                 Arc::clone(round.feed.get_or_insert_with(all))
             }
         }
