@@ -11,6 +11,7 @@
 
 mod build;
 pub mod functions;
+mod memory;
 mod rows;
 mod session;
 pub mod table;

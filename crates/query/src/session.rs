@@ -8,11 +8,11 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::SessionConfig;
 
 use crate::functions::functions;
+use crate::memory::OverdraftPool;
 use crate::table::{self, Reading};
 
 /// How much of the machine a session may use.
@@ -51,7 +51,7 @@ impl Session {
         let threads = resources.threads.max(1);
         let pool = (resources.memory as f64 * POOL_SHARE) as usize;
         let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(FairSpillPool::new(pool)))
+            .with_memory_pool(Arc::new(OverdraftPool::new(pool)))
             .with_disk_manager_builder(
                 DiskManagerBuilder::default()
                     .with_mode(DiskManagerMode::Directories(vec![spill.path.clone()]))

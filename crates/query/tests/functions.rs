@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int32Array, RecordBatch, StringArray};
-use datafusion::arrow::datatypes::{DataType, Field, Float32Type, Int32Type, Schema, UInt8Type, UInt16Type, UInt64Type};
+use datafusion::arrow::datatypes::{
+    DataType, Field, Float32Type, Int32Type, Schema, UInt8Type, UInt16Type, UInt64Type,
+};
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use shakmaty::{CastlingMode, Color, Position};
@@ -63,7 +65,8 @@ async fn every_fixture_position_has_the_facts_that_shakmaty_knows() {
             .map(|legal| legal.to_uci(CastlingMode::Standard).to_string())
             .collect();
         expected.sort();
-        let found: Vec<String> = moves.value(row).as_string::<i32>().iter().flatten().map(str::to_owned).collect();
+        let found: Vec<String> =
+            moves.value(row).as_string::<i32>().iter().flatten().map(str::to_owned).collect();
         assert_eq!(found, expected, "{fen:?}");
         assert!(phases.value(row) <= 24);
         let key = EvaluationRecord { position: position.clone(), sessions: vec![] }.key().unwrap();
@@ -80,7 +83,12 @@ async fn keys_know_positions_not_counters() {
     let plain = "rnbqkbnr/pppp1ppp/8/4p3/8/8/PPPPPPPP/RNBQKBNR w KQkq - 9 30";
     let sql = format!(
         "select {} = {}, {} = {}, {} = {}",
-        key(START), key(four), key(no_capture), key(plain), key(START), key(plain)
+        key(START),
+        key(four),
+        key(no_capture),
+        key(plain),
+        key(START),
+        key(plain)
     );
     assert_eq!(printed(&sql).await, "|true|true|false|");
 }

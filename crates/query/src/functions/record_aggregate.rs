@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, LargeBinaryBuilder};
@@ -67,38 +68,77 @@ impl AggregateUDFImpl for RecordAggregate {
     }
 }
 
-/// A state is the bytes of one record.
+/// A state is records, each after its length (32 bits): the first is what was united already, the others wait for it.
+///
+/// Uniting whenever as much waits as is united keeps a group of many records from being written again for each of them.
 #[derive(Debug)]
 struct Unite(RecordKind);
+
+/// How many bytes may wait in any case.
+const WAITING: usize = 4096;
+
+fn push_record(state: &mut Vec<u8>, record: &[u8]) {
+    let length = u32::try_from(record.len()).unwrap_or(u32::MAX);
+    state.extend_from_slice(&length.to_le_bytes());
+    state.extend_from_slice(&record[..length as usize]);
+}
+
+fn records(mut state: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (length, rest) = state.split_first_chunk()?;
+        let (record, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        state = rest;
+        Some(record)
+    })
+}
+
+impl Unite {
+    /// One record for all records of a state; `None` if there is none.
+    fn united<'a>(&self, state: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        let Unite(kind) = self;
+        let mut all = records(state);
+        let first = all.next()?;
+        if all.next().is_none() {
+            return Some(first.into());
+        }
+        if let Ok(united) = kind.unite(records(state)) {
+            return Some(united.into());
+        }
+        // Not all are records of one thing. Records of different positions differ in the position already, which comes
+        // first: whatever is united in between, the same one stays.
+        let rank = |bytes: &[u8]| kind.key(bytes).is_err();
+        records(state).map(Cow::from).reduce(|kept, other| {
+            match kind.unite([kept.as_ref(), other.as_ref()]) {
+                Ok(united) => united.into(),
+                Err(_) if (rank(&other), &other) < (rank(&kept), &kept) => other,
+                Err(_) => kept,
+            }
+        })
+    }
+}
 
 impl Fold for Unite {
     fn state_of_row(&self, arguments: &[ArrayRef], row: usize, state: &mut Vec<u8>) {
         if arguments[0].is_valid(row) {
-            state.extend_from_slice(arguments[0].as_binary::<i64>().value(row));
+            push_record(state, arguments[0].as_binary::<i64>().value(row));
         }
     }
 
     fn merge(&self, kept: &mut Vec<u8>, other: &[u8]) {
-        if kept == other {
-            return;
-        }
-        let Unite(kind) = self;
-        if let Ok(united) = kind.unite([kept.as_slice(), other]) {
-            *kept = united;
-            return;
-        }
-        // Not two records of one thing. Records of different positions differ in the position already, which comes
-        // first: whatever is united in between, the same one stays.
-        let rank = |bytes: &[u8]| kind.key(bytes).is_err();
-        if (rank(other), other) < (rank(kept), kept.as_slice()) {
-            *kept = other.to_vec();
+        kept.extend_from_slice(other);
+        let united = records(kept).next().map_or(0, <[u8]>::len);
+        if kept.len() > 2 * united + WAITING
+            && let Some(record) = self.united(kept).map(Cow::into_owned)
+        {
+            kept.clear();
+            push_record(kept, &record);
         }
     }
 
     fn results(&self, states: &[Vec<u8>]) -> Result<ArrayRef> {
         let mut column = LargeBinaryBuilder::with_capacity(states.len(), states.iter().map(Vec::len).sum());
         for state in states {
-            column.append_option((!state.is_empty()).then_some(state));
+            column.append_option(self.united(state));
         }
         Ok(Arc::new(column.finish()))
     }

@@ -123,11 +123,14 @@ impl Fold for DeepestLines {
         };
         let narrow = |number: i64| i32::try_from(number).ok().filter(|narrow| *narrow != i32::MIN);
         let mate = number(mate).and_then(narrow).and_then(NonZeroI32::new);
-        let (Some(depth), score) = (narrow(depth), match (mate, number(cp).and_then(narrow)) {
-            (Some(mate), _) => Score::Mate(mate),
-            (None, Some(cp)) => Score::Centipawns(cp),
-            (None, None) => return,
-        }) else {
+        let (Some(depth), score) = (
+            narrow(depth),
+            match (mate, number(cp).and_then(narrow)) {
+                (Some(mate), _) => Score::Mate(mate),
+                (None, Some(cp)) => Score::Centipawns(cp),
+                (None, None) => return,
+            },
+        ) else {
             return;
         };
         let Ok(length) = u8::try_from(played.len()) else { return };

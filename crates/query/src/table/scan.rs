@@ -93,7 +93,13 @@ impl ChessScan {
                 if !round.begun.insert(partition) {
                     *round = Round { feed: None, begun: BTreeSet::from([partition]) };
                 }
-                let all = || Arc::new(Mutex::new(Feed::new(&self.spec, self.spec.files.clone().into(), Unopened::Counts)));
+                let all = || {
+                    Arc::new(Mutex::new(Feed::new(
+                        &self.spec,
+                        self.spec.files.clone().into(),
+                        Unopened::Counts,
+                    )))
+                };
                 Arc::clone(round.feed.get_or_insert_with(all))
             }
         }
