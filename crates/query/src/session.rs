@@ -12,7 +12,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::prelude::SessionConfig;
 
 use crate::functions::functions;
-use crate::memory::OverdraftPool;
+use crate::memory::{SortingPool, merge_fan_in};
 use crate::table::{self, Reading};
 
 /// How much of the machine a session may use.
@@ -51,10 +51,11 @@ impl Session {
         let threads = resources.threads.max(1);
         let pool = (resources.memory as f64 * POOL_SHARE) as usize;
         let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(OverdraftPool::new(pool)))
+            .with_memory_pool(Arc::new(SortingPool::new(pool)))
             .with_disk_manager_builder(
                 DiskManagerBuilder::default()
                     .with_mode(DiskManagerMode::Directories(vec![spill.path.clone()]))
+                    .with_max_spill_merge_fan_in(merge_fan_in(pool, threads))
                     .with_max_temp_directory_size(u64::MAX),
             )
             .build_arc()?;

@@ -1,0 +1,116 @@
+//! `tabia-lab data sql`: one query, its rows printed or written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use tabia_query::{RowFormat, Session, write_rows};
+use tokio::runtime::Builder;
+
+use super::finished_file::FinishedFile;
+use super::resources::ResourceArgs;
+
+const EXAMPLES: &str = "\
+Tables:     pgn('x.pgn.zst' [, pool]), evaluations('x.jsonl.zst'), puzzles('x.epd'), shards('set'), and files: 'x.parquet'
+Functions:  fen_key, material, phase, side, legal_moves, move_index, pack_position, unpack_position, draw, soft_label
+
+Examples:
+  tabia-lab data sql \"select result, count(*), avg(plies) from pgn('games.pgn.zst') group by result\"
+  tabia-lab data sql \"select fen, rating from puzzles('puzzles.epd.zst') where phase(fen) < 6 limit 10\"
+  tabia-lab data sql \"select * from evaluations('evals.jsonl.zst') where depth >= 40\" --out deep.parquet";
+
+/// Ask questions of games, puzzles, evaluations and sets in SQL.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct SqlArgs {
+    /// The query.
+    query: String,
+    /// How rows are written [default: by the ending of --out, else a table].
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write the rows to a file instead of printing them.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+/// How rows are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Lines and columns for people; of many rows the first thousand.
+    Table,
+    /// Comma-separated values with a head line.
+    Csv,
+    /// An object a line.
+    Json,
+    /// Parquet, to a file only.
+    Parquet,
+}
+
+impl Format {
+    fn of_name(path: &Path) -> Option<Format> {
+        match path.extension()?.to_str()? {
+            "csv" => Some(Format::Csv),
+            "json" | "jsonl" | "ndjson" => Some(Format::Json),
+            "parquet" => Some(Format::Parquet),
+            _ => None,
+        }
+    }
+}
+
+impl From<Format> for RowFormat {
+    fn from(format: Format) -> RowFormat {
+        match format {
+            Format::Table => RowFormat::Table,
+            Format::Csv => RowFormat::Csv,
+            Format::Json => RowFormat::Json,
+            Format::Parquet => RowFormat::Parquet,
+        }
+    }
+}
+
+pub(crate) fn run(args: &SqlArgs) -> Result<()> {
+    let format =
+        args.format.or_else(|| args.out.as_deref().and_then(Format::of_name)).unwrap_or(Format::Table);
+    if format == Format::Parquet && args.out.is_none() {
+        bail!("Parquet is written to a file: add --out FILE");
+    }
+    let resources = args.resources.resources(std::env::temp_dir);
+    let runtime = Builder::new_multi_thread().worker_threads(resources.threads).enable_all().build()?;
+    let session = Session::new(&resources).map_err(said)?;
+    runtime.block_on(async {
+        let rows = session.rows(&args.query).await.map_err(said)?;
+        match &args.out {
+            Some(path) => {
+                let mut file = FinishedFile::create(path)?;
+                write_rows(rows, format.into(), &mut file).await.map_err(said)?;
+                file.finish()
+            }
+            None => match write_rows(rows, format.into(), &mut io::stdout()).await {
+                // Whoever read the rows has seen enough.
+                Err(error) if is_broken_pipe(&error) => Ok(()),
+                outcome => outcome.map_err(said),
+            },
+        }
+    })?;
+    let faults = session.reading().faults();
+    if faults > 0 {
+        eprintln!("{faults} games or rows could not be read:");
+        for (_, report) in session.reading().sources() {
+            eprint!("{}", report.faults);
+        }
+    }
+    Ok(())
+}
+
+/// The engine's errors hold those of the system as text only.
+fn is_broken_pipe(error: &impl std::fmt::Display) -> bool {
+    error.to_string().contains("Broken pipe")
+}
+
+/// An error of the engine, which says itself what is behind it: the chain of its causes would say it again.
+pub(super) fn said(error: impl std::fmt::Display) -> anyhow::Error {
+    anyhow::anyhow!("{error}")
+}
