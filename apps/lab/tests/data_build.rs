@@ -1,4 +1,5 @@
 //! `tabia-lab data build` and `data sql` as programs: determinism, kill -9, wrong inputs.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! Files as tables.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::PathBuf;

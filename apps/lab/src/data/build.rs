@@ -89,7 +89,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<()> {
     let plan =
         SetPlan { kind, shards: args.shards, packing: ShardOptions::of(kind), fingerprint: String::new() };
     let options = options(args, kind);
-    let building = Building::begin(&args.out, &tables, &options)?;
+    let building = Building::begin(&args.out, &tables, &options, args.shards)?;
     let mut set = SetWriter::create(&args.out, plan)?;
     let kept = set.finished().len();
     if kept > 0 {
@@ -243,7 +243,7 @@ fn report(set: &Set, reading: &Reading, written: &Written, faults: &Faults, kept
     match set.kind() {
         RecordKind::Games => println!("removed   {} duplicates{since}", HumanCount(duplicates)),
         RecordKind::Evaluations => {
-            println!("united    {} lines of the same positions{since}", HumanCount(duplicates))
+            println!("united    {} lines of the same positions{since}", HumanCount(duplicates));
         }
     }
     println!(

@@ -27,6 +27,7 @@ struct Inputs<'a> {
     /// Modification times in nanoseconds, in the order of the files; 0 where there is none.
     modified: Vec<u128>,
     options: &'a BTreeMap<String, String>,
+    shards: u32,
 }
 
 impl Building {
@@ -35,6 +36,7 @@ impl Building {
         out: &Path,
         tables: &[TableSpec],
         options: &BTreeMap<String, String>,
+        shards: u32,
     ) -> Result<Building> {
         if out.join("set.json").exists() {
             bail!("{} holds a whole set already; remove it or choose another folder", out.display());
@@ -58,13 +60,14 @@ impl Building {
             tables,
             modified: files().map(|file| modified(file.path.as_deref())).collect(),
             options,
+            shards,
         };
         let inputs = serde_json::to_vec_pretty(&inputs)?;
         let mut before = Vec::new();
         file.read_to_end(&mut before).with_context(wrong)?;
         let can_go_on = files().all(|file| file.path.is_some());
         if before != inputs || !can_go_on {
-            let leftovers = shards(out)?;
+            let leftovers = shard_files(out)?;
             if is_new && !leftovers.is_empty() {
                 // Nothing tells what they are: they are somebody's.
                 fs::remove_file(&path).with_context(wrong)?;
@@ -111,7 +114,7 @@ fn modified(path: Option<&Path>) -> u128 {
 }
 
 /// The files of a folder that are named like shards.
-fn shards(out: &Path) -> Result<Vec<PathBuf>> {
+fn shard_files(out: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(out).with_context(|| format!("cannot look into {}", out.display()))?;
     let is_shard = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -240,7 +240,7 @@ impl Piece {
                             batch.push(place, None, record);
                         }
                         Err(error) => {
-                            faults.add(FaultKind::IllegalMove, &at(name, place), || error.to_string())
+                            faults.add(FaultKind::IllegalMove, &at(name, place), || error.to_string());
                         }
                     }
                 }
