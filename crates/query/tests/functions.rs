@@ -140,8 +140,11 @@ async fn an_unknown_vocabulary_is_named_with_the_known_ones() {
     assert!(error.contains("\"martian\"") && error.contains("canonical-1968"), "{error}");
 }
 
-/// Lines of 500 positions: a position's number, move, depth, cp, mate, side.
-fn lines(context: &SessionContext) -> Vec<(i32, &'static str, i32, Option<i32>, Option<i32>)> {
+/// A position's number, move, depth, cp, mate.
+type Line = (i32, &'static str, i32, Option<i32>, Option<i32>);
+
+/// Lines of 500 positions, as a table `lines`.
+fn lines(context: &SessionContext) -> Vec<Line> {
     let moves = ["e2e4", "d2d4", "c2c4", "g1f3"];
     let rows: Vec<_> = (0..6000)
         .map(|n: i32| {
@@ -151,10 +154,9 @@ fn lines(context: &SessionContext) -> Vec<(i32, &'static str, i32, Option<i32>, 
             (spread.rem_euclid(500), moves[(spread & 3) as usize], 20 + (spread >> 5 & 1), cp, mate)
         })
         .collect();
-    let column = |of: fn(&(i32, &'static str, i32, Option<i32>, Option<i32>)) -> Option<i32>| -> ArrayRef {
-        Arc::new(rows.iter().map(of).collect::<Int32Array>())
-    };
-    let texts = |of: fn(&(i32, &'static str, i32, Option<i32>, Option<i32>)) -> &'static str| -> ArrayRef {
+    let column =
+        |of: fn(&Line) -> Option<i32>| -> ArrayRef { Arc::new(rows.iter().map(of).collect::<Int32Array>()) };
+    let texts = |of: fn(&Line) -> &'static str| -> ArrayRef {
         Arc::new(rows.iter().map(|row| Some(of(row))).collect::<StringArray>())
     };
     let batch = RecordBatch::try_from_iter_with_nullable([

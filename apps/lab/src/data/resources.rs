@@ -57,7 +57,7 @@ mod tests {
         assert_eq!(bytes("2G"), Ok(2 << 30));
         assert_eq!(bytes("1.5GiB"), Ok(3 << 29));
         assert_eq!(bytes("64m"), Ok(64 << 20));
-        assert_eq!(bytes("20000000"), Ok(20_000_000));
+        assert_eq!(bytes("50000000"), Ok(50_000_000));
         assert!(bytes("2X").is_err() && bytes("G").is_err() && bytes("1K").is_err() && bytes("-2G").is_err());
     }
 }
