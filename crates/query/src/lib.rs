@@ -11,6 +11,7 @@
 
 mod build;
 pub mod functions;
+mod locked_folder;
 mod memory;
 mod rows;
 mod session;

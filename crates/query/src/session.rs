@@ -1,4 +1,3 @@
-use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,10 +7,11 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SessionContext;
 use datafusion::execution::disk_manager::{DiskManagerBuilder, DiskManagerMode};
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::prelude::SessionConfig;
 
 use crate::functions::functions;
+use crate::locked_folder::LockedFolder;
 use crate::memory::{SortingPool, merge_fan_in};
 use crate::table::{self, Reading};
 
@@ -34,12 +34,30 @@ pub struct Session {
     context: SessionContext,
     reading: Arc<Reading>,
     /// Dropped last: it removes the folder.
-    _spill: SpillFolder,
+    _spill: LockedFolder,
 }
 
 /// The part of the memory that the engine may plan with. The rest is for what it does not count: windows of
 /// decompressors, text and records on their way, copies while a sorted run is written.
 const POOL_SHARE: f64 = 0.5;
+
+fn pool_bytes(memory: u64) -> usize {
+    (memory as f64 * POOL_SHARE) as usize
+}
+
+/// What plans run in: memory for `threads` sorts at a time, and a folder for what does not fit.
+pub(crate) fn runtime(memory: u64, threads: usize, spill: &Path) -> Result<Arc<RuntimeEnv>> {
+    let pool = pool_bytes(memory);
+    RuntimeEnvBuilder::new()
+        .with_memory_pool(Arc::new(SortingPool::new(pool)))
+        .with_disk_manager_builder(
+            DiskManagerBuilder::default()
+                .with_mode(DiskManagerMode::Directories(vec![spill.to_owned()]))
+                .with_max_spill_merge_fan_in(merge_fan_in(pool, threads))
+                .with_max_temp_directory_size(u64::MAX),
+        )
+        .build_arc()
+}
 
 impl Session {
     /// Begins a session. Folders that runs which are no more left in `temp` are removed.
@@ -47,18 +65,14 @@ impl Session {
     /// # Errors
     /// When the folder for spilling cannot be made.
     pub fn new(resources: &Resources) -> Result<Session> {
-        let spill = SpillFolder::new(&resources.temp)?;
+        let spill = LockedFolder::new(&resources.temp, "tabia-spill-").map_err(|error| {
+            let temp = resources.temp.display();
+            let what = format!("{temp}: no folder for temporary files can be made there: {error}");
+            DataFusionError::IoError(io::Error::new(error.kind(), what))
+        })?;
         let threads = resources.threads.max(1);
-        let pool = (resources.memory as f64 * POOL_SHARE) as usize;
-        let runtime = RuntimeEnvBuilder::new()
-            .with_memory_pool(Arc::new(SortingPool::new(pool)))
-            .with_disk_manager_builder(
-                DiskManagerBuilder::default()
-                    .with_mode(DiskManagerMode::Directories(vec![spill.path.clone()]))
-                    .with_max_spill_merge_fan_in(merge_fan_in(pool, threads))
-                    .with_max_temp_directory_size(u64::MAX),
-            )
-            .build_arc()?;
+        let pool = pool_bytes(resources.memory);
+        let runtime = runtime(resources.memory, threads, spill.path())?;
         let reading = Arc::new(Reading::default());
         let mut config = SessionConfig::new()
             .with_target_partitions(threads)
@@ -97,83 +111,5 @@ impl Session {
     /// What was read so far.
     pub fn reading(&self) -> &Arc<Reading> {
         &self.reading
-    }
-}
-
-const SPILL_PREFIX: &str = "tabia-spill-";
-
-/// A folder of this process, which others know to be in use by its locked file.
-struct SpillFolder {
-    path: PathBuf,
-    _lock: File,
-}
-
-impl SpillFolder {
-    fn new(temp: &Path) -> Result<SpillFolder> {
-        let fails = |error: io::Error| {
-            let what =
-                format!("{}: no folder for temporary files can be made there: {error}", temp.display());
-            DataFusionError::IoError(io::Error::new(error.kind(), what))
-        };
-        fs::create_dir_all(temp).map_err(fails)?;
-        remove_abandoned(temp);
-        // A process may have several sessions.
-        for number in 0_u32.. {
-            let path = temp.join(format!("{SPILL_PREFIX}{}-{number}", std::process::id()));
-            match fs::create_dir(&path) {
-                Ok(()) => {
-                    let lock = File::create(path.join("lock")).map_err(fails)?;
-                    lock.lock().map_err(fails)?;
-                    return Ok(SpillFolder { path, _lock: lock });
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(fails(error)),
-            }
-        }
-        Err(fails(io::ErrorKind::AlreadyExists.into()))
-    }
-}
-
-impl Drop for SpillFolder {
-    fn drop(&mut self) {
-        // What cannot be removed now, the next run removes.
-        let _ = fs::remove_dir_all(&self.path);
-    }
-}
-
-/// Removes the folders of processes that ended without doing so.
-fn remove_abandoned(temp: &Path) {
-    let Ok(entries) = fs::read_dir(temp) else { return };
-    for entry in entries.flatten() {
-        if !entry.file_name().to_string_lossy().starts_with(SPILL_PREFIX) {
-            continue;
-        }
-        // A folder without a lock is being made by another process at this moment, or has nothing in it.
-        let Ok(lock) = File::open(entry.path().join("lock")) else { continue };
-        if lock.try_lock().is_ok() {
-            // Another process may remove it at the same time.
-            let _ = fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn folders_of_the_dead_are_removed_and_those_of_the_living_stay() {
-        let temp = std::env::temp_dir().join(format!("tabia-session-{}", std::process::id()));
-        let dead = temp.join("tabia-spill-1-0");
-        fs::create_dir_all(&dead).unwrap();
-        fs::write(dead.join("lock"), "").unwrap();
-        let resources = Resources { memory: 64 << 20, threads: 1, temp: temp.clone() };
-        let first = Session::new(&resources).unwrap();
-        let second = Session::new(&resources).unwrap();
-        assert!(!dead.exists());
-        assert_eq!(fs::read_dir(&temp).unwrap().count(), 2);
-        drop((first, second));
-        assert_eq!(fs::read_dir(&temp).unwrap().count(), 0);
-        fs::remove_dir_all(&temp).unwrap();
     }
 }
