@@ -7,9 +7,11 @@
 //! | what a query gives, printed or in a file | [`write_rows`], [`RowFormat`] |
 //! | files as tables | [`TableSpec`], [`ChessTable`] |
 //! | the plan that makes a set of records | [`build_plan`], [`write_batch`] |
+//! | the same plans on many machines | [`cluster`] |
 #![forbid(unsafe_code)]
 
 mod build;
+pub mod cluster;
 pub mod functions;
 mod locked_folder;
 mod memory;

@@ -51,7 +51,7 @@ impl Reading {
         &self.bytes
     }
 
-    pub(super) fn add(&self, source: &str, records: u64, positions: u64, faults: Faults) {
+    pub(crate) fn add(&self, source: &str, records: u64, positions: u64, faults: Faults) {
         self.rows.fetch_add(records, Ordering::Relaxed);
         self.faults.fetch_add(faults.total(), Ordering::Relaxed);
         let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
