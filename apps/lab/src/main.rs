@@ -1,6 +1,8 @@
 //! `tabia-lab`: the half of Tabia that builds data and trains networks.
 
+mod cluster;
 mod data;
+mod log_lines;
 
 use std::process::ExitCode;
 
@@ -19,11 +21,15 @@ enum Command {
     /// Build, look into and check training data.
     #[command(subcommand)]
     Data(data::Command),
+    /// Run the parts of a cluster, so that many machines build one set.
+    #[command(subcommand)]
+    Cluster(cluster::Command),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Data(command) => data::run(command),
+        Command::Cluster(command) => cluster::run(command),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use futures::StreamExt;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use tabia_data::{Faults, RecordKind, Set, SetPlan, SetWriter, ShardOptions, SourceSummary};
+use tabia_query::cluster::{Cluster, SchedulerAddress};
 use tabia_query::{BuildOptions, Pool, Reading, Session, TableSpec, Written, build_plan, write_batch};
 use tokio::runtime::Builder;
 
@@ -55,6 +56,9 @@ pub(crate) struct BuildArgs {
     /// How many records of a million trainers keep aside, written down in the set.
     #[arg(long, value_name = "PPM", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     held_out: u32,
+    /// Let a cluster do the work: the address of its scheduler. Its executors have to see the input under the same paths.
+    #[arg(long, value_name = "HOST:PORT")]
+    cluster: Option<SchedulerAddress>,
     #[command(flatten)]
     resources: ResourceArgs,
 }
@@ -89,14 +93,18 @@ pub(crate) fn run(args: &BuildArgs) -> Result<()> {
     let plan =
         SetPlan { kind, shards: args.shards, packing: ShardOptions::of(kind), fingerprint: String::new() };
     let options = options(args, kind);
+    let resources = args.resources.resources(|| args.out.clone());
+    let runtime = Builder::new_multi_thread().worker_threads(resources.threads).enable_all().build()?;
+    let cluster = match &args.cluster {
+        Some(scheduler) => Some(runtime.block_on(Cluster::connect(scheduler.clone()))?),
+        None => None,
+    };
     let building = Building::begin(&args.out, &tables, &options, args.shards)?;
     let mut set = SetWriter::create(&args.out, plan)?;
     let kept = set.finished().len();
     if kept > 0 {
         eprintln!("{kept} of {} shards are kept from an earlier run", args.shards);
     }
-    let resources = args.resources.resources(|| args.out.clone());
-    let runtime = Builder::new_multi_thread().worker_threads(resources.threads).enable_all().build()?;
     let session = Session::new(&resources).map_err(said)?;
     let total = tables.iter().map(TableSpec::bytes).sum();
     let done = building.key_ranges(&set);
@@ -104,9 +112,14 @@ pub(crate) fn run(args: &BuildArgs) -> Result<()> {
     let mut written = Written::default();
     let meter = Meter::begin(session.reading(), total, args.shards);
     let outcome = runtime.block_on(async {
-        tokio::select! {
-            outcome = records(&session, &build, &mut set, &mut written, &meter) => outcome,
-            () = interrupted() => bail!("interrupted; the same command goes on from here"),
+        match &cluster {
+            Some(cluster) => {
+                records_of_cluster(cluster, &session, &build, &mut set, &mut written, &meter).await
+            }
+            None => tokio::select! {
+                outcome = records(&session, &build, &mut set, &mut written, &meter) => outcome,
+                () = interrupted() => bail!(INTERRUPTED),
+            },
         }
     });
     meter.end();
@@ -171,6 +184,8 @@ fn options(args: &BuildArgs, kind: RecordKind) -> BTreeMap<String, String> {
     options
 }
 
+const INTERRUPTED: &str = "interrupted; the same command goes on from here";
+
 async fn records(
     session: &Session,
     build: &BuildOptions,
@@ -185,6 +200,36 @@ async fn records(
         meter.shards(set.finished().len());
     }
     Ok(())
+}
+
+/// The same, where executors do the reading and the sorting. They are told when nobody wants their work any more.
+async fn records_of_cluster(
+    cluster: &Cluster,
+    session: &Session,
+    build: &BuildOptions,
+    set: &mut SetWriter,
+    written: &mut Written,
+    meter: &Meter,
+) -> Result<()> {
+    let context = cluster.context().await?;
+    let plan = build_plan(&context, build).await.map_err(said)?;
+    let mut job = cluster.run(&context, plan).await.map_err(said)?;
+    let writing = async {
+        while let Some(batch) = job.rows.next().await {
+            write_batch(&batch.map_err(said)?, set, written)?;
+            meter.shards(set.finished().len());
+        }
+        Ok(())
+    };
+    let outcome = tokio::select! {
+        outcome = writing => outcome,
+        () = interrupted() => Err(anyhow!(INTERRUPTED)),
+    };
+    match &outcome {
+        Ok(()) => job.finish(session.reading()).await,
+        Err(_) => job.cancel().await,
+    }
+    outcome
 }
 
 /// Waits for Ctrl-C or a request to end.

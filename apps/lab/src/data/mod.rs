@@ -8,6 +8,8 @@ mod sql;
 
 use clap::Subcommand;
 
+pub(crate) use self::resources::bytes;
+
 /// What can be done with data.
 #[derive(Subcommand)]
 pub(crate) enum Command {

@@ -1,0 +1,347 @@
+//! A build on a cluster of real processes, one of which is killed in the middle, gives the bytes of a build in one process.
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use shakmaty::fen::Fen;
+use shakmaty::san::SanPlus;
+use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
+
+/// How long anything may take: far more than it does, so that a hang fails rather than waits.
+const PATIENCE: Duration = Duration::from_secs(50);
+const POLL: Duration = Duration::from_millis(20);
+/// Files of an input; each is a partition.
+const FILES: usize = 12;
+
+/// Waits until something is there.
+fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let polls = PATIENCE.as_millis() / POLL.as_millis();
+    for _ in 0..polls {
+        if let Some(found) = look() {
+            return found;
+        }
+        thread::sleep(POLL);
+    }
+    panic!("waited in vain for {what}");
+}
+
+/// A process of the cluster, killed when the test is over, however it ends.
+struct Service {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Service {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tabia-lab"))
+            .arg("cluster")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap());
+        let (send, lines) = mpsc::channel();
+        thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
+        Self { child, lines }
+    }
+
+    /// The next line the process prints.
+    fn line(&self) -> String {
+        self.lines.recv_timeout(PATIENCE).expect("the process prints a line")
+    }
+
+    fn executor(scheduler: &str, work_dir: &Path) -> (Self, PathBuf) {
+        let work_dir = work_dir.to_str().unwrap();
+        let executor = Self::start(&[
+            "executor",
+            "--scheduler",
+            scheduler,
+            "--slots",
+            "1",
+            "--memory",
+            "256M",
+            "--work-dir",
+            work_dir,
+            "--heartbeat",
+            "1",
+            "--pause",
+            "250",
+        ]);
+        let ready = executor.line();
+        let folder =
+            ready.split("folder: ").nth(1).and_then(|rest| rest.split(')').next()).expect("names its folder");
+        let folder = PathBuf::from(folder);
+        assert!(folder.is_dir() && ready.contains(scheduler), "{ready}");
+        (executor, folder)
+    }
+
+    /// Asks the process to stop, and sees that it does so well.
+    fn stop(mut self) {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
+        let status = wait_for("a process to stop", || self.child.try_wait().unwrap());
+        assert!(status.success(), "stopped with {status}");
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        // It may be gone already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A client, killed when the test is over.
+struct Build(Option<Child>);
+
+impl Build {
+    fn start(input: &Path, out: &Path, cluster: Option<&str>) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tabia-lab"));
+        command.args(["data", "build"]).arg(input).arg("--out").arg(out).args(["--shards", "3"]);
+        if let Some(scheduler) = cluster {
+            command.args(["--cluster", scheduler]);
+        }
+        let child =
+            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        Self(Some(child))
+    }
+
+    fn runs(&mut self) -> bool {
+        self.0.as_mut().is_some_and(|child| child.try_wait().unwrap().is_none())
+    }
+
+    fn output(mut self) -> Output {
+        wait_for("the build", || (!self.runs()).then_some(()));
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+
+    fn succeed(self) {
+        let Output { status, stderr, .. } = self.output();
+        assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    }
+
+    fn complaint(self) -> String {
+        let Output { status, stderr, .. } = self.output();
+        assert_eq!(status.code(), Some(1));
+        String::from_utf8_lossy(&stderr).into_owned()
+    }
+}
+
+impl Drop for Build {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // It may be gone already.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A folder of the test's own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tabia-cluster-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A game of random moves, with the position before each.
+fn random_game(random: &mut fastrand::Rng, plies: usize) -> Vec<(Chess, shakmaty::Move)> {
+    let mut position = Chess::default();
+    let mut game = Vec::new();
+    while game.len() < plies {
+        let Some(played) = random.choice(position.legal_moves()) else { break };
+        game.push((position.clone(), played));
+        position.play_unchecked(played);
+    }
+    game
+}
+
+/// Files of games; some games stand in two files, once with ratings and once without, and one has an illegal move.
+fn write_games(folder: &Path) {
+    let mut random = fastrand::Rng::with_seed(11);
+    let mut files = vec![String::new(); FILES];
+    for number in 0..FILES * 24 {
+        let plies = random.usize(10..60);
+        let game = random_game(&mut random, plies);
+        let mut moves = String::new();
+        for (position, played) in &game {
+            let _ = write!(moves, "{} ", SanPlus::from_move(position.clone(), *played));
+        }
+        let names = format!("[White \"w{}\"]\n[Black \"b{number}\"]\n[Result \"1-0\"]\n", number % 5);
+        let rated = format!("{names}[WhiteElo \"1500\"]\n[BlackElo \"{}\"]\n\n{moves}1-0\n\n", 1000 + number);
+        files[number % FILES].push_str(&rated);
+        if number % 3 == 0 {
+            files[(number + 5) % FILES].push_str(&format!("{names}\n{moves}1-0\n\n"));
+        }
+    }
+    files[3].push_str("[Result \"1-0\"]\n\n1. e4 e5 2. Kd5 1-0\n\n");
+    write_files(folder, "pgn", &files);
+}
+
+/// Files of evaluation rows; the rows of a position stand in several files.
+fn write_evaluations(folder: &Path) {
+    let mut random = fastrand::Rng::with_seed(12);
+    let mut files = vec![String::new(); FILES];
+    for _ in 0..FILES * 4 {
+        for (position, played) in random_game(&mut random, 20) {
+            let fen = Fen::from_position(&position, EnPassantMode::Legal).to_string();
+            let fen = fen.rsplitn(3, ' ').last().unwrap().to_owned();
+            for depth in [20, 30] {
+                let line = played.to_uci(CastlingMode::Standard);
+                let (knodes, cp) = (random.u32(1..9999), random.i32(-400..400));
+                let row = format!(
+                    "{{\"fen\":\"{fen}\",\"line\":\"{line}\",\"depth\":{depth},\"knodes\":{knodes},\"cp\":{cp}}}\n"
+                );
+                files[random.usize(..FILES)].push_str(&row);
+            }
+        }
+    }
+    write_files(folder, "jsonl", &files);
+}
+
+fn write_files(folder: &Path, extension: &str, files: &[String]) {
+    fs::create_dir(folder).unwrap();
+    for (number, text) in files.iter().enumerate() {
+        fs::write(folder.join(format!("part-{number:02}.{extension}")), text).unwrap();
+    }
+}
+
+/// The files of a set, by name: its shards and what its manifest says of them and of the input.
+fn files(set: &Path) -> Vec<(String, Vec<u8>)> {
+    let file =
+        |entry: fs::DirEntry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap());
+    let mut files: Vec<_> = fs::read_dir(set).unwrap().map(|entry| file(entry.unwrap())).collect();
+    files.sort();
+    files
+}
+
+/// How many tasks an executor has begun: each has a folder `JOB/STAGE/TASK` for its rows. With one slot, all but the last
+/// are finished.
+fn tasks_begun(folder: &Path) -> usize {
+    let inside =
+        |folder: &PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let stages =
+        inside(&folder.to_path_buf()).collect::<Vec<_>>().iter().flat_map(inside).collect::<Vec<_>>();
+    stages.iter().flat_map(inside).count()
+}
+
+/// Builds on the cluster, killing the executor as soon as it has done some of the work.
+fn build_while_killing(input: &Path, out: &Path, scheduler: &str, (mut victim, folder): (Service, PathBuf)) {
+    let mut build = Build::start(input, out, Some(scheduler));
+    wait_for("the executor to finish a task and begin another", || {
+        assert!(build.runs(), "the build ended before the executor could be killed");
+        (tasks_begun(&folder) >= 2).then_some(())
+    });
+    victim.child.kill().unwrap();
+    victim.child.wait().unwrap();
+    // With the machine its disk is gone: what it had finished is lost as well.
+    fs::remove_dir_all(&folder).unwrap();
+    assert!(build.runs(), "the executor was not killed in the middle");
+    build.succeed();
+}
+
+#[test]
+fn a_killed_executor_changes_no_byte() {
+    let folder = Folder::new("kill");
+    let root = &folder.0;
+    let (games, evaluations, work) = (root.join("games"), root.join("evaluations"), root.join("work"));
+    write_games(&games);
+    write_evaluations(&evaluations);
+    for input in [&games, &evaluations] {
+        Build::start(input, &input.with_extension("one"), None).succeed();
+    }
+
+    let scheduler = Service::start(&["scheduler", "--port", "0", "--executor-timeout", "3"]);
+    let ready = scheduler.line();
+    let address = ready
+        .strip_prefix("scheduler at ")
+        .and_then(|rest| rest.split(';').next())
+        .expect("names its address");
+    let (first, second) = (Service::executor(address, &work), Service::executor(address, &work));
+
+    build_while_killing(&games, &games.with_extension("many"), address, first);
+    let third = Service::executor(address, &work);
+    build_while_killing(&evaluations, &evaluations.with_extension("many"), address, second);
+
+    for input in [&games, &evaluations] {
+        let (one, many) = (files(&input.with_extension("one")), files(&input.with_extension("many")));
+        let names =
+            |files: &[(String, Vec<u8>)]| files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&one), ["set.json", "shard-00000.tabia", "shard-00001.tabia", "shard-00002.tabia"]);
+        assert_eq!(names(&many), names(&one));
+        for ((name, one), (_, many)) in one.iter().zip(&many) {
+            assert!(one == many, "{name} of {} differs", input.display());
+        }
+    }
+
+    let (third, last_folder) = third;
+    third.stop();
+    assert!(!last_folder.exists(), "the executor left {}", last_folder.display());
+    scheduler.stop();
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let folder = Folder::new("wrong");
+    let root = &folder.0;
+    let games = root.join("games");
+    write_games(&games);
+    let out = root.join("out");
+
+    let nobody = Build::start(&games, &out, Some("127.0.0.1:1")).complaint();
+    assert!(nobody.contains("no scheduler answers at 127.0.0.1:1"), "{nobody}");
+
+    let scheduler = Service::start(&["scheduler", "--port", "0"]);
+    let ready = scheduler.line();
+    let address = ready
+        .strip_prefix("scheduler at ")
+        .and_then(|rest| rest.split(';').next())
+        .expect("names its address");
+    let idle = Build::start(&games, &out, Some(address)).complaint();
+    assert!(idle.contains("has no executors"), "{idle}");
+
+    let port = address.rsplit(':').next().unwrap();
+    let taken = Command::new(env!("CARGO_BIN_EXE_tabia-lab"))
+        .args(["cluster", "scheduler", "--port", port])
+        .output()
+        .unwrap();
+    let taken = String::from_utf8_lossy(&taken.stderr).into_owned();
+    assert!(taken.contains(address) && taken.contains("--port"), "{taken}");
+    assert!(!out.exists(), "a build that failed left {}", out.display());
+
+    let (executor, work) = Service::executor(address, &root.join("work"));
+    let input = Build::start(Path::new("-"), &out, Some(address)).complaint();
+    assert!(input.contains("standard input"), "{input}");
+
+    let mut build = Build::start(&games, &out, Some(address));
+    wait_for("the executor to begin", || (tasks_begun(&work) > 0).then_some(()));
+    assert!(build.runs());
+    let last = games.join(format!("part-{:02}.pgn", FILES - 1));
+    fs::remove_file(&last).unwrap();
+    let unseen = build.complaint();
+    assert!(unseen.contains(last.to_str().unwrap()) && unseen.contains("shared folder"), "{unseen}");
+
+    executor.stop();
+    scheduler.stop();
+}
