@@ -21,6 +21,7 @@ mod shard;
 mod shuffle;
 mod source;
 mod split;
+pub mod stats;
 mod stream;
 
 pub use labels::{LabelStrategy, UnknownStrategy, entropy};
