@@ -224,7 +224,8 @@ mod tests {
                 increment: Duration::from_secs(increment),
             }))
         };
-        let classes = [class(15, 0), class(60, 0), class(120, 1), class(180, 2), class(600, 0), class(900, 15)];
+        let classes =
+            [class(15, 0), class(60, 0), class(120, 1), class(180, 2), class(600, 0), class(900, 15)];
         let expected = [
             TimeClass::UltraBullet,
             TimeClass::Bullet,
