@@ -1,7 +1,12 @@
 //! `tabia-lab data`: one file a command.
 
+mod finished_file;
+mod head;
 mod label;
 mod meter;
+mod shards;
+mod stats;
+mod verify;
 
 use clap::Subcommand;
 
@@ -9,10 +14,16 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Label(label::LabelArgs),
+    Verify(verify::VerifyArgs),
+    Stats(stats::StatsArgs),
+    Head(head::HeadArgs),
 }
 
 pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Label(args) => label::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Head(args) => head::run(&args),
     }
 }

@@ -23,7 +23,7 @@ pub struct EvaluationStats {
     /// Positions by phase.
     pub phases: Tally<Phase>,
     /// Positions by the side to move.
-    pub turns: Tally<Side>,
+    pub turns: Tally<Turn>,
     /// Positions by the number of moves that have a label.
     pub labelled_moves: Histogram,
     /// Positions by the entropy of their label, in hundredths of a bit.
@@ -32,12 +32,12 @@ pub struct EvaluationStats {
     pub soft: u64,
 }
 
-/// A side, White or Black.
+/// Who is to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Side(pub Color);
+pub struct Turn(pub Color);
 
-impl Category for Side {
-    const ALL: &'static [Side] = &[Side(Color::White), Side(Color::Black)];
+impl Category for Turn {
+    const ALL: &'static [Turn] = &[Turn(Color::White), Turn(Color::Black)];
 
     fn label(self) -> &'static str {
         self.0.fold_wb("white", "black")
@@ -74,7 +74,7 @@ impl EvaluationStats {
         self.depths.add(u64::from(deepest));
         self.sessions_a_position.add(record.sessions.len() as u64);
         self.phases.add(Phase::of(record.position.board()));
-        self.turns.add(Side(record.position.turn()));
+        self.turns.add(Turn(record.position.turn()));
         let (mut moves, mut most, mut entropy) = (0, 0_f64, 0_f64);
         for probability in label.into_iter().map(f64::from).filter(|&probability| probability > 0.0) {
             moves += 1;
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(filled(&stats.depths), [(12, 2), (30, 1)]);
         assert_eq!(filled(&stats.labelled_moves), [(1, 1), (2, 2)]);
         assert_eq!(filled(&stats.entropies), [(0, 2), (100, 1)]);
-        assert_eq!(stats.turns.count(Side(Color::White)), 3);
+        assert_eq!(stats.turns.count(Turn(Color::White)), 3);
         let mut twice = stats.clone();
         twice.merge(&stats);
         assert_eq!((twice.positions, twice.soft, twice.depths.total()), (6, 2, 6));

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use shakmaty::{Chess, Position};
-use tabia_data::{BytesRead, Chunks, Faults, GameRecord, GameRules, SourceFile};
+use tabia_data::{
+    BytesRead, Chunks, EvaluationRecord, Faults, GameRecord, GameRules, RecordKind, Set, SourceFile,
+};
 
 use super::positions::{Keyed, Picker};
 
@@ -16,6 +18,12 @@ where
 {
     let mut faults = Faults::default();
     for input in inputs {
+        if input.join("set.json").exists() {
+            if show_set(&Set::open(input)?, picker)?.is_break() {
+                return Ok(faults);
+            }
+            continue;
+        }
         for file in SourceFile::find(input)? {
             for chunk in Chunks::open(&file, &BytesRead::default())? {
                 let harvest = chunk.read(&GameRules::default());
@@ -37,6 +45,24 @@ where
         }
     }
     Ok(faults)
+}
+
+/// Shows the positions of a set; a record that cannot be read ends it.
+fn show_set<S>(set: &Set, picker: &mut Picker<S>) -> Result<ControlFlow<()>>
+where
+    S: FnMut(Keyed) -> ControlFlow<()>,
+{
+    for record in set.iter() {
+        let (_, bytes) = record?;
+        let shown = match set.kind() {
+            RecordKind::Games => picker.show_game(positions_of(&GameRecord::from_bytes(&bytes)?).iter()),
+            RecordKind::Evaluations => picker.show(&EvaluationRecord::from_bytes(&bytes)?.position),
+        };
+        if shown.is_break() {
+            return Ok(shown);
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 /// A game's positions from its start to its end.

@@ -1,9 +1,11 @@
 //! The positions to label: each once, in an order that depends on nothing but the input.
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 use std::ops::ControlFlow;
 
-use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup, Position, packed::PackedSetup};
+use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup, Position};
+use tabia_data::EvaluationRecord;
 use twox_hash::XxHash3_64;
 
 /// Which of the positions that are met are labelled.
@@ -107,14 +109,15 @@ impl<S: FnMut(Keyed) -> ControlFlow<()>> Picker<S> {
     }
 }
 
-/// The position with the counters of a fresh FEN, as evaluations have it.
+/// The position with the counters of a fresh FEN, and its key, as evaluations have it.
 fn keyed(position: &Chess) -> Option<Keyed> {
     let mut setup = position.to_setup(EnPassantMode::Legal);
     setup.halfmoves = 0;
-    setup.fullmoves = std::num::NonZeroU32::MIN;
-    let key = XxHash3_64::oneshot(PackedSetup::pack_standard_normalized(&setup).ok()?.as_bytes());
+    setup.fullmoves = NonZeroU32::MIN;
     let position = Chess::from_setup(setup, CastlingMode::Standard).ok()?;
-    Some(Keyed { position, key })
+    let record = EvaluationRecord { position, sessions: Vec::new() };
+    let key = record.key().ok()?.0;
+    Some(Keyed { position: record.position, key })
 }
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! `data label` as a user meets it: engines that work, crash and hang; runs that are killed and go on.
-
-mod folder;
+//! `data label`: engines that work, crash and hang; runs that are killed and go on.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use folder::Folder;
 use serde_json::{Value, json};
 use shakmaty::{Chess, EnPassantMode, Position, fen::Epd, uci::UciMove};
 use tabia_game::position_from_fen;
+
+use crate::folder::Folder;
+use crate::program::{data, succeed};
 
 const STOCKFISH: &str = "/usr/games/stockfish";
 
@@ -67,31 +67,19 @@ fn lines_file(folder: &Folder, positions: &[Chess]) -> PathBuf {
 }
 
 fn scripted(table: &Path, seconds: &str) -> String {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/scripted_engine.py");
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data_commands/programs/scripted_engine.py");
     format!("python3 {} {} {seconds}", script.display(), table.display())
 }
 
 fn label(input: &Path, out: &Path, engine: &str, more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabia-lab"));
-    command.args(["data", "label"]).arg(input).arg("--out").arg(out).args(["--engine", engine]).args(more);
-    command.stdin(Stdio::null());
+    let mut command = data("label");
+    command.arg(input).arg("--out").arg(out).args(["--engine", engine]).args(more);
     command
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn succeed(mut command: Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    assert!(status.success(), "{command:?}: {}", text(&stderr));
-    text(&stdout)
-}
-
-fn fail(mut command: Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    assert!(!status.success(), "{command:?}: {}", text(&stdout));
-    text(&stderr)
+fn fail(command: &mut Command) -> String {
+    crate::program::fail(command).1
 }
 
 fn rows(path: &Path) -> Vec<Value> {
@@ -122,7 +110,8 @@ fn rows_are_as_lichess_writes_them() {
     )
     .unwrap();
     let out = folder.file("out.jsonl.zst");
-    let said = succeed(label(&input, &out, &scripted(&table_path, "0"), &["--depth", "7", "--multipv", "2"]));
+    let said =
+        succeed(&mut label(&input, &out, &scripted(&table_path, "0"), &["--depth", "7", "--multipv", "2"]));
     let expected = [
         json!({ "fen": "r3k2r/8/8/8/8/8/8/R3K2R b KQkq -", "line": "e8h8", "depth": 7, "knodes": 12, "cp": -40, "mate": null }),
         json!({ "fen": "r3k2r/8/8/8/8/8/8/R3K2R b KQkq -", "line": "e8d8", "depth": 7, "knodes": 12, "cp": 5, "mate": null }),
@@ -141,7 +130,7 @@ fn a_crash_costs_a_restart_and_a_position_that_always_fails_is_counted() {
     let positions = walk(12);
     let table = table(&folder, &positions, &[(2, "crash-once"), (5, "crash"), (9, "hang")]);
     let (input, out) = (lines_file(&folder, &positions), folder.file("out.jsonl.zst"));
-    let said = succeed(label(
+    let said = succeed(&mut label(
         &input,
         &out,
         &scripted(&table, "0"),
@@ -163,10 +152,10 @@ fn an_engine_that_answers_nothing_ends_the_run() {
     let manners: Vec<(usize, &str)> = (0..10).map(|index| (index, "crash")).collect();
     let table = table(&folder, &positions, &manners);
     let (input, out) = (lines_file(&folder, &positions), folder.file("out.jsonl.zst"));
-    let said = fail(label(&input, &out, &scripted(&table, "0"), &["--jobs", "1"]));
+    let said = fail(&mut label(&input, &out, &scripted(&table, "0"), &["--jobs", "1"]));
     assert!(said.contains("no answer to 8 positions in a row"), "{said}");
     assert!(!out.exists());
-    let said = fail(label(&input, &folder.file("x.zst"), "/nowhere/engine", &[]));
+    let said = fail(&mut label(&input, &folder.file("x.zst"), "/nowhere/engine", &[]));
     assert!(said.contains("cannot start /nowhere/engine"), "{said}");
 }
 
@@ -179,7 +168,7 @@ fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
     let whole = folder.file("whole.jsonl.zst");
     // So many nodes a position make small chunks.
     let settings = ["--nodes", "1000000", "--multipv", "3"];
-    succeed(label(&input, &whole, &scripted(&table, "0"), &[&settings[..], &["--jobs", "1"]].concat()));
+    succeed(&mut label(&input, &whole, &scripted(&table, "0"), &[&settings[..], &["--jobs", "1"]].concat()));
     assert_eq!(fens(&whole).into_iter().collect::<HashSet<_>>().len(), 360);
 
     let out = folder.file("out.jsonl.zst");
@@ -202,17 +191,18 @@ fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
         run.wait().unwrap();
         assert!(!out.exists(), "killed before its end");
     }
-    let wrong = fail(label(&input, &out, &scripted(&table, "0"), &["--nodes", "1000000", "--multipv", "2"]));
+    let wrong =
+        fail(&mut label(&input, &out, &scripted(&table, "0"), &["--nodes", "1000000", "--multipv", "2"]));
     assert!(wrong.contains("was begun with other settings"), "{wrong}");
     let shorter = folder.file("shorter.epd");
     std::fs::write(&shorter, format!("{}\n", epd(&positions[7]))).unwrap();
-    let wrong = fail(label(&shorter, &out, &scripted(&table, "0"), &settings));
+    let wrong = fail(&mut label(&shorter, &out, &scripted(&table, "0"), &settings));
     assert!(wrong.contains("the input is not what it was"), "{wrong}");
 
-    succeed(label(&input, &out, &scripted(&table, "0"), &settings));
+    succeed(&mut label(&input, &out, &scripted(&table, "0"), &settings));
     assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(&whole).unwrap());
     assert!(!journal.exists());
-    let again = fail(label(&input, &out, &scripted(&table, "0"), &settings));
+    let again = fail(&mut label(&input, &out, &scripted(&table, "0"), &settings));
     assert!(again.contains("is already there"), "{again}");
 }
 
@@ -231,11 +221,11 @@ fn games_give_each_position_once_or_a_few_of_them() {
     }
     let table = table(&folder, &positions, &[]);
     let all = folder.file("all.jsonl.zst");
-    let said = succeed(label(&input, &all, &scripted(&table, "0"), &[]));
+    let said = succeed(&mut label(&input, &all, &scripted(&table, "0"), &[]));
     assert_eq!(fens(&all), positions.iter().map(epd).collect::<Vec<_>>());
     assert!(said.contains("14 duplicates"), "{said}");
     let few = folder.file("few.jsonl.zst");
-    succeed(label(&input, &few, &scripted(&table, "0"), &["--per-game", "2", "--seed", "5"]));
+    succeed(&mut label(&input, &few, &scripted(&table, "0"), &["--per-game", "2", "--seed", "5"]));
     assert_eq!(fens(&few).len(), 2);
 }
 
@@ -248,7 +238,7 @@ fn stockfish_labels_positions() {
     let folder = Folder::new("label-stockfish");
     let positions = walk(40);
     let (input, out) = (lines_file(&folder, &positions), folder.file("out.jsonl.zst"));
-    succeed(label(&input, &out, STOCKFISH, &["--depth", "5", "--multipv", "3"]));
+    succeed(&mut label(&input, &out, STOCKFISH, &["--depth", "5", "--multipv", "3"]));
     let rows = rows(&out);
     for position in &positions {
         let lines: Vec<_> = rows.iter().filter(|row| row["fen"] == epd(position)).collect();
