@@ -27,10 +27,10 @@ pub struct Problems {
 
 impl Problems {
     /// Counts one more.
-    pub fn add(&mut self, what: impl ToString) {
+    pub fn add(&mut self, what: String) {
         self.count += 1;
         if self.named.len() < NAMED {
-            self.named.push(what.to_string());
+            self.named.push(what);
         }
     }
 
@@ -133,14 +133,14 @@ pub fn look_at_shard(shard: &Shard, summary: &ShardSummary, place: (u32, u32), l
         number += 1;
         let (key, players, record) = match record {
             Ok(found) => found,
-            Err(error) => return findings.problems.add(error),
+            Err(error) => return findings.problems.add(error.to_string()),
         };
         if shard_of(key, place.1) != place.0 {
             findings.problems.add(format!("{path}: record {number} does not belong to this shard"));
         }
         match last {
             Some(last) if last == key => {
-                findings.problems.add(format!("{path}: record {number} is there twice"))
+                findings.problems.add(format!("{path}: record {number} is there twice"));
             }
             Some(last) if last > key => {
                 findings.problems.add(format!("{path}: record {number} is not in the order of keys"));

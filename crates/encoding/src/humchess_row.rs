@@ -1,9 +1,12 @@
 use shakmaty::{Board, Chess, Color, FromSetup, Move, Piece, Position, Role, Setup, Square};
 use thiserror::Error;
 
+use crate::buckets::rating_in_bucket;
 use crate::inputs::humchess_68::{CASTLING, CLS, LEN, RATING, TIME, write_tokens};
 use crate::moves::from_to_4096::FROM_TO_4096;
-use crate::{MoveVocabulary, Orientation, PolicyIndex, PolicySlot, RATING_BUCKETS, Situation, TIME_BUCKETS};
+use crate::{
+    Elo, MoveVocabulary, Orientation, PolicyIndex, PolicySlot, RATING_BUCKETS, Situation, TIME_BUCKETS,
+};
 
 /// How many bytes the set of legal moves takes: a bit for each pair of squares.
 const MASK_LEN: usize = 4096 / 8;
@@ -31,8 +34,8 @@ pub struct HumChessExample {
     pub position: Chess,
     /// The chosen move.
     pub chosen: Move,
-    /// The mover's [`rating_bucket`](crate::rating_bucket).
-    pub rating_bucket: u8,
+    /// The mover's rating: the middle of its bucket.
+    pub rating: Elo,
     /// The mover's [`time_bucket`](crate::time_bucket).
     pub time_bucket: u8,
 }
@@ -83,7 +86,7 @@ impl HumChessRow {
         };
         ranged(0, CLS, 1)?;
         let rights = ranged(65, CASTLING, 16)?;
-        let rating_bucket = ranged(66, RATING, RATING_BUCKETS)?;
+        let rating = rating_in_bucket(ranged(66, RATING, RATING_BUCKETS)?);
         let time_bucket = ranged(67, TIME, TIME_BUCKETS)?;
         for place in 1..=64 {
             ranged(place, 0, 13)?;
@@ -110,7 +113,7 @@ impl HumChessRow {
             .map_err(|_| BadHumChessRow::Position)?;
         let slot = PolicySlot { index: PolicyIndex(self.move_id), promotion: self.promotion };
         let chosen = FROM_TO_4096.find(&position, slot).ok_or(BadHumChessRow::Move(self.move_id))?;
-        Ok(HumChessExample { position, chosen, rating_bucket, time_bucket })
+        Ok(HumChessExample { position, chosen, rating, time_bucket })
     }
 
     /// Who was to move: a king with castling rights stands on the e-file, and for Black that is seen as the d-file.
@@ -142,8 +145,8 @@ impl HumChessRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Seat;
     use crate::test_positions::position;
-    use crate::{Elo, Seat};
 
     const FIXTURES: &str = include_str!("../../../fixtures/positions.fen");
 
@@ -158,7 +161,7 @@ mod tests {
             for m in position.legal_moves() {
                 let row = HumChessRow::new(&situation, m);
                 let example = row.decode().unwrap_or_else(|bad| panic!("{fen}: {bad}"));
-                let seat = Seat { ..mover };
+                let seat = Seat { rating: Some(example.rating), time_left: None };
                 let again = Situation { mover: seat, ..Situation::of(&example.position) };
                 assert_eq!(HumChessRow::new(&again, example.chosen), row, "{fen} {m}");
                 if position.turn().is_white() {

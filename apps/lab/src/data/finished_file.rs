@@ -26,7 +26,8 @@ impl FinishedFile {
 
     /// Gives the file its name.
     pub(super) fn finish(mut self) -> Result<()> {
-        let wrong = || format!("cannot write {}", self.path.display());
+        let path = self.path.clone();
+        let wrong = || format!("cannot write {}", path.display());
         self.flush().with_context(wrong)?;
         if let Some(out) = &self.out {
             out.get_ref().sync_all().with_context(wrong)?;

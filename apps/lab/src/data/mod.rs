@@ -1,9 +1,11 @@
 //! `tabia-lab data`: one file a command.
 
+mod export;
 mod finished_file;
 mod head;
 mod label;
 mod meter;
+mod rows;
 mod shards;
 mod stats;
 mod verify;
@@ -17,6 +19,7 @@ pub(crate) enum Command {
     Verify(verify::VerifyArgs),
     Stats(stats::StatsArgs),
     Head(head::HeadArgs),
+    Export(export::ExportArgs),
 }
 
 pub(crate) fn run(command: Command) -> anyhow::Result<()> {
@@ -25,5 +28,6 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Verify(args) => verify::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Head(args) => head::run(&args),
+        Command::Export(args) => export::run(&args),
     }
 }

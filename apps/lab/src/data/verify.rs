@@ -60,7 +60,8 @@ enum By {
     Player,
 }
 
-fn share(text: &str) -> Result<f64, String> {
+/// A share that an argument gives.
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "is not a number")?;
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("must be from 0 to 1".to_owned()) }
 }

@@ -55,14 +55,14 @@ fn table(folder: &Folder, positions: &[Chess], manners: &[(usize, &str)]) -> Pat
         entries.insert(epd(position), entry);
     }
     let path = folder.file("table.json");
-    std::fs::write(&path, serde_json::to_vec(&entries).unwrap()).unwrap();
+    std::fs::write(&path, serde_json::to_vec(&entries).expect("plain JSON")).expect("a writable folder");
     path
 }
 
 fn lines_file(folder: &Folder, positions: &[Chess]) -> PathBuf {
     let path = folder.file("positions.epd");
     let text: String = positions.iter().map(|position| format!("{};\n", epd(position))).collect();
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, text).expect("a writable folder");
     path
 }
 
@@ -83,15 +83,15 @@ fn fail(command: &mut Command) -> String {
 }
 
 fn rows(path: &Path) -> Vec<Value> {
-    let text = zstd::decode_all(std::fs::File::open(path).unwrap()).unwrap();
+    let text = zstd::decode_all(std::fs::File::open(path).expect("an output")).expect("whole frames");
     text.split(|&byte| byte == b'\n')
         .filter(|line| !line.is_empty())
-        .map(|line| serde_json::from_slice(line).unwrap())
+        .map(|line| serde_json::from_slice(line).expect("a row"))
         .collect()
 }
 
 fn fens(path: &Path) -> Vec<String> {
-    rows(path).iter().map(|row| row["fen"].as_str().unwrap().to_owned()).collect()
+    rows(path).iter().map(|row| row["fen"].as_str().expect("a FEN").to_owned()).collect()
 }
 
 #[test]

@@ -14,8 +14,8 @@ pub(crate) fn write_set(dir: &Path, kind: SourceKind, text: &str, shards: u32) {
     for chunk in Chunks::new("test", kind, Cursor::new(text.as_bytes().to_vec())) {
         let harvest = chunk.read(&GameRules::default());
         assert!(harvest.faults.is_empty(), "{}", harvest.faults);
-        records.extend(harvest.games.iter().map(|game| game.to_bytes().unwrap()));
-        records.extend(harvest.evaluations.iter().map(|row| row.to_bytes().unwrap()));
+        records.extend(harvest.games.iter().map(|game| game.to_bytes().expect("legal moves")));
+        records.extend(harvest.evaluations.iter().map(|row| row.to_bytes().expect("a legal move")));
     }
     let kind = match kind {
         SourceKind::EvaluationsJsonl => RecordKind::Evaluations,
@@ -28,15 +28,15 @@ pub(crate) fn write_set(dir: &Path, kind: SourceKind, text: &str, shards: u32) {
 pub(crate) fn write_records(dir: &Path, kind: RecordKind, records: &[Vec<u8>], shards: u32) {
     let mut by_key: BTreeMap<RecordKey, Vec<&[u8]>> = BTreeMap::new();
     for record in records {
-        by_key.entry(kind.key(record).unwrap()).or_default().push(record);
+        by_key.entry(kind.key(record).expect("a record")).or_default().push(record);
     }
     let packing = ShardOptions { block_records: 8, level: 3 };
     let plan = SetPlan { kind, shards, packing, fingerprint: "test".into() };
-    let mut writer = SetWriter::create(dir, plan).unwrap();
+    let mut writer = SetWriter::create(dir, plan).expect("a writable folder");
     for (key, parts) in by_key {
-        writer.push(key, &kind.unite(parts).unwrap()).unwrap();
+        writer.push(key, &kind.unite(parts).expect("records")).expect("a writable folder");
     }
-    writer.finish(Vec::new(), BTreeMap::new()).unwrap();
+    writer.finish(Vec::new(), BTreeMap::new()).expect("a writable folder");
 }
 
 /// A PGN of `count` different games of `plies` plies, with ratings, and with clocks and evaluations in some.

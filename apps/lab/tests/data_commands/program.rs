@@ -15,14 +15,14 @@ fn text(bytes: &[u8]) -> String {
 
 /// What it prints when all is well.
 pub(crate) fn succeed(command: &mut Command) -> String {
-    let Output { status, stdout, stderr } = command.output().unwrap();
+    let Output { status, stdout, stderr } = command.output().expect("the program starts");
     assert!(status.success(), "{command:?}: {}", text(&stderr));
     text(&stdout)
 }
 
 /// What it prints and what it complains about when something is wrong.
 pub(crate) fn fail(command: &mut Command) -> (String, String) {
-    let Output { status, stdout, stderr } = command.output().unwrap();
+    let Output { status, stdout, stderr } = command.output().expect("the program starts");
     assert_eq!(status.code(), Some(1), "{command:?}: {}", text(&stdout));
     (text(&stdout), text(&stderr))
 }

@@ -11,8 +11,8 @@ use crate::program::{data, fail, succeed};
 
 fn shard_files(set: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(set)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
+        .expect("a set")
+        .map(|entry| entry.expect("a file").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "tabia"))
         .collect();
     files.sort();
@@ -20,9 +20,9 @@ fn shard_files(set: &Path) -> Vec<PathBuf> {
 }
 
 fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
-    let mut bytes = std::fs::read(path).unwrap();
+    let mut bytes = std::fs::read(path).expect("a file");
     change(&mut bytes);
-    std::fs::write(path, bytes).unwrap();
+    std::fs::write(path, bytes).expect("a file");
 }
 
 #[test]

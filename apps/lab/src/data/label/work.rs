@@ -8,10 +8,8 @@ use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
 use shakmaty::{EnPassantMode, fen::Epd};
 use tabia_data::Faults;
-use tabia_encoding::Score;
 use twox_hash::XxHash3_64;
 
 use super::input;
@@ -19,6 +17,7 @@ use super::output::{Output, Written};
 use super::positions::{Choice, Keyed, Met, Picker};
 use super::session::{Findings, Labeller};
 use crate::data::meter::Meter;
+use crate::data::rows::Row;
 
 /// How many positions may wait for an engine: the reader runs so far ahead, which is how the meter learns how many
 /// there are.
@@ -69,17 +68,6 @@ struct Done {
     rows: u64,
     faults: u64,
     input: u64,
-}
-
-/// One row as Lichess writes it, scores for White.
-#[derive(Serialize)]
-struct Row<'a> {
-    fen: &'a str,
-    line: &'a str,
-    depth: u32,
-    knodes: u64,
-    cp: Option<i32>,
-    mate: Option<i32>,
 }
 
 impl Work<'_> {
@@ -240,13 +228,7 @@ impl Work<'_> {
 fn write_rows(text: &mut Vec<u8>, fen: &str, findings: &Findings) -> Result<u64> {
     let knodes = (findings.nodes + 500) / 1000;
     for line in &findings.lines {
-        let (cp, mate) = match line.score.0 {
-            Score::Centipawns(cp) => (Some(cp), None),
-            Score::Mate(moves) => (None, Some(moves.get())),
-        };
-        let row = Row { fen, line: &line.moves, depth: findings.depth, knodes, cp, mate };
-        serde_json::to_writer(&mut *text, &row)?;
-        text.push(b'\n');
+        Row::new(fen, &line.moves, findings.depth, knodes, line.score).write(&mut *text)?;
     }
     Ok(findings.lines.len() as u64)
 }
