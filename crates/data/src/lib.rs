@@ -10,6 +10,7 @@
 //! | one file of records | [`Shard`], [`ShardWriter`] |
 //! | a folder of them | [`Set`], [`SetWriter`] |
 //! | what is kept aside to measure on | [`Split`], [`Side`] |
+//! | what a set is like, and whether it is what it says | [`stats`], [`verify`] |
 //! | positions in random order to learn from | [`Stream`], [`Feed`] |
 //! | what to learn from engine sessions | [`LabelStrategy`] |
 #![forbid(unsafe_code)]
@@ -21,7 +22,9 @@ mod shard;
 mod shuffle;
 mod source;
 mod split;
+pub mod stats;
 mod stream;
+pub mod verify;
 
 pub use labels::{LabelStrategy, UnknownStrategy, entropy};
 pub use record::{

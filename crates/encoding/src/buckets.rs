@@ -21,6 +21,12 @@ pub fn rating_bucket(rating: Elo) -> u8 {
     RATINGS.partition_point(|&boundary| boundary <= rating.0) as u8
 }
 
+/// A rating in the middle of a bucket; of the first and last, 50 beyond their boundary.
+pub(crate) fn rating_in_bucket(bucket: u8) -> Elo {
+    let above = RATINGS.get(usize::from(bucket)).copied();
+    Elo(above.map_or(RATINGS[RATINGS.len() - 1] + 50, |boundary| boundary - 50))
+}
+
 /// The bucket of the time on a clock, 0 (below 10 s) to 17 (900 s and above); 18 if unknown.
 pub fn time_bucket(time_left: Option<Duration>) -> u8 {
     let known = |time| SECONDS.partition_point(|&boundary| Duration::from_secs(boundary) <= time);
@@ -39,5 +45,12 @@ mod tests {
             .map(|ms| time_bucket(Some(Duration::from_millis(ms))));
         assert_eq!(buckets, [0, 0, 1, 2, 3, 16, 17, 17]);
         assert_eq!(time_bucket(None), 18);
+    }
+
+    #[test]
+    fn a_bucket_holds_its_rating() {
+        for bucket in 0..RATING_BUCKETS as u8 {
+            assert_eq!(rating_bucket(rating_in_bucket(bucket)), bucket);
+        }
     }
 }

@@ -24,11 +24,13 @@
 //! | ratings and clocks as buckets | [`rating_bucket`], [`time_bucket`] |
 //! | thinking time as bins | [`time_bin`], [`time_bin_range`] |
 //! | targets to learn from evaluations | [`Score`], [`soft_labels`](soft_labels()), [`pawn_labels`](pawn_labels()) |
+//! | training rows of HumChess | [`HumChessRow`] |
 //! | an encoding by its id | [`encoding`](encoding()), [`encodings`] |
 #![forbid(unsafe_code)]
 
 mod buckets;
 mod encoding;
+mod humchess_row;
 mod inputs;
 mod moves;
 mod orientation;
@@ -46,6 +48,7 @@ mod think_time;
 
 pub use buckets::{RATING_BUCKETS, TIME_BUCKETS, rating_bucket, time_bucket};
 pub use encoding::{Batch, Column, ElementKind, Encoding, EncodingId, InputSpec, Row};
+pub use humchess_row::{BadHumChessRow, HumChessExample, HumChessRow};
 pub use moves::{
     CANONICAL_1968_ROWS, CastlingSpelling, MoveTextError, MoveVocabulary, PolicyIndex, PolicySlot,
     VocabularyId, parse_uci,

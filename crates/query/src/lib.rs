@@ -7,12 +7,14 @@
 //! | what a query gives, printed or in a file | [`write_rows`], [`RowFormat`] |
 //! | files as tables | [`TableSpec`], [`ChessTable`] |
 //! | the plan that makes a set of records | [`build_plan`], [`write_batch`] |
+//! | HumChess's training rows in Parquet | [`HumChessWriter`], [`humchess_rows_to_records`] |
 //! | the same plans on many machines | [`cluster`] |
 #![forbid(unsafe_code)]
 
 mod build;
 pub mod cluster;
 pub mod functions;
+mod humchess;
 mod locked_folder;
 mod memory;
 mod rows;
@@ -21,6 +23,10 @@ pub mod table;
 
 pub use build::{BuildOptions, WriteError, Written, build_plan, write_batch};
 pub use functions::{Functions, functions};
+pub use humchess::{
+    HumChessError, HumChessFault, HumChessRowFault, HumChessTotals, HumChessWriter, has_humchess_rows,
+    humchess_rows_to_records,
+};
 pub use rows::{RowFormat, TABLE_ROWS, write_rows};
 pub use session::{Resources, Session};
 pub use table::{ChessTable, Pool, Reading, SourceReport, TableError, TableFile, TableKind, TableSpec};

@@ -1,25 +1,55 @@
 //! `tabia-lab data`: one file a command.
 
+#[cfg(feature = "query")]
 mod build;
+#[cfg(feature = "query")]
 mod building;
+#[cfg(feature = "query")]
+mod export;
 mod finished_file;
+mod head;
+mod label;
+mod meter;
+#[cfg(feature = "query")]
 mod resources;
+mod rows;
+mod shards;
+#[cfg(feature = "query")]
 mod sql;
+mod stats;
+mod verify;
 
 use clap::Subcommand;
 
+#[cfg(feature = "query")]
 pub(crate) use self::resources::bytes;
 
 /// What can be done with data.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    #[cfg(feature = "query")]
     Build(build::BuildArgs),
+    #[cfg(feature = "query")]
     Sql(sql::SqlArgs),
+    Label(label::LabelArgs),
+    Verify(verify::VerifyArgs),
+    Stats(stats::StatsArgs),
+    Head(head::HeadArgs),
+    #[cfg(feature = "query")]
+    Export(export::ExportArgs),
 }
 
 pub(crate) fn run(command: Command) -> anyhow::Result<()> {
     match command {
+        #[cfg(feature = "query")]
         Command::Build(args) => build::run(&args),
+        #[cfg(feature = "query")]
         Command::Sql(args) => sql::run(&args),
+        Command::Label(args) => label::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Stats(args) => stats::run(&args),
+        Command::Head(args) => head::run(&args),
+        #[cfg(feature = "query")]
+        Command::Export(args) => export::run(&args),
     }
 }

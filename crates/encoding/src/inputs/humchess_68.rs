@@ -13,12 +13,12 @@ use crate::{
 /// as 1500, the default of HumChess's own page; an unknown clock has a token of its own. En passant is not seen.
 pub(crate) struct HumChess68;
 
-pub(super) const LEN: usize = 68;
+pub(crate) const LEN: usize = 68;
 
-const CLS: i32 = 13;
-const CASTLING: i32 = 14;
-const RATING: i32 = 30;
-const TIME: i32 = 47;
+pub(crate) const CLS: i32 = 13;
+pub(crate) const CASTLING: i32 = 14;
+pub(crate) const RATING: i32 = 30;
+pub(crate) const TIME: i32 = 47;
 const UNKNOWN_RATING: Elo = Elo(1500);
 
 impl Encoding for HumChess68 {
@@ -40,7 +40,7 @@ impl Encoding for HumChess68 {
 }
 
 /// Writes the 68 tokens to the front of `ids`.
-pub(super) fn write_tokens(situation: &Situation<'_>, ids: &mut [i32]) {
+pub(crate) fn write_tokens(situation: &Situation<'_>, ids: &mut [i32]) {
     let position = situation.position;
     let mover = position.turn();
     ids[0] = CLS;

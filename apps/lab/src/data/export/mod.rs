@@ -1,0 +1,185 @@
+//! `tabia-lab data export`: sets as files that other programs read.
+
+mod written_game;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use tabia_data::{
+    EvaluationRecord, GameRecord, NpyWriter, PlayerHash, RecordKind, Set, Side, Split, SplitBy,
+};
+use tabia_game::write_game;
+use tabia_query::HumChessWriter;
+
+use self::written_game::written_game;
+use super::finished_file::FinishedFile;
+use super::meter::Meter;
+use super::rows::write_rows;
+
+/// Rows and games are text with much repetition.
+const ZSTD_LEVEL: i32 = 9;
+
+/// Write a set as files for other programs.
+///
+/// Games become PGN or HumChess's training rows; evaluations become Lichess's rows or the arrays of Learning a Chess
+/// Policy. Text is compressed when the name ends in .zst.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  tabia-lab data export games --format pgn --out games.pgn.zst
+  tabia-lab data export games --format humchess-parquet --out rows.parquet --side training --held-out 0.01
+  tabia-lab data export evaluations --format npy --out arrays --prefix train")]
+pub(crate) struct ExportArgs {
+    /// The folder of the set.
+    #[arg(value_name = "DIR")]
+    set: PathBuf,
+    /// What to write.
+    #[arg(long, value_enum)]
+    format: Format,
+    /// The file to write; for npy the folder.
+    #[arg(long, value_name = "PATH")]
+    out: PathBuf,
+    /// What the names of npy files begin with.
+    #[arg(long, default_value = "data", value_name = "NAME")]
+    prefix: String,
+    /// Which side of the split to write.
+    #[arg(long, value_enum, default_value_t = Part::All)]
+    side: Part,
+    /// The share of records that is kept aside, from 0 to 1.
+    #[arg(long, default_value_t = 0.01, value_name = "SHARE", value_parser = super::verify::share)]
+    held_out: f64,
+    /// Draws what is kept aside.
+    #[arg(long, default_value_t = 0, value_name = "S")]
+    seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Games as text, with clocks and evaluations.
+    Pgn,
+    /// Games as HumChess's training rows: tokens, move_id, promo_id, is_promotion, legal_mask.
+    HumchessParquet,
+    /// Evaluations as Lichess's rows: fen, line, depth, knodes, cp, mate.
+    Jsonl,
+    /// Evaluations as the arrays of Learning a Chess Policy.
+    Npy,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Part {
+    /// What is learned from.
+    Training,
+    /// What is kept aside.
+    HeldOut,
+    /// Everything.
+    All,
+}
+
+pub(crate) fn run(args: &ExportArgs) -> Result<()> {
+    let set = Set::open(&args.set)?;
+    let (kind, wanted) = (set.kind(), args.format.kind());
+    ensure!(kind == wanted, "{} holds {kind}; this format is of {wanted}", args.set.display());
+    let meter = Meter::new("records");
+    meter.set_total(set.records());
+    let records = Records { set: &set, args, meter: &meter };
+    let written = match args.format {
+        Format::Pgn => records.write_text(|out, bytes| {
+            let game = written_game(&GameRecord::from_bytes(bytes)?)?;
+            Ok(write_game(&game, &mut &mut *out)?)
+        }),
+        Format::Jsonl => {
+            records.write_text(|out, bytes| write_rows(out, &EvaluationRecord::from_bytes(bytes)?))
+        }
+        Format::HumchessParquet => records.write_humchess(),
+        Format::Npy => records.write_npy(),
+    };
+    meter.finish();
+    println!("{}", written.with_context(|| format!("cannot export to {}", args.out.display()))?);
+    Ok(())
+}
+
+impl Format {
+    fn kind(self) -> RecordKind {
+        match self {
+            Format::Pgn | Format::HumchessParquet => RecordKind::Games,
+            Format::Jsonl | Format::Npy => RecordKind::Evaluations,
+        }
+    }
+}
+
+/// The chosen records of a set.
+struct Records<'a> {
+    set: &'a Set,
+    args: &'a ExportArgs,
+    meter: &'a Meter,
+}
+
+impl Records<'_> {
+    /// Shows each chosen record's bytes; gives how many there are.
+    fn each(&self, mut show: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
+        let held_out_ppm = (self.args.held_out * 1e6).round() as u32;
+        let split = Split { seed: self.args.seed, held_out_ppm, by: SplitBy::Record };
+        let side = match self.args.side {
+            Part::Training => Side::Training,
+            Part::HeldOut => Side::HeldOut,
+            Part::All => Side::All,
+        };
+        let mut shown = 0;
+        for record in self.set.iter() {
+            let (key, bytes) = record?;
+            // Records are split by their keys: who played does not matter.
+            if side.takes(split.side(key, shakmaty::ByColor::<Option<PlayerHash>>::default())) {
+                show(&bytes)?;
+                shown += 1;
+            }
+            self.meter.add(1);
+        }
+        Ok(shown)
+    }
+
+    /// Writes text, compressed where the name asks for it.
+    fn write_text(&self, mut write: impl FnMut(&mut dyn Write, &[u8]) -> Result<()>) -> Result<String> {
+        let out = &self.args.out;
+        let mut file = FinishedFile::create(out)?;
+        let name = out.to_string_lossy();
+        let records = if name.ends_with(".zst") {
+            let mut encoder = zstd::Encoder::new(&mut file, ZSTD_LEVEL)?;
+            let records = self.each(|bytes| write(&mut encoder, bytes))?;
+            encoder.finish()?;
+            records
+        } else if name.ends_with(".gz") || name.ends_with(".bz2") {
+            bail!("text is compressed as .zst, or not at all");
+        } else {
+            self.each(|bytes| write(&mut file, bytes))?
+        };
+        file.finish()?;
+        Ok(said(records, out))
+    }
+
+    fn write_humchess(&self) -> Result<String> {
+        let out = &self.args.out;
+        let mut writer = HumChessWriter::new(FinishedFile::create(out)?)?;
+        self.each(|bytes| Ok(writer.push(&GameRecord::from_bytes(bytes)?)?))?;
+        let (file, totals) = writer.finish()?;
+        file.finish()?;
+        let (rows, games, unrated) = (totals.rows, totals.games, totals.unrated);
+        Ok(format!(
+            "{}: {rows} rows of {games} games; {unrated} without both ratings passed over",
+            out.display()
+        ))
+    }
+
+    fn write_npy(&self) -> Result<String> {
+        let (out, prefix) = (&self.args.out, &self.args.prefix);
+        let mut writer = NpyWriter::create(out, prefix)?;
+        let records = self.each(|bytes| Ok(writer.push(&EvaluationRecord::from_bytes(bytes)?)?))?;
+        writer.finish()?;
+        Ok(said(records, &out.join(format!("{prefix}_planes.npy"))))
+    }
+}
+
+fn said(records: u64, path: &Path) -> String {
+    format!("{}: {records} records", path.display())
+}

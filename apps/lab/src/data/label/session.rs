@@ -1,0 +1,205 @@
+//! One engine process and what it says of a position.
+
+use std::num::NonZeroI32;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use shakmaty::{CastlingMode, Chess, Position, uci::UciMove};
+use tabia_encoding::{ForMover, ForWhite, Score};
+use tabia_uci::client::{Client, Cue, Fault, Launch};
+use tabia_uci::message::{GameSoFar, Go, Info, MoverScore};
+
+/// An engine that is asked about positions. Its process is started again when it fails.
+pub(super) struct Labeller {
+    client: Client,
+    go: Go,
+    lines: usize,
+}
+
+/// What an engine found about one position: lines of the same search.
+#[derive(Debug, PartialEq)]
+pub(super) struct Findings {
+    pub(super) depth: u32,
+    pub(super) nodes: u64,
+    /// Best for the side to move first, each first move once.
+    pub(super) lines: Vec<FoundLine>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) struct FoundLine {
+    /// Legal moves in UCI notation, castling as king takes rook, separated by blanks; at least one.
+    pub(super) moves: String,
+    pub(super) score: ForWhite<Score>,
+}
+
+/// Why a position has no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoAnswer {
+    /// The engine failed.
+    #[error("{0}")]
+    Engine(#[from] Fault),
+    /// It answered only when it was told to stop.
+    #[error("the engine took too long")]
+    Overdue,
+    /// It moved without saying what it thinks.
+    #[error("the engine gave no line with a score")]
+    NoScore,
+}
+
+impl Labeller {
+    /// Starts the engine, to be asked for `lines` lines within the limits of `go`.
+    pub(super) fn start(launch: Launch, go: Go, lines: usize) -> Result<Labeller> {
+        let program = launch.program.display().to_string();
+        let client = Client::start(launch).with_context(|| format!("cannot use the engine {program}"))?;
+        Ok(Labeller { client, go, lines })
+    }
+
+    /// What the engine calls itself.
+    pub(super) fn name(&self) -> &str {
+        &self.client.about().name
+    }
+
+    /// How often its process had to be started again.
+    pub(super) fn restarts(&self) -> u32 {
+        self.client.restarts()
+    }
+
+    /// Makes the engine forget what it saw, so that what it says next depends on nothing before.
+    pub(super) fn forget(&self) {
+        // An engine that fails here fails at the next position too, and that is counted.
+        let _counted_at_the_next_position = self.client.new_game();
+    }
+
+    /// Asks about a position with legal moves; an engine that fails is started again and asked once more.
+    pub(super) fn ask(&self, position: &Chess) -> Result<Findings, NoAnswer> {
+        self.ask_once(position).or_else(|_| self.ask_once(position))
+    }
+
+    fn ask_once(&self, position: &Chess) -> Result<Findings, NoAnswer> {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let ear = Arc::clone(&heard);
+        let hear = move |info: &Info| {
+            if info.score.is_some() && !info.pv.is_empty() {
+                ear.lock().unwrap_or_else(PoisonError::into_inner).push(info.clone());
+            }
+        };
+        let thought = self.client.begin(&GameSoFar::new(position.clone()), &self.go, hear).wait()?;
+        if thought.cue != Cue::Own {
+            return Err(NoAnswer::Overdue);
+        }
+        let heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
+        let expected = self.lines.min(position.legal_moves().len());
+        findings(&heard, expected, position).ok_or(NoAnswer::NoScore)
+    }
+}
+
+/// The latest iteration in which every expected line has an exact score: only such lines are comparable. Where an
+/// engine never gets so far, its last word on each line, at the least of their depths.
+fn findings(heard: &[Info], expected: usize, position: &Chess) -> Option<Findings> {
+    let nodes = heard.iter().filter_map(|info| info.nodes).max().unwrap_or(0);
+    let mut last: Vec<Option<&Info>> = vec![None; expected];
+    let mut complete = None;
+    for info in heard.iter().filter(|info| info.score.is_some_and(|score| score.bound.is_none())) {
+        let rank = info.multipv.unwrap_or(1) as usize;
+        let Some(slot) = rank.checked_sub(1).and_then(|index| last.get_mut(index)) else { continue };
+        *slot = Some(info);
+        let depths = || last.iter().map(|info| info.map(|info| info.depth));
+        if depths().all(|depth| depth == Some(info.depth)) {
+            complete = Some(last.clone());
+        }
+    }
+    let mut chosen: Vec<&Info> = complete.unwrap_or(last).into_iter().flatten().collect();
+    if chosen.is_empty() {
+        // Nothing exact: a bound is better than nothing.
+        chosen.extend(heard.iter().rev().find(|info| info.multipv.unwrap_or(1) == 1));
+    }
+    let depth = chosen.iter().filter_map(|info| info.depth).min().unwrap_or(0);
+    let mut lines: Vec<FoundLine> = Vec::with_capacity(chosen.len());
+    for line in chosen.into_iter().filter_map(|info| found_line(info, position)) {
+        let first = |line: &FoundLine| line.moves.split(' ').next().map(str::to_owned);
+        if lines.iter().all(|known| first(known) != first(&line)) {
+            lines.push(line);
+        }
+    }
+    (!lines.is_empty()).then_some(Findings { depth, nodes, lines })
+}
+
+fn found_line(info: &Info, position: &Chess) -> Option<FoundLine> {
+    let score = match info.score?.score {
+        MoverScore::Centipawns(cp) => Score::Centipawns(cp),
+        MoverScore::Mate(moves) => Score::Mate(NonZeroI32::new(moves)?),
+    };
+    let moves = legal_line(&info.pv, position.clone());
+    let score = ForMover(score).for_white(position.turn());
+    (!moves.is_empty()).then_some(FoundLine { moves, score })
+}
+
+/// The moves as far as they are legal, castling as the king taking its rook.
+fn legal_line(pv: &[UciMove], mut position: Chess) -> String {
+    let mut line = String::new();
+    for uci in pv {
+        let Ok(m) = uci.to_move(&position) else { break };
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(&m.to_uci(CastlingMode::Chess960).to_string());
+        position.play_unchecked(m);
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use tabia_uci::message::Reply;
+
+    use super::*;
+
+    fn heard(lines: &[&str]) -> Vec<Info> {
+        let info = |line: &&str| match format!("info {line}").parse() {
+            Ok(Reply::Info(info)) => *info,
+            other => panic!("{other:?}"),
+        };
+        lines.iter().map(info).collect()
+    }
+
+    fn of(lines: &[&str], expected: usize, fen: &str) -> Option<Findings> {
+        findings(&heard(lines), expected, &tabia_game::position_from_fen(fen).unwrap())
+    }
+
+    const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
+
+    #[test]
+    fn lines_come_from_the_last_iteration_that_all_of_them_finished() {
+        let found = of(
+            &[
+                "depth 7 multipv 1 score cp 30 nodes 900 pv e2e4",
+                "depth 7 multipv 2 score cp 20 nodes 900 pv d2d4",
+                "depth 8 multipv 1 score cp 44 nodes 2400 pv g1f3",
+                "depth 7 multipv 2 score cp 20 nodes 2400 pv d2d4",
+            ],
+            2,
+            START,
+        )
+        .unwrap();
+        assert_eq!((found.depth, found.nodes), (7, 2400));
+        assert_eq!(found.lines.iter().map(|line| line.moves.as_str()).collect::<Vec<_>>(), ["e2e4", "d2d4"]);
+    }
+
+    #[test]
+    fn a_bound_is_no_score_unless_there_is_nothing_else() {
+        let lines =
+            ["depth 5 score cp 10 nodes 10 pv e2e4", "depth 6 score cp 99 lowerbound nodes 20 pv d2d4"];
+        assert_eq!(of(&lines, 1, START).unwrap().lines[0].score, ForWhite(Score::Centipawns(10)));
+        assert_eq!(of(&lines[1..], 1, START).unwrap().lines[0].score, ForWhite(Score::Centipawns(99)));
+        assert_eq!(of(&["depth 3 string hello"], 1, START), None);
+    }
+
+    #[test]
+    fn scores_are_for_white_and_castling_is_king_takes_rook() {
+        let found =
+            of(&["depth 9 score mate 3 nodes 10 pv e8g8 e1c1 zzzz"], 1, "r3k2r/8/8/8/8/8/8/R3K2R b KQkq -");
+        let lines = found.unwrap().lines;
+        assert_eq!(lines[0].moves, "e8h8 e1a1");
+        assert_eq!(lines[0].score, ForWhite(Score::Mate(NonZeroI32::new(-3).unwrap())));
+    }
+}

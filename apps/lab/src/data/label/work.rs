@@ -1,0 +1,234 @@
+//! Engines at work: one thread reads positions, one a process asks, and this one writes in the order of the input.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result, bail};
+use shakmaty::{EnPassantMode, fen::Epd};
+use tabia_data::Faults;
+use twox_hash::XxHash3_64;
+
+use super::input;
+use super::output::{Output, Written};
+use super::positions::{Choice, Keyed, Met, Picker};
+use super::session::{Findings, Labeller};
+use crate::data::meter::Meter;
+use crate::data::rows::Row;
+
+/// How many positions may wait for an engine: the reader runs so far ahead, which is how the meter learns how many
+/// there are.
+const AHEAD: usize = 1 << 20;
+
+/// After so many positions in a row without an answer the engine is at fault, not the positions.
+const MOST_FAULTS_IN_A_ROW: u32 = 8;
+
+/// Rows are text with much repetition: a high level is cheap next to any engine.
+const ZSTD_LEVEL: i32 = 9;
+
+/// What is to be done, and by whom.
+pub(super) struct Work<'a> {
+    pub(super) inputs: &'a [PathBuf],
+    pub(super) choice: Choice,
+    pub(super) chunk: usize,
+    /// Starts one more engine.
+    pub(super) engine: &'a (dyn Fn() -> Result<Labeller> + Sync),
+    pub(super) jobs: usize,
+    pub(super) stop: &'a AtomicBool,
+    pub(super) meter: &'a Meter,
+}
+
+/// What came of it.
+pub(super) struct Labelled {
+    pub(super) written: Written,
+    pub(super) met: Met,
+    /// What of the input could not be read.
+    pub(super) unreadable: Faults,
+    pub(super) restarts: u32,
+    /// The work was stopped before its end.
+    pub(super) stopped: bool,
+}
+
+/// Positions to label, and where they stand in the input.
+struct Task {
+    number: u64,
+    positions: Vec<Keyed>,
+    /// The hash of all positions up to the last of these.
+    input: u64,
+}
+
+/// A task done.
+struct Done {
+    number: u64,
+    frame: Vec<u8>,
+    positions: u64,
+    rows: u64,
+    faults: u64,
+    input: u64,
+}
+
+impl Work<'_> {
+    /// Labels everything, `first` being one of the engines, and finishes the output unless stopped.
+    pub(super) fn run(&self, first: Labeller, mut output: Output) -> Result<Labelled> {
+        let (tasks, todo) = mpsc::sync_channel((AHEAD / self.chunk).max(self.jobs));
+        let (results, done) = mpsc::channel();
+        let before = output.written();
+        let (read, asked, written) = std::thread::scope(|scope| {
+            let reader = scope.spawn(move || self.read(before, &tasks));
+            // Held by the workers alone: when the last of them ends, the reader's next task has nowhere to go.
+            let todo = Arc::new(Mutex::new(todo));
+            let mut first = Some(first);
+            let workers: Vec<_> = (0..self.jobs)
+                .map(|_| {
+                    let (results, first, todo) = (results.clone(), first.take(), Arc::clone(&todo));
+                    scope.spawn(move || self.label(first, &todo, &results))
+                })
+                .collect();
+            drop((results, todo));
+            let written = self.write(&done, &mut output);
+            if written.is_err() {
+                self.stop.store(true, Ordering::Relaxed);
+            }
+            let asked: Result<u32> =
+                workers.into_iter().map(|worker| worker.join().expect("a worker does not panic")).sum();
+            (reader.join().expect("the reader does not panic"), asked, written)
+        });
+        written?;
+        output.note()?;
+        // An engine that failed also ended the reading: its reason comes first.
+        let (restarts, (met, unreadable)) = (asked?, read?);
+        let (written, stopped) = (output.written(), self.stop.load(Ordering::Relaxed));
+        if !stopped {
+            output.finish()?;
+        }
+        Ok(Labelled { written, met, unreadable, restarts, stopped })
+    }
+
+    /// Cuts the positions into tasks, passing over those that are written already.
+    fn read(&self, before: Written, tasks: &SyncSender<Task>) -> Result<(Met, Faults)> {
+        let mut task = Task { number: 0, positions: Vec::new(), input: 0 };
+        let mut changed = false;
+        let mut send = |task: &mut Task| {
+            let next = Task { number: task.number + 1, positions: Vec::new(), input: task.input };
+            let full = std::mem::replace(task, next);
+            if full.number < before.chunks {
+                changed |= full.number + 1 == before.chunks && full.input != before.input;
+                self.meter.skip(full.positions.len() as u64);
+                return if changed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            }
+            // Nobody takes it when all engines have failed.
+            let taken = tasks.send(full).is_ok() && !self.stop.load(Ordering::Relaxed);
+            if taken { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let mut picker = Picker::new(self.choice, |keyed: Keyed| {
+            task.input = XxHash3_64::oneshot_with_seed(task.input, &keyed.key.to_le_bytes());
+            task.positions.push(keyed);
+            if task.positions.len() == self.chunk { send(&mut task) } else { ControlFlow::Continue(()) }
+        });
+        let unreadable = input::show_all(self.inputs, &mut picker)?;
+        let met = picker.met();
+        if !task.positions.is_empty() {
+            let _nothing_follows = send(&mut task);
+        }
+        if changed || (task.number < before.chunks && !self.stop.load(Ordering::Relaxed)) {
+            self.stop.store(true, Ordering::Relaxed);
+            bail!(
+                "the input is not what it was when the output was begun; delete the .part and .journal files"
+            );
+        }
+        self.meter.set_total(met.chosen);
+        Ok((met, unreadable))
+    }
+
+    /// Asks an engine task after task; gives how often its process had to be started again.
+    fn label(
+        &self,
+        engine: Option<Labeller>,
+        todo: &Mutex<Receiver<Task>>,
+        results: &Sender<Done>,
+    ) -> Result<u32> {
+        let asked = engine.map_or_else(self.engine, Ok).and_then(|engine| {
+            let mut faults_in_a_row = 0;
+            loop {
+                let task = todo.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                let Ok(task) = task else { break };
+                let Some(done) = self.label_task(&engine, &task, &mut faults_in_a_row)? else { break };
+                // The writer goes away only after a failure of its own.
+                if results.send(done).is_err() {
+                    break;
+                }
+            }
+            Ok(engine.restarts())
+        });
+        if asked.is_err() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        asked
+    }
+
+    /// `None` when stopped half way.
+    fn label_task(&self, engine: &Labeller, task: &Task, faults_in_a_row: &mut u32) -> Result<Option<Done>> {
+        engine.forget();
+        let mut text = Vec::new();
+        let (mut rows, mut faults) = (0, 0);
+        for Keyed { position, .. } in &task.positions {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let fen = Epd::from_position(position, EnPassantMode::Legal).to_string();
+            match engine.ask(position) {
+                Ok(findings) => {
+                    rows += write_rows(&mut text, &fen, &findings)?;
+                    *faults_in_a_row = 0;
+                }
+                Err(fault) => {
+                    faults += 1;
+                    *faults_in_a_row += 1;
+                    if *faults_in_a_row == MOST_FAULTS_IN_A_ROW {
+                        bail!(
+                            "no answer to {MOST_FAULTS_IN_A_ROW} positions in a row, the last {fen}: {fault}"
+                        );
+                    }
+                    let fault = fault.to_string();
+                    self.meter.say(&format!("{fen}: {}", fault.lines().next().unwrap_or_default()));
+                }
+            }
+            self.meter.add(1);
+        }
+        let frame = zstd::encode_all(text.as_slice(), ZSTD_LEVEL).context("cannot compress")?;
+        let positions = task.positions.len() as u64;
+        Ok(Some(Done { number: task.number, frame, positions, rows, faults, input: task.input }))
+    }
+
+    /// Writes what is done in the order of the tasks.
+    fn write(&self, done: &Receiver<Done>, output: &mut Output) -> Result<()> {
+        let mut early = BTreeMap::new();
+        for done in done {
+            early.insert(done.number, done);
+            while let Some(next) = early.remove(&output.written().chunks) {
+                let before = output.written();
+                let now = Written {
+                    chunks: before.chunks + 1,
+                    positions: before.positions + next.positions,
+                    rows: before.rows + next.rows,
+                    faults: before.faults + next.faults,
+                    bytes: before.bytes,
+                    input: next.input,
+                };
+                output.append(&next.frame, now)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn write_rows(text: &mut Vec<u8>, fen: &str, findings: &Findings) -> Result<u64> {
+    let knodes = (findings.nodes + 500) / 1000;
+    for line in &findings.lines {
+        Row::new(fen, &line.moves, findings.depth, knodes, line.score).write(&mut *text)?;
+    }
+    Ok(findings.lines.len() as u64)
+}

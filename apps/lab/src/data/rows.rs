@@ -1,0 +1,54 @@
+//! Evaluations as Lichess writes them.
+
+use std::io::Write;
+
+use anyhow::Result;
+use serde::Serialize;
+use shakmaty::{CastlingMode, EnPassantMode, fen::Epd};
+use tabia_data::EvaluationRecord;
+use tabia_encoding::{ForWhite, Score};
+
+/// One row as Lichess writes it: a line of moves, castling as king takes rook, and a score for White.
+#[derive(Serialize)]
+pub(crate) struct Row<'a> {
+    fen: &'a str,
+    line: &'a str,
+    depth: u32,
+    knodes: u64,
+    cp: Option<i32>,
+    mate: Option<i32>,
+}
+
+impl<'a> Row<'a> {
+    pub(crate) fn new(
+        fen: &'a str,
+        line: &'a str,
+        depth: u32,
+        knodes: u64,
+        score: ForWhite<Score>,
+    ) -> Row<'a> {
+        let (cp, mate) = match score.0 {
+            Score::Centipawns(cp) => (Some(cp), None),
+            Score::Mate(moves) => (None, Some(moves.get())),
+        };
+        Row { fen, line, depth, knodes, cp, mate }
+    }
+
+    /// Writes the row as a line of JSON.
+    pub(crate) fn write(&self, mut out: impl Write) -> Result<()> {
+        serde_json::to_writer(&mut out, self)?;
+        Ok(out.write_all(b"\n")?)
+    }
+}
+
+/// Writes a row for each line of each session.
+pub(crate) fn write_rows(out: &mut dyn Write, record: &EvaluationRecord) -> Result<()> {
+    let fen = Epd::from_position(&record.position, EnPassantMode::Legal).to_string();
+    for session in &record.sessions {
+        for line in &session.lines {
+            let first = line.first.to_uci(CastlingMode::Chess960).to_string();
+            Row::new(&fen, &first, session.depth.into(), session.knodes, line.score).write(&mut *out)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! `data label`: engines that work, crash and hang; runs that are killed and go on.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use shakmaty::{Chess, EnPassantMode, Position, fen::Epd, uci::UciMove};
+use tabia_game::position_from_fen;
+
+use crate::folder::Folder;
+use crate::program::{data, succeed};
+
+const STOCKFISH: &str = "/usr/games/stockfish";
+
+fn epd(position: &Chess) -> String {
+    Epd::from_position(position, EnPassantMode::Legal).to_string()
+}
+
+/// The positions of a game that plays one of its moves after the other, each once.
+fn walk(plies: usize) -> Vec<Chess> {
+    let mut position = Chess::default();
+    let mut seen = HashSet::new();
+    let mut positions = Vec::new();
+    for ply in 0_usize.. {
+        let moves = position.legal_moves();
+        if positions.len() == plies || moves.is_empty() {
+            break;
+        }
+        if seen.insert(epd(&position)) {
+            positions.push(position.clone());
+        }
+        position.play_unchecked(moves[(ply * 7 + 3) % moves.len()]);
+    }
+    assert_eq!(positions.len(), plies, "the game is long enough");
+    positions
+}
+
+/// What the scripted engine thinks of a position: its first moves by the alphabet, the first 30 centipawns up.
+fn opinion(position: &Chess) -> Vec<(String, i32)> {
+    let mut moves: Vec<String> =
+        position.legal_moves().iter().map(|&m| UciMove::from_standard(m).to_string()).collect();
+    moves.sort();
+    moves.into_iter().zip((0..=30).rev().step_by(10)).collect()
+}
+
+/// Writes the engine's table; `manners` are how it behaves in some positions.
+fn table(folder: &Folder, positions: &[Chess], manners: &[(usize, &str)]) -> PathBuf {
+    let mut entries = serde_json::Map::new();
+    for (index, position) in positions.iter().enumerate() {
+        let lines = json!(opinion(position));
+        let manner = manners.iter().find(|(at, _)| *at == index).map(|(_, manner)| *manner);
+        let entry = manner.map_or(lines.clone(), |manner| json!({ "lines": lines, "manner": manner }));
+        entries.insert(epd(position), entry);
+    }
+    let path = folder.file("table.json");
+    std::fs::write(&path, serde_json::to_vec(&entries).expect("plain JSON")).expect("a writable folder");
+    path
+}
+
+fn lines_file(folder: &Folder, positions: &[Chess]) -> PathBuf {
+    let path = folder.file("positions.epd");
+    let text: String = positions.iter().map(|position| format!("{};\n", epd(position))).collect();
+    std::fs::write(&path, text).expect("a writable folder");
+    path
+}
+
+fn scripted(table: &Path, seconds: &str) -> String {
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data_commands/programs/scripted_engine.py");
+    format!("python3 {} {} {seconds}", script.display(), table.display())
+}
+
+fn label(input: &Path, out: &Path, engine: &str, more: &[&str]) -> Command {
+    let mut command = data("label");
+    command.arg(input).arg("--out").arg(out).args(["--engine", engine]).args(more);
+    command
+}
+
+fn fail(command: &mut Command) -> String {
+    crate::program::fail(command).1
+}
+
+fn rows(path: &Path) -> Vec<Value> {
+    let text = zstd::decode_all(std::fs::File::open(path).expect("an output")).expect("whole frames");
+    text.split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).expect("a row"))
+        .collect()
+}
+
+fn fens(path: &Path) -> Vec<String> {
+    rows(path).iter().map(|row| row["fen"].as_str().expect("a FEN").to_owned()).collect()
+}
+
+#[test]
+fn rows_are_as_lichess_writes_them() {
+    let folder = Folder::new("label-rows");
+    let castling = position_from_fen("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 3 9").unwrap();
+    let table_path = folder.file("table.json");
+    let entries = json!({ epd(&castling): [["e8g8", 40], ["e8d8", -5]] });
+    std::fs::write(&table_path, entries.to_string()).unwrap();
+    let input = folder.file("in.epd");
+    // The same twice, a checkmate, and something else.
+    std::fs::write(
+        &input,
+        "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 3 9\nr3k2r/8/8/8/8/8/8/R3K2R b KQkq -\n\
+         7k/6Q1/6K1/8/8/8/8/8 b - -\nhello world\n",
+    )
+    .unwrap();
+    let out = folder.file("out.jsonl.zst");
+    let said =
+        succeed(&mut label(&input, &out, &scripted(&table_path, "0"), &["--depth", "7", "--multipv", "2"]));
+    let expected = [
+        json!({ "fen": "r3k2r/8/8/8/8/8/8/R3K2R b KQkq -", "line": "e8h8", "depth": 7, "knodes": 12, "cp": -40, "mate": null }),
+        json!({ "fen": "r3k2r/8/8/8/8/8/8/R3K2R b KQkq -", "line": "e8d8", "depth": 7, "knodes": 12, "cp": 5, "mate": null }),
+    ];
+    assert_eq!(rows(&out), expected);
+    for part in
+        ["2 rows of 1 positions", "1 duplicates", "1 checkmates", "1 games or lines that could not be read"]
+    {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_crash_costs_a_restart_and_a_position_that_always_fails_is_counted() {
+    let folder = Folder::new("label-crash");
+    let positions = walk(12);
+    let table = table(&folder, &positions, &[(2, "crash-once"), (5, "crash"), (9, "hang")]);
+    let (input, out) = (lines_file(&folder, &positions), folder.file("out.jsonl.zst"));
+    let said = succeed(&mut label(
+        &input,
+        &out,
+        &scripted(&table, "0"),
+        &["--patience", "0.5", "--jobs", "1", "--depth", "1"],
+    ));
+    let expected: Vec<String> =
+        (0..12).filter(|index| ![5, 9].contains(index)).map(|index| epd(&positions[index])).collect();
+    assert_eq!(fens(&out), expected);
+    assert!(
+        said.contains("10 rows of 10 positions") && said.contains("2 positions without an answer"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_engine_that_answers_nothing_ends_the_run() {
+    let folder = Folder::new("label-dead");
+    let positions = walk(10);
+    let manners: Vec<(usize, &str)> = (0..10).map(|index| (index, "crash")).collect();
+    let table = table(&folder, &positions, &manners);
+    let (input, out) = (lines_file(&folder, &positions), folder.file("out.jsonl.zst"));
+    let said = fail(&mut label(&input, &out, &scripted(&table, "0"), &["--jobs", "1"]));
+    assert!(said.contains("no answer to 8 positions in a row"), "{said}");
+    assert!(!out.exists());
+    let said = fail(&mut label(&input, &folder.file("x.zst"), "/nowhere/engine", &[]));
+    assert!(said.contains("cannot start /nowhere/engine"), "{said}");
+}
+
+#[test]
+fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
+    let folder = Folder::new("label-kill");
+    let positions = walk(360);
+    let table = table(&folder, &positions, &[]);
+    let input = lines_file(&folder, &positions);
+    let whole = folder.file("whole.jsonl.zst");
+    // So many nodes a position make small chunks.
+    let settings = ["--nodes", "1000000", "--multipv", "3"];
+    succeed(&mut label(&input, &whole, &scripted(&table, "0"), &[&settings[..], &["--jobs", "1"]].concat()));
+    assert_eq!(fens(&whole).into_iter().collect::<HashSet<_>>().len(), 360);
+
+    let out = folder.file("out.jsonl.zst");
+    let journal = folder.file("out.jsonl.zst.journal");
+    for _ in 0..2 {
+        let before = std::fs::metadata(&journal).map_or(0, |about| about.len());
+        let mut run =
+            label(&input, &out, &scripted(&table, "0.01"), &[&settings[..], &["--jobs", "3"]].concat())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+        let noted = || {
+            let text = std::fs::read_to_string(&journal).unwrap_or_default();
+            text.len() as u64 > before && text.contains("written")
+        };
+        while !noted() && run.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        run.kill().unwrap();
+        run.wait().unwrap();
+        assert!(!out.exists(), "killed before its end");
+    }
+    let wrong =
+        fail(&mut label(&input, &out, &scripted(&table, "0"), &["--nodes", "1000000", "--multipv", "2"]));
+    assert!(wrong.contains("was begun with other settings"), "{wrong}");
+    let shorter = folder.file("shorter.epd");
+    std::fs::write(&shorter, format!("{}\n", epd(&positions[7]))).unwrap();
+    let wrong = fail(&mut label(&shorter, &out, &scripted(&table, "0"), &settings));
+    assert!(wrong.contains("the input is not what it was"), "{wrong}");
+
+    succeed(&mut label(&input, &out, &scripted(&table, "0"), &settings));
+    assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(&whole).unwrap());
+    assert!(!journal.exists());
+    let again = fail(&mut label(&input, &out, &scripted(&table, "0"), &settings));
+    assert!(again.contains("is already there"), "{again}");
+}
+
+#[test]
+fn games_give_each_position_once_or_a_few_of_them() {
+    let folder = Folder::new("label-pgn");
+    let input = folder.file("games.pgn");
+    let game = "[Event \"?\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 *\n\n";
+    std::fs::write(&input, game.repeat(3)).unwrap();
+    let mut position = Chess::default();
+    let mut positions = vec![position.clone()];
+    for text in ["e2e4", "e7e5", "g1f3", "b8c6", "f1b5", "a7a6"] {
+        let played = text.parse::<UciMove>().unwrap().to_move(&position).unwrap();
+        position.play_unchecked(played);
+        positions.push(position.clone());
+    }
+    let table = table(&folder, &positions, &[]);
+    let all = folder.file("all.jsonl.zst");
+    let said = succeed(&mut label(&input, &all, &scripted(&table, "0"), &[]));
+    assert_eq!(fens(&all), positions.iter().map(epd).collect::<Vec<_>>());
+    assert!(said.contains("14 duplicates"), "{said}");
+    let few = folder.file("few.jsonl.zst");
+    succeed(&mut label(&input, &few, &scripted(&table, "0"), &["--per-game", "2", "--seed", "5"]));
+    assert_eq!(fens(&few).len(), 2);
+}
+
+#[test]
+fn stockfish_labels_positions() {
+    if !Path::new(STOCKFISH).exists() {
+        eprintln!("skipped: there is no {STOCKFISH}");
+        return;
+    }
+    let folder = Folder::new("label-stockfish");
+    let positions = walk(40);
+    let (input, out) = (lines_file(&folder, &positions), folder.file("out.jsonl.zst"));
+    succeed(&mut label(&input, &out, STOCKFISH, &["--depth", "5", "--multipv", "3"]));
+    let rows = rows(&out);
+    for position in &positions {
+        let lines: Vec<_> = rows.iter().filter(|row| row["fen"] == epd(position)).collect();
+        assert_eq!(lines.len(), position.legal_moves().len().min(3), "{}", epd(position));
+        let sign = if position.turn().is_white() { 1 } else { -1 };
+        let scores: Vec<i64> =
+            lines.iter().filter_map(|row| row["cp"].as_i64()).map(|cp| sign * cp).collect();
+        assert!(scores.is_sorted_by(|better, worse| better >= worse), "{scores:?}");
+        for row in lines {
+            assert_eq!(row["depth"], 5);
+            let first = row["line"].as_str().unwrap().split(' ').next().unwrap();
+            assert!(first.parse::<UciMove>().unwrap().to_move(position).is_ok(), "{row}");
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! `tabia-lab data` as a user meets it: commands typed, files and text read.
+
+mod export;
+mod folder;
+mod head;
+mod label;
+mod made;
+mod program;
+mod stats;
+mod verify;
