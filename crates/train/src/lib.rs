@@ -1,1 +1,23 @@
 //! The only crate that learns: networks, losses, the loop, checkpoints, export.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | a run as its file describes it | [`TrainConfig`] |
+//! | a network's parameters and where they lie | [`ParameterTable`] |
+//! | one batch of inputs and targets | [`Examples`] |
+//! | a network being trained on a device | [`Backend`] |
+#![deny(unsafe_code)]
+
+mod backend;
+mod config;
+mod examples;
+pub mod nets;
+mod parameters;
+
+pub use backend::{Backend, BackendError, Losses, Scores, StepHyper, StepReport, TrainerState, Weights};
+pub use config::{
+    ConfigError, DataConfig, Dropout, EvaluationConfig, LossFactors, OptimiserConfig, QuietOnly,
+    ScheduleConfig, ScheduleKind, TrainConfig, ValueSource,
+};
+pub use examples::{ABSENT, Examples, Facts, PolicyTargets, SoftTargets};
+pub use parameters::{ALIGNMENT, Decay, Initial, Parameter, ParameterTable};

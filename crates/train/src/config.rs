@@ -1,0 +1,286 @@
+//! A training run as a TOML file: which network, from which examples, on which schedule.
+//!
+//! Everything but the network's kind has a default; unknown keys are errors.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use serde::{Deserialize, Serialize};
+
+use crate::nets::NetConfig;
+
+/// One run, as its file describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainConfig {
+    /// What the network will be called.
+    pub name: String,
+    /// Which network and how large.
+    pub net: NetConfig,
+    /// How much each head counts.
+    #[serde(default)]
+    pub loss: LossFactors,
+    /// The optimiser.
+    #[serde(default)]
+    pub optimiser: OptimiserConfig,
+    /// How the learning rate goes.
+    #[serde(default)]
+    pub schedule: ScheduleConfig,
+    /// Which examples, and how many at a time.
+    #[serde(default)]
+    pub data: DataConfig,
+    /// How often and on how much to evaluate.
+    #[serde(default)]
+    pub evaluation: EvaluationConfig,
+}
+
+/// How much each head's loss counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LossFactors {
+    /// The move.
+    pub policy: f32,
+    /// The promotion piece.
+    pub promotion: f32,
+    /// Win, draw and loss.
+    pub outcome: f32,
+    /// Think time.
+    pub think: f32,
+    /// The value.
+    pub value: f32,
+}
+
+impl Default for LossFactors {
+    fn default() -> Self {
+        LossFactors { policy: 1.0, promotion: 1.0, outcome: 0.2, think: 0.1, value: 1.0 }
+    }
+}
+
+/// AdamW and the averaging of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OptimiserConfig {
+    /// The largest learning rate of the schedule.
+    pub lr: f32,
+    /// Decay of the first moment.
+    pub beta1: f32,
+    /// Decay of the second moment.
+    pub beta2: f32,
+    /// Keeps the division finite.
+    pub eps: f32,
+    /// Decoupled weight decay, as a share of the learning rate.
+    pub weight_decay: f32,
+    /// The largest norm of the whole gradient; 0 means no limit.
+    pub clip: f32,
+    /// Decay of the averaged weights, reached after a warm-up.
+    pub ema_decay: f32,
+}
+
+impl Default for OptimiserConfig {
+    fn default() -> Self {
+        OptimiserConfig {
+            lr: 1.5e-3,
+            beta1: 0.9,
+            beta2: 0.98,
+            eps: 1e-8,
+            weight_decay: 0.01,
+            clip: 1.0,
+            ema_decay: 0.999,
+        }
+    }
+}
+
+/// The shape of the learning rate over a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScheduleKind {
+    /// Half a cosine from the largest rate to the final one.
+    Cosine,
+    /// Warm-up, stable, decay: constant, then straight down over the last part.
+    Wsd,
+}
+
+/// How the learning rate goes. Shares are shares of the run, whether time or positions bound it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScheduleConfig {
+    /// Its shape.
+    pub kind: ScheduleKind,
+    /// Steps of linear warm-up.
+    pub warmup_steps: u64,
+    /// The last learning rate, as a share of the largest.
+    pub final_share: f32,
+    /// For [`ScheduleKind::Wsd`]: the share of the run in which the rate falls.
+    pub decay_share: f32,
+}
+
+impl Default for ScheduleConfig {
+    fn default() -> Self {
+        ScheduleConfig { kind: ScheduleKind::Cosine, warmup_steps: 200, final_share: 0.02, decay_share: 0.3 }
+    }
+}
+
+/// Where value targets come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueSource {
+    /// Engine evaluations: sessions of evaluation records, notes of games.
+    Evaluation,
+    /// Rusty Chess's rule: a game's evaluations up to the first missing one or the first mate.
+    PawnLabels,
+    /// Results of games alone.
+    Result,
+}
+
+/// Which examples, and how many at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataConfig {
+    /// Positions a step.
+    pub batch: usize,
+    /// Games in flight: each contributes one position at a time, so neighbours in a batch come from different games.
+    pub lanes: usize,
+    /// Positions of a game before this ply are not used.
+    pub first_ply: u16,
+    /// Of a game's positions, one in this many is used in a pass, the others in later passes.
+    pub every: u16,
+    /// The largest weight that balancing ratings may give an example; 1 means no balancing.
+    pub balance_ratings: f32,
+    /// How much the game's result counts in a value target, the rest is the evaluation.
+    pub result_share: f32,
+    /// Where value targets come from.
+    pub value_source: ValueSource,
+    /// Evaluations are cut off at this many centipawns.
+    pub value_limit_cp: f32,
+    /// Centipawns at which an evaluation means an expected score of 1 / (1 + 1/e).
+    pub cp_scale: f32,
+    /// Engine sessions below this depth are not used.
+    pub min_depth: u8,
+    /// Positions whose best move is a capture or a promotion, or that are in check, teach a value net badly.
+    pub quiet_only: QuietOnly,
+    /// How often human conditioning is hidden.
+    pub dropout: Dropout,
+}
+
+/// Whether loud positions are left out of value training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuietOnly {
+    /// Every position is used.
+    No,
+    /// Positions in check, or where the move played or best captures or promotes, are not.
+    Yes,
+}
+
+impl Default for DataConfig {
+    fn default() -> Self {
+        DataConfig {
+            batch: 1024,
+            lanes: 4096,
+            first_ply: 0,
+            every: 8,
+            balance_ratings: 1.0,
+            result_share: 0.0,
+            value_source: ValueSource::Evaluation,
+            value_limit_cp: 2000.0,
+            cp_scale: 400.0,
+            min_depth: 0,
+            quiet_only: QuietOnly::No,
+            dropout: Dropout::default(),
+        }
+    }
+}
+
+/// The probability with which each fact about a game is hidden from the network, independently for each position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dropout {
+    /// The mover's rating.
+    pub rating: f32,
+    /// The opponent's rating.
+    pub opponent_rating: f32,
+    /// The pool, and with it both ratings.
+    pub pool: f32,
+    /// The time control.
+    pub pace: f32,
+    /// Both clocks.
+    pub clocks: f32,
+    /// The moves that led here.
+    pub history: f32,
+}
+
+/// How often and on how much to evaluate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EvaluationConfig {
+    /// How many evaluations a run has, the last at its end.
+    pub times: u32,
+    /// Positions of each but the last.
+    pub positions: usize,
+    /// Positions of the last one.
+    pub final_positions: usize,
+}
+
+impl Default for EvaluationConfig {
+    fn default() -> Self {
+        EvaluationConfig { times: 10, positions: 16_384, final_positions: 131_072 }
+    }
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Not TOML, or not with these fields.
+    #[error("configuration: {0}")]
+    Toml(#[from] toml::de::Error),
+    /// A value outside its range.
+    #[error("configuration: {key} {problem}")]
+    Range {
+        /// Which key.
+        key: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl TrainConfig {
+    /// Reads and checks the text of a configuration file.
+    ///
+    /// # Errors
+    /// Names the line and key that is wrong.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let config: TrainConfig = toml::from_str(text)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let range = |good: bool, key, problem: &str| {
+            if good { Ok(()) } else { Err(ConfigError::Range { key, problem: problem.to_owned() }) }
+        };
+        let share = |value: f32| (0.0..=1.0).contains(&value);
+        let positive = |value: f32| value.is_finite() && value > 0.0;
+        let (data, optimiser, schedule) = (&self.data, &self.optimiser, &self.schedule);
+        range(data.batch > 0, "data.batch", "must be at least 1")?;
+        range(data.lanes > 0, "data.lanes", "must be at least 1")?;
+        range(data.every > 0, "data.every", "must be at least 1")?;
+        range(data.balance_ratings >= 1.0, "data.balance_ratings", "must be at least 1")?;
+        range(share(data.result_share), "data.result_share", "must lie between 0 and 1")?;
+        range(positive(data.cp_scale), "data.cp_scale", "must be positive")?;
+        range(positive(data.value_limit_cp), "data.value_limit_cp", "must be positive")?;
+        let d = &data.dropout;
+        let hidden = [d.rating, d.opponent_rating, d.pool, d.pace, d.clocks, d.history];
+        range(hidden.into_iter().all(share), "data.dropout", "holds probabilities between 0 and 1")?;
+        range(positive(optimiser.lr), "optimiser.lr", "must be positive")?;
+        range(positive(optimiser.eps), "optimiser.eps", "must be positive")?;
+        let decays = [optimiser.beta1, optimiser.beta2, optimiser.ema_decay];
+        range(
+            decays.into_iter().all(|decay| (0.0..1.0).contains(&decay)),
+            "optimiser",
+            "has beta1, beta2 and ema_decay from 0 to below 1",
+        )?;
+        range(optimiser.weight_decay >= 0.0, "optimiser.weight_decay", "must not be negative")?;
+        range(optimiser.clip >= 0.0, "optimiser.clip", "must not be negative")?;
+        range(share(schedule.final_share), "schedule.final_share", "must lie between 0 and 1")?;
+        range(share(schedule.decay_share), "schedule.decay_share", "must lie between 0 and 1")?;
+        self.net.check().map_err(|problem| ConfigError::Range { key: "net", problem })
+    }
+}
