@@ -112,6 +112,22 @@ impl TrainerState {
         let zeros = vec![0.0; weights.len()];
         TrainerState { step: 0, m: zeros.clone(), v: zeros, ema: weights.clone(), weights }
     }
+
+    /// Whether the arenas have the length the table asks for.
+    ///
+    /// # Errors
+    /// Says which arena has another length.
+    pub fn check(&self, table: &ParameterTable) -> Result<(), BackendError> {
+        let arenas = [("weights", &self.weights), ("m", &self.m), ("v", &self.v), ("ema", &self.ema)];
+        for (name, arena) in arenas {
+            if arena.len() != table.arena_len() {
+                let (have, want) = (arena.len(), table.arena_len());
+                let message = format!("{name} has {have} elements, the network {want}");
+                return Err(BackendError::Mismatch(message));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Why a backend could not do its work.

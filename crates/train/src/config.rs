@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::losses::ValueRule;
 use crate::nets::NetConfig;
 
 /// One run, as its file describes it.
@@ -46,11 +47,28 @@ pub struct LossFactors {
     pub think: f32,
     /// The value.
     pub value: f32,
+    /// How the value is compared with its target.
+    pub value_kind: ValueLoss,
+}
+
+/// How a predicted value is compared with its target, which has the units this names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueLoss {
+    /// The distance, in pawns.
+    L1,
+    /// The squared distance, in pawns.
+    Squared,
+    /// The squared distance of chances from 0 to 1: the network's pawns become a chance on the scale of
+    /// [`DataConfig::cp_scale`].
+    Chance,
+    /// Cross entropy of a chance from 0 to 1: the network's number is its logit.
+    CrossEntropy,
 }
 
 impl Default for LossFactors {
     fn default() -> Self {
-        LossFactors { policy: 1.0, promotion: 1.0, outcome: 0.2, think: 0.1, value: 1.0 }
+        LossFactors { policy: 1.0, promotion: 1.0, outcome: 0.2, think: 0.1, value: 1.0, value_kind: ValueLoss::Chance }
     }
 }
 
@@ -250,6 +268,10 @@ impl TrainConfig {
         let config: TrainConfig = toml::from_str(text)?;
         config.check()?;
         Ok(config)
+    }
+
+    pub(crate) fn value_rule(&self) -> ValueRule {
+        ValueRule { loss: self.loss.value_kind, logit_scale: 100.0 / self.data.cp_scale }
     }
 
     fn check(&self) -> Result<(), ConfigError> {

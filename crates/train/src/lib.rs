@@ -10,14 +10,19 @@
 
 mod backend;
 mod config;
+mod cpu;
 mod examples;
+mod losses;
 pub mod nets;
+mod optimiser;
 mod parameters;
 
 pub use backend::{Backend, BackendError, Losses, Scores, StepHyper, StepReport, TrainerState, Weights};
 pub use config::{
     ConfigError, DataConfig, Dropout, EvaluationConfig, LossFactors, OptimiserConfig, QuietOnly,
-    ScheduleConfig, ScheduleKind, TrainConfig, ValueSource,
+    ScheduleConfig, ScheduleKind, TrainConfig, ValueLoss, ValueSource,
 };
+pub use cpu::CpuBackend;
 pub use examples::{ABSENT, Examples, Facts, PolicyTargets, SoftTargets};
+pub use nets::NetConfig;
 pub use parameters::{ALIGNMENT, Decay, Initial, Parameter, ParameterTable};

@@ -1,19 +1,24 @@
+use candle_core::Result;
 use serde::{Deserialize, Serialize};
 
+use super::attention::Attention;
+use super::layers::{Heads, Layers};
 use crate::parameters::{Decay, Initial, ParameterTable};
 
 pub(super) const ENCODING: &str = "tabia-human-1";
-pub(super) const VOCABULARY: &str = "from-to-4096";
+pub(super) const VOCABULARY: &str = "from-to-4096-mirrored";
 
 /// Numbers a square.
-pub(crate) const SQUARE_INPUTS: usize = 32;
+const SQUARE_INPUTS: usize = 32;
 /// Numbers a game.
-pub(crate) const GAME_INPUTS: usize = 80;
+const GAME_INPUTS: usize = 80;
 /// Bins of think time.
-pub(crate) const THINK_BINS: usize = 20;
+const THINK_BINS: usize = tabia_encoding::TIME_BINS;
 const SQUARES: usize = 64;
 const PROMOTIONS: usize = 4;
 const OUTCOMES: usize = 3;
+const LAST_RANK: usize = 56;
+const EPS: f32 = 1e-6;
 
 /// The sizes of the human network.
 ///
@@ -51,7 +56,7 @@ impl HumanConfig {
         self.width / self.heads
     }
 
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> std::result::Result<(), String> {
         let sizes = [self.width, self.heads, self.layers, self.inner, self.pair, self.hidden];
         if sizes.contains(&0) {
             return Err("has a size of zero".to_owned());
@@ -98,4 +103,59 @@ impl HumanConfig {
         table.push("time_head.bias", &[THINK_BINS], Initial::Zeros, Decay::Exempt);
         table
     }
+
+    pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
+        let d = self.width;
+        let squares = net.input(0)?;
+        let game = net.input(1)?;
+        let squares = net.project(&squares, "squares.weight")?;
+        let places = net.parameter("position.weight")?;
+        let mut x = net.add(&squares, &places)?;
+        let game = net.reshape(&game, &[1, GAME_INPUTS])?;
+        let game = net.project(&game, "game.weight")?;
+        x = net.add(&x, &game)?;
+
+        let attention = Attention { width: d, heads: self.heads, tokens: SQUARES, eps: EPS };
+        for i in 0..self.layers {
+            let name = |part: &str| format!("blocks.{i}.{part}");
+            let h = net.rms_norm(&x, &name("norm1.weight"), EPS)?;
+            let bias = net.parameter(&name("attn.bias"))?;
+            let h = attention.on(net, &name("attn"), &h, Some(&bias))?;
+            x = net.add(&x, &h)?;
+            let h = net.rms_norm(&x, &name("norm2.weight"), EPS)?;
+            let gate = net.project(&h, &name("ffn.w1.weight"))?;
+            let gate = net.silu(&gate)?;
+            let inner = net.project(&h, &name("ffn.w3.weight"))?;
+            let inner = net.mul(&gate, &inner)?;
+            let inner = net.project(&inner, &name("ffn.w2.weight"))?;
+            x = net.add(&x, &inner)?;
+        }
+        let y = net.rms_norm(&x, "norm_final.weight", EPS)?;
+
+        let policy = square_pairs(net, &y, self.pair)?;
+        let last_rank = net.slice(&y, 1, LAST_RANK, SQUARES)?;
+        let promotion = net.project(&last_rank, "promotion_head.weight")?;
+        let pooled = net.mean(&y, 1)?;
+        let hidden = net.linear(&pooled, "value_hidden")?;
+        let hidden = net.silu(&hidden)?;
+        let outcome = net.linear(&hidden, "wdl_head")?;
+        let think = net.linear(&hidden, "time_head")?;
+        Ok(Heads {
+            policy: Some(policy),
+            promotion: Some(promotion),
+            outcome: Some(outcome),
+            think: Some(think),
+            value: None,
+        })
+    }
+}
+
+/// The logit of every pair of squares, from the vectors of both.
+pub(super) fn square_pairs<L: Layers>(net: &mut L, squares: &L::Value, pair: usize) -> Result<L::Value> {
+    let from = net.project(squares, "from_head.weight")?;
+    let to = net.project(squares, "to_head.weight")?;
+    let to = net.permute(&to, &[0, 2, 1])?;
+    let pairs = net.matmul(&from, &to)?;
+    let pairs = net.scale(&pairs, 1.0 / (pair as f32).sqrt())?;
+    net.reshape(&pairs, &[SQUARES * SQUARES])
 }

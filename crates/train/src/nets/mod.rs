@@ -2,12 +2,15 @@
 //!
 //! The plain version is the specification: faster ones are compared with it.
 
+mod attention;
 mod human;
+pub(crate) mod layers;
+pub(crate) mod tensors;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::human::HumanConfig;
-pub(crate) use self::human::{GAME_INPUTS, SQUARE_INPUTS, THINK_BINS};
+use self::layers::{Heads, Layers};
 use crate::ParameterTable;
 
 /// Which network, and how large.
@@ -23,6 +26,13 @@ impl NetConfig {
     pub fn table(&self) -> ParameterTable {
         match self {
             NetConfig::Human(config) => config.table(),
+        }
+    }
+
+    /// The network, on tensors or as a graph.
+    pub(crate) fn forward<L: Layers>(&self, net: &mut L) -> candle_core::Result<Heads<L::Value>> {
+        match self {
+            NetConfig::Human(config) => config.forward(net),
         }
     }
 
