@@ -68,7 +68,14 @@ pub enum ValueLoss {
 
 impl Default for LossFactors {
     fn default() -> Self {
-        LossFactors { policy: 1.0, promotion: 1.0, outcome: 0.2, think: 0.1, value: 1.0, value_kind: ValueLoss::Chance }
+        LossFactors {
+            policy: 1.0,
+            promotion: 1.0,
+            outcome: 0.2,
+            think: 0.1,
+            value: 1.0,
+            value_kind: ValueLoss::Chance,
+        }
     }
 }
 

@@ -9,13 +9,19 @@
 #![deny(unsafe_code)]
 
 mod backend;
+pub mod checkpoint;
 mod config;
 mod cpu;
+mod evaluation;
 mod examples;
 mod losses;
+mod metrics;
 pub mod nets;
 mod optimiser;
 mod parameters;
+mod run;
+mod schedule;
+mod supply;
 
 pub use backend::{Backend, BackendError, Losses, Scores, StepHyper, StepReport, TrainerState, Weights};
 pub use config::{
@@ -23,6 +29,11 @@ pub use config::{
     ScheduleConfig, ScheduleKind, TrainConfig, ValueLoss, ValueSource,
 };
 pub use cpu::CpuBackend;
+pub use evaluation::{Evaluation, GroupScore};
 pub use examples::{ABSENT, Examples, Facts, PolicyTargets, SoftTargets};
+pub use metrics::{MetricsLine, StepLine, Window, metrics_path, read_lines};
 pub use nets::NetConfig;
 pub use parameters::{ALIGNMENT, Decay, Initial, Parameter, ParameterTable};
+pub use run::{RunEnd, RunSettings, TrainError, Watch, checkpoints_path, train};
+pub use schedule::Budget;
+pub use supply::{Supply, SupplyError};

@@ -151,7 +151,8 @@ fn promotion_loss(logits: &Tensor, targets: &PolicyTargets) -> Result<Tensor> {
     let logits = if by_file { logits.clone() } else { logits.unsqueeze(1)? };
     let files: Vec<u32> =
         (0..rows).map(|row| if by_file { u32::from(targets.to_file(row)) } else { 0 }).collect();
-    let files = Tensor::from_vec(files, (rows, 1, 1), &Device::Cpu)?.broadcast_as((rows, 1, 4))?.contiguous()?;
+    let files =
+        Tensor::from_vec(files, (rows, 1, 1), &Device::Cpu)?.broadcast_as((rows, 1, 4))?.contiguous()?;
     class_loss(&logits.gather(&files, 1)?.squeeze(1)?, &targets.promotions)
 }
 

@@ -16,7 +16,8 @@ pub(crate) struct Tensors {
 
 /// The parameters of `arena` as variables, which a loss can be differentiated by.
 pub(crate) fn variables(table: &ParameterTable, arena: &[f32]) -> Result<Vec<Var>> {
-    let variable = |entry: &crate::Parameter| Var::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu);
+    let variable =
+        |entry: &crate::Parameter| Var::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu);
     table.entries().iter().map(variable).collect()
 }
 
