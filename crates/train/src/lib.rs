@@ -9,6 +9,7 @@
 #![deny(unsafe_code)]
 
 mod backend;
+mod builder;
 pub mod checkpoint;
 mod config;
 mod cpu;
@@ -24,6 +25,7 @@ mod schedule;
 mod supply;
 
 pub use backend::{Backend, BackendError, Losses, Scores, StepHyper, StepReport, TrainerState, Weights};
+pub use builder::{EvaluatedSoFar, ExampleBuilder, Moment, RatingBalance};
 pub use config::{
     ConfigError, DataConfig, Dropout, EvaluationConfig, LossFactors, OptimiserConfig, QuietOnly,
     ScheduleConfig, ScheduleKind, TrainConfig, ValueLoss, ValueSource,

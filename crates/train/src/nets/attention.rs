@@ -44,3 +44,14 @@ impl Attention {
         net.project(&mixed, &format!("{layer}.out.weight"))
     }
 }
+
+/// What is wrong with the sizes of a transformer, if anything.
+pub(super) fn check_sizes(width: usize, heads: usize, others: &[usize]) -> std::result::Result<(), String> {
+    if width == 0 || heads == 0 || others.contains(&0) {
+        return Err("has a size of zero".to_owned());
+    }
+    if width % heads != 0 {
+        return Err(format!("has {heads} heads, which do not divide a width of {width}"));
+    }
+    Ok(())
+}

@@ -1,7 +1,7 @@
 use candle_core::Result;
 use serde::{Deserialize, Serialize};
 
-use super::attention::Attention;
+use super::attention::{Attention, check_sizes};
 use super::layers::{Heads, Layers};
 use crate::parameters::{Decay, Initial, ParameterTable};
 
@@ -57,14 +57,7 @@ impl HumanConfig {
     }
 
     pub(super) fn check(&self) -> std::result::Result<(), String> {
-        let sizes = [self.width, self.heads, self.layers, self.inner, self.pair, self.hidden];
-        if sizes.contains(&0) {
-            return Err("has a size of zero".to_owned());
-        }
-        if self.width % self.heads != 0 {
-            return Err(format!("has {} heads, which do not divide a width of {}", self.heads, self.width));
-        }
-        Ok(())
+        check_sizes(self.width, self.heads, &[self.layers, self.inner, self.pair, self.hidden])
     }
 
     /// The parameters. `w1` and `w3` are neighbours, and so are `from_head` and `to_head`: products with both may be made
