@@ -15,6 +15,7 @@ mod config;
 mod cpu;
 mod evaluation;
 mod examples;
+pub mod export;
 mod losses;
 mod metrics;
 pub mod nets;
