@@ -1,12 +1,10 @@
 //! From chess to examples: the inputs of an encoding, and the targets a network can learn from them.
 
-use std::time::Duration;
-
-use shakmaty::{ByColor, Chess, Color, Move, Position};
-use tabia_data::{EvaluationRecord, GameHead};
+use shakmaty::{Chess, Color, Move, Position};
+use tabia_data::{EvaluationRecord, GameHead, GameSample, Sample, Target};
 use tabia_encoding::{
-    Analysis, Batch, Elo, Encoding, ForWhite, MoveVocabulary, RatingPool, Score, Seat, Situation,
-    TEMPERATURE_CP, encoding, soft_labels, time_bin, vocabulary,
+    Batch, Elo, Encoding, ForWhite, MoveVocabulary, RatingPool, Score, Seat, Situation, encoding, time_bin,
+    vocabulary,
 };
 
 use crate::{
@@ -16,39 +14,6 @@ use crate::{
 
 /// How far back the context of a two-input network may lie.
 const CONTEXT_PLIES: usize = 8;
-
-/// One position of a game, with everything known when its move was chosen.
-pub struct Moment<'a> {
-    /// The game as a whole.
-    pub head: &'a GameHead,
-    /// The position.
-    pub position: &'a Chess,
-    /// The positions before, most recent first, as far as they are kept.
-    pub earlier: &'a [Chess],
-    /// The moves before, most recent first, as far as they are kept.
-    pub last_moves: &'a [Move],
-    /// Half-moves before this position.
-    pub ply: u16,
-    /// The move played here.
-    pub played: Move,
-    /// What both clocks showed when the mover began to think.
-    pub clocks: ByColor<Option<Duration>>,
-    /// What the mover's clock showed after the move.
-    pub clock_after: Option<Duration>,
-    /// An engine's opinion of this position.
-    pub evaluation: Option<ForWhite<Score>>,
-    /// Whether every position of the game up to this one has an evaluation that is not a mate.
-    pub evaluated_so_far: EvaluatedSoFar,
-}
-
-/// Whether the evaluations of a game had a gap or a mate up to some position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EvaluatedSoFar {
-    /// All are there, none is a mate.
-    Yes,
-    /// One is missing or a mate.
-    No,
-}
 
 /// Whose point of view a value target takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +29,6 @@ pub struct ExampleBuilder {
     vocabulary: Option<&'static dyn MoveVocabulary>,
     data: DataConfig,
     value: Option<(ValueLoss, View)>,
-    wants_outcome: bool,
     balance: RatingBalance,
     examples: Examples,
     random: fastrand::Rng,
@@ -122,6 +86,13 @@ impl RatingBalance {
     }
 }
 
+fn blank(encoding: &'static dyn Encoding, vocabulary: Option<&'static dyn MoveVocabulary>) -> Examples {
+    let mut examples = Examples::new(Batch::new(encoding));
+    let width = vocabulary.map(MoveVocabulary::width);
+    examples.policy = width.map(|width| PolicyTargets { width, ..PolicyTargets::default() });
+    examples
+}
+
 impl ExampleBuilder {
     /// A builder for the network of `config`; `None` if its encoding or vocabulary is not known.
     pub fn new(config: &TrainConfig, balance: RatingBalance) -> Option<Self> {
@@ -136,23 +107,15 @@ impl ExampleBuilder {
             _ => View::Mover,
         };
         let value = vocabulary.is_none().then_some((config.loss.value_kind, view));
-        let mut builder = ExampleBuilder {
+        Some(ExampleBuilder {
             encoding,
             vocabulary,
             data: config.data,
             value,
-            wants_outcome: matches!(config.net, NetConfig::Human(_)),
             balance,
-            examples: Examples::new(Batch::new(encoding)),
+            examples: blank(encoding, vocabulary),
             random: fastrand::Rng::with_seed(0),
-        };
-        builder.clear();
-        Some(builder)
-    }
-
-    /// Begins a batch whose random choices follow from `seed` alone.
-    pub fn begin(&mut self, seed: u64) {
-        self.random.seed(seed);
+        })
     }
 
     /// Examples collected.
@@ -162,134 +125,158 @@ impl ExampleBuilder {
 
     /// Gives away what was collected.
     pub fn take(&mut self) -> Examples {
-        let taken = self.examples.clone();
-        self.clear();
-        taken
+        std::mem::replace(&mut self.examples, blank(self.encoding, self.vocabulary))
     }
 
-    fn clear(&mut self) {
-        let width = self.vocabulary.map(MoveVocabulary::width);
-        self.examples = Examples::new(Batch::new(self.encoding));
-        self.examples.policy = width.map(|width| PolicyTargets { width, ..PolicyTargets::default() });
-    }
-
-    /// Adds a position of a game, if there is something to learn from it.
-    pub fn push_moment(&mut self, moment: &Moment<'_>) {
-        let turn = moment.position.turn();
-        // Only the solver's moves of a puzzle are good ones.
-        if moment.head.pool == RatingPool::Puzzle && moment.ply % 2 == 1 {
-            return;
-        }
-        if moment.ply < self.data.first_ply || self.is_loud(moment.position, moment.played) {
-            return;
-        }
-        let back = match self.value {
-            Some((_, View::ContextMover)) => self.random.usize(0..=CONTEXT_PLIES.min(moment.earlier.len())),
-            _ => 0,
+    /// Adds a sample, if there is something to learn from it. Its random choices follow from the sample and `seed` alone.
+    pub fn push(&mut self, sample: &Sample<'_>, seed: u64) {
+        let ply = match &sample.target {
+            Target::Game(game) => game.ply,
+            Target::Evaluation(_) => 0,
         };
-        let context = back.checked_sub(1).map(|back| &moment.earlier[back]);
-        let value = match self.value {
-            Some((kind, view)) => {
-                let view = view_of(view, turn, context.map_or(turn, Position::turn));
-                let evaluation = match self.data.value_source {
-                    ValueSource::Evaluation => moment.evaluation,
-                    ValueSource::PawnLabels => {
-                        moment.evaluation.filter(|_| moment.evaluated_so_far == EvaluatedSoFar::Yes)
-                    }
-                    ValueSource::Result => None,
-                };
-                let Some(value) = self.value_target(kind, view, evaluation, moment.head.result) else {
-                    return;
-                };
-                Some(value)
+        let place = [u64::from(sample.set), sample.record.0, u64::from(ply), u64::from(sample.epoch)];
+        self.random.seed(
+            place
+                .into_iter()
+                .fold(seed, |mixed, part| (mixed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)),
+        );
+        match &sample.target {
+            Target::Game(game) => match self.value {
+                Some((kind, view)) => self.push_game_value(sample, game, kind, view),
+                None => self.push_game_move(sample, game),
+            },
+            Target::Evaluation(record) => self.push_evaluation(record),
+        }
+    }
+
+    /// A move of a game, for networks that foretell it.
+    fn push_game_move(&mut self, sample: &Sample<'_>, game: &GameSample<'_>) {
+        let situation = self.less_hidden(&sample.situation);
+        let turn = situation.position.turn();
+        self.push_inputs(&situation, game.head, game.ply);
+        self.push_policy(situation.position, game.played, &[]);
+        self.examples.outcomes.push(match game.head.result {
+            Some(winner) => winner.map_or(1, |winner| if winner == turn { 0 } else { 2 }),
+            None => ABSENT,
+        });
+        self.examples.think.push(game.thought.map_or(ABSENT, |time| time_bin(time.as_secs_f32()) as u8));
+    }
+
+    /// A position of a game, for networks that judge it: the one after the move, which is what engines' notes are about.
+    fn push_game_value(&mut self, sample: &Sample<'_>, game: &GameSample<'_>, kind: ValueLoss, view: View) {
+        let before = sample.situation.position;
+        let mut after = before.clone();
+        after.play_unchecked(game.played);
+        if self.skips_loud(&after, game.played) || after.legal_moves().is_empty() {
+            return;
+        }
+        let back = match view {
+            View::ContextMover => {
+                self.random.usize(0..=CONTEXT_PLIES.min(1 + sample.situation.earlier.len()))
             }
-            None => None,
+            View::White | View::Mover => 0,
         };
-        let situation = self.situation(moment, context);
-        self.push(&situation, moment.played, &[], value, self.outcome(moment.head.result, turn));
-        let rating = *moment.head.ratings.get(turn);
-        self.examples.weights.push(self.balance.weight(moment.head.pool, rating));
-        self.examples.think.push(think_bin(moment));
+        let context = match back {
+            0 => None,
+            1 => Some(before),
+            _ => Some(&sample.situation.earlier[back - 2]),
+        };
+        let viewer = view.color(after.turn(), context.map_or(after.turn(), Position::turn));
+        let evaluation = match self.data.value_source {
+            ValueSource::Evaluation => game.evaluation,
+            ValueSource::EvaluationWithoutMates => {
+                game.evaluation.filter(|score| matches!(score.0, Score::Centipawns(_)))
+            }
+            ValueSource::Result => None,
+        };
+        let Some(value) = self.value_target(kind, viewer, evaluation, game.head.result) else { return };
+        let situation = Situation { context, ..Situation::of(&after) };
+        self.push_inputs(&situation, game.head, game.ply + 1);
+        self.examples.values.push(value);
+    }
+
+    fn push_evaluation(&mut self, record: &EvaluationRecord) {
+        let labels = self.data.labels.labels(record);
+        let best = labels.iter().copied().reduce(|best, label| if label.1 > best.1 { label } else { best });
+        let (Some((best, _)), Some(deepest)) = (best, record.sessions.first()) else { return };
+        if self.value.is_some() && self.skips_loud(&record.position, best) {
+            return;
+        }
+        if let Some((kind, view)) = self.value {
+            let turn = record.position.turn();
+            let score = deepest.lines.first().map(|line| line.score);
+            let Some(value) = self.value_target(kind, view.color(turn, turn), score, None) else { return };
+            self.examples.values.push(value);
+        }
+        self.examples.inputs.push(&Situation::of(&record.position));
+        self.examples.weights.push(1.0);
+        self.examples.facts.push(Facts {
+            men: record.position.board().occupied().count() as u8,
+            depth: deepest.depth,
+            ..Facts::default()
+        });
+        if self.vocabulary.is_some() {
+            self.push_policy(&record.position, best, &labels);
+            self.examples.outcomes.push(ABSENT);
+            self.examples.think.push(ABSENT);
+        }
+    }
+
+    /// Adds rows that count for nothing until there are `rows`.
+    pub fn pad(&mut self, rows: usize) {
+        let start = Chess::default();
+        let Some(&first) = start.legal_moves().first() else { return };
+        while self.rows() < rows {
+            self.examples.inputs.push(&Situation::of(&start));
+            self.examples.weights.push(0.0);
+            self.examples.facts.push(Facts::default());
+            if self.vocabulary.is_some() {
+                self.push_policy(&start, first, &[]);
+                self.examples.outcomes.push(ABSENT);
+                self.examples.think.push(ABSENT);
+            } else {
+                self.examples.values.push(f32::NAN);
+            }
+        }
+    }
+
+    /// The columns that every position of a game has.
+    fn push_inputs(&mut self, situation: &Situation<'_>, head: &GameHead, ply: u32) {
+        self.examples.inputs.push(situation);
+        let rating = *head.ratings.get(situation.position.turn());
+        self.examples.weights.push(self.balance.weight(head.pool, rating));
         self.examples.facts.push(Facts {
             rating: rating.map_or(0, |elo| elo.0),
-            ply: moment.ply,
-            pool: pool_number(moment.head.pool),
-            men: moment.position.board().occupied().count() as u8,
+            ply: u16::try_from(ply).unwrap_or(u16::MAX),
+            pool: pool_number(head.pool),
+            men: situation.position.board().occupied().count() as u8,
             depth: 0,
         });
     }
 
-    /// Adds an analysed position, if an engine looked deep enough.
-    pub fn push_evaluation(&mut self, record: &EvaluationRecord) {
-        let sessions = record.sessions.iter().filter(|session| session.depth >= self.data.min_depth);
-        let analyses: Vec<Analysis<Move>> = sessions
-            .flat_map(|session| {
-                let depth = u32::from(session.depth);
-                session.lines.iter().map(move |line| Analysis { mv: line.first, depth, score: line.score })
-            })
-            .collect();
-        let turn = record.position.turn();
-        let labels = soft_labels(&analyses, turn, TEMPERATURE_CP);
-        let Some(&(best, _)) = labels.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else { return };
-        if self.is_loud(&record.position, best) {
-            return;
-        }
-        let depth = analyses.iter().map(|analysis| analysis.depth).max().unwrap_or(0);
-        let value = match self.value {
-            Some((kind, view)) => {
-                let score = analyses.iter().find(|a| a.depth == depth && a.mv == best).map(|a| a.score);
-                let Some(value) = self.value_target(kind, view_of(view, turn, turn), score, None) else {
-                    return;
-                };
-                Some(value)
-            }
-            None => None,
-        };
-        self.push(&Situation::of(&record.position), best, &labels, value, ABSENT);
-        self.examples.weights.push(1.0);
-        self.examples.think.push(ABSENT);
-        self.examples.facts.push(Facts {
-            men: record.position.board().occupied().count() as u8,
-            depth: depth as u8,
-            ..Facts::default()
-        });
-    }
-
-    fn is_loud(&self, position: &Chess, played: Move) -> bool {
-        self.data.quiet_only == QuietOnly::Yes
-            && (position.is_check() || played.is_capture() || played.is_promotion())
+    fn skips_loud(&self, position: &Chess, m: Move) -> bool {
+        self.data.quiet_only == QuietOnly::Yes && (position.is_check() || m.is_capture() || m.is_promotion())
     }
 
     /// What the network may see: what is known, less what dropout hides.
-    fn situation<'a>(&mut self, moment: &Moment<'a>, context: Option<&'a Chess>) -> Situation<'a> {
+    fn less_hidden<'a>(&mut self, known: &Situation<'a>) -> Situation<'a> {
         let Dropout { rating, opponent_rating, pool, pace, clocks, history } = self.data.dropout;
-        let turn = moment.position.turn();
         // One draw for each, whatever is known, so that the sequence does not depend on the data.
         let [rating, opponent_rating, pool, pace, clocks, history] =
             [rating, opponent_rating, pool, pace, clocks, history].map(|p| self.random.f32() < p);
-        let head = moment.head;
-        let seat = |color: Color, hidden: bool| Seat {
-            rating: head.ratings.get(color).filter(|_| !hidden && !pool),
-            time_left: moment.clocks.get(color).filter(|_| !clocks),
+        let seat = |seat: Seat, hidden: bool| Seat {
+            rating: seat.rating.filter(|_| !hidden && !pool),
+            time_left: seat.time_left.filter(|_| !clocks),
         };
         Situation {
-            position: moment.position,
-            earlier: if history { &[] } else { moment.earlier },
-            last_moves: if history { &[] } else { moment.last_moves },
-            mover: seat(turn, rating),
-            opponent: seat(!turn, opponent_rating),
-            pool: if pool { RatingPool::Unknown } else { head.pool },
-            pace: head.pace.filter(|_| !pace),
-            context,
-        }
-    }
-
-    fn outcome(&self, result: Option<Option<Color>>, turn: Color) -> u8 {
-        match result {
-            Some(winner) if self.wants_outcome => {
-                winner.map_or(1, |winner| if winner == turn { 0 } else { 2 })
-            }
-            _ => ABSENT,
+            position: known.position,
+            earlier: if history { &[] } else { known.earlier },
+            last_moves: if history { &[] } else { known.last_moves },
+            mover: seat(known.mover, rating),
+            opponent: seat(known.opponent, opponent_rating),
+            pool: if pool { RatingPool::Unknown } else { known.pool },
+            pace: known.pace.filter(|_| !pace),
+            context: known.context,
         }
     }
 
@@ -321,40 +308,21 @@ impl ExampleBuilder {
         }
     }
 
-    /// The columns every example has.
-    fn push(
-        &mut self,
-        situation: &Situation<'_>,
-        played: Move,
-        labels: &[(Move, f32)],
-        value: Option<f32>,
-        outcome: u8,
-    ) {
-        self.examples.inputs.push(situation);
-        self.examples.outcomes.push(outcome);
-        self.examples.values.extend(value);
+    fn push_policy(&mut self, position: &Chess, played: Move, labels: &[(Move, f32)]) {
         if let (Some(policy), Some(vocabulary)) = (&mut self.examples.policy, self.vocabulary) {
-            push_policy(policy, vocabulary, situation.position, played, labels);
+            push_policy(policy, vocabulary, position, played, labels);
         }
     }
 }
 
-fn view_of(view: View, turn: Color, context_turn: Color) -> Color {
-    match view {
-        View::White => Color::White,
-        View::Mover => turn,
-        View::ContextMover => context_turn,
+impl View {
+    fn color(self, turn: Color, context_turn: Color) -> Color {
+        match self {
+            View::White => Color::White,
+            View::Mover => turn,
+            View::ContextMover => context_turn,
+        }
     }
-}
-
-fn think_bin(moment: &Moment<'_>) -> u8 {
-    let took = || {
-        let before = (*moment.clocks.get(moment.position.turn()))?;
-        let after = moment.clock_after?;
-        let increment = moment.head.pace?.increment;
-        Some((before + increment).saturating_sub(after).as_secs_f32())
-    };
-    took().map_or(ABSENT, |seconds| time_bin(seconds) as u8)
 }
 
 fn push_policy(

@@ -4,6 +4,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use serde::{Deserialize, Serialize};
+use tabia_data::LabelStrategy;
 
 use crate::losses::ValueRule;
 use crate::nets::NetConfig;
@@ -147,10 +148,10 @@ impl Default for ScheduleConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValueSource {
-    /// Engine evaluations: sessions of evaluation records, notes of games.
+    /// Engine evaluations: sessions of analysed positions, notes of games.
     Evaluation,
-    /// Rusty Chess's rule: a game's evaluations up to the first missing one or the first mate.
-    PawnLabels,
+    /// The same without forced mates, as Rusty Chess has it.
+    EvaluationWithoutMates,
     /// Results of games alone.
     Result,
 }
@@ -161,28 +162,44 @@ pub enum ValueSource {
 pub struct DataConfig {
     /// Positions a step.
     pub batch: usize,
-    /// Games in flight: each contributes one position at a time, so neighbours in a batch come from different games.
-    pub lanes: usize,
+    /// Independent streams, at most one thread each. The order of examples depends on this number, not on threads.
+    pub lanes: u32,
+    /// Games each lane keeps open: the positions of a batch come from about as many games.
+    pub seats: u32,
+    /// How many records of a million are held out.
+    pub held_out_ppm: u32,
+    /// What is held out: records or players.
+    pub held_out_by: HeldOutBy,
     /// Positions of a game before this ply are not used.
-    pub first_ply: u16,
-    /// Of a game's positions, one in this many is used in a pass, the others in later passes.
-    pub every: u16,
+    pub first_ply: u32,
     /// The largest weight that balancing ratings may give an example; 1 means no balancing.
     pub balance_ratings: f32,
-    /// How much the game's result counts in a value target, the rest is the evaluation.
-    pub result_share: f32,
+    /// How engine sessions become probabilities of moves.
+    pub labels: LabelStrategy,
     /// Where value targets come from.
     pub value_source: ValueSource,
+    /// How much the game's result counts in a value target, the rest is the evaluation.
+    pub result_share: f32,
     /// Evaluations are cut off at this many centipawns.
     pub value_limit_cp: f32,
-    /// Centipawns at which an evaluation means an expected score of 1 / (1 + 1/e).
+    /// Centipawns at which an evaluation means a chance of 1 / (1 + 1/e).
     pub cp_scale: f32,
-    /// Engine sessions below this depth are not used.
+    /// Positions analysed less deep are not used.
     pub min_depth: u8,
-    /// Positions whose best move is a capture or a promotion, or that are in check, teach a value net badly.
+    /// Whether positions in the middle of an exchange are left out of value training.
     pub quiet_only: QuietOnly,
-    /// How often human conditioning is hidden.
+    /// How often conditions of the game are hidden from the network.
     pub dropout: Dropout,
+}
+
+/// What is held out of training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldOutBy {
+    /// Games or analysed positions.
+    Record,
+    /// Players, where they are known.
+    Player,
 }
 
 /// Whether loud positions are left out of value training.
@@ -191,7 +208,7 @@ pub struct DataConfig {
 pub enum QuietOnly {
     /// Every position is used.
     No,
-    /// Positions in check, or where the move played or best captures or promotes, are not.
+    /// Positions in check, after a capture or promotion, or whose best move is one, are not.
     Yes,
 }
 
@@ -199,12 +216,15 @@ impl Default for DataConfig {
     fn default() -> Self {
         DataConfig {
             batch: 1024,
-            lanes: 4096,
+            lanes: 16,
+            seats: 4096,
+            held_out_ppm: 10_000,
+            held_out_by: HeldOutBy::Record,
             first_ply: 0,
-            every: 8,
             balance_ratings: 1.0,
-            result_share: 0.0,
+            labels: LabelStrategy::default(),
             value_source: ValueSource::Evaluation,
+            result_share: 0.0,
             value_limit_cp: 2000.0,
             cp_scale: 400.0,
             min_depth: 0,
@@ -290,7 +310,8 @@ impl TrainConfig {
         let (data, optimiser, schedule) = (&self.data, &self.optimiser, &self.schedule);
         range(data.batch > 0, "data.batch", "must be at least 1")?;
         range(data.lanes > 0, "data.lanes", "must be at least 1")?;
-        range(data.every > 0, "data.every", "must be at least 1")?;
+        range(data.seats > 0, "data.seats", "must be at least 1")?;
+        range(data.held_out_ppm < 1_000_000, "data.held_out_ppm", "must be below 1000000")?;
         range(data.balance_ratings >= 1.0, "data.balance_ratings", "must be at least 1")?;
         range(share(data.result_share), "data.result_share", "must lie between 0 and 1")?;
         range(positive(data.cp_scale), "data.cp_scale", "must be positive")?;

@@ -57,6 +57,8 @@ pub struct RunEnd {
     pub positions: u64,
     /// Seconds of training.
     pub seconds: f64,
+    /// Seconds of this run spent waiting for examples.
+    pub waited: f64,
     /// The last checkpoint.
     pub checkpoint: PathBuf,
     /// The last evaluation, if any was made.
@@ -122,6 +124,7 @@ pub fn train(
         evaluations: resumed.map_or(0, |head| head.evaluations),
         window: resumed.map(|head| head.window).unwrap_or_default(),
         lr: 0.0,
+        waited: 0.0,
         saved: checkpoint::list(&checkpoints_path(&settings.folder))?.into_iter().next(),
         evaluation: None,
     };
@@ -139,6 +142,7 @@ struct Run<'a> {
     evaluations: u32,
     window: Window,
     lr: f32,
+    waited: f64,
     saved: Option<PathBuf>,
     evaluation: Option<Evaluation>,
 }
@@ -189,6 +193,7 @@ impl Run<'_> {
             step: self.step,
             positions: self.positions,
             seconds: self.seconds(watch),
+            waited: self.waited,
             checkpoint,
             evaluation: self.evaluation.take(),
         })
@@ -201,7 +206,9 @@ impl Run<'_> {
         watch: &mut dyn Watch,
         progress: f64,
     ) -> Result<(), TrainError> {
+        let before = watch.seconds();
         let examples = supply.next()?;
+        self.waited += watch.seconds() - before;
         let TrainConfig { optimiser, schedule, .. } = &self.settings.config;
         let hyper = schedule::hyper(optimiser, schedule, self.step + 1, progress);
         let reports = backend.step(&examples, &hyper)?;
