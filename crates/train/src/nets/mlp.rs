@@ -30,7 +30,9 @@ fn table(inputs: usize, hidden: &[usize], outputs: usize, name: impl Fn(usize) -
     for (at, &next) in hidden.iter().chain([&outputs]).enumerate() {
         // About 32 of a board's inputs are set, so the first layer's sums are over those alone.
         let active = if at == 0 { width.min(32) } else { width };
-        let deviation = (2.0 / active as f32).sqrt();
+        // The output starts near zero: nothing is known yet.
+        let gain = if at == hidden.len() { 0.1 } else { 2.0 };
+        let deviation = (gain / active as f32).sqrt();
         table.push(
             format!("{}.weight", name(at)),
             &[next, width],
