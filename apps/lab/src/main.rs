@@ -19,11 +19,13 @@ enum Command {
     /// Build, look into and check training data.
     #[command(subcommand)]
     Data(data::Command),
+    Train(tabia_train::cli::TrainCommand),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Data(command) => data::run(command),
+        Command::Train(command) => tabia_train::cli::execute(&command),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -129,7 +129,7 @@ pub fn train(
         evaluation: None,
     };
     drop(state);
-    run.to_the_end(backend, supply, watch)
+    run.until_its_end(backend, supply, watch)
 }
 
 struct Run<'a> {
@@ -156,7 +156,7 @@ impl Run<'_> {
         self.settings.budget.progress(self.seconds(watch), self.positions)
     }
 
-    fn to_the_end(
+    fn until_its_end(
         &mut self,
         backend: &mut dyn Backend,
         supply: &mut dyn Supply,

@@ -86,7 +86,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     if let Some(checkpoint) = &earlier {
         backend.load(&checkpoint.state)?;
     }
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = args.threads.unwrap_or(cores.saturating_sub(1).max(1));
     let options = SupplyOptions { sets: args.data.clone(), seed, threads };
     let head = earlier.as_ref().map(|checkpoint| &checkpoint.head);

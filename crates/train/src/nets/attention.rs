@@ -50,7 +50,7 @@ pub(super) fn check_sizes(width: usize, heads: usize, others: &[usize]) -> std::
     if width == 0 || heads == 0 || others.contains(&0) {
         return Err("has a size of zero".to_owned());
     }
-    if width % heads != 0 {
+    if !width.is_multiple_of(heads) {
         return Err(format!("has {heads} heads, which do not divide a width of {width}"));
     }
     Ok(())

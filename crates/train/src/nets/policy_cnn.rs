@@ -73,7 +73,7 @@ impl PolicyCnnConfig {
         if self.channels == 0 || self.head == PolicyCnnHead::Bilinear(0) {
             return Err("has a size of zero".to_owned());
         }
-        if self.kernel % 2 == 0 {
+        if self.kernel.is_multiple_of(2) {
             return Err(format!("has a kernel of {}, which is not odd", self.kernel));
         }
         Ok(())
