@@ -57,7 +57,7 @@ fn game(number: u64) -> GameRecord {
     let rating = |random: &mut fastrand::Rng| Some(Elo(random.u16(1000..2400)));
     let head = GameHead {
         ratings: ByColor { white: rating(&mut random), black: rating(&mut random) },
-        pool: if number % 2 == 0 { RatingPool::Online } else { RatingPool::OverTheBoard },
+        pool: if number.is_multiple_of(2) { RatingPool::Online } else { RatingPool::OverTheBoard },
         pace: Some(Pace { base: Duration::from_secs(300), increment: Duration::ZERO }),
         result: Some(winner),
         ..GameHead::default()
