@@ -116,8 +116,9 @@ pub fn write(parent: &Path, checkpoint: &Checkpoint) -> Result<PathBuf, Checkpoi
     for (index, bytes) in payload.chunks(chunk).enumerate() {
         let path = work.join(part_name(index));
         let mut file = File::create(&path).map_err(io_at(&path))?;
-        let header = header(index as u16, parts as u16, bytes);
+        let header = header(index as u16, parts as u16, bytes.len() as u64);
         file.write_all(&header)
+            .and_then(|()| file.write_all(&checksum(&header, bytes).to_le_bytes()))
             .and_then(|()| file.write_all(bytes))
             .and_then(|()| file.sync_all())
             .map_err(io_at(&path))?;
@@ -197,20 +198,16 @@ fn sync_folder(folder: &Path) -> Result<(), CheckpointError> {
     File::open(folder).and_then(|file| file.sync_all()).map_err(io_at(folder))
 }
 
-fn header(index: u16, parts: u16, bytes: &[u8]) -> [u8; HEADER] {
-    let mut header = [0; HEADER];
-    let fields: [&[u8]; 6] = [
-        &MAGIC,
-        &VERSION.to_le_bytes(),
-        &index.to_le_bytes(),
-        &[parts.to_le_bytes(), [0; 2]].concat(),
-        &(bytes.len() as u64).to_le_bytes(),
-        &XxHash3_64::oneshot(bytes).to_le_bytes(),
-    ];
-    for (slot, byte) in header.iter_mut().zip(fields.concat()) {
-        *slot = byte;
-    }
-    header
+/// The first 24 bytes of a part.
+fn header(index: u16, parts: u16, length: u64) -> Vec<u8> {
+    let numbers: [&[u8]; 5] =
+        [&VERSION.to_le_bytes(), &index.to_le_bytes(), &parts.to_le_bytes(), &[0; 2], &length.to_le_bytes()];
+    [&MAGIC[..], &numbers.concat()].concat()
+}
+
+/// Covers every byte of a part: its header and the hash of the rest.
+fn checksum(header: &[u8], body: &[u8]) -> u64 {
+    XxHash3_64::oneshot(&[header, &XxHash3_64::oneshot(body).to_le_bytes()].concat())
 }
 
 /// How many parts there are, and the bytes of this one.
@@ -229,14 +226,14 @@ fn open_part(bytes: &[u8], index: usize) -> Result<(usize, &[u8]), String> {
     let length = u64::from_le_bytes(fields.take()?);
     let sum = u64::from_le_bytes(fields.take()?);
     let body = fields.0;
+    if sum != checksum(&header(stored as u16, parts as u16, length), body) {
+        return Err("its checksum is wrong".to_owned());
+    }
     if stored != index || parts > MAX_PARTS {
         return Err(format!("says it is part {stored} of {parts}, but it is part {index}"));
     }
     if length != body.len() as u64 {
         return Err(format!("has {} bytes, its header says {length}", body.len()));
-    }
-    if sum != XxHash3_64::oneshot(body) {
-        return Err("its checksum is wrong".to_owned());
     }
     Ok((parts, body))
 }

@@ -19,6 +19,11 @@ const BALANCE_SAMPLE: usize = 20_000;
 const EARLIER: u32 = 8;
 /// Batches each lane may be ahead.
 const AHEAD: usize = 2;
+/// Lanes and seats of the held-out stream: few are held out, so more seats would take long to fill.
+const HELD_OUT_LANES: u32 = 8;
+const HELD_OUT_SEATS: u32 = 512;
+/// Held-out positions kept in memory, for the next evaluation.
+const REMEMBERED: usize = 40_000;
 
 /// Where the examples of a run come from.
 #[derive(Clone, Debug)]
@@ -38,6 +43,8 @@ pub struct FeedSupply {
     sets: Vec<Arc<Set>>,
     balance: RatingBalance,
     feed: Feed<Examples>,
+    /// The first held-out batches, once they were made.
+    remembered: Vec<Examples>,
 }
 
 fn failed(error: impl std::fmt::Display) -> SupplyError {
@@ -69,7 +76,7 @@ impl FeedSupply {
             None => Stream::new(sets.clone(), stream_options),
         };
         let feed = start(config, &balance, stream, options.seed, options.threads)?;
-        Ok(FeedSupply { config: config.clone(), options, sets, balance, feed })
+        Ok(FeedSupply { config: config.clone(), options, sets, balance, feed, remembered: Vec::new() })
     }
 }
 
@@ -138,6 +145,23 @@ fn start(
     Feed::start(stream, threads, AHEAD, make).map_err(failed)
 }
 
+/// How many of a batch are not padding.
+fn counting(examples: &Examples) -> usize {
+    examples.weights.iter().filter(|weight| **weight > 0.0).count()
+}
+
+impl FeedSupply {
+    fn start_held_out(&self) -> Result<Feed<Examples>, SupplyError> {
+        let mut config = self.config.clone();
+        (config.data.lanes, config.data.seats) = (HELD_OUT_LANES, HELD_OUT_SEATS);
+        // An evaluation sees every condition that is known.
+        config.data.dropout = crate::Dropout::default();
+        let options = stream_options(&config, Side::HeldOut, HELD_OUT_SEED);
+        let stream = Stream::new(self.sets.clone(), options);
+        start(&config, &self.balance, stream, HELD_OUT_SEED, self.options.threads)
+    }
+}
+
 impl Supply for FeedSupply {
     fn next(&mut self) -> Result<Examples, SupplyError> {
         let nothing =
@@ -157,17 +181,29 @@ impl Supply for FeedSupply {
         if self.config.data.held_out_ppm == 0 {
             return Ok(());
         }
-        let options = stream_options(&self.config, Side::HeldOut, HELD_OUT_SEED);
-        let mut config = self.config.clone();
-        // An evaluation sees every condition that is known.
-        config.data.dropout = crate::Dropout::default();
-        let stream = Stream::new(self.sets.clone(), options);
-        let mut feed = start(&config, &self.balance, stream, HELD_OUT_SEED, self.options.threads)?;
         let mut seen = 0;
-        while seen < positions {
+        let mut batches = self.remembered.iter();
+        while seen < positions
+            && let Some(examples) = batches.next()
+        {
+            each(examples)?;
+            seen += counting(examples);
+        }
+        if seen >= positions {
+            return Ok(());
+        }
+        let mut feed = self.start_held_out()?;
+        let mut from_start = 0;
+        while from_start < positions {
             let Some(examples) = feed.next().map_err(failed)? else { break };
+            from_start += counting(&examples);
+            if from_start <= seen {
+                continue;
+            }
             each(&examples)?;
-            seen += examples.weights.iter().filter(|weight| **weight > 0.0).count();
+            if from_start <= REMEMBERED {
+                self.remembered.push(examples);
+            }
         }
         Ok(())
     }
