@@ -130,7 +130,7 @@ pub enum ScheduleKind {
 pub struct ScheduleConfig {
     /// Its shape.
     pub kind: ScheduleKind,
-    /// Steps of linear warm-up.
+    /// Steps of linear warm-up; fewer where they would be more than a tenth of the run.
     pub warmup_steps: u64,
     /// The last learning rate, as a share of the largest.
     pub final_share: f32,

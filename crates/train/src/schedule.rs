@@ -33,6 +33,9 @@ impl Budget {
     }
 }
 
+/// The share of a run after which the warm-up is over, however many steps it was to have.
+const LONGEST_WARMUP: f64 = 0.1;
+
 /// The settings of step `step` (from 1), when `progress` of the run is over.
 pub(crate) fn hyper(
     optimiser: &OptimiserConfig,
@@ -49,6 +52,8 @@ pub(crate) fn hyper(
         }
     };
     let warm = if schedule.warmup_steps == 0 { 1.0 } else { step as f64 / schedule.warmup_steps as f64 };
+    // A short run must not be all warm-up.
+    let warm = warm.max(progress / LONGEST_WARMUP);
     let share = (floor + (1.0 - floor) * fall) * warm.min(1.0);
     // The average forgets the first weights quickly: its memory grows with the run.
     let ema_decay = optimiser.ema_decay.min((1.0 + step as f32) / (10.0 + step as f32));
@@ -78,6 +83,8 @@ mod tests {
         let close = |have: f32, want: f32| assert!((have - want).abs() < 1e-6, "{have} {want}");
         close(lr(ScheduleKind::Cosine, 5, 0.0), 0.5);
         close(lr(ScheduleKind::Cosine, 10, 0.0), 1.0);
+        close(lr(ScheduleKind::Wsd, 1, 0.05), 0.5);
+        close(lr(ScheduleKind::Wsd, 1, 0.2), 1.0);
         close(lr(ScheduleKind::Cosine, 99, 0.5), 0.55);
         close(lr(ScheduleKind::Cosine, 99, 1.0), 0.1);
         close(lr(ScheduleKind::Wsd, 99, 0.5), 1.0);
