@@ -6,6 +6,7 @@
 //! | a network's parameters and where they lie | [`ParameterTable`] |
 //! | one batch of inputs and targets | [`Examples`] |
 //! | a network being trained on a device | [`Backend`] |
+//! | the same on an NVIDIA GPU | [`gpu`] |
 #![deny(unsafe_code)]
 
 mod backend;
@@ -21,6 +22,7 @@ mod examples;
 pub mod export;
 mod feed_supply;
 mod initial_weights;
+pub mod gpu;
 mod losses;
 mod metrics;
 pub mod nets;
