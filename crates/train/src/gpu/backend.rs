@@ -1,10 +1,12 @@
 //! The fused trainer as a [`Backend`]: batches in, reports out, state in the order of the parameter table.
 
+use super::check::Compared;
 use super::device::{Device, DeviceError, Wait};
 use super::transformer::{
     Arena, GAME_INPUTS, InputPlaces, LOSSES, Loaded, MOVES, SOFT_TARGETS, SQUARE_INPUTS, TOKENS, Targets,
     Transformer,
 };
+use super::twins::compare_kernels;
 use crate::nets::HumanConfig;
 use crate::{
     ABSENT, Backend, BackendError, Examples, LossFactors, Losses, NetConfig, ParameterTable, PolicyTargets, Scores,
@@ -57,6 +59,11 @@ impl<D: Device> Fused<D> {
 
     pub(crate) fn device_of(&self) -> &D {
         self.net.device()
+    }
+
+    /// Each kernel against its twin.
+    pub(crate) fn compare_kernels(&self) -> Result<Vec<Compared>, DeviceError> {
+        compare_kernels(self.net.device(), self.net.config())
     }
 
     /// Sends a batch and what the optimiser is to do with it.

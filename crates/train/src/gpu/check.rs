@@ -12,6 +12,8 @@ use crate::{Backend, BackendError, CpuBackend, Examples, Losses, StepHyper, Trai
 /// The largest relative error of a parameter's gradient that rounding to brain floats explains.
 const GRADIENT_TOLERANCE: f64 = 0.08;
 const LOSS_TOLERANCE: f64 = 0.02;
+/// The same for one kernel alone.
+pub(crate) const KERNEL_TOLERANCE: f64 = 0.015;
 
 /// One comparison of a fused result with the plain one.
 #[derive(Clone, Debug)]
@@ -93,10 +95,6 @@ pub fn check(config: &TrainConfig, out: &mut dyn Write) -> Result<usize, Backend
     for (kernel, registers, spilled) in gpu.device_of().kernel_facts() {
         wrote(writeln!(out, "kernel {kernel:22} {registers:4} registers {spilled:5} bytes spilled"))?;
     }
-    let mut plain = CpuBackend::new(&config, 1);
-    gpu.load(&stirred(&gpu, 3))?;
-    let examples = synthetic::examples(&config.net, rows, 11);
-    let (gradients, losses) = compare_gradients(&mut gpu, &mut plain, &examples)?;
     let mut bad = 0;
     let mut line = |out: &mut dyn Write, compared: &Compared, tolerance: f64| {
         let fine = compared.error <= tolerance;
@@ -105,6 +103,13 @@ pub fn check(config: &TrainConfig, out: &mut dyn Write) -> Result<usize, Backend
         let Compared { name, norm, error } = compared;
         wrote(writeln!(out, "{name:34} norm {norm:12.5e}  relative error {error:9.5} {verdict}"))
     };
+    for compared in gpu.compare_kernels()? {
+        line(out, &compared, KERNEL_TOLERANCE)?;
+    }
+    let mut plain = CpuBackend::new(&config, 1);
+    gpu.load(&stirred(&gpu, 3))?;
+    let examples = synthetic::examples(&config.net, rows, 11);
+    let (gradients, losses) = compare_gradients(&mut gpu, &mut plain, &examples)?;
     for compared in &losses {
         line(out, compared, LOSS_TOLERANCE)?;
     }

@@ -103,24 +103,23 @@ fn preload() {
     }
 }
 
-fn libraries_present() -> Result<(), DeviceError> {
-    // SAFETY: these open a library by name and close it again.
-    let driver = unsafe { sys::is_culib_present() };
-    if !driver {
+/// Opens a library under one of the names cudarc looks for and leaves it open: NVRTC does not survive being unloaded.
+fn open_library(name: &str) -> bool {
+    cudarc::get_lib_name_candidates(name).into_iter().any(|file| {
+        // SAFETY: loading CUDA's own libraries runs their initialisers, as linking them would.
+        unsafe { libloading::Library::new(file) }.map(std::mem::forget).is_ok()
+    })
+}
+
+fn open_libraries() -> Result<(), DeviceError> {
+    if !open_library("cuda") {
         return Err(DeviceError::new("opening a GPU", "no NVIDIA driver (libcuda.so.1) on this machine"));
     }
-    // SAFETY: as above.
-    let missing = unsafe {
-        [(nvrtc::sys::is_culib_present(), "NVRTC"), (cudarc::cublaslt::sys::is_culib_present(), "cuBLASLt")]
-    };
-    if missing.iter().any(|(present, _)| !present) {
+    let missing = || [("nvrtc", "NVRTC"), ("cublasLt", "cuBLASLt")].into_iter().find(|(name, _)| !open_library(name));
+    if missing().is_some() {
         preload();
     }
-    // SAFETY: as above.
-    let missing = unsafe {
-        [(nvrtc::sys::is_culib_present(), "NVRTC"), (cudarc::cublaslt::sys::is_culib_present(), "cuBLASLt")]
-    };
-    match missing.into_iter().find(|(present, _)| !present) {
+    match missing() {
         None => Ok(()),
         Some((_, name)) => Err(DeviceError::new(
             "opening a GPU",
@@ -142,7 +141,7 @@ impl Cuda {
         kernels: &[(&'static str, u32)],
         tuning: Tuning,
     ) -> Result<Self, DeviceError> {
-        libraries_present()?;
+        open_libraries()?;
         let context = CudaContext::new(0).map_err(failed("opening GPU 0"))?;
         let name = context.name().map_err(failed("asking for the GPU's name"))?;
         let (major, minor) = context.compute_capability().map_err(failed("asking what the GPU can do"))?;
@@ -341,25 +340,26 @@ impl Device for Cuda {
         // SAFETY: the memory is freed when self is dropped, and cleared before anything else can be asked.
         let at = unsafe {
             let at = result::malloc_sync(bytes).map_err(failed(doing()))?;
-            result::memset_d8_sync(at, 0, bytes).map_err(failed(doing()))?;
+            result::memset_d8_async(at, 0, bytes, self.work).map_err(failed(doing()))?;
             at
         };
         self.allocations.borrow_mut().push(at);
+        self.wait()?;
         Ok(Address(at))
     }
 
     fn write(&self, to: Address, bytes: &[u8]) -> Result<(), DeviceError> {
         self.bind()?;
-        self.wait()?;
-        // SAFETY: callers write within what they allocated; nothing runs meanwhile.
-        unsafe { result::memcpy_htod_sync(to.0, bytes) }.map_err(failed("copying to the GPU"))
+        // SAFETY: callers write within what they allocated; the bytes are there until the wait is over.
+        unsafe { result::memcpy_htod_async(to.0, bytes, self.work) }.map_err(failed("copying to the GPU"))?;
+        self.wait()
     }
 
     fn read(&self, from: Address, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.bind()?;
-        self.wait()?;
-        // SAFETY: callers read within what they allocated; nothing runs meanwhile.
-        unsafe { result::memcpy_dtoh_sync(bytes, from.0) }.map_err(failed("copying from the GPU"))
+        // SAFETY: callers read within what they allocated; the bytes are there until the wait is over.
+        unsafe { result::memcpy_dtoh_async(bytes, from.0, self.work) }.map_err(failed("copying from the GPU"))?;
+        self.wait()
     }
 
     fn launch(&self, launch: Launch, arguments: &[Argument]) -> Result<(), DeviceError> {

@@ -3,11 +3,11 @@
 /// Why the device could not do its work.
 #[derive(Debug, thiserror::Error)]
 #[error("{doing}: {reason}")]
-pub struct DeviceError {
+pub(crate) struct DeviceError {
     /// What was being done: a kernel's or product's name, a copy.
-    pub doing: String,
+    pub(crate) doing: String,
     /// What the driver, the compiler or the library said.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 impl DeviceError {
@@ -18,7 +18,7 @@ impl DeviceError {
 
 /// A place in the device's memory. Zero is nowhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Address(pub(crate) u64);
+pub(crate) struct Address(pub(crate) u64);
 
 impl Address {
     /// What an absent optional operand is passed as.

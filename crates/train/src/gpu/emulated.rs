@@ -39,7 +39,7 @@ impl Emulated {
         std::fs::write(folder.join("kernels.cpp"), sources.concat()).unwrap();
         let built = Command::new(&compiler)
             .current_dir(&folder)
-            .args(["-std=c++20", "-O1", "-w", "-shared", "-fPIC", "-include", "emulation.h"])
+            .args(["-std=c++20", "-O1", "-w", "-U_FORTIFY_SOURCE", "-shared", "-fPIC", "-include", "emulation.h"])
             .args(defines.iter().map(|(name, value)| format!("-D{name}={value}")))
             .args(["kernels.cpp", "-o", "kernels.so"])
             .output()

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <setjmp.h>
 #include <string>
 #include <ucontext.h>
 #include <utility>
@@ -46,28 +47,45 @@ struct Registered {
     static void name(__VA_ARGS__)
 #define KERNEL_RESIDENT(name, threads, blocks, ...) KERNEL(name, threads, __VA_ARGS__)
 
-// ---- fibres
+// ---- fibres: made once, they run one block after the other
 struct Barrier { unsigned count = 0, generation = 0; };
 struct Fibre {
-    ucontext_t context;
+    ucontext_t start;
+    jmp_buf resume;
     std::vector<char> stack;
-    bool done;
+    bool started = false, done = false;
     unsigned* generation;
-    unsigned waited;
-    unsigned exchanges;
+    unsigned waited, exchanges;
 };
 static std::vector<Fibre> fibres(1024);
-static ucontext_t scheduler;
+static jmp_buf scheduler;
 static Barrier block_barrier, warp_barriers[32];
 static std::function<void()> body;
 static void fail(const char* what) {
     fprintf(stderr, "emulation: %s (block %u, thread %u)\n", what, blockIdx.x, threadIdx.x);
     abort();
 }
+static void leave(Fibre& self) {
+    if (_setjmp(self.resume) == 0) _longjmp(scheduler, 1);
+}
 static void run_fibre() {
-    body();
-    fibres[threadIdx.x].done = true;
-    swapcontext(&fibres[threadIdx.x].context, &scheduler);
+    Fibre& self = fibres[threadIdx.x];
+    for (;;) {
+        body();
+        self.done = true;
+        leave(self);
+    }
+}
+static void enter(Fibre& fibre) {
+    if (_setjmp(scheduler)) return;
+    if (fibre.started) _longjmp(fibre.resume, 1);
+    fibre.started = true;
+    fibre.stack.resize(1 << 16);
+    getcontext(&fibre.start);
+    fibre.start.uc_stack.ss_sp = fibre.stack.data(), fibre.start.uc_stack.ss_size = fibre.stack.size();
+    fibre.start.uc_link = nullptr;
+    makecontext(&fibre.start, run_fibre, 0);
+    setcontext(&fibre.start);
 }
 static void arrive(Barrier& barrier, unsigned threads) {
     if (++barrier.count == threads) {
@@ -76,20 +94,12 @@ static void arrive(Barrier& barrier, unsigned threads) {
     }
     Fibre& self = fibres[threadIdx.x];
     self.generation = &barrier.generation, self.waited = barrier.generation;
-    swapcontext(&self.context, &scheduler);
+    leave(self);
 }
 static void run_block(unsigned threads) {
     block_barrier = Barrier();
     for (Barrier& b : warp_barriers) b = Barrier();
-    for (unsigned t = 0; t < threads; t++) {
-        Fibre& f = fibres[t];
-        if (f.stack.empty()) f.stack.resize(1 << 16);
-        f.done = false, f.generation = nullptr, f.exchanges = 0;
-        getcontext(&f.context);
-        f.context.uc_stack.ss_sp = f.stack.data(), f.context.uc_stack.ss_size = f.stack.size();
-        f.context.uc_link = nullptr;
-        makecontext(&f.context, run_fibre, 0);
-    }
+    for (unsigned t = 0; t < threads; t++) fibres[t].done = false, fibres[t].generation = nullptr, fibres[t].exchanges = 0;
     for (unsigned done = 0; done < threads;) {
         bool progress = false;
         for (unsigned warp = 0; warp * 32 < threads; warp++)
@@ -99,7 +109,7 @@ static void run_block(unsigned threads) {
                     Fibre& f = fibres[t];
                     if (f.done || (f.generation && *f.generation == f.waited)) continue;
                     f.generation = nullptr, threadIdx.x = t;
-                    swapcontext(&scheduler, &f.context);
+                    enter(f);
                     moved = progress = true, done += f.done;
                 }
             }

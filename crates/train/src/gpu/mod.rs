@@ -20,6 +20,7 @@ mod layout;
 mod products;
 mod synthetic;
 mod transformer;
+mod twins;
 
 use crate::{Backend, BackendError, NetConfig, TrainConfig};
 use backend::Fused;

@@ -160,16 +160,17 @@ KERNEL(embed_backward, 256, const bf16* dx, bf16* d_game, float* partial, int bo
 
 // out[c] = sum over rows of in[rows][columns], in a fixed order; 32 columns a block of 1024 threads.
 KERNEL(column_sums, 1024, const float* in, float* out, int rows, int columns) {
-    SHARED(float, sums, 32 * 33);
+    SHARED(float, sums, 32 * 32);
     int x = threadIdx.x & 31, y = threadIdx.x >> 5, c = blockIdx.x * 32 + x;
     float total = 0;
     if (c < columns) {
 #pragma unroll 4
         for (int r = y; r < rows; r += 32) total += in[(long)r * columns + c];
     }
-    sums[y * 33 + x] = total;
+    sums[y * 32 + x] = total;
     __syncthreads();
-    total = warp_sum(sums[x * 33 + y]);
-    int summed = blockIdx.x * 32 + y;
-    if (x == 0 && summed < columns) out[summed] = total;
+    if (y == 0 && c < columns) {
+        for (int i = 1; i < 32; i++) total += sums[i * 32 + x];
+        out[c] = total;
+    }
 }

@@ -98,12 +98,12 @@ const fn padded() -> usize {
     TOKENS.next_multiple_of(16)
 }
 
-fn attention_threads() -> u32 {
+pub(crate) fn attention_threads() -> u32 {
     (padded() * 2) as u32
 }
 
 /// Bytes of dynamic shared memory of a block of `attention_backward`.
-fn attention_memory(config: &HumanConfig) -> u32 {
+pub(crate) fn attention_memory(config: &HumanConfig) -> u32 {
     let (rows, head) = (padded(), config.head_width());
     let halves = 4 * rows * (head + 8) + 2 * rows * (rows + 8);
     let floats = 2 * rows + (rows / 16) * 2 * head + (rows / 8) * 4 * attention_threads() as usize;
@@ -327,6 +327,10 @@ impl<D: Device> Transformer<D> {
 
     pub(crate) fn device(&self) -> &D {
         &self.device
+    }
+
+    pub(crate) fn config(&self) -> &HumanConfig {
+        &self.config
     }
 
     pub(crate) fn capacity(&self) -> usize {
