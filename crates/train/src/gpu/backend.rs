@@ -9,8 +9,8 @@ use super::transformer::{
 use super::twins::compare_kernels;
 use crate::nets::HumanConfig;
 use crate::{
-    ABSENT, Backend, BackendError, Examples, LossFactors, Losses, NetConfig, ParameterTable, PolicyTargets, Scores,
-    StepHyper, StepReport, TrainerState, Weights,
+    ABSENT, Backend, BackendError, Examples, LossFactors, Losses, NetConfig, ParameterTable, PolicyTargets,
+    Scores, StepHyper, StepReport, TrainerState, Weights,
 };
 
 /// Steps the host may be ahead of the last report it has read.
@@ -51,8 +51,7 @@ impl<D: Device> Fused<D> {
         let net = Transformer::new(device, config, capacity, factors)?;
         let config = NetConfig::Human(config);
         let table = config.table();
-        let mut fused =
-            Fused { net, encoding: config.encoding().to_owned(), next_slot: 0, due: 0, table };
+        let mut fused = Fused { net, encoding: config.encoding().to_owned(), next_slot: 0, due: 0, table };
         fused.load(&TrainerState::fresh(fused.table.initial(seed)))?;
         Ok(fused)
     }
@@ -82,14 +81,20 @@ impl<D: Device> Fused<D> {
     fn check<'a>(&self, examples: &'a Examples) -> Result<&'a PolicyTargets, BackendError> {
         let have = examples.inputs.encoding().id().0;
         if have != self.encoding {
-            return Err(mismatch(format!("the examples are encoded as {have}, the network takes {}", self.encoding)));
+            return Err(mismatch(format!(
+                "the examples are encoded as {have}, the network takes {}",
+                self.encoding
+            )));
         }
         let rows = examples.rows();
         if rows == 0 || rows > self.net.capacity() {
             let room = self.net.capacity();
-            return Err(mismatch(format!("a batch of {rows} positions, where there is room for 1 to {room}")));
+            return Err(mismatch(format!(
+                "a batch of {rows} positions, where there is room for 1 to {room}"
+            )));
         }
-        let policy = examples.policy.as_ref().ok_or_else(|| mismatch("the examples have no moves".to_owned()))?;
+        let policy =
+            examples.policy.as_ref().ok_or_else(|| mismatch("the examples have no moves".to_owned()))?;
         let lengths = [
             ("squares", examples.inputs.values(0).len(), rows * TOKENS * SQUARE_INPUTS),
             ("game", examples.inputs.values(1).len(), rows * GAME_INPUTS),
@@ -117,13 +122,23 @@ impl<D: Device> Fused<D> {
     fn receive(&mut self, wait: Wait, reports: &mut Vec<StepReport>) -> Result<bool, BackendError> {
         let Some(report) = self.net.device().receive(wait)? else { return Ok(false) };
         self.due -= 1;
-        reports.push(StepReport { step: report[6] as u64, losses: losses_of(&report), gradient_norm: report[5] });
+        reports.push(StepReport {
+            step: report[6] as u64,
+            losses: losses_of(&report),
+            gradient_norm: report[5],
+        });
         Ok(true)
     }
 }
 
 /// Writes a batch into the memory of a slot.
-fn fill(memory: &mut [u8], places: &InputPlaces, examples: &Examples, policy: &PolicyTargets, hyper: &StepHyper) {
+fn fill(
+    memory: &mut [u8],
+    places: &InputPlaces,
+    examples: &Examples,
+    policy: &PolicyTargets,
+    hyper: &StepHyper,
+) {
     let rows = examples.rows();
     let mut put = |at: usize, bytes: &[u8]| memory[at..at + bytes.len()].copy_from_slice(bytes);
     put(places.squares, bytemuck::cast_slice(examples.inputs.values(0)));

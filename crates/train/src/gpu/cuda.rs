@@ -115,7 +115,8 @@ fn open_libraries() -> Result<(), DeviceError> {
     if !open_library("cuda") {
         return Err(DeviceError::new("opening a GPU", "no NVIDIA driver (libcuda.so.1) on this machine"));
     }
-    let missing = || [("nvrtc", "NVRTC"), ("cublasLt", "cuBLASLt")].into_iter().find(|(name, _)| !open_library(name));
+    let missing =
+        || [("nvrtc", "NVRTC"), ("cublasLt", "cuBLASLt")].into_iter().find(|(name, _)| !open_library(name));
     if missing().is_some() {
         preload();
     }
@@ -226,7 +227,9 @@ impl Cuda {
                 f64::from(elapsed)
             };
             match lines.iter_mut().find(|line| line.name == name) {
-                Some(line) => (line.calls, line.milliseconds) = (line.calls + 1, line.milliseconds + milliseconds),
+                Some(line) => {
+                    (line.calls, line.milliseconds) = (line.calls + 1, line.milliseconds + milliseconds);
+                }
                 None => lines.push(ProfileLine { name, calls: 1, milliseconds }),
             }
         }
@@ -275,7 +278,8 @@ impl Cuda {
         if self.profile.borrow().is_none() {
             return work();
         }
-        let event = || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(failed("profiling"));
+        let event =
+            || result::event::create(sys::CUevent_flags::CU_EVENT_DEFAULT).map_err(failed("profiling"));
         let (begin, end) = (event()?, event()?);
         // SAFETY: events and stream are live.
         unsafe { result::event::record(begin, self.work) }.map_err(failed("profiling"))?;
@@ -294,7 +298,11 @@ fn quiet_event() -> Result<sys::CUevent, DeviceError> {
 }
 
 /// Compiles for one architecture, to machine code: the driver may be older than the compiler.
-fn compile(sources: &[&str], defines: &[(&'static str, usize)], architecture: i32) -> Result<Vec<u8>, DeviceError> {
+fn compile(
+    sources: &[&str],
+    defines: &[(&'static str, usize)],
+    architecture: i32,
+) -> Result<Vec<u8>, DeviceError> {
     let doing = "compiling the kernels";
     let source = CString::new(sources.concat()).map_err(|error| DeviceError::new(doing, error))?;
     let program = nvrtc::result::create_program(&source, Some(c"kernels.cu"))
@@ -358,7 +366,8 @@ impl Device for Cuda {
     fn read(&self, from: Address, bytes: &mut [u8]) -> Result<(), DeviceError> {
         self.bind()?;
         // SAFETY: callers read within what they allocated; the bytes are there until the wait is over.
-        unsafe { result::memcpy_dtoh_async(bytes, from.0, self.work) }.map_err(failed("copying from the GPU"))?;
+        unsafe { result::memcpy_dtoh_async(bytes, from.0, self.work) }
+            .map_err(failed("copying from the GPU"))?;
         self.wait()
     }
 
@@ -433,7 +442,8 @@ impl Device for Cuda {
 
     fn release(&self, slot: usize) -> Result<(), DeviceError> {
         // SAFETY: event and stream are live.
-        unsafe { result::event::record(self.slots[slot].released, self.work) }.map_err(failed("ending a batch"))
+        unsafe { result::event::record(self.slots[slot].released, self.work) }
+            .map_err(failed("ending a batch"))
     }
 
     fn request(&self, from: Address) -> Result<(), DeviceError> {

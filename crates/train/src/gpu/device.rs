@@ -93,7 +93,14 @@ pub(crate) struct Product {
 
 impl Product {
     /// A layer: `out[rows, outputs] = x[rows, inputs] weight[outputs, inputs]^T`.
-    pub(crate) fn layer(rows: usize, inputs: usize, outputs: usize, x: Address, weight: Address, out: Address) -> Self {
+    pub(crate) fn layer(
+        rows: usize,
+        inputs: usize,
+        outputs: usize,
+        x: Address,
+        weight: Address,
+        out: Address,
+    ) -> Self {
         Product {
             m: rows,
             n: outputs,

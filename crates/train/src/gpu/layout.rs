@@ -50,7 +50,10 @@ impl Layout {
     pub(crate) fn new(table: &ParameterTable, groups: &[Group]) -> Result<Self, String> {
         let decay_of = |group: &Group| -> Result<Decay, String> {
             let decays = group.members.iter().map(|member| {
-                table.get(member).map(|p| p.decay).ok_or_else(|| format!("the network has no parameter {member}"))
+                table
+                    .get(member)
+                    .map(|p| p.decay)
+                    .ok_or_else(|| format!("the network has no parameter {member}"))
             });
             let decays: Vec<Decay> = decays.collect::<Result<_, _>>()?;
             match decays.split_first() {
@@ -84,12 +87,18 @@ impl Layout {
         let start = self.len;
         let mut at = start;
         for member in &group.members {
-            let parameter = table.get(member).ok_or_else(|| format!("the network has no parameter {member}"))?;
+            let parameter =
+                table.get(member).ok_or_else(|| format!("the network has no parameter {member}"))?;
             self.copies.push(Copy { table: parameter.offset, device: at, len: parameter.len() });
             at += parameter.len();
         }
         if at > start + group.len {
-            return Err(format!("{} has {} elements, expected at most {}", group.name, at - start, group.len));
+            return Err(format!(
+                "{} has {} elements, expected at most {}",
+                group.name,
+                at - start,
+                group.len
+            ));
         }
         self.groups.push((group.name.clone(), start));
         self.len = (start + group.len).next_multiple_of(ALIGNMENT);
@@ -119,7 +128,8 @@ impl Layout {
     pub(crate) fn to_device(&self, arena: &[f32]) -> Vec<f32> {
         let mut out = vec![0.0; self.len];
         for copy in &self.copies {
-            out[copy.device..copy.device + copy.len].copy_from_slice(&arena[copy.table..copy.table + copy.len]);
+            out[copy.device..copy.device + copy.len]
+                .copy_from_slice(&arena[copy.table..copy.table + copy.len]);
         }
         out
     }
@@ -128,7 +138,8 @@ impl Layout {
     pub(crate) fn to_table(&self, arena: &[f32]) -> Vec<f32> {
         let mut out = vec![0.0; self.table_len];
         for copy in &self.copies {
-            out[copy.table..copy.table + copy.len].copy_from_slice(&arena[copy.device..copy.device + copy.len]);
+            out[copy.table..copy.table + copy.len]
+                .copy_from_slice(&arena[copy.device..copy.device + copy.len]);
         }
         out
     }

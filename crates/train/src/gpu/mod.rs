@@ -25,8 +25,8 @@ mod twins;
 use crate::{Backend, BackendError, NetConfig, TrainConfig};
 use backend::Fused;
 pub use check::{BenchPlan, bench, check};
-pub use cuda::ProfileLine;
 use cuda::Cuda;
+pub use cuda::ProfileLine;
 use products::Tuning;
 use transformer::{SOURCES, defines, kernels};
 

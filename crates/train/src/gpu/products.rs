@@ -79,8 +79,8 @@ fn failed(product: &Product, doing: &'static str) -> impl FnOnce(lt::CublasError
 
 impl Products {
     pub(crate) fn new(stream: driver::CUstream, tuning: Tuning) -> Result<Self, DeviceError> {
-        let handle =
-            lt::create_handle().map_err(|error| DeviceError::new("opening cuBLASLt", format!("{:?}", error.0)))?;
+        let handle = lt::create_handle()
+            .map_err(|error| DeviceError::new("opening cuBLASLt", format!("{:?}", error.0)))?;
         // SAFETY: freed when self is dropped.
         let workspace = unsafe { result::malloc_sync(WORKSPACE) }
             .map_err(|error| DeviceError::new("allocating cuBLASLt's workspace", format!("{error:?}")))?;
@@ -178,8 +178,10 @@ impl Products {
             Order::Transposed => (rows, columns),
         };
         let Product { m, n, k, a, b, .. } = *product;
-        let first = layout(half, stored(b.order, k, n), b.stride, product.steps[1]).map_err(fail("laying out"))?;
-        let second = layout(half, stored(a.order, m, k), a.stride, product.steps[0]).map_err(fail("laying out"))?;
+        let first =
+            layout(half, stored(b.order, k, n), b.stride, product.steps[1]).map_err(fail("laying out"))?;
+        let second =
+            layout(half, stored(a.order, m, k), a.stride, product.steps[0]).map_err(fail("laying out"))?;
         let result_layout =
             layout(out, (n, m), product.out_stride, product.steps[2]).map_err(fail("laying out"))?;
         let suggestions = self
@@ -223,7 +225,12 @@ impl Products {
         // SAFETY: attributes have the sizes given; the library fills at most `SUGGESTIONS` entries and says how many.
         unsafe {
             let attribute = Attribute::CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES;
-            lt::set_matmul_pref_attribute(preference, attribute, (&raw const limit).cast(), size_of::<usize>())?;
+            lt::set_matmul_pref_attribute(
+                preference,
+                attribute,
+                (&raw const limit).cast(),
+                size_of::<usize>(),
+            )?;
             for attribute in alignments {
                 lt::set_matmul_pref_attribute(preference, attribute, (&raw const alignment).cast(), 4)?;
             }

@@ -9,7 +9,8 @@ use crate::{ABSENT, Examples, Facts, NetConfig, PolicyTargets};
 /// `rows` examples for a network with a move head. The same seed gives the same examples.
 pub(crate) fn examples(net: &NetConfig, rows: usize, seed: u64) -> Examples {
     let encoding = encoding(net.encoding()).expect("a network names a known encoding");
-    let moves = net.vocabulary().and_then(vocabulary).expect("a network with a move head names a known vocabulary");
+    let moves =
+        net.vocabulary().and_then(vocabulary).expect("a network with a move head names a known vocabulary");
     let mut random = Rng::with_seed(seed);
     let mut examples = Examples::new(Batch::new(encoding));
     let mut policy = PolicyTargets { width: moves.width(), ..PolicyTargets::default() };

@@ -404,7 +404,13 @@ impl<D: Device> Transformer<D> {
         (wanted.max(1) as u32).min(self.device.multiprocessors() * per_multiprocessor)
     }
 
-    fn run(&self, kernel: &'static str, blocks: u32, threads: u32, arguments: &[Argument]) -> Result<(), DeviceError> {
+    fn run(
+        &self,
+        kernel: &'static str,
+        blocks: u32,
+        threads: u32,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError> {
         self.device.launch(Launch { kernel, blocks, threads, shared: 0 }, arguments)
     }
 
@@ -413,7 +419,13 @@ impl<D: Device> Transformer<D> {
         self.run("round_to_bf16", blocks, 256, &[At(from), At(to), Long(count as i64)])
     }
 
-    fn column_sums(&self, from: Address, to: Address, rows: usize, columns: usize) -> Result<(), DeviceError> {
+    fn column_sums(
+        &self,
+        from: Address,
+        to: Address,
+        rows: usize,
+        columns: usize,
+    ) -> Result<(), DeviceError> {
         let arguments = [At(from), At(to), Int(rows as i32), Int(columns as i32)];
         self.run("column_sums", columns.div_ceil(32) as u32, 1024, &arguments)
     }
@@ -495,7 +507,8 @@ impl<D: Device> Transformer<D> {
             ];
             self.run("attention_forward", blocks, attention_threads(), &arguments)?;
             let weight = rounded(&name("attn.out.weight"));
-            self.device.multiply(&Product::layer(rows, d, d, layer.context, weight, layer.middle).plus(layer.x))?;
+            self.device
+                .multiply(&Product::layer(rows, d, d, layer.context, weight, layer.middle).plus(layer.x))?;
             self.norm(layer.middle, full(&name("norm2.weight")), layer.normed2, rows)?;
             let inner = self.config.inner;
             let weight = rounded(&name("ffn.both"));
@@ -504,7 +517,8 @@ impl<D: Device> Transformer<D> {
             self.run("gated_forward", gated, 256, &[At(layer.both), At(layer.product), Int(rows as i32)])?;
             let next = m.layers.get(i + 1).map_or(m.last, |next| next.x);
             let weight = rounded(&name("ffn.w2.weight"));
-            self.device.multiply(&Product::layer(rows, inner, d, layer.product, weight, next).plus(layer.middle))?;
+            self.device
+                .multiply(&Product::layer(rows, inner, d, layer.product, weight, next).plus(layer.middle))?;
         }
         self.norm(m.last, full("norm_final.weight"), m.y, rows)
     }
@@ -539,9 +553,17 @@ impl<D: Device> Transformer<D> {
         let loss = |head: usize| At(m.losses.after(head * self.capacity, F32));
         let warps = self.blocks(boards.div_ceil(8), 16);
 
-        self.device.multiply(&Product::layer(rows, d, 2 * pair, m.y, self.rounded(source, "pairs"), m.pairs))?;
+        self.device.multiply(&Product::layer(
+            rows,
+            d,
+            2 * pair,
+            m.y,
+            self.rounded(source, "pairs"),
+            m.pairs,
+        ))?;
         self.device.multiply(&self.pair_product(boards))?;
-        let starts = if batch.targets == Targets::Soft { input(self.places.starts) } else { At(Address::NULL) };
+        let starts =
+            if batch.targets == Targets::Soft { input(self.places.starts) } else { At(Address::NULL) };
         let arguments = [
             At(m.logits),
             input(self.places.legal),
@@ -576,7 +598,8 @@ impl<D: Device> Transformer<D> {
         let blocks = self.blocks((boards * hidden).div_ceil(256), 16);
         self.run("hidden_forward", blocks, 256, &[At(m.before), bias, At(m.hidden), Int(boards as i32)])?;
         let weight = self.rounded(source, "outputs.weight");
-        self.device.multiply(&Product::layer(boards, hidden, OUTPUTS, m.hidden, weight, m.outputs).in_f32())?;
+        self.device
+            .multiply(&Product::layer(boards, hidden, OUTPUTS, m.hidden, weight, m.outputs).in_f32())?;
         let arguments = [
             At(m.outputs),
             At(self.full(source, "outputs.bias")),
@@ -722,12 +745,26 @@ impl<D: Device> Transformer<D> {
             let weight = |part: &str| self.rounded(source, &name(part));
             let gradient = |part: &str| self.gradient_of(&name(part));
 
-            multiply(Product::weight_gradient(rows, inner, d, layer.product, m.dx, gradient("ffn.w2.weight")))?;
+            multiply(Product::weight_gradient(
+                rows,
+                inner,
+                d,
+                layer.product,
+                m.dx,
+                gradient("ffn.w2.weight"),
+            ))?;
             multiply(Product::input_gradient(rows, inner, d, m.dx, weight("ffn.w2.weight"), m.d_product))?;
             let gated = self.blocks((rows * inner / 8).div_ceil(256), 16);
             let arguments = [At(layer.both), At(m.d_product), At(m.d_both), Int(rows as i32)];
             self.run("gated_backward", gated, 256, &arguments)?;
-            multiply(Product::weight_gradient(rows, d, 2 * inner, layer.normed2, m.d_both, gradient("ffn.both")))?;
+            multiply(Product::weight_gradient(
+                rows,
+                d,
+                2 * inner,
+                layer.normed2,
+                m.d_both,
+                gradient("ffn.both"),
+            ))?;
             multiply(Product::input_gradient(rows, d, 2 * inner, m.d_both, weight("ffn.both"), m.d_normed))?;
             self.norm_backward(layer.middle, &name("norm2.weight"), Address::NULL, m.dx, rows)?;
 
@@ -747,16 +784,36 @@ impl<D: Device> Transformer<D> {
                 Int(boards as i32),
             ];
             let shared = attention_memory(&self.config);
-            let launch = Launch { kernel: "attention_backward", blocks, threads: attention_threads(), shared };
+            let launch =
+                Launch { kernel: "attention_backward", blocks, threads: attention_threads(), shared };
             self.device.launch(launch, &arguments)?;
             self.column_sums(m.partial, gradient("attn.gains"), blocks as usize, 2 * head)?;
             self.column_sums(m.partial_bias, gradient("attn.bias"), steps, heads * MOVES)?;
-            multiply(Product::weight_gradient(rows, d, 3 * d, layer.normed1, m.d_qkv, gradient("attn.qkv.weight")))?;
-            multiply(Product::input_gradient(rows, d, 3 * d, m.d_qkv, weight("attn.qkv.weight"), m.d_normed))?;
+            multiply(Product::weight_gradient(
+                rows,
+                d,
+                3 * d,
+                layer.normed1,
+                m.d_qkv,
+                gradient("attn.qkv.weight"),
+            ))?;
+            multiply(Product::input_gradient(
+                rows,
+                d,
+                3 * d,
+                m.d_qkv,
+                weight("attn.qkv.weight"),
+                m.d_normed,
+            ))?;
             self.norm_backward(layer.x, &name("norm1.weight"), Address::NULL, m.dx, rows)?;
         }
         let blocks = self.blocks(boards, EMBED_BLOCKS);
-        self.run("embed_backward", blocks, 256, &[At(m.dx), At(m.d_game), At(m.partial), Int(boards as i32)])?;
+        self.run(
+            "embed_backward",
+            blocks,
+            256,
+            &[At(m.dx), At(m.d_game), At(m.partial), Int(boards as i32)],
+        )?;
         self.column_sums(m.partial, self.gradient_of("position.weight"), blocks as usize, TOKENS * d)?;
         let squares = self.gradient_of("squares.weight");
         multiply(Product::weight_gradient(rows, SQUARE_INPUTS, d, m.squares, m.dx, squares))?;

@@ -31,7 +31,10 @@ struct Bench<'a, D: Device> {
 }
 
 /// Runs every kernel and compares.
-pub(crate) fn compare_kernels<D: Device>(device: &D, config: &HumanConfig) -> Result<Vec<Compared>, DeviceError> {
+pub(crate) fn compare_kernels<D: Device>(
+    device: &D,
+    config: &HumanConfig,
+) -> Result<Vec<Compared>, DeviceError> {
     let mut bench = Bench {
         device,
         random: Rng::with_seed(17),
@@ -102,7 +105,8 @@ impl<D: Device> Bench<'_, D> {
     fn halves(&mut self, count: usize, scale: f32) -> Result<Pair, DeviceError> {
         let rounded: Vec<bf16> = (0..count).map(|_| bf16::from_f32(self.normal() * scale)).collect();
         let at = self.device.allocate(count * 2)?;
-        self.device.write(at, bytemuck::cast_slice(&rounded.iter().map(|v| v.to_bits()).collect::<Vec<u16>>()))?;
+        self.device
+            .write(at, bytemuck::cast_slice(&rounded.iter().map(|v| v.to_bits()).collect::<Vec<u16>>()))?;
         Ok(Pair { at, here: rounded.iter().map(|v| v.to_f32()).collect() })
     }
 
@@ -133,7 +137,13 @@ impl<D: Device> Bench<'_, D> {
         Ok(bits.into_iter().map(|b| bf16::from_bits(b).to_f32()).collect())
     }
 
-    fn run(&self, kernel: &'static str, blocks: u32, threads: u32, arguments: &[Argument]) -> Result<(), DeviceError> {
+    fn run(
+        &self,
+        kernel: &'static str,
+        blocks: u32,
+        threads: u32,
+        arguments: &[Argument],
+    ) -> Result<(), DeviceError> {
         self.device.launch(Launch { kernel, blocks, threads, shared: 0 }, arguments)
     }
 
@@ -155,7 +165,8 @@ impl<D: Device> Bench<'_, D> {
             for b_order in [Order::Stored, Order::Transposed] {
                 for out_element in [Element::Bf16, Element::F32] {
                     let (a, b) = (self.halves(count * m * k, 1.0)?, self.halves(count * k * n, 1.0)?);
-                    let stride = |order, stored, transposed| if order == Order::Stored { stored } else { transposed };
+                    let stride =
+                        |order, stored, transposed| if order == Order::Stored { stored } else { transposed };
                     let (a_stride, b_stride) = (stride(a_order, k, m), stride(b_order, n, k));
                     let add = self.halves(count * m * n, 1.0)?;
                     let adds = out_element == Element::Bf16;
@@ -216,7 +227,11 @@ impl<D: Device> Bench<'_, D> {
             })
             .collect();
         let plain_h = normed(&plain_x, &gain.here);
-        self.compare("embed x", &self.read_halves(x, rows * d)?, &plain_x.iter().map(|&v| v.into()).collect::<Vec<_>>());
+        self.compare(
+            "embed x",
+            &self.read_halves(x, rows * d)?,
+            &plain_x.iter().map(|&v| v.into()).collect::<Vec<_>>(),
+        );
         self.compare("embed h", &self.read_halves(h, rows * d)?, &plain_h);
 
         let (d_game, partial, blocks) = (self.room(BOARDS * d)?, self.room(2 * TOKENS * d)?, 2);
@@ -235,7 +250,8 @@ impl<D: Device> Bench<'_, D> {
 
     fn norms(&mut self) -> Result<(), DeviceError> {
         let (d, rows, blocks) = (self.width, BOARDS * TOKENS, 3);
-        let (x, gain, dh) = (self.halves(rows * d, 2.0)?, self.floats(d, 1.0, 0.3)?, self.halves(rows * d, 1.0)?);
+        let (x, gain, dh) =
+            (self.halves(rows * d, 2.0)?, self.floats(d, 1.0, 0.3)?, self.halves(rows * d, 1.0)?);
         let h = self.room(rows * d)?;
         self.run("norm_forward", 7, 256, &[At(x.at), At(gain.at), At(h), Int(rows as i32)])?;
         self.compare("norm_forward", &self.read_halves(h, rows * d)?, &normed(&x.here, &gain.here));
@@ -299,7 +315,8 @@ impl<D: Device> Bench<'_, D> {
         let (context, d_qkv) = (self.room(rows * d)?, self.room(rows * 3 * d)?);
         let (steps, boards) = (2, Int(BOARDS as i32));
         let blocks = (steps * heads) as u32;
-        let (partial, partial_bias) = (self.room(blocks as usize * 2 * head)?, self.room(steps * heads * MOVES)?);
+        let (partial, partial_bias) =
+            (self.room(blocks as usize * 2 * head)?, self.room(steps * heads * MOVES)?);
         let arguments = [At(qkv.at), At(gain_q.at), At(gain_k.at), At(bias.at), At(context), boards];
         self.run("attention_forward", blocks, attention_threads(), &arguments)?;
         let arguments = [
@@ -326,22 +343,26 @@ impl<D: Device> Bench<'_, D> {
                     &qkv.here[at..at + head]
                 };
                 let rows_of = |p: usize, gain: &[f32]| -> Vec<Vec<f32>> {
-                    (0..TOKENS).map(|r| normed(part(p, r), gain).iter().map(|&v| v as f32).collect()).collect()
+                    (0..TOKENS)
+                        .map(|r| normed(part(p, r), gain).iter().map(|&v| v as f32).collect())
+                        .collect()
                 };
                 let (q, k) = (rows_of(0, &gain_q.here), rows_of(1, &gain_k.here));
                 let (mut dq, mut dk) = (vec![vec![0.0; head]; TOKENS], vec![vec![0.0; head]; TOKENS]);
                 let scale = 1.0 / (head as f64).sqrt();
                 for i in 0..TOKENS {
                     let at = h * MOVES + i * TOKENS;
-                    let scores: Vec<f64> =
-                        (0..TOKENS).map(|j| dot(&q[i], &k[j]) * scale + f64::from(bias.here[at + j])).collect();
+                    let scores: Vec<f64> = (0..TOKENS)
+                        .map(|j| dot(&q[i], &k[j]) * scale + f64::from(bias.here[at + j]))
+                        .collect();
                     let (shares, _) = softmax(&scores);
                     let out = (b * TOKENS + i) * d + h * head;
                     let d_out = &d_context.here[out..out + head];
                     for (j, share) in shares.iter().enumerate() {
                         for c in 0..head {
                             plain[out + c] += share * f64::from(part(2, j)[c]);
-                            plain_d[(b * TOKENS + j) * 3 * d + 2 * d + h * head + c] += share * f64::from(d_out[c]);
+                            plain_d[(b * TOKENS + j) * 3 * d + 2 * d + h * head + c] +=
+                                share * f64::from(d_out[c]);
                         }
                     }
                     let slopes: Vec<f64> = (0..TOKENS).map(|j| dot(d_out, part(2, j))).collect();
@@ -356,8 +377,8 @@ impl<D: Device> Bench<'_, D> {
                     }
                 }
                 for (p, (gain, slopes)) in [(&gain_q, &dq), (&gain_k, &dk)].into_iter().enumerate() {
-                    for r in 0..TOKENS {
-                        let back = norm_slope(part(p, r), &gain.here, &slopes[r], &mut d_gains[p]);
+                    for (r, slopes) in slopes.iter().enumerate() {
+                        let back = norm_slope(part(p, r), &gain.here, slopes, &mut d_gains[p]);
                         let at = (b * TOKENS + r) * 3 * d + p * d + h * head;
                         plain_d[at..at + head].copy_from_slice(&back);
                     }
@@ -366,7 +387,9 @@ impl<D: Device> Bench<'_, D> {
         }
         self.compare("attention_forward", &self.read_halves(context, rows * d)?, &plain);
         let fused = self.read_halves(d_qkv, rows * 3 * d)?;
-        for (p, name) in ["attention_backward q", "attention_backward k", "attention_backward v"].iter().enumerate() {
+        for (p, name) in
+            ["attention_backward q", "attention_backward k", "attention_backward v"].iter().enumerate()
+        {
             let pick = |i: &usize| i % (3 * d) / d == p;
             let of: Vec<f32> = (0..fused.len()).filter(pick).map(|i| fused[i]).collect();
             let plain: Vec<f64> = (0..fused.len()).filter(pick).map(|i| plain_d[i]).collect();
@@ -419,7 +442,8 @@ impl<D: Device> Bench<'_, D> {
             let (shares, log_sum) = softmax(&allowed.iter().map(|&i| f64::from(row[i])).collect::<Vec<_>>());
             let hard = [(played[b], 1.0)];
             let targets = if soft[b].is_empty() { &hard } else { soft[b] };
-            let expected: f64 = targets.iter().map(|&(i, p)| f64::from(p) * f64::from(row[usize::from(i)])).sum();
+            let expected: f64 =
+                targets.iter().map(|&(i, p)| f64::from(p) * f64::from(row[usize::from(i)])).sum();
             losses.push(log_sum - expected);
             ranks.push(allowed.iter().filter(|&&i| row[i] > row[usize::from(played[b])]).count() as f64);
             let scale = f64::from(factor) * f64::from(share[b]);
@@ -466,12 +490,14 @@ impl<D: Device> Bench<'_, D> {
             boards,
         ];
         self.run("promotion_backward", blocks, 256, &arguments)?;
-        let (mut losses, mut plain_dy) = (vec![0.0; BOARDS], dy.here.iter().map(|&v| f64::from(v)).collect::<Vec<_>>());
+        let (mut losses, mut plain_dy) =
+            (vec![0.0; BOARDS], dy.here.iter().map(|&v| f64::from(v)).collect::<Vec<_>>());
         let mut d_weight = vec![0.0; 4 * d];
         for b in (0..BOARDS).filter(|&b| pieces[b] < 4) {
             let at = (b * TOKENS + 56 + usize::from(played[b]) % 8) * d;
             let row = &y.here[at..at + d];
-            let (shares, log_sum) = softmax(&(0..4).map(|j| dot(row, &weight.here[j * d..][..d])).collect::<Vec<_>>());
+            let (shares, log_sum) =
+                softmax(&(0..4).map(|j| dot(row, &weight.here[j * d..][..d])).collect::<Vec<_>>());
             losses[b] = log_sum - dot(row, &weight.here[usize::from(pieces[b]) * d..][..d]);
             for (j, p) in shares.iter().enumerate() {
                 let target = if j == usize::from(pieces[b]) { 1.0 } else { 0.0 };
@@ -542,7 +568,8 @@ impl<D: Device> Bench<'_, D> {
         let (mut plain, mut slopes) = (vec![0.0; 2 * BOARDS], vec![0.0; BOARDS * 32]);
         for b in 0..BOARDS {
             let parts = [(0, 3, outcomes[b]), (3, bins, think[b])];
-            for (part, (first, count, target)) in parts.into_iter().enumerate().filter(|(_, p)| p.2 != ABSENT) {
+            for (part, (first, count, target)) in parts.into_iter().enumerate().filter(|(_, p)| p.2 != ABSENT)
+            {
                 let row: Vec<f64> = (first..first + count)
                     .map(|c| f64::from(logits.here[b * 32 + c]) + f64::from(bias.here[c]))
                     .collect();
@@ -562,7 +589,8 @@ impl<D: Device> Bench<'_, D> {
 
     fn optimiser(&mut self) -> Result<(), DeviceError> {
         let (count, decayed, blocks, capacity) = (4096, 1024, 3, BOARDS + 1);
-        let (losses, share, factors) = (self.floats(4 * capacity, 2.0, 0.5)?, [0.5_f32, 0.2, 0.3], [1.0_f32, 0.5, 0.2, 0.1]);
+        let (losses, share, factors) =
+            (self.floats(4 * capacity, 2.0, 0.5)?, [0.5_f32, 0.2, 0.3], [1.0_f32, 0.5, 0.2, 0.1]);
         let gradient = self.floats(count, 0.0, 0.1)?;
         let (w, m, ema) =
             (self.floats(count, 0.0, 1.0)?, self.floats(count, 0.0, 0.1)?, self.floats(count, 0.0, 1.0)?);
@@ -601,7 +629,9 @@ impl<D: Device> Bench<'_, D> {
         self.run("adamw", 2, 256, &arguments)?;
 
         let heads: Vec<f64> = (0..4)
-            .map(|h| (0..BOARDS).map(|b| f64::from(share[b]) * f64::from(losses.here[h * capacity + b])).sum())
+            .map(|h| {
+                (0..BOARDS).map(|b| f64::from(share[b]) * f64::from(losses.here[h * capacity + b])).sum()
+            })
             .collect();
         let total: f64 = heads.iter().zip(factors).map(|(l, f)| l * f64::from(f)).sum();
         let norm = dot(&gradient.here, &gradient.here).sqrt();
@@ -657,9 +687,6 @@ mod tests {
         let config = HumanConfig { width: 64, heads: 2, layers: 1, inner: 96, pair: 32, hidden: 32 };
         let Some(device) = Emulated::open(&SOURCES, &defines(&config)) else { return };
         let results = compare_kernels(&device, &config).unwrap();
-        for compared in &results {
-            eprintln!("{compared:?}");
-        }
         for compared in results {
             assert!(compared.error < super::super::check::KERNEL_TOLERANCE, "{compared:?}");
         }
