@@ -1,4 +1,4 @@
-use crate::{Backend, BackendError, CpuBackend, TrainConfig};
+use crate::{Backend, BackendError, CpuBackend, TrainConfig, gpu};
 
 /// Where to train.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +20,10 @@ pub fn open_backend(
     config: &TrainConfig,
     seed: u64,
 ) -> Result<Box<dyn Backend>, BackendError> {
+    let cpu = || Box::new(CpuBackend::new(config, seed)) as Box<dyn Backend>;
     match device {
-        Device::Cpu | Device::Auto => Ok(Box::new(CpuBackend::new(config, seed))),
-        Device::Gpu => Err(BackendError::Device("this build trains on the CPU alone".to_owned())),
+        Device::Cpu => Ok(cpu()),
+        Device::Gpu => gpu::open(config, seed),
+        Device::Auto => Ok(gpu::open(config, seed).unwrap_or_else(|_| cpu())),
     }
 }

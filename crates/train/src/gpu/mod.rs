@@ -31,7 +31,9 @@ use products::Tuning;
 use transformer::{SOURCES, defines, kernels};
 
 fn fused(config: &TrainConfig, seed: u64, tuning: Tuning) -> Result<Fused<Cuda>, BackendError> {
-    let NetConfig::Human(net) = config.net;
+    let NetConfig::Human(net) = config.net else {
+        return Err(BackendError::Mismatch("only the human network trains on a GPU yet".to_owned()));
+    };
     transformer::check(&net).map_err(BackendError::Mismatch)?;
     let device = Cuda::open(&SOURCES, &defines(&net), &kernels(&net), tuning)?;
     Fused::new(device, net, &config.loss, config.data.batch, seed)
