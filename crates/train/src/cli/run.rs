@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
-use super::export::describe;
 use super::watch::TerminalWatch;
 use crate::checkpoint::{self, Checkpoint};
 use crate::export::write_whole;
@@ -132,9 +131,6 @@ fn earlier(args: &RunArgs, config: &TrainConfig, folder: &Path) -> anyhow::Resul
 
 fn report(end: &RunEnd, (positions, seconds): (u64, f64)) -> anyhow::Result<()> {
     let mut out = stdout();
-    if let Some(evaluation) = &end.evaluation {
-        writeln!(out, "{}", describe(evaluation))?;
-    }
     let spent = (end.seconds - seconds).max(1e-9);
     writeln!(
         out,
