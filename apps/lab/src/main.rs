@@ -1,7 +1,9 @@
 //! `tabia-lab`: the half of Tabia that builds data and trains networks.
 
+#[cfg(feature = "query")]
 mod cluster;
 mod data;
+#[cfg(feature = "query")]
 mod log_lines;
 
 use std::process::ExitCode;
@@ -21,15 +23,19 @@ enum Command {
     /// Build, look into and check training data.
     #[command(subcommand)]
     Data(data::Command),
+    #[cfg(feature = "query")]
     /// Run the parts of a cluster, so that many machines build one set.
     #[command(subcommand)]
     Cluster(cluster::Command),
+    Train(tabia_train::cli::TrainCommand),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Data(command) => data::run(command),
+        #[cfg(feature = "query")]
         Command::Cluster(command) => cluster::run(command),
+        Command::Train(command) => tabia_train::cli::execute(&command),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,1 +1,54 @@
 //! The only crate that learns: networks, losses, the loop, checkpoints, export.
+//!
+//! | to find | look in |
+//! |---|---|
+//! | a run as its file describes it | [`TrainConfig`] |
+//! | a network's parameters and where they lie | [`ParameterTable`] |
+//! | one batch of inputs and targets | [`Examples`] |
+//! | a network being trained on a device | [`Backend`] |
+//! | the same on an NVIDIA GPU | [`gpu`] |
+#![deny(unsafe_code)]
+
+mod backend;
+mod builder;
+pub mod checkpoint;
+#[cfg(feature = "cli")]
+pub mod cli;
+mod config;
+mod cpu;
+mod device;
+mod evaluation;
+mod examples;
+pub mod export;
+mod feed_supply;
+mod initial_weights;
+pub mod gpu;
+mod losses;
+mod metrics;
+pub mod nets;
+mod optimiser;
+mod parameters;
+mod plot;
+mod run;
+mod schedule;
+mod supply;
+
+pub use backend::{Backend, BackendError, Losses, Scores, StepHyper, StepReport, TrainerState, Weights};
+pub use builder::{ExampleBuilder, RatingBalance};
+pub use config::{
+    ConfigError, DataConfig, Dropout, EvaluationConfig, HeldOutBy, LossFactors, OptimiserConfig, QuietOnly,
+    ScheduleConfig, ScheduleKind, TrainConfig, ValueLoss, ValueSource,
+};
+pub use cpu::CpuBackend;
+pub use device::{Device, open_backend};
+pub use evaluation::{Evaluation, GroupScore};
+pub use examples::{ABSENT, Examples, Facts, PolicyTargets, SoftTargets};
+pub use feed_supply::{FeedSupply, SupplyOptions};
+pub use initial_weights::{InitialWeightsError, initial_weights};
+pub use metrics::{MetricsLine, StepLine, Window, metrics_path, read_lines};
+pub use nets::NetConfig;
+pub use parameters::{ALIGNMENT, Decay, Initial, Parameter, ParameterTable};
+pub use plot::{PlotError, plot};
+pub use run::{RunEnd, RunSettings, TrainError, Watch, checkpoints_path, train};
+pub use schedule::Budget;
+pub use supply::{Supply, SupplyError};

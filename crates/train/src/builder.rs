@@ -1,0 +1,359 @@
+//! From chess to examples: the inputs of an encoding, and the targets a network can learn from them.
+
+use shakmaty::{Chess, Color, Move, Position};
+use tabia_data::{EvaluationRecord, GameHead, GameSample, Sample, Target};
+use tabia_encoding::{
+    Batch, Elo, Encoding, ForWhite, MoveVocabulary, RatingPool, Score, Seat, Situation, encoding, time_bin,
+    vocabulary,
+};
+
+use crate::{
+    ABSENT, DataConfig, Dropout, Examples, Facts, NetConfig, PolicyTargets, QuietOnly, TrainConfig,
+    ValueLoss, ValueSource,
+};
+
+/// How far back the context of a two-input network may lie.
+const CONTEXT_PLIES: usize = 8;
+
+/// Whose point of view a value target takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    White,
+    Mover,
+    ContextMover,
+}
+
+/// Collects positions into batches for one network.
+pub struct ExampleBuilder {
+    encoding: &'static dyn Encoding,
+    vocabulary: Option<&'static dyn MoveVocabulary>,
+    data: DataConfig,
+    value: Option<(ValueLoss, View)>,
+    balance: RatingBalance,
+    examples: Examples,
+    random: fastrand::Rng,
+}
+
+/// How much each rating counts: bands with few games count more.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RatingBalance(Vec<f32>);
+
+const BANDS: usize = 20;
+
+fn band(pool: RatingPool, rating: Option<Elo>) -> Option<usize> {
+    let rating = usize::from(rating?.0);
+    Some(usize::from(pool_number(pool)) * BANDS + (rating / 200).min(BANDS - 1))
+}
+
+fn pool_number(pool: RatingPool) -> u8 {
+    match pool {
+        RatingPool::Unknown => 0,
+        RatingPool::OverTheBoard => 1,
+        RatingPool::Online => 2,
+        RatingPool::Puzzle => 3,
+    }
+}
+
+impl RatingBalance {
+    /// Every rating counts the same.
+    pub fn even() -> Self {
+        RatingBalance::default()
+    }
+
+    /// Weights from a sample of games: a band with a quarter of the games of the largest band of its pool counts twice as
+    /// much, up to `most`.
+    pub fn of_sample<'a>(heads: impl Iterator<Item = &'a GameHead>, most: f32) -> Self {
+        if most <= 1.0 {
+            return RatingBalance::even();
+        }
+        let mut counts = vec![0_u32; Facts::POOLS.len() * BANDS];
+        for head in heads {
+            for rating in [head.ratings.white, head.ratings.black] {
+                if let Some(band) = band(head.pool, rating) {
+                    counts[band] += 1;
+                }
+            }
+        }
+        let weights = counts.chunks(BANDS).flat_map(|pool| {
+            let largest = pool.iter().copied().max().unwrap_or(0) as f32;
+            pool.iter().map(move |&count| (largest / count.max(1) as f32).sqrt().clamp(1.0, most))
+        });
+        RatingBalance(weights.collect())
+    }
+
+    fn weight(&self, pool: RatingPool, rating: Option<Elo>) -> f32 {
+        band(pool, rating).and_then(|band| self.0.get(band).copied()).unwrap_or(1.0)
+    }
+}
+
+fn blank(encoding: &'static dyn Encoding, vocabulary: Option<&'static dyn MoveVocabulary>) -> Examples {
+    let mut examples = Examples::new(Batch::new(encoding));
+    let width = vocabulary.map(MoveVocabulary::width);
+    examples.policy = width.map(|width| PolicyTargets { width, ..PolicyTargets::default() });
+    examples
+}
+
+impl ExampleBuilder {
+    /// A builder for the network of `config`; `None` if its encoding or vocabulary is not known.
+    pub fn new(config: &TrainConfig, balance: RatingBalance) -> Option<Self> {
+        let encoding = encoding(config.net.encoding())?;
+        let vocabulary = match config.net.vocabulary() {
+            Some(id) => Some(vocabulary(id)?),
+            None => None,
+        };
+        let view = match (&config.net, config.net.encoding()) {
+            (NetConfig::Pair(_), _) => View::ContextMover,
+            (_, id) if id.starts_with("rusty") => View::White,
+            _ => View::Mover,
+        };
+        let value = vocabulary.is_none().then_some((config.loss.value_kind, view));
+        Some(ExampleBuilder {
+            encoding,
+            vocabulary,
+            data: config.data,
+            value,
+            balance,
+            examples: blank(encoding, vocabulary),
+            random: fastrand::Rng::with_seed(0),
+        })
+    }
+
+    /// Examples collected.
+    pub fn rows(&self) -> usize {
+        self.examples.rows()
+    }
+
+    /// Gives away what was collected.
+    pub fn take(&mut self) -> Examples {
+        std::mem::replace(&mut self.examples, blank(self.encoding, self.vocabulary))
+    }
+
+    /// Adds a sample, if there is something to learn from it. Its random choices follow from the sample and `seed` alone.
+    pub fn push(&mut self, sample: &Sample<'_>, seed: u64) {
+        let ply = match &sample.target {
+            Target::Game(game) => game.ply,
+            Target::Evaluation(_) => 0,
+        };
+        let place = [u64::from(sample.set), sample.record.0, u64::from(ply), u64::from(sample.epoch)];
+        self.random.seed(
+            place
+                .into_iter()
+                .fold(seed, |mixed, part| (mixed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)),
+        );
+        match &sample.target {
+            Target::Game(game) => match self.value {
+                Some((kind, view)) => self.push_game_value(sample, game, kind, view),
+                None => self.push_game_move(sample, game),
+            },
+            Target::Evaluation(record) => self.push_evaluation(record),
+        }
+    }
+
+    /// A move of a game, for networks that foretell it.
+    fn push_game_move(&mut self, sample: &Sample<'_>, game: &GameSample<'_>) {
+        let situation = self.less_hidden(&sample.situation);
+        let turn = situation.position.turn();
+        self.push_inputs(&situation, game.head, game.ply);
+        self.push_policy(situation.position, game.played, &[]);
+        self.examples.outcomes.push(match game.head.result {
+            Some(winner) => winner.map_or(1, |winner| if winner == turn { 0 } else { 2 }),
+            None => ABSENT,
+        });
+        self.examples.think.push(game.thought.map_or(ABSENT, |time| time_bin(time.as_secs_f32()) as u8));
+    }
+
+    /// A position of a game, for networks that judge it: the one after the move, which is what engines' notes are about.
+    fn push_game_value(&mut self, sample: &Sample<'_>, game: &GameSample<'_>, kind: ValueLoss, view: View) {
+        let before = sample.situation.position;
+        let mut after = before.clone();
+        after.play_unchecked(game.played);
+        if self.skips_loud(&after, game.played) || after.legal_moves().is_empty() {
+            return;
+        }
+        let back = match view {
+            View::ContextMover => {
+                self.random.usize(0..=CONTEXT_PLIES.min(1 + sample.situation.earlier.len()))
+            }
+            View::White | View::Mover => 0,
+        };
+        let context = match back {
+            0 => None,
+            1 => Some(before),
+            _ => Some(&sample.situation.earlier[back - 2]),
+        };
+        let viewer = view.color(after.turn(), context.map_or(after.turn(), Position::turn));
+        let evaluation = match self.data.value_source {
+            ValueSource::Evaluation => game.evaluation,
+            ValueSource::EvaluationWithoutMates => {
+                game.evaluation.filter(|score| matches!(score.0, Score::Centipawns(_)))
+            }
+            ValueSource::Result => None,
+        };
+        let Some(value) = self.value_target(kind, viewer, evaluation, game.head.result) else { return };
+        let situation = Situation { context, ..Situation::of(&after) };
+        self.push_inputs(&situation, game.head, game.ply + 1);
+        self.examples.values.push(value);
+    }
+
+    fn push_evaluation(&mut self, record: &EvaluationRecord) {
+        let labels = self.data.labels.labels(record);
+        let best = labels.iter().copied().reduce(|best, label| if label.1 > best.1 { label } else { best });
+        let (Some((best, _)), Some(deepest)) = (best, record.sessions.first()) else { return };
+        if self.value.is_some() && self.skips_loud(&record.position, best) {
+            return;
+        }
+        if let Some((kind, view)) = self.value {
+            let turn = record.position.turn();
+            let score = deepest.lines.first().map(|line| line.score);
+            let Some(value) = self.value_target(kind, view.color(turn, turn), score, None) else { return };
+            self.examples.values.push(value);
+        }
+        self.examples.inputs.push(&Situation::of(&record.position));
+        self.examples.weights.push(1.0);
+        self.examples.facts.push(Facts {
+            men: record.position.board().occupied().count() as u8,
+            depth: deepest.depth,
+            ..Facts::default()
+        });
+        if self.vocabulary.is_some() {
+            self.push_policy(&record.position, best, &labels);
+            self.examples.outcomes.push(ABSENT);
+            self.examples.think.push(ABSENT);
+        }
+    }
+
+    /// Adds rows that count for nothing until there are `rows`.
+    pub fn pad(&mut self, rows: usize) {
+        let start = Chess::default();
+        let Some(&first) = start.legal_moves().first() else { return };
+        while self.rows() < rows {
+            self.examples.inputs.push(&Situation::of(&start));
+            self.examples.weights.push(0.0);
+            self.examples.facts.push(Facts::default());
+            if self.vocabulary.is_some() {
+                self.push_policy(&start, first, &[]);
+                self.examples.outcomes.push(ABSENT);
+                self.examples.think.push(ABSENT);
+            } else {
+                self.examples.values.push(f32::NAN);
+            }
+        }
+    }
+
+    /// The columns that every position of a game has.
+    fn push_inputs(&mut self, situation: &Situation<'_>, head: &GameHead, ply: u32) {
+        self.examples.inputs.push(situation);
+        let rating = *head.ratings.get(situation.position.turn());
+        self.examples.weights.push(self.balance.weight(head.pool, rating));
+        self.examples.facts.push(Facts {
+            rating: rating.map_or(0, |elo| elo.0),
+            ply: u16::try_from(ply).unwrap_or(u16::MAX),
+            pool: pool_number(head.pool),
+            men: situation.position.board().occupied().count() as u8,
+            depth: 0,
+        });
+    }
+
+    fn skips_loud(&self, position: &Chess, m: Move) -> bool {
+        self.data.quiet_only == QuietOnly::Yes && (position.is_check() || m.is_capture() || m.is_promotion())
+    }
+
+    /// What the network may see: what is known, less what dropout hides.
+    fn less_hidden<'a>(&mut self, known: &Situation<'a>) -> Situation<'a> {
+        let Dropout { rating, opponent_rating, pool, pace, clocks, history } = self.data.dropout;
+        // One draw for each, whatever is known, so that the sequence does not depend on the data.
+        let [rating, opponent_rating, pool, pace, clocks, history] =
+            [rating, opponent_rating, pool, pace, clocks, history].map(|p| self.random.f32() < p);
+        let seat = |seat: Seat, hidden: bool| Seat {
+            rating: seat.rating.filter(|_| !hidden && !pool),
+            time_left: seat.time_left.filter(|_| !clocks),
+        };
+        Situation {
+            position: known.position,
+            earlier: if history { &[] } else { known.earlier },
+            last_moves: if history { &[] } else { known.last_moves },
+            mover: seat(known.mover, rating),
+            opponent: seat(known.opponent, opponent_rating),
+            pool: if pool { RatingPool::Unknown } else { known.pool },
+            pace: known.pace.filter(|_| !pace),
+            context: known.context,
+        }
+    }
+
+    /// The target in the units of the loss, as `viewer` sees it.
+    fn value_target(
+        &self,
+        kind: ValueLoss,
+        viewer: Color,
+        evaluation: Option<ForWhite<Score>>,
+        result: Option<Option<Color>>,
+    ) -> Option<f32> {
+        let limit = self.data.value_limit_cp;
+        let centipawns = evaluation.map(|score| match score.for_mover(viewer).0 {
+            Score::Centipawns(cp) => (cp as f32).clamp(-limit, limit),
+            Score::Mate(moves) => limit * moves.get().signum() as f32,
+        });
+        let won = result.map(|winner| winner.map_or(0.5, |winner| if winner == viewer { 1.0 } else { 0.0 }));
+        match kind {
+            ValueLoss::L1 | ValueLoss::Squared => Some(centipawns? / 100.0),
+            ValueLoss::Chance | ValueLoss::CrossEntropy => {
+                let chance = centipawns.map(|cp| 1.0 / (1.0 + (-cp / self.data.cp_scale).exp()));
+                match (chance, won) {
+                    (Some(chance), Some(won)) => Some(chance + self.data.result_share * (won - chance)),
+                    (Some(chance), None) => Some(chance),
+                    (None, won) if self.data.value_source == ValueSource::Result => won,
+                    (None, _) => None,
+                }
+            }
+        }
+    }
+
+    fn push_policy(&mut self, position: &Chess, played: Move, labels: &[(Move, f32)]) {
+        if let (Some(policy), Some(vocabulary)) = (&mut self.examples.policy, self.vocabulary) {
+            push_policy(policy, vocabulary, position, played, labels);
+        }
+    }
+}
+
+impl View {
+    fn color(self, turn: Color, context_turn: Color) -> Color {
+        match self {
+            View::White => Color::White,
+            View::Mover => turn,
+            View::ContextMover => context_turn,
+        }
+    }
+}
+
+fn push_policy(
+    policy: &mut PolicyTargets,
+    vocabulary: &dyn MoveVocabulary,
+    position: &Chess,
+    played: Move,
+    labels: &[(Move, f32)],
+) {
+    let turn = position.turn();
+    let slot = vocabulary.slot(turn, played);
+    policy.played.push(slot.index.0);
+    if vocabulary.promotion_width() > 0 {
+        policy.promotions.push(slot.promotion.unwrap_or(ABSENT));
+    }
+    let start = policy.legal.len();
+    policy.legal.resize(start + policy.mask_stride(), 0);
+    for m in position.legal_moves() {
+        let index = usize::from(vocabulary.slot(turn, m).index.0);
+        policy.legal[start + index / 8] |= 1 << (index % 8);
+    }
+    let soft = &mut policy.soft;
+    if labels.is_empty() && soft.starts.is_empty() {
+        return;
+    }
+    // The first row with soft targets gives those before it empty lists.
+    let rows_before = policy.played.len() - 1;
+    soft.starts.resize(soft.starts.len().max(rows_before + 1), soft.indices.len() as u32);
+    for &(mv, probability) in labels {
+        soft.indices.push(vocabulary.slot(turn, mv).index.0);
+        soft.probabilities.push(probability);
+    }
+    soft.starts.push(soft.indices.len() as u32);
+}

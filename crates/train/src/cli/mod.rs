@@ -1,0 +1,52 @@
+//! The command `train`, shared by every program that offers it.
+
+mod export;
+mod plot;
+mod run;
+mod watch;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Train a network, plot runs, export weights.
+///
+/// Example: tabia-lab train configs/human.toml --data sets/games --max-seconds 600
+#[derive(Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct TrainCommand {
+    #[command(subcommand)]
+    other: Option<Other>,
+    #[command(flatten)]
+    run: run::RunArgs,
+}
+
+#[derive(Subcommand, Debug)]
+enum Other {
+    /// Make a page that plots runs side by side.
+    ///
+    /// Example: tabia-lab train plot runs/a runs/b --out runs.html
+    Plot(plot::PlotArgs),
+    /// Write the weights of a run or checkpoint as a model file.
+    ///
+    /// Example: tabia-lab train export runs/human --out models/human.safetensors --f16
+    Export(export::ExportArgs),
+}
+
+/// Does what the command says.
+///
+/// # Errors
+/// Says what went wrong and where.
+pub fn execute(command: &TrainCommand) -> anyhow::Result<()> {
+    match &command.other {
+        Some(Other::Plot(args)) => plot::run(args),
+        Some(Other::Export(args)) => export::run(args),
+        None => run::run(&command.run),
+    }
+}
+
+/// The checkpoint a path means: a checkpoint's folder, or the latest of a run.
+fn checkpoint_folder(path: &std::path::Path) -> anyhow::Result<PathBuf> {
+    let latest = crate::checkpoint::list(&crate::checkpoints_path(path))?.into_iter().next();
+    Ok(latest.unwrap_or_else(|| path.to_owned()))
+}

@@ -1,0 +1,20 @@
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::export::write_whole;
+
+#[derive(Args, Debug)]
+pub(super) struct PlotArgs {
+    /// Folders of runs.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// The page to write.
+    #[arg(long, value_name = "FILE", default_value = "runs.html")]
+    out: PathBuf,
+}
+
+pub(super) fn run(args: &PlotArgs) -> anyhow::Result<()> {
+    let page = crate::plot(&args.runs)?;
+    Ok(write_whole(&args.out, page.as_bytes())?)
+}

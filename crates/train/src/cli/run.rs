@@ -1,0 +1,147 @@
+use std::fs;
+use std::io::{Write, stdout};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+
+use super::watch::TerminalWatch;
+use crate::checkpoint::{self, Checkpoint};
+use crate::export::write_whole;
+use crate::{
+    Budget, Device, FeedSupply, RunEnd, RunSettings, SupplyOptions, TrainConfig, TrainerState,
+    checkpoints_path, initial_weights, open_backend, train,
+};
+
+#[derive(Args, Debug)]
+pub(super) struct RunArgs {
+    /// The configuration: which network, and how it is trained.
+    #[arg(value_name = "CONFIG")]
+    config: Option<PathBuf>,
+    /// Folders of sets, as `data build` makes them.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    data: Vec<PathBuf>,
+    /// Where metrics and checkpoints go [default: runs/NAME of the configuration].
+    #[arg(long, value_name = "RUNDIR")]
+    out: Option<PathBuf>,
+    /// Where to train.
+    #[arg(long, value_enum, default_value = "auto")]
+    device: DeviceName,
+    /// Train for so many seconds; the schedule fits.
+    #[arg(long, value_name = "N")]
+    max_seconds: Option<f64>,
+    /// Train on so many positions; the schedule fits.
+    #[arg(long, value_name = "N")]
+    max_positions: Option<u64>,
+    /// Continue the run in RUNDIR from its latest whole checkpoint.
+    #[arg(long, conflicts_with = "init")]
+    resume: bool,
+    /// Begin with the weights of a .safetensors file, a run or a checkpoint.
+    #[arg(long, value_name = "FILE|RUN|CHECKPOINT")]
+    init: Option<PathBuf>,
+    /// Another seed gives other weights and another order.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Threads that make batches [default: one less than there are cores].
+    #[arg(long)]
+    threads: Option<usize>,
+    /// Seconds between checkpoints.
+    #[arg(long, value_name = "N", default_value_t = 120.0)]
+    checkpoint_seconds: f64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum DeviceName {
+    Cpu,
+    Gpu,
+    Auto,
+}
+
+pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
+    let Some(path) = &args.config else { bail!("name a configuration, such as configs/human.toml") };
+    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let config = TrainConfig::parse(&text).with_context(|| path.display().to_string())?;
+    if args.data.is_empty() {
+        bail!("name at least one set with --data");
+    }
+    let Some(budget) = Budget::new(args.max_seconds, args.max_positions) else {
+        bail!("say how long to train: --max-seconds or --max-positions, more than zero");
+    };
+    let folder = args.out.clone().unwrap_or_else(|| Path::new("runs").join(&config.name));
+    fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
+
+    let earlier = earlier(args, &config, &folder)?;
+    let seed = earlier.as_ref().map_or(args.seed, |checkpoint| checkpoint.head.seed);
+    let device = match args.device {
+        DeviceName::Cpu => Device::Cpu,
+        DeviceName::Gpu => Device::Gpu,
+        DeviceName::Auto => Device::Auto,
+    };
+    let mut backend = open_backend(device, &config, seed)?;
+    if let Some(from) = &args.init {
+        let weights = initial_weights(from, backend.table())?;
+        backend.load(&TrainerState::fresh(weights))?;
+    }
+    if let Some(checkpoint) = &earlier {
+        backend.load(&checkpoint.state)?;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let threads = args.threads.unwrap_or(cores.saturating_sub(1).max(1));
+    let options = SupplyOptions { sets: args.data.clone(), seed, threads };
+    let head = earlier.as_ref().map(|checkpoint| &checkpoint.head);
+    let mut supply = FeedSupply::open(&config, options, head.map(|head| &head.supply))?;
+    write_whole(&folder.join("config.toml"), text.as_bytes())?;
+
+    let settings = RunSettings { config, seed, budget, folder, checkpoint_seconds: args.checkpoint_seconds };
+    let parameters = backend.table().parameters();
+    writeln!(stdout(), "{} parameters on {}, {threads} loader threads", parameters, backend.device())?;
+    let mut watch = TerminalWatch::new()?;
+    let end = train(&settings, &mut *backend, &mut supply, &mut watch, head)?;
+    drop(watch);
+    report(&end, head.map_or((0, 0.0), |head| (head.positions, head.seconds)))
+}
+
+/// The checkpoint to continue from.
+fn earlier(args: &RunArgs, config: &TrainConfig, folder: &Path) -> anyhow::Result<Option<Checkpoint>> {
+    let found = checkpoint::list(&checkpoints_path(folder))?;
+    if !args.resume {
+        if let Some(latest) = found.first() {
+            let latest = latest.display();
+            bail!("{latest} is there already: continue it with --resume, or name another folder with --out");
+        }
+        return Ok(None);
+    }
+    let mut damaged = Vec::new();
+    for folder in &found {
+        match checkpoint::read(folder) {
+            Ok(checkpoint) => {
+                if checkpoint.head.config.net != config.net || checkpoint.head.config.data != config.data {
+                    bail!("{}: it was trained with another network or other data settings", folder.display());
+                }
+                return Ok(Some(checkpoint));
+            }
+            Err(error) => damaged.push(error.to_string()),
+        }
+    }
+    if damaged.is_empty() {
+        bail!("{}: there is no checkpoint to continue from", folder.display());
+    }
+    bail!("no checkpoint can be read: {}", damaged.join("; "))
+}
+
+fn report(end: &RunEnd, (positions, seconds): (u64, f64)) -> anyhow::Result<()> {
+    let mut out = stdout();
+    let spent = (end.seconds - seconds).max(1e-9);
+    writeln!(
+        out,
+        "RESULT {} steps, {} positions, {:.1} s, {:.0} positions/s, {:.1}% of the time waiting for data; {} ({})",
+        end.step,
+        end.positions,
+        end.seconds,
+        (end.positions - positions) as f64 / spent,
+        100.0 * end.waited / spent,
+        end.checkpoint.display(),
+        if end.complete { "complete" } else { "stopped; continue with --resume" }
+    )?;
+    Ok(())
+}

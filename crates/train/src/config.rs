@@ -1,0 +1,336 @@
+//! A training run as a TOML file: which network, from which examples, on which schedule.
+//!
+//! Everything but the network's kind has a default; unknown keys are errors.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use serde::{Deserialize, Serialize};
+use tabia_data::LabelStrategy;
+
+use crate::losses::ValueRule;
+use crate::nets::NetConfig;
+
+/// One run, as its file describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrainConfig {
+    /// What the network will be called.
+    pub name: String,
+    /// Which network and how large.
+    pub net: NetConfig,
+    /// How much each head counts.
+    #[serde(default)]
+    pub loss: LossFactors,
+    /// The optimiser.
+    #[serde(default)]
+    pub optimiser: OptimiserConfig,
+    /// How the learning rate goes.
+    #[serde(default)]
+    pub schedule: ScheduleConfig,
+    /// Which examples, and how many at a time.
+    #[serde(default)]
+    pub data: DataConfig,
+    /// How often and on how much to evaluate.
+    #[serde(default)]
+    pub evaluation: EvaluationConfig,
+}
+
+/// How much each head's loss counts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LossFactors {
+    /// The move.
+    pub policy: f32,
+    /// The promotion piece.
+    pub promotion: f32,
+    /// Win, draw and loss.
+    pub outcome: f32,
+    /// Think time.
+    pub think: f32,
+    /// The value.
+    pub value: f32,
+    /// How the value is compared with its target.
+    pub value_kind: ValueLoss,
+}
+
+/// How a predicted value is compared with its target, which has the units this names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueLoss {
+    /// The distance, in pawns.
+    L1,
+    /// The squared distance, in pawns.
+    Squared,
+    /// The squared distance of chances from 0 to 1: the network's pawns become a chance on the scale of
+    /// [`DataConfig::cp_scale`].
+    Chance,
+    /// Cross entropy of a chance from 0 to 1: the network's number is its logit.
+    CrossEntropy,
+}
+
+impl Default for LossFactors {
+    fn default() -> Self {
+        LossFactors {
+            policy: 1.0,
+            promotion: 1.0,
+            outcome: 0.2,
+            think: 0.1,
+            value: 1.0,
+            value_kind: ValueLoss::Chance,
+        }
+    }
+}
+
+/// AdamW and the averaging of weights.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OptimiserConfig {
+    /// The largest learning rate of the schedule.
+    pub lr: f32,
+    /// Decay of the first moment.
+    pub beta1: f32,
+    /// Decay of the second moment.
+    pub beta2: f32,
+    /// Keeps the division finite.
+    pub eps: f32,
+    /// Decoupled weight decay, as a share of the learning rate.
+    pub weight_decay: f32,
+    /// The largest norm of the whole gradient; 0 means no limit.
+    pub clip: f32,
+    /// Decay of the averaged weights, reached after a warm-up.
+    pub ema_decay: f32,
+}
+
+impl Default for OptimiserConfig {
+    fn default() -> Self {
+        OptimiserConfig {
+            lr: 1.5e-3,
+            beta1: 0.9,
+            beta2: 0.98,
+            eps: 1e-8,
+            weight_decay: 0.01,
+            clip: 1.0,
+            ema_decay: 0.999,
+        }
+    }
+}
+
+/// The shape of the learning rate over a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScheduleKind {
+    /// Half a cosine from the largest rate to the final one.
+    Cosine,
+    /// Warm-up, stable, decay: constant, then straight down over the last part.
+    Wsd,
+}
+
+/// How the learning rate goes. Shares are shares of the run, whether time or positions bound it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScheduleConfig {
+    /// Its shape.
+    pub kind: ScheduleKind,
+    /// Steps of linear warm-up; fewer where they would be more than a tenth of the run.
+    pub warmup_steps: u64,
+    /// The last learning rate, as a share of the largest.
+    pub final_share: f32,
+    /// For [`ScheduleKind::Wsd`]: the share of the run in which the rate falls.
+    pub decay_share: f32,
+}
+
+impl Default for ScheduleConfig {
+    fn default() -> Self {
+        ScheduleConfig { kind: ScheduleKind::Cosine, warmup_steps: 200, final_share: 0.02, decay_share: 0.3 }
+    }
+}
+
+/// Where value targets come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueSource {
+    /// Engine evaluations: sessions of analysed positions, notes of games.
+    Evaluation,
+    /// The same without forced mates, as Rusty Chess has it.
+    EvaluationWithoutMates,
+    /// Results of games alone.
+    Result,
+}
+
+/// Which examples, and how many at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DataConfig {
+    /// Positions a step.
+    pub batch: usize,
+    /// Independent streams, at most one thread each. The order of examples depends on this number, not on threads.
+    pub lanes: u32,
+    /// Games each lane keeps open: the positions of a batch come from about as many games.
+    pub seats: u32,
+    /// How many records of a million are held out.
+    pub held_out_ppm: u32,
+    /// What is held out: records or players.
+    pub held_out_by: HeldOutBy,
+    /// Positions of a game before this ply are not used.
+    pub first_ply: u32,
+    /// The largest weight that balancing ratings may give an example; 1 means no balancing.
+    pub balance_ratings: f32,
+    /// How engine sessions become probabilities of moves.
+    pub labels: LabelStrategy,
+    /// Where value targets come from.
+    pub value_source: ValueSource,
+    /// How much the game's result counts in a value target, the rest is the evaluation.
+    pub result_share: f32,
+    /// Evaluations are cut off at this many centipawns.
+    pub value_limit_cp: f32,
+    /// Centipawns at which an evaluation means a chance of 1 / (1 + 1/e).
+    pub cp_scale: f32,
+    /// Positions analysed less deep are not used.
+    pub min_depth: u8,
+    /// Whether positions in the middle of an exchange are left out of value training.
+    pub quiet_only: QuietOnly,
+    /// How often conditions of the game are hidden from the network.
+    pub dropout: Dropout,
+}
+
+/// What is held out of training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldOutBy {
+    /// Games or analysed positions.
+    Record,
+    /// Players, where they are known.
+    Player,
+}
+
+/// Whether loud positions are left out of value training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuietOnly {
+    /// Every position is used.
+    No,
+    /// Positions in check, after a capture or promotion, or whose best move is one, are not.
+    Yes,
+}
+
+impl Default for DataConfig {
+    fn default() -> Self {
+        DataConfig {
+            batch: 1024,
+            lanes: 16,
+            seats: 4096,
+            held_out_ppm: 10_000,
+            held_out_by: HeldOutBy::Record,
+            first_ply: 0,
+            balance_ratings: 1.0,
+            labels: LabelStrategy::default(),
+            value_source: ValueSource::Evaluation,
+            result_share: 0.0,
+            value_limit_cp: 2000.0,
+            cp_scale: 400.0,
+            min_depth: 0,
+            quiet_only: QuietOnly::No,
+            dropout: Dropout::default(),
+        }
+    }
+}
+
+/// The probability with which each fact about a game is hidden from the network, independently for each position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dropout {
+    /// The mover's rating.
+    pub rating: f32,
+    /// The opponent's rating.
+    pub opponent_rating: f32,
+    /// The pool, and with it both ratings.
+    pub pool: f32,
+    /// The time control.
+    pub pace: f32,
+    /// Both clocks.
+    pub clocks: f32,
+    /// The moves that led here.
+    pub history: f32,
+}
+
+/// How often and on how much to evaluate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EvaluationConfig {
+    /// How many evaluations a run has, the last at its end.
+    pub times: u32,
+    /// Positions of each but the last.
+    pub positions: usize,
+    /// Positions of the last one.
+    pub final_positions: usize,
+}
+
+impl Default for EvaluationConfig {
+    fn default() -> Self {
+        EvaluationConfig { times: 10, positions: 16_384, final_positions: 131_072 }
+    }
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// Not TOML, or not with these fields.
+    #[error("configuration: {0}")]
+    Toml(#[from] toml::de::Error),
+    /// A value outside its range.
+    #[error("configuration: {key} {problem}")]
+    Range {
+        /// Which key.
+        key: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl TrainConfig {
+    /// Reads and checks the text of a configuration file.
+    ///
+    /// # Errors
+    /// Names the line and key that is wrong.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let config: TrainConfig = toml::from_str(text)?;
+        config.check()?;
+        Ok(config)
+    }
+
+    pub(crate) fn value_rule(&self) -> ValueRule {
+        ValueRule { loss: self.loss.value_kind, logit_scale: 100.0 / self.data.cp_scale }
+    }
+
+    fn check(&self) -> Result<(), ConfigError> {
+        let range = |good: bool, key, problem: &str| {
+            if good { Ok(()) } else { Err(ConfigError::Range { key, problem: problem.to_owned() }) }
+        };
+        let share = |value: f32| (0.0..=1.0).contains(&value);
+        let positive = |value: f32| value.is_finite() && value > 0.0;
+        let (data, optimiser, schedule) = (&self.data, &self.optimiser, &self.schedule);
+        range(data.batch > 0, "data.batch", "must be at least 1")?;
+        range(data.lanes > 0, "data.lanes", "must be at least 1")?;
+        range(data.seats > 0, "data.seats", "must be at least 1")?;
+        range(data.held_out_ppm < 1_000_000, "data.held_out_ppm", "must be below 1000000")?;
+        range(data.balance_ratings >= 1.0, "data.balance_ratings", "must be at least 1")?;
+        range(share(data.result_share), "data.result_share", "must lie between 0 and 1")?;
+        range(positive(data.cp_scale), "data.cp_scale", "must be positive")?;
+        range(positive(data.value_limit_cp), "data.value_limit_cp", "must be positive")?;
+        let d = &data.dropout;
+        let hidden = [d.rating, d.opponent_rating, d.pool, d.pace, d.clocks, d.history];
+        range(hidden.into_iter().all(share), "data.dropout", "holds probabilities between 0 and 1")?;
+        range(positive(optimiser.lr), "optimiser.lr", "must be positive")?;
+        range(positive(optimiser.eps), "optimiser.eps", "must be positive")?;
+        let decays = [optimiser.beta1, optimiser.beta2, optimiser.ema_decay];
+        range(
+            decays.into_iter().all(|decay| (0.0..1.0).contains(&decay)),
+            "optimiser",
+            "has beta1, beta2 and ema_decay from 0 to below 1",
+        )?;
+        range(optimiser.weight_decay >= 0.0, "optimiser.weight_decay", "must not be negative")?;
+        range(optimiser.clip >= 0.0, "optimiser.clip", "must not be negative")?;
+        range(share(schedule.final_share), "schedule.final_share", "must lie between 0 and 1")?;
+        range(share(schedule.decay_share), "schedule.decay_share", "must lie between 0 and 1")?;
+        self.net.check().map_err(|problem| ConfigError::Range { key: "net", problem })
+    }
+}

@@ -1,0 +1,101 @@
+use candle_core::Tensor;
+
+use crate::losses::{self, ValueRule};
+use crate::nets::tensors::{Tensors, variables};
+use crate::{
+    Backend, BackendError, Examples, LossFactors, Losses, NetConfig, ParameterTable, Scores, StepHyper,
+    StepReport, TrainConfig, TrainerState, Weights, optimiser,
+};
+
+/// Training on the CPU: candle's automatic differentiation in 32 bits and an optimiser of our own.
+///
+/// The plain version of everything: clear rather than fast, and the one other backends are compared with.
+pub struct CpuBackend {
+    net: NetConfig,
+    table: ParameterTable,
+    factors: LossFactors,
+    rule: ValueRule,
+    state: TrainerState,
+}
+
+impl CpuBackend {
+    /// The network of a configuration with initial weights.
+    pub fn new(config: &TrainConfig, seed: u64) -> Self {
+        let table = config.net.table();
+        let state = TrainerState::fresh(table.initial(seed));
+        CpuBackend { net: config.net.clone(), table, factors: config.loss, rule: config.value_rule(), state }
+    }
+
+    fn check(&self, examples: &Examples) -> Result<(), BackendError> {
+        let (have, want) = (examples.inputs.encoding().id().0, self.net.encoding());
+        if have != want {
+            return Err(BackendError::Mismatch(format!(
+                "the examples are encoded as {have}, the network takes {want}"
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Backend for CpuBackend {
+    fn table(&self) -> &ParameterTable {
+        &self.table
+    }
+
+    fn device(&self) -> String {
+        "CPU".to_owned()
+    }
+
+    fn step(&mut self, examples: &Examples, hyper: &StepHyper) -> Result<Vec<StepReport>, BackendError> {
+        let (losses, gradient) = self.gradients(examples)?;
+        let gradient_norm = optimiser::norm(&gradient);
+        let report = StepReport { step: self.state.step + 1, losses, gradient_norm };
+        if report.is_finite() {
+            optimiser::adamw(&self.table, &mut self.state, &gradient, gradient_norm, hyper);
+        }
+        Ok(vec![report])
+    }
+
+    fn finish(&mut self) -> Result<Vec<StepReport>, BackendError> {
+        Ok(Vec::new())
+    }
+
+    fn evaluate(&mut self, examples: &Examples, weights: Weights) -> Result<Scores, BackendError> {
+        self.check(examples)?;
+        let arena = match weights {
+            Weights::Live => &self.state.weights,
+            Weights::Averaged => &self.state.ema,
+        };
+        let mut tensors = Tensors::constant(&self.table, arena, &examples.inputs)?;
+        let heads = self.net.forward(&mut tensors)?;
+        Ok(losses::scores(&heads, examples, self.rule)?)
+    }
+
+    fn gradients(&mut self, examples: &Examples) -> Result<(Losses, Vec<f32>), BackendError> {
+        self.check(examples)?;
+        let variables = variables(&self.table, &self.state.weights)?;
+        let parameters: Vec<Tensor> = variables.iter().map(|v| v.as_tensor().clone()).collect();
+        let mut tensors = Tensors::new(&self.table, parameters, &examples.inputs)?;
+        let heads = self.net.forward(&mut tensors)?;
+        let (total, losses) = losses::total(&heads, examples, &self.factors, self.rule)?;
+        let store = total.backward()?;
+        let mut gradient = vec![0.0; self.table.arena_len()];
+        for (entry, variable) in self.table.entries().iter().zip(&variables) {
+            // A head without targets in this batch has no gradient.
+            if let Some(tensor) = store.get(variable.as_tensor()) {
+                entry.of_mut(&mut gradient).copy_from_slice(&tensor.flatten_all()?.to_vec1::<f32>()?);
+            }
+        }
+        Ok((losses, gradient))
+    }
+
+    fn state(&mut self) -> Result<TrainerState, BackendError> {
+        Ok(self.state.clone())
+    }
+
+    fn load(&mut self, state: &TrainerState) -> Result<(), BackendError> {
+        state.check(&self.table)?;
+        self.state = state.clone();
+        Ok(())
+    }
+}

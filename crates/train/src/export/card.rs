@@ -1,0 +1,79 @@
+use tabia_model::{
+    ModelCard, Perspective, PolicyHead, Side, ThinkTimeHead, Unit, ValueHead, WdlHead, WdlScale,
+};
+
+use crate::NetConfig;
+
+/// Where a network comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Provenance {
+    /// What people call it.
+    pub name: String,
+    /// What it was trained on.
+    pub data: String,
+    /// How it was trained and what it reached.
+    pub notes: String,
+}
+
+/// The card of an exported network.
+pub(super) fn card(net: &NetConfig, provenance: &Provenance) -> ModelCard {
+    let filled = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let mut card = ModelCard::of_encoding(net.encoding());
+    card.name = filled(&provenance.name);
+    card.training_data = filled(&provenance.data);
+    card.notes = filled(&provenance.notes);
+    card.architecture = Some(architecture(net));
+    if let Some(vocabulary) = net.vocabulary() {
+        let (output, promotion_output) = match net {
+            NetConfig::Human(_) => ("move_logits", Some("promotion_logits")),
+            NetConfig::Humchess(_) => ("move_logits", Some("promo_logits")),
+            _ => ("policy", None),
+        };
+        card.policy = Some(PolicyHead {
+            output: output.to_owned(),
+            vocabulary: vocabulary.to_owned(),
+            promotion_output: promotion_output.map(str::to_owned),
+        });
+    } else {
+        let (unit, perspective) = match net {
+            NetConfig::Pair(_) => (Unit::Probability(1000.0), Perspective::ContextMover),
+            _ if net.encoding().starts_with("rusty") => (Unit::Centipawns(100.0), Perspective::White),
+            _ => (Unit::Centipawns(100.0), Perspective::Mover),
+        };
+        card.value = Some(ValueHead { output: "value".to_owned(), unit, perspective });
+    }
+    if let NetConfig::Human(_) = net {
+        card.wdl = Some(WdlHead {
+            output: "wdl".to_owned(),
+            scale: WdlScale::Probabilities,
+            perspective: Side::Mover,
+        });
+        card.think_time = Some(ThinkTimeHead { output: "think_time".to_owned() });
+    }
+    card
+}
+
+fn architecture(net: &NetConfig) -> String {
+    match net {
+        NetConfig::Human(c) => format!(
+            "human transformer: {} layers, width {}, {} heads, inner width {}, moves by square pairs of width {}",
+            c.layers, c.width, c.heads, c.inner, c.pair
+        ),
+        NetConfig::Humchess(c) => format!(
+            "HumChess transformer: {} layers, width {}, {} heads, inner width {}, {:?} tokens, moves by {:?}",
+            c.layers, c.width, c.heads, c.inner, c.tokens, c.moves
+        ),
+        NetConfig::PolicyCnn(c) => format!(
+            "policy CNN: {} residual blocks, {} channels, kernel {}, {:?} head",
+            c.blocks, c.channels, c.kernel, c.head
+        ),
+        NetConfig::PolicyMlp(c) => format!("policy MLP, hidden layers {:?}", c.hidden),
+        NetConfig::ValueMlp(c) => format!("value MLP, hidden layers {:?}", c.hidden),
+        NetConfig::Nnue(c) => {
+            format!("perspective network (768 -> {}) x 2 -> 1, {} buckets", c.width, c.buckets)
+        }
+        NetConfig::ValueCnn(c) => format!("value CNN: {} residual blocks, {} channels", c.blocks, c.channels),
+        NetConfig::Pair(c) => format!("two inputs of 769, {} each, then {:?}", c.first, c.hidden),
+        NetConfig::Challenge(c) => format!("Chess Challenge entry: {c:?}"),
+    }
+}

@@ -1,0 +1,219 @@
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tabia_data::{
+    Feed, Filter, GameHead, Lane, Repeat, Set, Side, Split, SplitBy, Stream, StreamError, StreamOptions,
+    StreamState, Target,
+};
+
+use crate::supply::{Supply, SupplyError};
+use crate::{ExampleBuilder, Examples, HeldOutBy, NetConfig, RatingBalance, TrainConfig};
+
+/// Which records are held out does not depend on the run's seed: a network's held-out games stay the same.
+const SPLIT_SEED: u64 = 1;
+/// The order in which held-out positions come.
+const HELD_OUT_SEED: u64 = 2;
+/// Samples whose ratings are counted before balancing.
+const BALANCE_SAMPLE: usize = 20_000;
+/// Positions before a two-input network's that its context is taken from.
+const EARLIER: u32 = 8;
+/// Batches each lane may be ahead.
+const AHEAD: usize = 2;
+/// Lanes and seats of the held-out stream: few are held out, so more seats would take long to fill.
+const HELD_OUT_LANES: u32 = 8;
+const HELD_OUT_SEATS: u32 = 512;
+/// Held-out positions kept in memory, for the next evaluation.
+const REMEMBERED: usize = 40_000;
+
+/// Where the examples of a run come from.
+#[derive(Clone, Debug)]
+pub struct SupplyOptions {
+    /// The folders of the sets.
+    pub sets: Vec<PathBuf>,
+    /// The seed of the order and of dropout.
+    pub seed: u64,
+    /// Threads that make batches. Their number changes nothing but the speed.
+    pub threads: usize,
+}
+
+/// Examples from sets of shards, made by threads ahead of their use.
+pub struct FeedSupply {
+    config: TrainConfig,
+    options: SupplyOptions,
+    sets: Vec<Arc<Set>>,
+    balance: RatingBalance,
+    feed: Feed<Examples>,
+    /// The first held-out batches, once they were made.
+    remembered: Vec<Examples>,
+}
+
+fn failed(error: impl std::fmt::Display) -> SupplyError {
+    SupplyError(error.to_string())
+}
+
+impl FeedSupply {
+    /// Opens the sets and starts the threads, at the beginning or at the `place` of a checkpoint.
+    ///
+    /// # Errors
+    /// If a set cannot be opened, the place is one in other sets, or the network's encoding is not known.
+    pub fn open(
+        config: &TrainConfig,
+        options: SupplyOptions,
+        place: Option<&serde_json::Value>,
+    ) -> Result<Self, SupplyError> {
+        let sets = options.sets.iter().map(|dir| Set::open(dir).map(Arc::new).map_err(failed));
+        let sets: Vec<Arc<Set>> = sets.collect::<Result<_, _>>()?;
+        if sets.is_empty() {
+            return Err(SupplyError("no set was named".to_owned()));
+        }
+        let stream_options = stream_options(config, Side::Training, options.seed);
+        let balance = balance(config, &sets, &stream_options)?;
+        let stream = match place {
+            Some(place) => {
+                let state: StreamState = serde_json::from_value(place.clone()).map_err(failed)?;
+                Stream::resume(sets.clone(), stream_options, &state).map_err(failed)?
+            }
+            None => Stream::new(sets.clone(), stream_options),
+        };
+        let feed = start(config, &balance, stream, options.seed, options.threads)?;
+        Ok(FeedSupply { config: config.clone(), options, sets, balance, feed, remembered: Vec::new() })
+    }
+}
+
+fn stream_options(config: &TrainConfig, side: Side, seed: u64) -> StreamOptions {
+    let data = &config.data;
+    let by = match data.held_out_by {
+        HeldOutBy::Record => SplitBy::Record,
+        HeldOutBy::Player => SplitBy::Player,
+    };
+    let earlier = if matches!(config.net, NetConfig::Pair(_)) { EARLIER } else { 0 };
+    StreamOptions {
+        seed,
+        split: Split { seed: SPLIT_SEED, held_out_ppm: data.held_out_ppm, by },
+        side,
+        lanes: data.lanes,
+        seats: data.seats,
+        repeat: if side == Side::Training { Repeat::Forever } else { Repeat::Once },
+        filter: Filter { min_ply: data.first_ply, min_depth: data.min_depth, ..Filter::default() },
+        earlier,
+    }
+}
+
+fn balance(
+    config: &TrainConfig,
+    sets: &[Arc<Set>],
+    options: &StreamOptions,
+) -> Result<RatingBalance, SupplyError> {
+    if config.data.balance_ratings <= 1.0 {
+        return Ok(RatingBalance::even());
+    }
+    let mut heads: Vec<GameHead> = Vec::new();
+    let mut stream = Stream::new(sets.to_vec(), options.clone());
+    let drawn = stream.draw(BALANCE_SAMPLE, |sample| {
+        if let Target::Game(game) = &sample.target {
+            heads.push(*game.head);
+        }
+    });
+    drawn.map_err(failed)?;
+    Ok(RatingBalance::of_sample(heads.iter(), config.data.balance_ratings))
+}
+
+fn start(
+    config: &TrainConfig,
+    balance: &RatingBalance,
+    stream: Stream,
+    seed: u64,
+    threads: usize,
+) -> Result<Feed<Examples>, SupplyError> {
+    let unknown = || SupplyError(format!("the encoding {} is not known", config.net.encoding()));
+    ExampleBuilder::new(config, balance.clone()).ok_or_else(unknown)?;
+    let (config, balance) = (config.clone(), balance.clone());
+    let make = move |lane: &mut Lane| -> Result<Option<Examples>, StreamError> {
+        let mut builder = ExampleBuilder::new(&config, balance.clone()).expect("was made once before");
+        while builder.rows() < config.data.batch {
+            match lane.draw()? {
+                Some(sample) => builder.push(&sample, seed),
+                None => break,
+            }
+        }
+        if builder.rows() == 0 {
+            return Ok(None);
+        }
+        builder.pad(config.data.batch);
+        Ok(Some(builder.take()))
+    };
+    Feed::start(stream, threads, AHEAD, make).map_err(failed)
+}
+
+/// How many of a batch are not padding.
+fn counting(examples: &Examples) -> usize {
+    examples.weights.iter().filter(|weight| **weight > 0.0).count()
+}
+
+impl FeedSupply {
+    fn start_held_out(&self) -> Result<Feed<Examples>, SupplyError> {
+        let mut config = self.config.clone();
+        (config.data.lanes, config.data.seats) = (HELD_OUT_LANES, HELD_OUT_SEATS);
+        // An evaluation sees every condition that is known.
+        config.data.dropout = crate::Dropout::default();
+        let options = stream_options(&config, Side::HeldOut, HELD_OUT_SEED);
+        let stream = Stream::new(self.sets.clone(), options);
+        start(&config, &self.balance, stream, HELD_OUT_SEED, self.options.threads)
+    }
+}
+
+impl Supply for FeedSupply {
+    fn next(&mut self) -> Result<Examples, SupplyError> {
+        let nothing =
+            || SupplyError("there is nothing in these sets that the network could learn".to_owned());
+        self.feed.next().map_err(failed)?.ok_or_else(nothing)
+    }
+
+    fn place(&self) -> serde_json::Value {
+        serde_json::to_value(self.feed.state()).expect("a stream's state holds only numbers and text")
+    }
+
+    fn held_out(
+        &mut self,
+        positions: usize,
+        each: &mut dyn FnMut(&Examples) -> Result<(), SupplyError>,
+    ) -> Result<(), SupplyError> {
+        if self.config.data.held_out_ppm == 0 {
+            return Ok(());
+        }
+        let mut seen = 0;
+        let mut batches = self.remembered.iter();
+        while seen < positions
+            && let Some(examples) = batches.next()
+        {
+            each(examples)?;
+            seen += counting(examples);
+        }
+        if seen >= positions {
+            return Ok(());
+        }
+        let mut feed = self.start_held_out()?;
+        let mut from_start = 0;
+        while from_start < positions {
+            let Some(examples) = feed.next().map_err(failed)? else { break };
+            from_start += counting(&examples);
+            if from_start <= seen {
+                continue;
+            }
+            each(&examples)?;
+            if from_start <= REMEMBERED {
+                self.remembered.push(examples);
+            }
+        }
+        Ok(())
+    }
+
+    fn describe(&self) -> String {
+        let set = |set: &Arc<Set>| {
+            let manifest = set.manifest();
+            let sources: Vec<&str> = manifest.sources.iter().map(|source| source.name.as_str()).collect();
+            format!("{} {} of {}", manifest.records, manifest.kind, sources.join(", "))
+        };
+        self.sets.iter().map(set).collect::<Vec<_>>().join("; ")
+    }
+}

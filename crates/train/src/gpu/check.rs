@@ -1,0 +1,402 @@
+//! Is the fused trainer right, and how fast is it: what `train check` and `train bench-gpu` print.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use super::backend::Fused;
+use super::cuda::Cuda;
+use super::products::Tuning;
+use super::{fused, synthetic};
+use crate::{
+    Backend, BackendError, CpuBackend, Examples, Losses, StepHyper, TrainConfig, TrainerState, Weights,
+};
+
+/// The largest relative error of a parameter's gradient that rounding to brain floats explains.
+const GRADIENT_TOLERANCE: f64 = 0.08;
+const LOSS_TOLERANCE: f64 = 0.02;
+/// The same for one kernel alone.
+pub(crate) const KERNEL_TOLERANCE: f64 = 0.015;
+
+/// One comparison of a fused result with the plain one.
+#[derive(Clone, Debug)]
+pub(crate) struct Compared {
+    pub(crate) name: String,
+    /// Length of the plain result.
+    pub(crate) norm: f64,
+    /// Length of the difference over that.
+    pub(crate) error: f64,
+}
+
+impl Compared {
+    pub(crate) fn new(name: impl Into<String>, fused: &[f32], plain: &[f32]) -> Self {
+        let square = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
+        let norm = square(&mut plain.iter().map(|&v| f64::from(v)));
+        let distance = square(&mut fused.iter().zip(plain).map(|(&a, &b)| f64::from(a) - f64::from(b)));
+        // A gradient that is exactly zero has no relative error: its difference is then taken as it is.
+        let error = if norm == 0.0 { distance } else { distance / norm };
+        Compared { name: name.into(), norm, error }
+    }
+}
+
+/// The gradient of every parameter and every loss, fused against plain.
+pub(crate) fn compare_gradients(
+    fused: &mut dyn Backend,
+    plain: &mut dyn Backend,
+    examples: &Examples,
+) -> Result<(Vec<Compared>, Vec<Compared>), BackendError> {
+    plain.load(&fused.state()?)?;
+    let (fused_losses, fused_gradient) = fused.gradients(examples)?;
+    let (plain_losses, plain_gradient) = plain.gradients(examples)?;
+    let gradients = plain
+        .table()
+        .entries()
+        .iter()
+        .map(|entry| Compared::new(&entry.name, entry.of(&fused_gradient), entry.of(&plain_gradient)))
+        .collect();
+    Ok((gradients, compare_losses(&fused_losses, &plain_losses)))
+}
+
+fn compare_losses(fused: &Losses, plain: &Losses) -> Vec<Compared> {
+    let parts = |l: &Losses| [l.total, l.policy, l.promotion, l.outcome, l.think];
+    ["total", "policy", "promotion", "outcome", "think"]
+        .into_iter()
+        .zip(parts(fused).into_iter().zip(parts(plain)))
+        .map(|(name, (a, b))| Compared::new(format!("loss {name}"), &[a], &[b]))
+        .collect()
+}
+
+/// Weights that exercise everything: gains, biases and score biases away from their initial ones and zeros.
+pub(crate) fn stirred(backend: &dyn Backend, seed: u64) -> TrainerState {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut weights = backend.table().initial(seed);
+    for entry in backend.table().entries() {
+        let small = entry.decay == crate::Decay::Exempt;
+        for value in entry.of_mut(&mut weights) {
+            *value += if small { 0.2 * (random.f32() - 0.5) } else { 0.0 };
+        }
+    }
+    TrainerState::fresh(weights)
+}
+
+/// A writer's failure as a backend's: there is nothing better to do with it.
+fn wrote(result: std::io::Result<()>) -> Result<(), BackendError> {
+    result.map_err(|error| BackendError::Device(format!("writing the report: {error}")))
+}
+
+/// Compares the fused trainer with the plain one on made-up examples: losses, gradients, evaluation, a few steps.
+///
+/// Writes a line for each comparison and returns how many were out of tolerance.
+///
+/// # Errors
+/// If there is no GPU or it fails; the message says where.
+pub fn check(config: &TrainConfig, out: &mut dyn Write) -> Result<usize, BackendError> {
+    let rows = config.data.batch.min(16);
+    let config = TrainConfig { data: crate::DataConfig { batch: rows, ..config.data }, ..config.clone() };
+    // The library's own choices: what is checked does not depend on which was faster today.
+    let mut gpu = fused(&config, 1, Tuning::Suggested)?;
+    wrote(writeln!(out, "device: {}", gpu.device()))?;
+    for (kernel, registers, spilled) in gpu.device_of().kernel_facts() {
+        wrote(writeln!(out, "kernel {kernel:22} {registers:4} registers {spilled:5} bytes spilled"))?;
+    }
+    let mut bad = 0;
+    let mut line = |out: &mut dyn Write, compared: &Compared, tolerance: f64| {
+        let fine = compared.error <= tolerance;
+        bad += usize::from(!fine);
+        let verdict = if fine { "" } else { "BAD" };
+        let Compared { name, norm, error } = compared;
+        wrote(writeln!(out, "{name:34} norm {norm:12.5e}  relative error {error:9.5} {verdict}"))
+    };
+    for compared in gpu.compare_kernels()? {
+        line(out, &compared, KERNEL_TOLERANCE)?;
+    }
+    let mut plain = CpuBackend::new(&config, 1);
+    gpu.load(&stirred(&gpu, 3))?;
+    let examples = synthetic::examples(&config.net, rows, 11);
+    let (gradients, losses) = compare_gradients(&mut gpu, &mut plain, &examples)?;
+    for compared in &losses {
+        line(out, compared, LOSS_TOLERANCE)?;
+    }
+    for compared in &gradients {
+        line(out, compared, GRADIENT_TOLERANCE)?;
+    }
+    for weights in [Weights::Live, Weights::Averaged] {
+        let (a, b) = (gpu.evaluate(&examples, weights)?, plain.evaluate(&examples, weights)?);
+        let known = |v: &[f32]| v.iter().map(|x| if x.is_nan() { 0.0 } else { *x }).collect::<Vec<f32>>();
+        let columns = [
+            ("policy", &a.policy, &b.policy),
+            ("promotion", &a.promotion, &b.promotion),
+            ("outcome", &a.outcome, &b.outcome),
+            ("think", &a.think, &b.think),
+        ];
+        for (name, fused, plain) in columns {
+            let name = format!("evaluate {weights:?} {name}");
+            line(out, &Compared::new(name, &known(fused), &known(plain)), LOSS_TOLERANCE)?;
+        }
+    }
+    let hyper = StepHyper {
+        lr: 1e-3,
+        beta1: 0.9,
+        beta2: 0.98,
+        eps: 1e-8,
+        weight_decay: 0.01,
+        clip: 1.0,
+        ema_decay: 0.9,
+    };
+    let before = gpu.state()?.weights;
+    for step in 0..4 {
+        let examples = synthetic::examples(&config.net, rows, 20 + step);
+        let mut reports = gpu.step(&examples, &hyper)?;
+        reports.extend(gpu.finish()?);
+        let plain_report = plain.step(&examples, &hyper)?;
+        for (a, b) in reports.iter().zip(&plain_report) {
+            let name = format!("step {} total", a.step);
+            line(out, &Compared::new(name, &[a.losses.total], &[b.losses.total]), LOSS_TOLERANCE)?;
+            let name = format!("step {} gradient norm", a.step);
+            line(out, &Compared::new(name, &[a.gradient_norm], &[b.gradient_norm]), GRADIENT_TOLERANCE)?;
+        }
+    }
+    // Adam's first steps move every weight by about the learning rate in the direction of its sign, so small gradients
+    // whose sign is noise count as much as large ones: directions agree only roughly.
+    let moved = |after: &[f32]| after.iter().zip(&before).map(|(a, b)| a - b).collect::<Vec<f32>>();
+    let (a, b) = (gpu.state()?, plain.state()?);
+    line(out, &Compared::new("weights moved in 4 steps", &moved(&a.weights), &moved(&b.weights)), 0.35)?;
+    line(out, &Compared::new("averaged weights moved", &moved(&a.ema), &moved(&b.ema)), 0.35)?;
+    let worst = gradients.iter().map(|c| c.error).fold(0.0, f64::max);
+    let verdict = if bad == 0 { "PASS" } else { "FAIL" };
+    wrote(writeln!(out, "CHECK {verdict}: {bad} out of tolerance, worst gradient error {worst:.5}"))?;
+    Ok(bad)
+}
+
+/// How long and how closely to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct BenchPlan {
+    /// How long to train.
+    pub time: Duration,
+    /// Steps to profile afterwards; none for 0.
+    pub profiled_steps: u32,
+}
+
+/// Trains on made-up batches and prints positions a second, and what each kernel and product costs.
+///
+/// # Errors
+/// If there is no GPU or it fails; the message says where.
+#[expect(clippy::disallowed_methods, reason = "measuring time is what it is for")]
+pub fn bench(config: &TrainConfig, plan: BenchPlan, out: &mut dyn Write) -> Result<(), BackendError> {
+    let opened = Instant::now();
+    let mut gpu = fused(config, 1, Tuning::Measured)?;
+    wrote(writeln!(out, "device: {}, {} parameters", gpu.device(), gpu.table().parameters()))?;
+    wrote(writeln!(out, "opened in {:.2} s", opened.elapsed().as_secs_f64()))?;
+    let batch = config.data.batch;
+    let batches: Vec<Examples> = (0..4).map(|seed| synthetic::examples(&config.net, batch, seed)).collect();
+    let hyper = StepHyper {
+        lr: 1e-4,
+        beta1: 0.9,
+        beta2: 0.98,
+        eps: 1e-8,
+        weight_decay: 0.01,
+        clip: 1.0,
+        ema_decay: 0.999,
+    };
+    let warm = Instant::now();
+    for examples in &batches {
+        gpu.step(examples, &hyper)?;
+    }
+    gpu.finish()?;
+    wrote(writeln!(
+        out,
+        "first {} steps (tuning included) {:.2} s",
+        batches.len(),
+        warm.elapsed().as_secs_f64()
+    ))?;
+    let begin = Instant::now();
+    let (mut steps, mut last, mut host) = (0_usize, None, Duration::ZERO);
+    while begin.elapsed() < plan.time {
+        let called = Instant::now();
+        last = gpu.step(&batches[steps % batches.len()], &hyper)?.pop().or(last);
+        host += called.elapsed();
+        steps += 1;
+    }
+    last = gpu.finish()?.pop().or(last);
+    let seconds = begin.elapsed().as_secs_f64();
+    let loss = last.map_or(f32::NAN, |report| report.losses.total);
+    wrote(writeln!(
+        out,
+        "RESULT positions/s={:.0} batch={batch} steps={steps} ms/step={:.3} host ms/step={:.3} loss={loss:.5}",
+        (steps * batch) as f64 / seconds,
+        seconds * 1e3 / steps as f64,
+        host.as_secs_f64() * 1e3 / steps as f64,
+    ))?;
+    if plan.profiled_steps > 0 {
+        profile(&mut gpu, &batches, &hyper, plan.profiled_steps, out)?;
+    }
+    Ok(())
+}
+
+fn profile(
+    gpu: &mut Fused<Cuda>,
+    batches: &[Examples],
+    hyper: &StepHyper,
+    steps: u32,
+    out: &mut dyn Write,
+) -> Result<(), BackendError> {
+    for note in gpu.device_of().tuned() {
+        wrote(writeln!(out, "TUNED {note}"))?;
+    }
+    gpu.device_of().start_profile();
+    for examples in batches.iter().cycle().take(steps as usize) {
+        gpu.step(examples, hyper)?;
+    }
+    gpu.finish()?;
+    let lines = gpu.device_of().profile()?;
+    let total: f64 = lines.iter().map(|line| line.milliseconds).sum();
+    for line in &lines {
+        wrote(writeln!(
+            out,
+            "PROFILE {:44} {:4} a step {:9.3} ms a step {:9.1} us each {:5.1} %",
+            line.name,
+            line.calls / steps,
+            line.milliseconds / f64::from(steps),
+            line.milliseconds * 1e3 / f64::from(line.calls),
+            100.0 * line.milliseconds / total,
+        ))?;
+    }
+    wrote(writeln!(out, "PROFILE total {:.3} ms a step", total / f64::from(steps)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::emulated::Emulated;
+    use super::super::transformer::{SOURCES, defines};
+    use super::*;
+    use crate::NetConfig;
+    use crate::nets::HumanConfig;
+
+    fn config(net: HumanConfig) -> TrainConfig {
+        let text = "name = 'small'\nnet = { kind = 'human' }";
+        TrainConfig { net: NetConfig::Human(net), ..TrainConfig::parse(text).unwrap() }
+    }
+
+    fn small() -> HumanConfig {
+        HumanConfig { width: 64, heads: 2, layers: 2, inner: 96, pair: 32, hidden: 32 }
+    }
+
+    /// The fused trainer in emulation, or nothing where there is no compiler.
+    fn emulated(net: HumanConfig, rows: usize) -> Option<Fused<Emulated>> {
+        let device = Emulated::open(&SOURCES, &defines(&net))?;
+        let mut fused = Fused::new(device, net, &config(net).loss, rows, 5).unwrap();
+        fused.load(&stirred(&fused, 5)).unwrap();
+        Some(fused)
+    }
+
+    #[test]
+    fn gradients_are_those_of_the_plain_network() {
+        for net in [small(), HumanConfig { width: 128, heads: 2, layers: 1, ..small() }] {
+            let Some(mut fused) = emulated(net, 4) else { return };
+            let mut plain = CpuBackend::new(&config(net), 5);
+            let examples = synthetic::examples(&NetConfig::Human(net), 3, 7);
+            let (gradients, losses) = compare_gradients(&mut fused, &mut plain, &examples).unwrap();
+            for compared in losses {
+                assert!(compared.error < 0.01, "{compared:?}");
+            }
+            for compared in gradients {
+                assert!(compared.error < GRADIENT_TOLERANCE, "{compared:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_and_scores_follow_the_plain_network() {
+        let net = HumanConfig { layers: 1, ..small() };
+        let Some(mut fused) = emulated(net, 4) else { return };
+        let mut plain = CpuBackend::new(&config(net), 5);
+        plain.load(&fused.state().unwrap()).unwrap();
+        let before = fused.state().unwrap();
+        let hyper = StepHyper {
+            lr: 1e-2,
+            beta1: 0.9,
+            beta2: 0.98,
+            eps: 1e-8,
+            weight_decay: 0.1,
+            clip: 1.0,
+            ema_decay: 0.5,
+        };
+        for step in 1..=2 {
+            let examples = synthetic::examples(&NetConfig::Human(net), 2, step);
+            let mut reports = fused.step(&examples, &hyper).unwrap();
+            reports.extend(fused.finish().unwrap());
+            let expected = plain.step(&examples, &hyper).unwrap();
+            assert_eq!(reports.len(), 1);
+            assert_eq!(reports[0].step, step);
+            assert!((reports[0].losses.total / expected[0].losses.total - 1.0).abs() < 0.02);
+            assert!((reports[0].gradient_norm / expected[0].gradient_norm - 1.0).abs() < 0.05);
+        }
+        let (after, expected) = (fused.state().unwrap(), plain.state().unwrap());
+        let moved = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a - b).collect::<Vec<f32>>();
+        let pairs = [
+            (moved(&after.weights, &before.weights), moved(&expected.weights, &before.weights)),
+            (moved(&after.ema, &before.ema), moved(&expected.ema, &before.ema)),
+        ];
+        assert_eq!((after.step, expected.step), (2, 2));
+        for (fused, plain) in pairs {
+            let compared = Compared::new("moved", &fused, &plain);
+            assert!(compared.error < 0.35, "{compared:?}");
+        }
+
+        let examples = synthetic::examples(&NetConfig::Human(net), 3, 9);
+        fused.load(&expected).unwrap();
+        for weights in [Weights::Live, Weights::Averaged] {
+            let (a, b) =
+                (fused.evaluate(&examples, weights).unwrap(), plain.evaluate(&examples, weights).unwrap());
+            for (a, b) in [
+                (&a.policy, &b.policy),
+                (&a.promotion, &b.promotion),
+                (&a.outcome, &b.outcome),
+                (&a.think, &b.think),
+            ] {
+                assert_eq!(a.len(), b.len());
+                for (a, b) in a.iter().zip(b) {
+                    assert!(
+                        a.is_nan() == b.is_nan() && (a.is_nan() || (a - b).abs() < 0.05),
+                        "{a} against {b}"
+                    );
+                }
+            }
+            assert_eq!(a.rank.len(), b.rank.len());
+        }
+    }
+
+    #[test]
+    fn a_step_that_is_not_finite_changes_nothing() {
+        let net = HumanConfig { layers: 1, ..small() };
+        let Some(mut fused) = emulated(net, 2) else { return };
+        let mut state = fused.state().unwrap();
+        let final_gain = fused.table().get("norm_final.weight").unwrap().offset;
+        state.weights[final_gain] = f32::INFINITY;
+        fused.load(&state).unwrap();
+        let hyper = StepHyper {
+            lr: 1e-2,
+            beta1: 0.9,
+            beta2: 0.98,
+            eps: 1e-8,
+            weight_decay: 0.1,
+            clip: 0.0,
+            ema_decay: 0.5,
+        };
+        let examples = synthetic::examples(&NetConfig::Human(net), 2, 1);
+        let mut reports = fused.step(&examples, &hyper).unwrap();
+        reports.extend(fused.finish().unwrap());
+        assert!(!reports[0].is_finite());
+        assert_eq!(fused.state().unwrap(), state);
+    }
+
+    #[test]
+    fn examples_that_do_not_fit_are_refused() {
+        let net = HumanConfig { layers: 1, ..small() };
+        let Some(mut fused) = emulated(net, 2) else { return };
+        let too_many = synthetic::examples(&NetConfig::Human(net), 3, 1);
+        assert!(fused.gradients(&too_many).is_err());
+        let mut bad_move = synthetic::examples(&NetConfig::Human(net), 2, 1);
+        bad_move.policy.as_mut().unwrap().played[0] = 4096;
+        assert!(fused.gradients(&bad_move).is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! Made-up examples: positions of random games with random targets of every kind, to check and to measure with.
+
+use fastrand::Rng;
+use shakmaty::{Chess, Position};
+use tabia_encoding::{Batch, Elo, MoveVocabulary, RatingPool, Seat, Situation, encoding, vocabulary};
+
+use crate::{ABSENT, Examples, Facts, NetConfig, PolicyTargets};
+
+/// `rows` examples for a network with a move head. The same seed gives the same examples.
+pub(crate) fn examples(net: &NetConfig, rows: usize, seed: u64) -> Examples {
+    let encoding = encoding(net.encoding()).expect("a network names a known encoding");
+    let moves =
+        net.vocabulary().and_then(vocabulary).expect("a network with a move head names a known vocabulary");
+    let mut random = Rng::with_seed(seed);
+    let mut examples = Examples::new(Batch::new(encoding));
+    let mut policy = PolicyTargets { width: moves.width(), ..PolicyTargets::default() };
+    policy.soft.starts.push(0);
+    let mut position = Chess::default();
+    let mut ply = 0;
+    while examples.rows() < rows {
+        let legal = position.legal_moves();
+        if legal.is_empty() || ply > 120 {
+            (position, ply) = (Chess::default(), 0);
+            continue;
+        }
+        let played = legal[random.usize(..legal.len())];
+        let seat = |random: &mut Rng| Seat { rating: Some(Elo(random.u16(600..2800))), time_left: None };
+        let (mover, opponent) = (seat(&mut random), seat(&mut random));
+        let pool = RatingPool::Online;
+        examples.inputs.push(&Situation { mover, opponent, pool, ..Situation::of(&position) });
+        push_targets(&mut examples, &mut policy, &mut random, moves, &position, played);
+        position.play_unchecked(played);
+        ply += 1;
+    }
+    examples.policy = Some(policy);
+    examples.facts = vec![Facts::default(); rows];
+    examples
+}
+
+fn push_targets(
+    examples: &mut Examples,
+    policy: &mut PolicyTargets,
+    random: &mut Rng,
+    moves: &dyn MoveVocabulary,
+    position: &Chess,
+    played: shakmaty::Move,
+) {
+    let mut class = |count: u8| if random.u8(..4) == 0 { ABSENT } else { random.u8(..count) };
+    examples.outcomes.push(class(3));
+    examples.think.push(class(tabia_encoding::TIME_BINS as u8));
+    policy.promotions.push(if class(4) < 2 { class(4) } else { ABSENT });
+    examples.weights.push(if random.u8(..8) == 0 { 0.0 } else { 0.25 + random.f32() });
+
+    let index = |m: shakmaty::Move| moves.slot(position.turn(), m).index.0;
+    policy.played.push(index(played));
+    let start = policy.legal.len();
+    policy.legal.resize(start + policy.mask_stride(), 0);
+    let mut legal: Vec<u16> = position.legal_moves().into_iter().map(index).collect();
+    legal.sort_unstable();
+    legal.dedup(); // the pieces a pawn may become share an index
+    for &index in &legal {
+        policy.legal[start + usize::from(index) / 8] |= 1 << (index % 8);
+    }
+    if random.bool() {
+        let probabilities: Vec<f32> = legal.iter().take(20).map(|_| random.f32()).collect();
+        let sum: f32 = probabilities.iter().sum();
+        policy.soft.indices.extend(legal.iter().take(20));
+        policy.soft.probabilities.extend(probabilities.iter().map(|p| p / sum));
+    }
+    policy.soft.starts.push(policy.soft.indices.len() as u32);
+}

@@ -1,0 +1,78 @@
+//! Weights to begin with, from an earlier run.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use half::{bf16, f16};
+use safetensors::{Dtype, SafeTensors};
+
+use crate::checkpoint::{self, CheckpointError};
+use crate::{ParameterTable, checkpoints_path};
+
+/// Why there are no weights to begin with.
+#[derive(Debug, thiserror::Error)]
+pub enum InitialWeightsError {
+    /// A checkpoint cannot be read.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// A file cannot be read, or does not fit.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+/// An arena of `table` from a safetensors file, a checkpoint or a run: its latest checkpoint. Of a checkpoint the averaged
+/// weights are taken.
+///
+/// # Errors
+/// If a tensor of the table is missing or has another shape, or the file cannot be read.
+pub fn initial_weights(path: &Path, table: &ParameterTable) -> Result<Vec<f32>, InitialWeightsError> {
+    let wrong = |problem: String| InitialWeightsError::File { path: path.to_owned(), problem };
+    if path.is_dir() {
+        let latest = checkpoint::list(&checkpoints_path(path))?.into_iter().next();
+        let found = checkpoint::read(latest.as_deref().unwrap_or(path))?;
+        let other = found.head.config.net.table();
+        return copy(table, |name| {
+            let entry = other.get(name)?;
+            Some((entry.shape.clone(), entry.of(&found.state.ema).to_vec()))
+        })
+        .map_err(wrong);
+    }
+    let bytes = fs::read(path).map_err(|e| wrong(e.to_string()))?;
+    let file = SafeTensors::deserialize(&bytes).map_err(|e| wrong(e.to_string()))?;
+    copy(table, |name| {
+        let tensor = file.tensor(name).ok()?;
+        Some((tensor.shape().to_vec(), floats(tensor.dtype(), tensor.data())?))
+    })
+    .map_err(wrong)
+}
+
+fn copy(
+    table: &ParameterTable,
+    find: impl Fn(&str) -> Option<(Vec<usize>, Vec<f32>)>,
+) -> Result<Vec<f32>, String> {
+    let mut arena = vec![0.0; table.arena_len()];
+    for entry in table.entries() {
+        let (shape, data) =
+            find(&entry.name).ok_or_else(|| format!("has no tensor {} of floats", entry.name))?;
+        if shape != entry.shape {
+            return Err(format!("{} has shape {shape:?}, the network {:?}", entry.name, entry.shape));
+        }
+        entry.of_mut(&mut arena).copy_from_slice(&data);
+    }
+    Ok(arena)
+}
+
+fn floats(dtype: Dtype, bytes: &[u8]) -> Option<Vec<f32>> {
+    Some(match dtype {
+        Dtype::F32 => bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
+        Dtype::F16 => bytes.as_chunks().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
+        Dtype::BF16 => bytes.as_chunks().0.iter().map(|b| bf16::from_le_bytes(*b).to_f32()).collect(),
+        _ => return None,
+    })
+}

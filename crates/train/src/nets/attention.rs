@@ -1,0 +1,57 @@
+use candle_core::Result;
+
+use super::layers::Layers;
+
+/// Attention of every token to every token, with queries and keys normed per head.
+pub(super) struct Attention {
+    pub(super) width: usize,
+    pub(super) heads: usize,
+    pub(super) tokens: usize,
+    pub(super) eps: f32,
+}
+
+impl Attention {
+    /// `{layer}.{qkv,q_norm,k_norm,out}.weight` on `[batch, tokens, width]`; `bias` is added to the scaled products.
+    pub(super) fn on<L: Layers>(
+        &self,
+        net: &mut L,
+        layer: &str,
+        x: &L::Value,
+        bias: Option<&L::Value>,
+    ) -> Result<L::Value> {
+        let &Attention { width, heads, tokens, eps } = self;
+        let head = width / heads;
+        let qkv = net.project(x, &format!("{layer}.qkv.weight"))?;
+        let part = |net: &mut L, index: usize| {
+            let part = net.slice(&qkv, 2, index * width, (index + 1) * width)?;
+            net.reshape(&part, &[tokens, heads, head])
+        };
+        let (q, k, v) = (part(net, 0)?, part(net, 1)?, part(net, 2)?);
+        let q = net.rms_norm(&q, &format!("{layer}.q_norm.weight"), eps)?;
+        let k = net.rms_norm(&k, &format!("{layer}.k_norm.weight"), eps)?;
+        let q = net.permute(&q, &[0, 2, 1, 3])?;
+        let k = net.permute(&k, &[0, 2, 3, 1])?;
+        let v = net.permute(&v, &[0, 2, 1, 3])?;
+        let scores = net.matmul(&q, &k)?;
+        let mut scores = net.scale(&scores, 1.0 / (head as f32).sqrt())?;
+        if let Some(bias) = bias {
+            scores = net.add(&scores, bias)?;
+        }
+        let weights = net.softmax(&scores)?;
+        let mixed = net.matmul(&weights, &v)?;
+        let mixed = net.permute(&mixed, &[0, 2, 1, 3])?;
+        let mixed = net.reshape(&mixed, &[tokens, width])?;
+        net.project(&mixed, &format!("{layer}.out.weight"))
+    }
+}
+
+/// What is wrong with the sizes of a transformer, if anything.
+pub(super) fn check_sizes(width: usize, heads: usize, others: &[usize]) -> std::result::Result<(), String> {
+    if width == 0 || heads == 0 || others.contains(&0) {
+        return Err("has a size of zero".to_owned());
+    }
+    if !width.is_multiple_of(heads) {
+        return Err(format!("has {heads} heads, which do not divide a width of {width}"));
+    }
+    Ok(())
+}

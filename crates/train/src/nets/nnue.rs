@@ -1,0 +1,107 @@
+use candle_core::Result;
+use serde::{Deserialize, Serialize};
+
+use super::layers::{Heads, Layers};
+use crate::parameters::{Decay, Initial, ParameterTable};
+
+const INPUTS: usize = 768;
+const PLANES: usize = 12;
+const SQUARES: usize = 64;
+const MEN: usize = 32;
+
+/// A perspective network: the board as each side sees it goes through one shared layer, both halves side by side through
+/// an output layer chosen by how many men are left. `(768 -> width) x 2 -> 1`, clipped ReLU between.
+///
+/// Its input is the mover's view alone, `challenge-768`: the opponent's view is a permutation of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NnueConfig {
+    /// Width of each half.
+    pub width: usize,
+    /// Output layers; men are spread over them evenly.
+    pub buckets: usize,
+}
+
+impl NnueConfig {
+    pub(super) fn check(&self) -> std::result::Result<(), String> {
+        if self.width == 0 || self.buckets == 0 || self.buckets > MEN {
+            return Err(format!("needs a width above zero and 1 to {MEN} buckets"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn table(&self) -> ParameterTable {
+        let NnueConfig { width, buckets } = *self;
+        let mut table = ParameterTable::new();
+        // Around 32 features are set; the bias starts in the middle of the clipped range, where gradients flow.
+        table.push("features.weight", &[width, INPUTS], Initial::Normal(0.1), Decay::Decayed);
+        table.push("features.bias", &[width], Initial::Zeros, Decay::Exempt);
+        let deviation = 1.0 / (2.0 * width as f32).sqrt();
+        table.push("output.weight", &[buckets, 2 * width], Initial::Normal(deviation), Decay::Decayed);
+        table.push("output.bias", &[buckets], Initial::Zeros, Decay::Exempt);
+        table
+    }
+
+    pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
+        let board = net.input(0)?;
+        let theirs = net.select(&board, 1, &opponents_view())?;
+        let half = |net: &mut L, view: &L::Value| {
+            let sums = net.linear(view, "features")?;
+            net.clipped_relu(&sums)
+        };
+        let (own, their) = (half(net, &board)?, half(net, &theirs)?);
+        let both = net.concat(&[&own, &their], 1)?;
+        let values = net.linear(&both, "output")?;
+        if self.buckets == 1 {
+            return Ok(Heads { value: Some(values), ..Heads::default() });
+        }
+        let men = net.sum(&board, 1)?;
+        let chosen = net.look_up(&men, &self.bucket_rows(), self.buckets)?;
+        let values = net.mul(&values, &chosen)?;
+        Ok(Heads { value: Some(net.sum(&values, 1)?), ..Heads::default() })
+    }
+
+    /// For each number of men, from none to 32, a one at its bucket.
+    fn bucket_rows(&self) -> Vec<f32> {
+        let mut rows = vec![0.0; (MEN + 1) * self.buckets];
+        for men in 0..=MEN {
+            let bucket = men.saturating_sub(1) * self.buckets / MEN;
+            rows[men * self.buckets + bucket] = 1.0;
+        }
+        rows
+    }
+}
+
+/// Where each element of the opponent's view is in the mover's: colours exchanged, ranks flipped.
+fn opponents_view() -> Vec<u32> {
+    let element = |at: usize| {
+        let (plane, square) = (at / SQUARES, at % SQUARES);
+        (((plane + PLANES / 2) % PLANES) * SQUARES + (square ^ 56)) as u32
+    };
+    (0..INPUTS).map(element).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::{Chess, Position};
+    use tabia_encoding::{Batch, Situation, encoding, parse_uci};
+
+    use super::*;
+
+    #[test]
+    fn the_opponents_view_is_what_the_opponent_would_see() {
+        let mut position = Chess::default();
+        for uci in ["e2e4", "c7c5", "g1f3"] {
+            position = position.clone().play(parse_uci(&position, uci).unwrap()).unwrap();
+        }
+        let other = position.clone().swap_turn().unwrap();
+        let view = |position: &Chess| {
+            let mut batch = Batch::new(encoding("challenge-768").unwrap());
+            batch.push(&Situation::of(position));
+            batch.values(0).to_vec()
+        };
+        let own = view(&position);
+        let theirs: Vec<f32> = opponents_view().iter().map(|&at| own[at as usize]).collect();
+        assert_eq!(theirs, view(&other));
+    }
+}

@@ -1,0 +1,71 @@
+use candle_core::Result;
+use serde::{Deserialize, Serialize};
+
+use super::layers::{Heads, Layers};
+use crate::parameters::{Decay, Initial, ParameterTable};
+
+const INPUTS: usize = 769;
+
+/// The two-input network: a dense layer on the context and one on the position, side by side into dense layers that end
+/// in the logit of the chance that the context's side to move wins.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PairConfig {
+    /// Width of each of the two first layers.
+    pub first: usize,
+    /// Widths of the layers after.
+    pub hidden: Vec<usize>,
+}
+
+impl Default for PairConfig {
+    /// The sizes of the two-input model.tflite.
+    fn default() -> Self {
+        PairConfig { first: 200, hidden: vec![400, 100] }
+    }
+}
+
+impl PairConfig {
+    pub(super) fn check(&self) -> std::result::Result<(), String> {
+        if self.first == 0 || self.hidden.contains(&0) {
+            return Err("has a layer of width zero".to_owned());
+        }
+        Ok(())
+    }
+
+    pub(super) fn table(&self) -> ParameterTable {
+        let mut table = ParameterTable::new();
+        let mut layer = |name: String, outputs: usize, inputs: usize, active: usize| {
+            let deviation = (2.0 / active as f32).sqrt();
+            table.push(
+                format!("{name}.weight"),
+                &[outputs, inputs],
+                Initial::Normal(deviation),
+                Decay::Decayed,
+            );
+            table.push(format!("{name}.bias"), &[outputs], Initial::Zeros, Decay::Exempt);
+        };
+        layer("context".to_owned(), self.first, INPUTS, 32);
+        layer("position".to_owned(), self.first, INPUTS, 32);
+        let mut width = 2 * self.first;
+        for (at, &next) in self.hidden.iter().enumerate() {
+            layer(format!("hidden.{at}"), next, width, width);
+            width = next;
+        }
+        layer("output".to_owned(), 1, width, width);
+        table
+    }
+
+    pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
+        let (context, position) = (net.input(0)?, net.input(1)?);
+        let context = net.linear(&context, "context")?;
+        let context = net.relu(&context)?;
+        let position = net.linear(&position, "position")?;
+        let position = net.relu(&position)?;
+        let mut x = net.concat(&[&context, &position], 1)?;
+        for at in 0..self.hidden.len() {
+            x = net.linear(&x, &format!("hidden.{at}"))?;
+            x = net.relu(&x)?;
+        }
+        Ok(Heads { value: Some(net.linear(&x, "output")?), ..Heads::default() })
+    }
+}

@@ -1,0 +1,86 @@
+use candle_core::Result;
+use serde::{Deserialize, Serialize};
+
+use super::attention::{Attention, check_sizes};
+use super::layers::{Heads, Layers};
+use crate::parameters::{Decay, Initial, ParameterTable};
+
+const PLANES: usize = 12;
+const SQUARES: usize = 64;
+const EPS: f32 = 1e-6;
+
+/// A transformer over the 64 squares of `challenge-768` that gives one number, read from the mean of all squares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueAttentionConfig {
+    /// Numbers a square is represented by.
+    pub width: usize,
+    /// Attention heads; they divide the width.
+    pub heads: usize,
+    /// Blocks.
+    pub layers: usize,
+    /// Inner width of the feed-forward layer.
+    pub inner: usize,
+    /// Width of the hidden layer before the output.
+    pub hidden: usize,
+}
+
+impl ValueAttentionConfig {
+    pub(super) fn check(&self) -> std::result::Result<(), String> {
+        check_sizes(self.width, self.heads, &[self.layers, self.inner, self.hidden])
+    }
+
+    pub(super) fn table(&self) -> ParameterTable {
+        let ValueAttentionConfig { width: d, heads, layers, inner, hidden } = *self;
+        let fan = |inputs: usize| Initial::Normal(1.0 / (inputs as f32).sqrt());
+        let residual = |inputs: usize| Initial::Normal(1.0 / ((inputs * 2 * layers) as f32).sqrt());
+        let mut table = ParameterTable::new();
+        table.push("squares.weight", &[d, PLANES], Initial::Normal(0.5), Decay::Exempt);
+        table.push("position.weight", &[SQUARES, d], Initial::Normal(0.2), Decay::Exempt);
+        for i in 0..layers {
+            let name = |part: &str| format!("blocks.{i}.{part}");
+            table.push(name("norm1.weight"), &[d], Initial::Ones, Decay::Exempt);
+            table.push(name("attn.qkv.weight"), &[3 * d, d], fan(d), Decay::Decayed);
+            table.push(name("attn.q_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
+            table.push(name("attn.k_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
+            table.push(name("attn.bias"), &[heads, SQUARES, SQUARES], Initial::Zeros, Decay::Exempt);
+            table.push(name("attn.out.weight"), &[d, d], residual(d), Decay::Decayed);
+            table.push(name("norm2.weight"), &[d], Initial::Ones, Decay::Exempt);
+            table.push(name("ffn.w1.weight"), &[inner, d], fan(d), Decay::Decayed);
+            table.push(name("ffn.w2.weight"), &[d, inner], residual(inner), Decay::Decayed);
+        }
+        table.push("norm_final.weight", &[d], Initial::Ones, Decay::Exempt);
+        table.push("hidden.weight", &[hidden, d], fan(d), Decay::Decayed);
+        table.push("hidden.bias", &[hidden], Initial::Zeros, Decay::Exempt);
+        table.push("output.weight", &[1, hidden], fan(hidden), Decay::Decayed);
+        table.push("output.bias", &[1], Initial::Zeros, Decay::Exempt);
+        table
+    }
+
+    pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
+        let board = net.input(0)?;
+        let board = net.reshape(&board, &[PLANES, SQUARES])?;
+        let squares = net.permute(&board, &[0, 2, 1])?;
+        let squares = net.project(&squares, "squares.weight")?;
+        let places = net.parameter("position.weight")?;
+        let mut x = net.add(&squares, &places)?;
+        let attention = Attention { width: self.width, heads: self.heads, tokens: SQUARES, eps: EPS };
+        for i in 0..self.layers {
+            let name = |part: &str| format!("blocks.{i}.{part}");
+            let h = net.rms_norm(&x, &name("norm1.weight"), EPS)?;
+            let bias = net.parameter(&name("attn.bias"))?;
+            let h = attention.on(net, &name("attn"), &h, Some(&bias))?;
+            x = net.add(&x, &h)?;
+            let h = net.rms_norm(&x, &name("norm2.weight"), EPS)?;
+            let inner = net.project(&h, &name("ffn.w1.weight"))?;
+            let inner = net.silu(&inner)?;
+            let inner = net.project(&inner, &name("ffn.w2.weight"))?;
+            x = net.add(&x, &inner)?;
+        }
+        let y = net.rms_norm(&x, "norm_final.weight", EPS)?;
+        let pooled = net.mean(&y, 1)?;
+        let hidden = net.linear(&pooled, "hidden")?;
+        let hidden = net.silu(&hidden)?;
+        Ok(Heads { value: Some(net.linear(&hidden, "output")?), ..Heads::default() })
+    }
+}

@@ -1,0 +1,169 @@
+use std::fmt;
+
+/// Every tensor starts at a multiple of this many elements, so that kernels may read whole cache lines of any tensor.
+pub const ALIGNMENT: usize = 64;
+
+/// How a parameter is filled before training.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Initial {
+    /// All zero.
+    Zeros,
+    /// All one.
+    Ones,
+    /// A normal distribution around zero with this standard deviation.
+    Normal(f32),
+}
+
+/// Whether weight decay pulls a parameter towards zero. Norms, biases and embeddings are exempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decay {
+    /// It does.
+    Decayed,
+    /// It does not.
+    Exempt,
+}
+
+/// One tensor of a network: its place in the arena and how it is treated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its name in an exported file.
+    pub name: String,
+    /// Its shape in an exported file, row-major: `[out, in]` for matrices.
+    pub shape: Vec<usize>,
+    /// The arena element it starts at, a multiple of [`ALIGNMENT`].
+    pub offset: usize,
+    /// Whether it decays.
+    pub decay: Decay,
+    /// What it starts as.
+    pub initial: Initial,
+}
+
+impl Parameter {
+    /// How many elements it has.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether it has no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Its elements within an arena.
+    pub fn of<'a>(&self, arena: &'a [f32]) -> &'a [f32] {
+        &arena[self.offset..self.offset + self.len()]
+    }
+
+    /// Its elements within an arena, to change.
+    pub fn of_mut<'a>(&self, arena: &'a mut [f32]) -> &'a mut [f32] {
+        &mut arena[self.offset..self.offset + self.len()]
+    }
+}
+
+/// Where every parameter of a network lies in one flat arena of 32-bit floats.
+///
+/// Weights, gradients, both moments of the optimiser and the averaged weights all have this layout. Names and shapes are
+/// those of the exported file, so that an export is a copy. Elements between tensors are zero and stay zero.
+#[derive(Clone, Default, PartialEq)]
+pub struct ParameterTable {
+    entries: Vec<Parameter>,
+    len: usize,
+}
+
+impl fmt::Debug for ParameterTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ParameterTable({} tensors, {} elements)", self.entries.len(), self.parameters())
+    }
+}
+
+impl ParameterTable {
+    /// A table without parameters.
+    pub fn new() -> Self {
+        ParameterTable::default()
+    }
+
+    /// Adds a tensor after the last one.
+    ///
+    /// # Panics
+    /// If the name is taken: networks are built by code, not from input.
+    pub fn push(&mut self, name: impl Into<String>, shape: &[usize], initial: Initial, decay: Decay) {
+        let name = name.into();
+        assert!(self.entries.iter().all(|entry| entry.name != name), "two parameters named {name}");
+        let entry = Parameter { name, shape: shape.to_vec(), offset: self.len, decay, initial };
+        self.len = (self.len + entry.len()).next_multiple_of(ALIGNMENT);
+        self.entries.push(entry);
+    }
+
+    /// The tensors in the order of the arena.
+    pub fn entries(&self) -> &[Parameter] {
+        &self.entries
+    }
+
+    /// The tensor of this name.
+    pub fn get(&self, name: &str) -> Option<&Parameter> {
+        self.entries.iter().find(|entry| entry.name == name)
+    }
+
+    /// Elements of an arena, the gaps between tensors included.
+    pub fn arena_len(&self) -> usize {
+        self.len
+    }
+
+    /// Parameters of the network, without gaps.
+    pub fn parameters(&self) -> usize {
+        self.entries.iter().map(Parameter::len).sum()
+    }
+
+    /// An arena with every tensor at its initial value. The same seed gives the same bits everywhere.
+    pub fn initial(&self, seed: u64) -> Vec<f32> {
+        let mut arena = vec![0.0; self.len];
+        for (at, entry) in self.entries.iter().enumerate() {
+            // Each tensor has its own stream: a layer more or less leaves the others as they are.
+            let mut random =
+                fastrand::Rng::with_seed(seed ^ (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let slice = entry.of_mut(&mut arena);
+            match entry.initial {
+                Initial::Zeros => {}
+                Initial::Ones => slice.fill(1.0),
+                Initial::Normal(deviation) => slice.fill_with(|| deviation * normal(&mut random)),
+            }
+        }
+        arena
+    }
+}
+
+/// A sum of twelve uniform numbers: close enough to a normal one, without tails, and the same bits on every machine
+/// because it needs no transcendental function.
+fn normal(random: &mut fastrand::Rng) -> f32 {
+    (0..12).map(|_| random.f32()).sum::<f32>() - 6.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> ParameterTable {
+        let mut table = ParameterTable::new();
+        table.push("a", &[3, 5], Initial::Normal(0.5), Decay::Decayed);
+        table.push("b", &[3], Initial::Ones, Decay::Exempt);
+        table
+    }
+
+    #[test]
+    fn tensors_are_aligned_and_gaps_are_zero() {
+        let table = table();
+        assert_eq!(table.parameters(), 18);
+        assert_eq!(table.arena_len(), 2 * ALIGNMENT);
+        assert!(table.entries().iter().all(|entry| entry.offset % ALIGNMENT == 0));
+        let arena = table.initial(7);
+        assert!(arena[15..ALIGNMENT].iter().all(|&v| v == 0.0));
+        assert_eq!(table.get("b").unwrap().of(&arena), [1.0; 3]);
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_weights_again() {
+        let table = table();
+        assert_eq!(table.initial(7), table.initial(7));
+        assert_ne!(table.initial(7), table.initial(8));
+    }
+}

@@ -1,0 +1,107 @@
+//! Exported graphs in onnxruntime: the same numbers as here, for every kind of network and in 8 bits too.
+//!
+//! The interpreter is `TABIA_PYTHON`, else `python3`; without onnxruntime the test says so and does nothing.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use shakmaty::{Chess, Position};
+use tabia_encoding::{Batch, Column, Situation, encoding};
+use tabia_model::Source;
+use tabia_model::runtime::{InputData, InputTensor, OutputTensor, Session};
+use tabia_train::export::{ExportFormat, Precision, Provenance, export};
+
+use crate::configs::{KINDS, config};
+use crate::folder::Folder;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "where Python lives is a matter of the machine, not of the test"
+)]
+fn python() -> Option<String> {
+    let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let probe =
+        Command::new(&python).args(["-c", "import numpy, onnxruntime"]).stderr(Stdio::null()).status();
+    probe.is_ok_and(|status| status.success()).then_some(python)
+}
+
+fn positions() -> Vec<Chess> {
+    let mut random = fastrand::Rng::with_seed(4);
+    let mut position = Chess::default();
+    (0..8)
+        .map(|_| {
+            let here = position.clone();
+            for _ in 0..3 {
+                let legal = position.legal_moves();
+                position.play_unchecked(legal[random.usize(..legal.len())]);
+            }
+            here
+        })
+        .collect()
+}
+
+/// What the graph says here, and what onnxruntime is to be asked.
+fn case(path: &str, bytes: &[u8], encoding_id: &str, positions: &[Chess]) -> (Vec<OutputTensor>, Value) {
+    let mut batch = Batch::new(encoding(encoding_id).unwrap());
+    positions.iter().for_each(|position| batch.push(&Situation::of(position)));
+    let mut tensors = Vec::new();
+    let mut asked = serde_json::Map::new();
+    for (column, spec) in batch.columns().iter().zip(batch.encoding().inputs()) {
+        let shape: Vec<usize> = std::iter::once(batch.rows()).chain(spec.shape.iter().copied()).collect();
+        let (data, value) = match column {
+            Column::Ids(ids) => (InputData::Ids(ids), json!({ "shape": shape, "ids": ids })),
+            Column::Values(values) => {
+                (InputData::Values(values), json!({ "shape": shape, "values": values }))
+            }
+        };
+        asked.insert(spec.name.to_owned(), value);
+        tensors.push((shape, data));
+    }
+    let inputs: Vec<_> = tensors.iter().map(|(shape, data)| InputTensor { shape, data: *data }).collect();
+    let session = Session::new(Source::read(bytes).unwrap().graph).unwrap();
+    (session.run(&inputs).unwrap(), json!({ "model": path, "inputs": asked }))
+}
+
+#[test]
+#[expect(clippy::disallowed_macros, reason = "says why nothing was compared")]
+fn onnxruntime_agrees() {
+    let Some(python) = python() else {
+        eprintln!("no Python with onnxruntime: nothing compared");
+        return;
+    };
+    let folder = Folder::new("onnxruntime");
+    let positions = positions();
+    let mut cases = Vec::new();
+    for (name, ..) in KINDS {
+        let net = config(name).0.net;
+        for precision in [Precision::F32, Precision::Int8] {
+            let arena = net.table().initial(9);
+            let exported = export(&net, &arena, ExportFormat::Onnx, precision, &Provenance::default());
+            let bytes = exported.unwrap_or_else(|error| panic!("{name}: {error}")).bytes;
+            let path = folder.path().join(format!("{name}-{precision:?}.onnx"));
+            std::fs::write(&path, &bytes).unwrap();
+            cases.push((name, precision, case(path.to_str().unwrap(), &bytes, net.encoding(), &positions)));
+        }
+    }
+    let requests: Vec<&Value> = cases.iter().map(|(_, _, (_, request))| request).collect();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_export.py");
+    let mut child =
+        Command::new(python).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let input = serde_json::to_vec(&requests).unwrap();
+    child.stdin.take().unwrap().write_all(&input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let answers: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    for ((name, precision, (ours, _)), theirs) in cases.iter().zip(&answers) {
+        for OutputTensor { name: output, values, .. } in ours {
+            let theirs: Vec<f32> = serde_json::from_value(theirs[output].clone()).unwrap();
+            assert_eq!(values.len(), theirs.len(), "{name} {output}");
+            let scale = theirs.iter().fold(1.0_f32, |most, value| most.max(value.abs()));
+            let worst = values.iter().zip(&theirs).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            // An 8-bit activation may fall to either side of a boundary.
+            let allowed = if *precision == Precision::F32 { 1e-4 } else { 3e-2 };
+            assert!(worst <= allowed * scale, "{name} {precision:?} {output}: {worst} of {scale}");
+        }
+    }
+}

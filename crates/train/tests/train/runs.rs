@@ -1,0 +1,279 @@
+//! Whole runs: the same again, stopped and continued, broken off.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tabia_train::checkpoint::{self, CheckpointError};
+use tabia_train::{
+    Backend, BackendError, Budget, CpuBackend, Evaluation, Examples, FeedSupply, Losses, MetricsLine,
+    ParameterTable, RunEnd, RunSettings, Scores, StepHyper, StepLine, StepReport, SupplyOptions, TrainConfig,
+    TrainError, TrainerState, Watch, Weights, checkpoints_path, initial_weights, metrics_path, plot,
+    read_lines, train,
+};
+
+use crate::configs::config;
+use crate::folder::Folder;
+use crate::sets;
+
+/// A clock that ticks when it is looked at, and a wish to stop after some looks.
+struct Clock {
+    ticks: Cell<u32>,
+    looks_left: Cell<u32>,
+}
+
+impl Clock {
+    fn endless() -> Self {
+        Clock::stopping_after(u32::MAX)
+    }
+
+    fn stopping_after(looks: u32) -> Self {
+        Clock { ticks: Cell::new(0), looks_left: Cell::new(looks) }
+    }
+}
+
+impl Watch for Clock {
+    fn seconds(&self) -> f64 {
+        self.ticks.set(self.ticks.get() + 1);
+        0.0
+    }
+
+    fn stopped(&self) -> bool {
+        self.looks_left.set(self.looks_left.get().saturating_sub(1));
+        self.looks_left.get() == 0
+    }
+
+    fn stepped(&mut self, _: &StepLine, _: f64) {}
+    fn evaluated(&mut self, _: &Evaluation) {}
+    fn saved(&mut self, _: &Path) {}
+}
+
+const POSITIONS: u64 = 16 * 30;
+
+struct Setting {
+    set: PathBuf,
+    run: PathBuf,
+    config: TrainConfig,
+    threads: usize,
+}
+
+impl Setting {
+    fn new(folder: &Folder, run: &str) -> Self {
+        let set = folder.path().join("games");
+        if !set.exists() {
+            sets::games(&set);
+        }
+        let run = folder.path().join(run);
+        fs::create_dir_all(&run).unwrap();
+        Setting { set, run, config: config("human").0, threads: 1 }
+    }
+
+    fn supply(&self, place: Option<&serde_json::Value>) -> FeedSupply {
+        let options = SupplyOptions { sets: vec![self.set.clone()], seed: 7, threads: self.threads };
+        FeedSupply::open(&self.config, options, place).unwrap()
+    }
+
+    fn settings(&self) -> RunSettings {
+        RunSettings {
+            config: self.config.clone(),
+            seed: 7,
+            budget: Budget::new(None, Some(POSITIONS)).unwrap(),
+            folder: self.run.clone(),
+            checkpoint_seconds: f64::INFINITY,
+        }
+    }
+
+    fn begin(&self, mut watch: Clock) -> Result<RunEnd, TrainError> {
+        let mut backend = CpuBackend::new(&self.config, 7);
+        train(&self.settings(), &mut backend, &mut self.supply(None), &mut watch, None)
+    }
+
+    fn go_on(&self, mut watch: Clock) -> Result<RunEnd, TrainError> {
+        let latest = checkpoint::list(&checkpoints_path(&self.run)).unwrap().remove(0);
+        let found = checkpoint::read(&latest).unwrap();
+        // Other weights, which the checkpoint must replace.
+        let mut backend = CpuBackend::new(&self.config, 99);
+        backend.load(&found.state).unwrap();
+        let mut supply = self.supply(Some(&found.head.supply));
+        train(&self.settings(), &mut backend, &mut supply, &mut watch, Some(&found.head))
+    }
+
+    fn metrics(&self) -> Vec<MetricsLine> {
+        read_lines(&metrics_path(&self.run)).unwrap()
+    }
+
+    fn last_state(&self) -> TrainerState {
+        let latest = checkpoint::list(&checkpoints_path(&self.run)).unwrap().remove(0);
+        checkpoint::read(&latest).unwrap().state
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_run_to_the_bit_whatever_the_threads() {
+    let folder = Folder::new("same");
+    let one = Setting::new(&folder, "one");
+    let two = Setting { threads: 2, ..Setting::new(&folder, "two") };
+    let end = one.begin(Clock::endless()).unwrap();
+    assert!(end.complete && end.step == 30 && end.positions == POSITIONS);
+    two.begin(Clock::endless()).unwrap();
+    assert_eq!(one.metrics(), two.metrics());
+    assert_eq!(one.last_state(), two.last_state());
+
+    let lines = one.metrics();
+    let evaluations: Vec<_> = lines
+        .iter()
+        .filter_map(|line| match line {
+            MetricsLine::Evaluation(evaluation) => Some(evaluation),
+            MetricsLine::Step(_) => None,
+        })
+        .collect();
+    assert_eq!(evaluations.len(), 2);
+    let groups = &evaluations[1].groups;
+    let all = groups["all"];
+    assert!(all.count >= 120 && all.top1.unwrap() <= all.top5.unwrap());
+    assert!(groups["ply>=10"].count < all.count && groups.contains_key("pool online"));
+    let page = plot(&[one.run.clone(), two.run.clone()]).unwrap();
+    assert!(page.contains("\"two\"") && page.contains("\"evaluation\"") && !page.contains("/*RUNS*/"));
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
+    let folder = Folder::new("resume");
+    let whole = Setting::new(&folder, "whole");
+    whole.begin(Clock::endless()).unwrap();
+    let parts = Setting::new(&folder, "parts");
+    // Both stops are in the middle of a line of metrics.
+    let end = parts.begin(Clock::stopping_after(9)).unwrap();
+    assert!(!end.complete && end.step == 8);
+    assert!(!parts.go_on(Clock::stopping_after(15)).unwrap().complete);
+    assert!(parts.go_on(Clock::endless()).unwrap().complete);
+    assert_eq!(whole.metrics(), parts.metrics());
+    assert_eq!(whole.last_state(), parts.last_state());
+}
+
+#[test]
+fn a_checkpoint_gives_weights_to_begin_with() {
+    let folder = Folder::new("init");
+    let run = Setting::new(&folder, "run");
+    let end = run.begin(Clock::stopping_after(3)).unwrap();
+    let table = run.config.net.table();
+    let ema = run.last_state().ema;
+    assert_eq!(initial_weights(&run.run, &table).unwrap(), ema);
+    assert_eq!(initial_weights(&end.checkpoint, &table).unwrap(), ema);
+    let other = config("nnue").0.net.table();
+    let error = initial_weights(&end.checkpoint, &other).unwrap_err().to_string();
+    assert!(error.contains("features.weight"), "{error}");
+}
+
+/// Passes everything on until a step, whose loss it calls not a number.
+struct Poisoned(CpuBackend, u64);
+
+impl Backend for Poisoned {
+    fn table(&self) -> &ParameterTable {
+        self.0.table()
+    }
+    fn device(&self) -> String {
+        self.0.device()
+    }
+    fn step(&mut self, examples: &Examples, hyper: &StepHyper) -> Result<Vec<StepReport>, BackendError> {
+        let mut reports = self.0.step(examples, hyper)?;
+        for report in reports.iter_mut().filter(|report| report.step == self.1) {
+            report.losses.total = f32::NAN;
+        }
+        Ok(reports)
+    }
+    fn finish(&mut self) -> Result<Vec<StepReport>, BackendError> {
+        self.0.finish()
+    }
+    fn evaluate(&mut self, examples: &Examples, weights: Weights) -> Result<Scores, BackendError> {
+        self.0.evaluate(examples, weights)
+    }
+    fn gradients(&mut self, examples: &Examples) -> Result<(Losses, Vec<f32>), BackendError> {
+        self.0.gradients(examples)
+    }
+    fn state(&mut self) -> Result<TrainerState, BackendError> {
+        self.0.state()
+    }
+    fn load(&mut self, state: &TrainerState) -> Result<(), BackendError> {
+        self.0.load(state)
+    }
+}
+
+#[test]
+fn a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint() {
+    let folder = Folder::new("nan");
+    let run = Setting::new(&folder, "run");
+    let good = run.begin(Clock::stopping_after(5)).unwrap().checkpoint;
+    let found = checkpoint::read(&good).unwrap();
+    let mut backend = Poisoned(CpuBackend::new(&run.config, 7), 9);
+    backend.load(&found.state).unwrap();
+    let mut supply = run.supply(Some(&found.head.supply));
+    let error = train(&run.settings(), &mut backend, &mut supply, &mut Clock::endless(), Some(&found.head))
+        .unwrap_err();
+    match error {
+        TrainError::NotFinite { step: 9, checkpoint: Some(kept), .. } => assert_eq!(kept, good),
+        other => panic!("{other}"),
+    }
+    assert_eq!(checkpoint::list(&checkpoints_path(&run.run)).unwrap(), [good]);
+}
+
+#[test]
+fn weights_that_are_no_numbers_are_not_updated() {
+    let folder = Folder::new("not-updated");
+    let run = Setting::new(&folder, "run");
+    let mut backend = CpuBackend::new(&run.config, 7);
+    let mut state = backend.state().unwrap();
+    state.weights[0] = f32::INFINITY;
+    backend.load(&state).unwrap();
+    let examples = tabia_train::Supply::next(&mut run.supply(None)).unwrap();
+    let hyper = StepHyper {
+        lr: 0.1,
+        beta1: 0.9,
+        beta2: 0.9,
+        eps: 1e-8,
+        weight_decay: 0.1,
+        clip: 1.0,
+        ema_decay: 0.5,
+    };
+    let report = backend.step(&examples, &hyper).unwrap()[0];
+    assert!(!report.is_finite());
+    assert_eq!(backend.state().unwrap(), state);
+}
+
+#[test]
+fn what_a_crash_left_unfinished_is_passed_over() {
+    let folder = Folder::new("crash");
+    let run = Setting::new(&folder, "run");
+    let good = run.begin(Clock::stopping_after(4)).unwrap().checkpoint;
+    let parent = checkpoints_path(&run.run);
+    // As a process killed while it wrote the next one leaves it: some parts, one of them cut off.
+    let unfinished = parent.join("unfinished-step-0000000099");
+    fs::create_dir(&unfinished).unwrap();
+    let part = fs::read(good.join("part-000.ckpt")).unwrap();
+    fs::write(unfinished.join("part-000.ckpt"), &part[..part.len() / 2]).unwrap();
+    assert_eq!(checkpoint::list(&parent).unwrap(), std::slice::from_ref(&good));
+    run.go_on(Clock::stopping_after(3)).unwrap();
+    assert!(!unfinished.exists());
+}
+
+#[test]
+fn damage_is_found_wherever_it_is() {
+    let folder = Folder::new("damage");
+    let run = Setting::new(&folder, "run");
+    let good = run.begin(Clock::stopping_after(2)).unwrap().checkpoint;
+    let path = good.join("part-000.ckpt");
+    let whole = fs::read(&path).unwrap();
+    let refused = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        matches!(checkpoint::read(&good), Err(CheckpointError::Damaged { .. }))
+    };
+    for at in [0, 8, 10, 12, 16, 24, 32, 40, whole.len() / 2, whole.len() - 1] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        assert!(refused(&bytes), "byte {at}");
+        assert!(refused(&whole[..at]), "cut at {at}");
+    }
+    assert!(!refused(&whole));
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(checkpoint::read(&good), Err(CheckpointError::Io { .. })));
+}

@@ -1,0 +1,31 @@
+"""Runs exported networks in onnxruntime and prints their outputs.
+
+Reads a JSON list from stdin: [{"model": path, "inputs": {name: {"shape": [...], "ids": [...] or "values": [...]}}}].
+Writes a JSON list to stdout, in the same order: [{name: [numbers]}].
+
+Needs onnxruntime and numpy.
+"""
+
+import json
+import sys
+
+import numpy as np
+import onnxruntime
+
+
+def run(request: dict) -> dict:
+    session = onnxruntime.InferenceSession(request["model"], providers=["CPUExecutionProvider"])
+    feeds = {}
+    for name, tensor in request["inputs"].items():
+        kind, numbers = (np.int64, tensor["ids"]) if "ids" in tensor else (np.float32, tensor["values"])
+        feeds[name] = np.array(numbers, dtype=kind).reshape(tensor["shape"])
+    names = [output.name for output in session.get_outputs()]
+    return {name: array.ravel().tolist() for name, array in zip(names, session.run(names, feeds))}
+
+
+def main() -> None:
+    json.dump([run(request) for request in json.load(sys.stdin)], sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
