@@ -32,6 +32,7 @@ pub(crate) enum Command {
     #[cfg(feature = "query")]
     Sql(sql::SqlArgs),
     Label(label::LabelArgs),
+    Annotate(label::AnnotateArgs),
     Verify(verify::VerifyArgs),
     Stats(stats::StatsArgs),
     Head(head::HeadArgs),
@@ -46,6 +47,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         #[cfg(feature = "query")]
         Command::Sql(args) => sql::run(&args),
         Command::Label(args) => label::run(&args),
+        Command::Annotate(args) => label::run_annotate(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Head(args) => head::run(&args),

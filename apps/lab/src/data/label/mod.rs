@@ -1,5 +1,6 @@
 //! `tabia-lab data label`: positions in, an engine's evaluations of them out.
 
+mod annotate;
 mod input;
 mod output;
 mod positions;
@@ -16,6 +17,7 @@ use clap::Args;
 use tabia_uci::client::Launch;
 use tabia_uci::message::Go;
 
+pub(crate) use self::annotate::{AnnotateArgs, run as run_annotate};
 use self::output::{Output, Settings};
 use self::positions::Choice;
 use self::session::Labeller;
@@ -40,27 +42,16 @@ pub(crate) struct LabelArgs {
     /// Where the rows go; the name should end in .jsonl.zst.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+<<<<<<< ours
     /// The engine's command, with its arguments [default: stockfish in PATH or /usr/games].
     #[arg(long, value_name = "COMMAND")]
     engine: Option<String>,
-    /// An option to set, NAME=VALUE; may be given many times.
-    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
-    options: Vec<(String, String)>,
-    /// How many nodes a position may cost [default: 1000, unless there is a depth].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    nodes: Option<u64>,
-    /// How many plies deep to look.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
-    depth: Option<u32>,
+=======
+    #[command(flatten)]
+    engine: EngineArgs,
     /// How many lines a position.
     #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=255))]
     multipv: u16,
-    /// How many engines run at the same time [default: one a core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
-    /// The memory of each engine, in MB.
-    #[arg(long, default_value_t = 16, value_name = "MB")]
-    hash: u32,
     /// How many positions at most.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -73,9 +64,72 @@ pub(crate) struct LabelArgs {
     /// Draws samples.
     #[arg(long, default_value_t = 0, value_name = "S")]
     seed: u64,
+}
+
+/// Which engine, and how long it looks at a position.
+#[derive(Args)]
+struct EngineArgs {
+    /// The engine's command, with its arguments.
+    #[arg(long, default_value = "stockfish", value_name = "COMMAND")]
+    engine: String,
+>>>>>>> theirs
+    /// An option to set, NAME=VALUE; may be given many times.
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
+    options: Vec<(String, String)>,
+    /// How many nodes a position may cost [default: 1000, unless there is a depth].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    nodes: Option<u64>,
+    /// How many plies deep to look.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
+    depth: Option<u32>,
+    /// How many engines run at the same time [default: one a core].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
+    /// The memory of each engine, in MB.
+    #[arg(long, default_value_t = 16, value_name = "MB")]
+    hash: u32,
     /// How long an engine may think about a position before it counts as hung, in seconds.
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS", value_parser = seconds)]
     patience: f64,
+}
+
+impl EngineArgs {
+    fn go(&self) -> Go {
+        Go { depth: self.depth, nodes: self.nodes.or((self.depth.is_none()).then_some(1000)), ..Go::default() }
+    }
+
+    fn jobs(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        self.jobs.map_or(cores, usize::from)
+    }
+
+    fn command(&self) -> &str {
+        &self.engine
+    }
+
+    /// Starts an engine that gives one line a position.
+    fn start(&self) -> Result<Labeller> {
+        Labeller::start(self.launch()?, self.go(), 1)
+    }
+
+    fn launch(&self) -> Result<Launch> {
+        let words = shlex::split(&self.engine)
+            .filter(|words| !words.is_empty())
+            .with_context(|| format!("'{}' is not a command", self.engine))?;
+        let (program, arguments) = words.split_first().context("no command")?;
+        let mut launch = Launch::new(program);
+        launch.arguments.extend(arguments.iter().map(Into::into));
+        launch.patience.unclocked = Duration::from_secs_f64(self.patience);
+        // How many failures are too many is counted here, not by the client.
+        launch.most_restarts = u32::MAX;
+        for (name, value) in &self.options {
+            ensure!(!name.eq_ignore_ascii_case("MultiPV"), "use --multipv, not --option MultiPV=");
+            ensure!(!name.eq_ignore_ascii_case("Hash"), "use --hash, not --option Hash=");
+            launch = launch.option(name, value);
+        }
+        launch = launch.option("Hash", &self.hash.to_string());
+        Ok(launch)
+    }
 }
 
 fn name_and_value(text: &str) -> Result<(String, String), String> {
@@ -94,13 +148,12 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &LabelArgs) -> Result<()> {
-    let go = Go {
-        depth: args.depth,
-        nodes: args.nodes.or((args.depth.is_none()).then_some(1000)),
-        ..Go::default()
-    };
-    let launch = launch(args)?;
+    let go = args.engine.go();
     let lines = usize::from(args.multipv);
+    let mut launch = args.engine.launch()?;
+    if lines > 1 {
+        launch = launch.option("MultiPV", &lines.to_string());
+    }
     // The first engine says who it is before anything is written.
     let first = Labeller::start(launch.clone(), go.clone(), lines)?;
     let settings = Settings {
@@ -121,8 +174,6 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
     }
     let stop = Arc::new(AtomicBool::new(false));
     heed_ctrl_c(&stop)?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.map_or(cores, usize::from);
     let choice = Choice { share: args.sample, per_game: args.per_game, seed: args.seed, limit: args.limit };
     let meter = Meter::new("positions");
     let work = Work {
@@ -130,7 +181,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
         choice,
         chunk: settings.chunk,
         engine: &|| Labeller::start(launch.clone(), go.clone(), lines),
-        jobs,
+        jobs: args.engine.jobs(),
         stop: &stop,
         meter: &meter,
     };
@@ -139,6 +190,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
     report(args, &labelled?, &meter)
 }
 
+<<<<<<< ours
 fn launch(args: &LabelArgs) -> Result<Launch> {
     let command = args.engine.as_deref().unwrap_or_else(|| stockfish());
     let words = shlex::split(command)
@@ -170,6 +222,8 @@ fn stockfish() -> &'static str {
     if !in_path && Path::new(DEBIAN).is_file() { DEBIAN } else { "stockfish" }
 }
 
+=======
+>>>>>>> theirs
 /// How many positions are labelled between two notes in the journal by one engine: some seconds of work.
 ///
 /// An engine forgets what it saw at the beginning of each chunk, so what it says depends on the chunk alone, and not on

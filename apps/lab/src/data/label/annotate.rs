@@ -1,0 +1,272 @@
+//! `tabia-lab data annotate`: games in, the same games with an engine's opinion of their positions out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use shakmaty::{Chess, Position};
+use tabia_data::{
+    GameBytes, GameRecord, Record, RecordKey, RecordKind, Set, SetPlan, SetWriter, Shard, ShardHead,
+    ShardOptions, ShardWriter, SourceSummary, fingerprint,
+};
+
+use super::session::Labeller;
+use super::{EngineArgs, heed_ctrl_c};
+use crate::data::meter::Meter;
+
+/// How many games an engine takes at a time; what is finished is kept if the work is interrupted.
+const CHUNK: usize = 128;
+
+/// Let a UCI engine evaluate the positions of games, and write the games with its opinions.
+///
+/// A set with opinions costs two to three bytes a position, where rows of evaluations cost thirty: the way to label
+/// many positions for value networks. Stopped or killed, the same command goes on where it was.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  tabia-lab data annotate sets/games --sample 0.1 --nodes 1000 --out sets/annotated")]
+pub(crate) struct AnnotateArgs {
+    /// A set of games.
+    #[arg(value_name = "SET")]
+    set: PathBuf,
+    /// Where the annotated set goes.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    engine: EngineArgs,
+    /// Which positions are evaluated.
+    #[arg(long, value_enum, default_value_t = Positions::Quiet)]
+    positions: Positions,
+    /// The share of games to annotate, drawn by the seed.
+    #[arg(long, default_value_t = 1.0, value_name = "P", value_parser = super::share)]
+    sample: f64,
+    /// Draws the sample.
+    #[arg(long, default_value_t = 0, value_name = "S")]
+    seed: u64,
+    /// Stop after so long, and make a set of what is finished.
+    #[arg(long, value_name = "N")]
+    max_seconds: Option<u64>,
+    /// Over how many shards the set is spread.
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    shards: u32,
+}
+
+/// Which positions of a game are evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Positions {
+    /// Those where nobody is in check and the move that follows takes nothing and promotes nothing: what a search asks
+    /// its evaluation about.
+    Quiet,
+    /// All.
+    All,
+}
+
+/// Games in the order of their keys.
+type Chunk = Vec<(RecordKey, Vec<u8>)>;
+
+pub(crate) fn run(args: &AnnotateArgs) -> Result<()> {
+    let set = Set::open(&args.set)?;
+    ensure!(set.kind() == RecordKind::Games, "{} is no set of games", args.set.display());
+    let first = args.engine.start()?;
+    let plan = plan(args, &set, first.name());
+    let chunks = sampled(&set, args)?;
+    let parts = args.out.join("parts");
+    std::fs::create_dir_all(&parts).with_context(|| format!("cannot make {}", parts.display()))?;
+    let stop = Arc::new(AtomicBool::new(false));
+    heed_ctrl_c(&stop)?;
+    let work = Work {
+        plan: &plan,
+        parts: &parts,
+        positions: args.positions,
+        chunks: &chunks,
+        next: AtomicUsize::new(0),
+        faults: AtomicU64::new(0),
+        interrupted: &stop,
+        deadline: args.max_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
+        meter: Meter::new("games"),
+    };
+    work.meter.set_total(chunks.iter().map(|chunk| chunk.len() as u64).sum());
+    let done = work.run(first, args);
+    work.meter.finish();
+    done?;
+    if stop.load(Ordering::Relaxed) {
+        bail!("stopped; the same command goes on from there");
+    }
+    let faults = work.faults.load(Ordering::Relaxed);
+    unite(args, plan, &parts, chunks.len(), faults)
+}
+
+fn plan(args: &AnnotateArgs, set: &Set, engine: &str) -> SetPlan {
+    let what = format!(
+        "{} {engine} {} {:?} {} {}",
+        set.manifest().fingerprint,
+        args.engine.go(),
+        args.positions,
+        args.sample,
+        args.seed
+    );
+    let kind = RecordKind::Games;
+    let fingerprint = fingerprint([what.as_bytes()]);
+    SetPlan { kind, shards: args.shards, packing: ShardOptions::of(kind), fingerprint }
+}
+
+/// The games to annotate. A game's place in the sample depends on its key and the seed alone.
+fn sampled(set: &Set, args: &AnnotateArgs) -> Result<Vec<Chunk>> {
+    let mut chunks = vec![Chunk::new()];
+    for entry in set.iter() {
+        let (key, bytes) = entry?;
+        let mut draw = fastrand::Rng::with_seed(key.0 ^ args.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        if draw.f64() >= args.sample {
+            continue;
+        }
+        if chunks.last().is_some_and(|chunk| chunk.len() == CHUNK) {
+            chunks.push(Chunk::new());
+        }
+        chunks.last_mut().expect("there is always a chunk").push((key, bytes));
+    }
+    Ok(chunks)
+}
+
+/// What the engines share.
+struct Work<'a> {
+    plan: &'a SetPlan,
+    parts: &'a Path,
+    positions: Positions,
+    chunks: &'a [Chunk],
+    next: AtomicUsize,
+    faults: AtomicU64,
+    interrupted: &'a AtomicBool,
+    deadline: Option<Instant>,
+    meter: Meter,
+}
+
+impl Work<'_> {
+    fn run(&self, first: Labeller, args: &AnnotateArgs) -> Result<()> {
+        let mut first = Some(first);
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..args.engine.jobs())
+                .map(|_| {
+                    let first = first.take();
+                    scope.spawn(move || {
+                        let engine = first.map_or_else(|| args.engine.start(), Ok)?;
+                        self.annotate_chunks(&engine)
+                    })
+                })
+                .collect();
+            workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    fn annotate_chunks(&self, engine: &Labeller) -> Result<()> {
+        while !self.is_over() {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(chunk) = self.chunks.get(number) else { break };
+            if self.finished(number).is_some() {
+                self.meter.skip(chunk.len() as u64);
+                continue;
+            }
+            engine.forget();
+            let mut annotated = Vec::with_capacity(chunk.len());
+            for (_, bytes) in chunk {
+                let mut game = GameBytes::parse(bytes)?.decode()?;
+                self.annotate(engine, &mut game);
+                annotated.push(game.to_bytes()?);
+                self.meter.add(1);
+                if self.interrupted.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+            }
+            let path = part_path(self.parts, number);
+            let mut writer = ShardWriter::create(&path, RecordKind::Games, &self.head(number), self.plan.packing)?;
+            for bytes in &annotated {
+                writer.push(bytes)?;
+            }
+            writer.finish()?;
+        }
+        Ok(())
+    }
+
+    /// A part stands for the whole work it belongs to, so that parts of other work are not taken for its own.
+    fn head(&self, number: usize) -> ShardHead {
+        let shards = u32::try_from(self.chunks.len()).unwrap_or(u32::MAX);
+        ShardHead {
+            fingerprint: self.plan.fingerprint.clone(),
+            shard: u32::try_from(number).unwrap_or(u32::MAX),
+            shards,
+        }
+    }
+
+    fn finished(&self, number: usize) -> Option<Shard> {
+        Shard::open(&part_path(self.parts, number)).ok().filter(|part| *part.head() == self.head(number))
+    }
+
+    fn annotate(&self, engine: &Labeller, game: &mut GameRecord) {
+        let mut position = game.start.clone();
+        for ply in 0..game.plies.len() {
+            position.play_unchecked(game.plies[ply].played);
+            let next = game.plies.get(ply + 1).map(|next| next.played);
+            let quiet = !position.is_check() && next.is_some_and(|m| !m.is_capture() && !m.is_promotion());
+            game.plies[ply].evaluation = None;
+            if (self.positions == Positions::All || quiet) && has_moves(&position) {
+                match engine.ask(&position) {
+                    Ok(findings) => game.plies[ply].evaluation = findings.lines.first().map(|line| line.score),
+                    Err(fault) => {
+                        self.faults.fetch_add(1, Ordering::Relaxed);
+                        self.meter.say(&format!("a position without an answer: {fault}"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn has_moves(position: &Chess) -> bool {
+    !position.legal_moves().is_empty()
+}
+
+fn part_path(parts: &Path, number: usize) -> PathBuf {
+    parts.join(format!("part-{number:06}.tabia"))
+}
+
+/// Makes a set of the finished parts, and removes them.
+fn unite(args: &AnnotateArgs, plan: SetPlan, parts: &Path, chunks: usize, faults: u64) -> Result<()> {
+    let mut writer = SetWriter::create(&args.out, plan)?;
+    let (mut games, mut positions) = (0_u64, 0_u64);
+    for number in 0..chunks {
+        let path = part_path(parts, number);
+        if !path.exists() {
+            continue;
+        }
+        let part = Shard::open(&path)?;
+        for block in 0..part.blocks().len() {
+            let block = part.block(block)?;
+            for record in 0..block.len() {
+                let (Some(Ok(Record::Game(game))), Some(bytes)) = (block.record(record), block.bytes(record)) else {
+                    bail!("{} is damaged; remove it and run the command again", path.display());
+                };
+                positions += game.decode()?.plies.iter().filter(|ply| ply.evaluation.is_some()).count() as u64;
+                games += 1;
+                writer.push(game.key(), &bytes)?;
+            }
+        }
+    }
+    let source = SourceSummary { name: args.set.display().to_string(), records: games, broken: BTreeMap::new() };
+    let options = BTreeMap::from([
+        ("engine".to_owned(), args.engine.command().to_owned()),
+        ("limits".to_owned(), args.engine.go().to_string()),
+        ("positions".to_owned(), format!("{:?}", args.positions).to_lowercase()),
+        ("evaluated".to_owned(), positions.to_string()),
+    ]);
+    writer.finish(vec![source], options)?;
+    std::fs::remove_dir_all(parts).with_context(|| format!("cannot remove {}", parts.display()))?;
+    println!("{}: {games} games, {positions} positions evaluated, {faults} without an answer", args.out.display());
+    Ok(())
+}
