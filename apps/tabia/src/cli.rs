@@ -48,6 +48,8 @@ pub(crate) enum Command {
     Elo(EloArgs),
     /// Rate a player by games against Stockfish at known ratings.
     Validate(ValidateArgs),
+    /// Answer questions about data sets over HTTP, for the explorer and for scripts.
+    Serve(crate::serve::Args),
 }
 
 #[derive(Subcommand)]

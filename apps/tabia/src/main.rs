@@ -9,6 +9,7 @@ mod model;
 mod play;
 mod play_move;
 mod players;
+mod serve;
 mod shipped;
 mod uci;
 mod validate;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         cli::Command::Compete(args) => compete::run(&args),
         cli::Command::Arena(args) => arena::run(&args),
         cli::Command::Elo(args) => elo::run(&args),
+        cli::Command::Serve(args) => serve::run(&args),
         cli::Command::Validate(args) => validate::run(&args),
     };
     match outcome {

@@ -42,11 +42,6 @@ pub(crate) struct LabelArgs {
     /// Where the rows go; the name should end in .jsonl.zst.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-<<<<<<< ours
-    /// The engine's command, with its arguments [default: stockfish in PATH or /usr/games].
-    #[arg(long, value_name = "COMMAND")]
-    engine: Option<String>,
-=======
     #[command(flatten)]
     engine: EngineArgs,
     /// How many lines a position.
@@ -69,10 +64,9 @@ pub(crate) struct LabelArgs {
 /// Which engine, and how long it looks at a position.
 #[derive(Args)]
 struct EngineArgs {
-    /// The engine's command, with its arguments.
-    #[arg(long, default_value = "stockfish", value_name = "COMMAND")]
-    engine: String,
->>>>>>> theirs
+    /// The engine's command, with its arguments [default: stockfish in PATH or /usr/games].
+    #[arg(long, value_name = "COMMAND")]
+    engine: Option<String>,
     /// An option to set, NAME=VALUE; may be given many times.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
     options: Vec<(String, String)>,
@@ -104,7 +98,7 @@ impl EngineArgs {
     }
 
     fn command(&self) -> &str {
-        &self.engine
+        self.engine.as_deref().unwrap_or_else(|| stockfish())
     }
 
     /// Starts an engine that gives one line a position.
@@ -113,9 +107,10 @@ impl EngineArgs {
     }
 
     fn launch(&self) -> Result<Launch> {
-        let words = shlex::split(&self.engine)
+        let command = self.command();
+        let words = shlex::split(command)
             .filter(|words| !words.is_empty())
-            .with_context(|| format!("'{}' is not a command", self.engine))?;
+            .with_context(|| format!("'{command}' is not a command"))?;
         let (program, arguments) = words.split_first().context("no command")?;
         let mut launch = Launch::new(program);
         launch.arguments.extend(arguments.iter().map(Into::into));
@@ -190,30 +185,6 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
     report(args, &labelled?, &meter)
 }
 
-<<<<<<< ours
-fn launch(args: &LabelArgs) -> Result<Launch> {
-    let command = args.engine.as_deref().unwrap_or_else(|| stockfish());
-    let words = shlex::split(command)
-        .filter(|words| !words.is_empty())
-        .with_context(|| format!("'{command}' is not a command"))?;
-    let (program, arguments) = words.split_first().context("no command")?;
-    let mut launch = Launch::new(program);
-    launch.arguments.extend(arguments.iter().map(Into::into));
-    launch.patience.unclocked = Duration::from_secs_f64(args.patience);
-    // How many failures are too many is counted here, not by the client.
-    launch.most_restarts = u32::MAX;
-    for (name, value) in &args.options {
-        ensure!(!name.eq_ignore_ascii_case("MultiPV"), "use --multipv, not --option MultiPV=");
-        ensure!(!name.eq_ignore_ascii_case("Hash"), "use --hash, not --option Hash=");
-        launch = launch.option(name, value);
-    }
-    launch = launch.option("Hash", &args.hash.to_string());
-    if args.multipv > 1 {
-        launch = launch.option("MultiPV", &args.multipv.to_string());
-    }
-    Ok(launch)
-}
-
 /// Debian keeps games out of root's `PATH`.
 fn stockfish() -> &'static str {
     const DEBIAN: &str = "/usr/games/stockfish";
@@ -222,8 +193,6 @@ fn stockfish() -> &'static str {
     if !in_path && Path::new(DEBIAN).is_file() { DEBIAN } else { "stockfish" }
 }
 
-=======
->>>>>>> theirs
 /// How many positions are labelled between two notes in the journal by one engine: some seconds of work.
 ///
 /// An engine forgets what it saw at the beginning of each chunk, so what it says depends on the chunk alone, and not on
