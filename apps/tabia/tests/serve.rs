@@ -38,10 +38,13 @@ impl Served {
             game(&["e2e4", "e7e5", "g1f3", "b8c6"], 1500, 1612),
             game(&["d2d4", "d7d5", "c2c4"], 2210, 2150),
         ];
-        let games: Vec<_> = games.iter().map(|game| (game.key().unwrap(), game.to_bytes().unwrap())).collect();
+        let games: Vec<_> =
+            games.iter().map(|game| (game.key().unwrap(), game.to_bytes().unwrap())).collect();
         write_set(&folder.join("games"), RecordKind::Games, games);
-        let analysed = [analysed(&[], 30, &[("e2e4", 30), ("d2d4", 30)]), analysed(&["e2e4"], 50, &[("e7e5", 20)])];
-        let analysed: Vec<_> = analysed.iter().map(|one| (one.key().unwrap(), one.to_bytes().unwrap())).collect();
+        let analysed =
+            [analysed(&[], 30, &[("e2e4", 30), ("d2d4", 30)]), analysed(&["e2e4"], 50, &[("e7e5", 20)])];
+        let analysed: Vec<_> =
+            analysed.iter().map(|one| (one.key().unwrap(), one.to_bytes().unwrap())).collect();
         write_set(&folder.join("analysed"), RecordKind::Evaluations, analysed);
         let mut child = Command::new(env!("CARGO_BIN_EXE_tabia"))
             .args(["serve", "--port", "0", "--data"])
@@ -107,7 +110,8 @@ fn game(moves: &[&str], white: u16, black: u16) -> GameRecord {
     let pace = Pace { base: Duration::from_secs(180), increment: Duration::ZERO };
     let ratings = ByColor { white: Some(Elo(white)), black: Some(Elo(black)) };
     let result = Some(Some(Color::White));
-    let head = GameHead { ratings, pool: RatingPool::Online, pace: Some(pace), result, ..GameHead::default() };
+    let head =
+        GameHead { ratings, pool: RatingPool::Online, pace: Some(pace), result, ..GameHead::default() };
     GameRecord { head, start: Chess::default(), plies }
 }
 
@@ -143,7 +147,8 @@ fn positions_are_found_by_index_at_random_and_by_what_they_are_like() {
     assert_eq!(list[1]["positions"], 7);
 
     // Every position of the two games, each with the move that was played in it.
-    let views: Vec<Value> = (0..7).map(|index| served.position(&format!("/api/data/games/position/{index}"))).collect();
+    let views: Vec<Value> =
+        (0..7).map(|index| served.position(&format!("/api/data/games/position/{index}"))).collect();
     let mut played: Vec<&str> = views.iter().map(|view| view["labels"][0]["san"].as_str().unwrap()).collect();
     played.sort_unstable();
     assert_eq!(played, ["Nc6", "Nf3", "c4", "d4", "d5", "e4", "e5"]);
@@ -152,7 +157,10 @@ fn positions_are_found_by_index_at_random_and_by_what_they_are_like() {
     assert_eq!(nf3["last_move"], "e7e5");
     assert_eq!(nf3["game"]["white_elo"], 1500);
     // White's first move left 180 s, Black's 179.
-    assert_eq!((&nf3["game"]["white_clock_s"], &nf3["game"]["black_clock_s"]), (&180.0.into(), &179.0.into()));
+    assert_eq!(
+        (&nf3["game"]["white_clock_s"], &nf3["game"]["black_clock_s"]),
+        (&180.0.into(), &179.0.into())
+    );
 
     for seed in 0..5 {
         let view = served.position(&format!("/api/data/games/random?seed={seed}&min_rating=2200"));
@@ -175,8 +183,12 @@ fn labels_are_those_of_the_chosen_strategy() {
     let view = served.position("/api/data/analysed/random?max_depth=30");
     assert_eq!(view["sessions"][0]["depth"], 30);
     assert_eq!(view["sessions"][1]["lines"][0]["mate"], 3);
-    let probabilities: Vec<f64> =
-        view["labels"].as_array().unwrap().iter().map(|label| label["probability"].as_f64().unwrap()).collect();
+    let probabilities: Vec<f64> = view["labels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|label| label["probability"].as_f64().unwrap())
+        .collect();
     assert_eq!(probabilities, [0.5, 0.5], "two moves that the deepest session calls equal");
     assert!((view["entropy"].as_f64().unwrap() - std::f64::consts::LN_2).abs() < 1e-6, "a choice of two");
     let index = view["index"].as_u64().unwrap();

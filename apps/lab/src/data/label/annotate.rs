@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -162,7 +162,8 @@ impl Work<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.interrupted.load(Ordering::Relaxed)
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     fn annotate_chunks(&self, engine: &Labeller) -> Result<()> {
@@ -185,7 +186,8 @@ impl Work<'_> {
                 }
             }
             let path = part_path(self.parts, number);
-            let mut writer = ShardWriter::create(&path, RecordKind::Games, &self.head(number), self.plan.packing)?;
+            let mut writer =
+                ShardWriter::create(&path, RecordKind::Games, &self.head(number), self.plan.packing)?;
             for bytes in &annotated {
                 writer.push(bytes)?;
             }
@@ -217,7 +219,9 @@ impl Work<'_> {
             game.plies[ply].evaluation = None;
             if (self.positions == Positions::All || quiet) && has_moves(&position) {
                 match engine.ask(&position) {
-                    Ok(findings) => game.plies[ply].evaluation = findings.lines.first().map(|line| line.score),
+                    Ok(findings) => {
+                        game.plies[ply].evaluation = findings.lines.first().map(|line| line.score)
+                    }
                     Err(fault) => {
                         self.faults.fetch_add(1, Ordering::Relaxed);
                         self.meter.say(&format!("a position without an answer: {fault}"));
@@ -249,16 +253,19 @@ fn unite(args: &AnnotateArgs, plan: SetPlan, parts: &Path, chunks: usize, faults
         for block in 0..part.blocks().len() {
             let block = part.block(block)?;
             for record in 0..block.len() {
-                let (Some(Ok(Record::Game(game))), Some(bytes)) = (block.record(record), block.bytes(record)) else {
+                let (Some(Ok(Record::Game(game))), Some(bytes)) = (block.record(record), block.bytes(record))
+                else {
                     bail!("{} is damaged; remove it and run the command again", path.display());
                 };
-                positions += game.decode()?.plies.iter().filter(|ply| ply.evaluation.is_some()).count() as u64;
+                positions +=
+                    game.decode()?.plies.iter().filter(|ply| ply.evaluation.is_some()).count() as u64;
                 games += 1;
                 writer.push(game.key(), &bytes)?;
             }
         }
     }
-    let source = SourceSummary { name: args.set.display().to_string(), records: games, broken: BTreeMap::new() };
+    let source =
+        SourceSummary { name: args.set.display().to_string(), records: games, broken: BTreeMap::new() };
     let options = BTreeMap::from([
         ("engine".to_owned(), args.engine.command().to_owned()),
         ("limits".to_owned(), args.engine.go().to_string()),
@@ -267,6 +274,9 @@ fn unite(args: &AnnotateArgs, plan: SetPlan, parts: &Path, chunks: usize, faults
     ]);
     writer.finish(vec![source], options)?;
     std::fs::remove_dir_all(parts).with_context(|| format!("cannot remove {}", parts.display()))?;
-    println!("{}: {games} games, {positions} positions evaluated, {faults} without an answer", args.out.display());
+    println!(
+        "{}: {games} games, {positions} positions evaluated, {faults} without an answer",
+        args.out.display()
+    );
     Ok(())
 }

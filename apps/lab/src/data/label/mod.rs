@@ -89,7 +89,11 @@ struct EngineArgs {
 
 impl EngineArgs {
     fn go(&self) -> Go {
-        Go { depth: self.depth, nodes: self.nodes.or((self.depth.is_none()).then_some(1000)), ..Go::default() }
+        Go {
+            depth: self.depth,
+            nodes: self.nodes.or((self.depth.is_none()).then_some(1000)),
+            ..Go::default()
+        }
     }
 
     fn jobs(&self) -> usize {

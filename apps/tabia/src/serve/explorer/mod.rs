@@ -126,12 +126,7 @@ async fn next(
     .await
 }
 
-fn answer(
-    shelf: &Shelf,
-    set: &str,
-    found: Found,
-    strategy: LabelStrategy,
-) -> Result<Json<View>, Refusal> {
+fn answer(shelf: &Shelf, set: &str, found: Found, strategy: LabelStrategy) -> Result<Json<View>, Refusal> {
     match found {
         Found::Position(index) => show(shelf, set, index, strategy),
         Found::Nothing { looked_at } => {
@@ -149,7 +144,11 @@ fn show(
     let on_shelf = shelf.set(set).ok_or_else(|| unknown_set(shelf, set))?;
     let last = on_shelf.positions();
     if index.0 >= last {
-        return Err(Refusal::absent(format!("`{set}` has positions 0 to {}, not {}", last.saturating_sub(1), index.0)));
+        return Err(Refusal::absent(format!(
+            "`{set}` has positions 0 to {}, not {}",
+            last.saturating_sub(1),
+            index.0
+        )));
     }
     on_shelf.view(index, strategy).map(Json).map_err(broken)
 }

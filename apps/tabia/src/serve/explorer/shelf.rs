@@ -58,7 +58,10 @@ impl Shelf {
         for path in paths {
             for dir in sets_at(path)? {
                 let set = Set::open(&dir)?;
-                let base = dir.canonicalize().ok().and_then(|full| Some(full.file_name()?.to_string_lossy().into_owned()));
+                let base = dir
+                    .canonicalize()
+                    .ok()
+                    .and_then(|full| Some(full.file_name()?.to_string_lossy().into_owned()));
                 let base = base.unwrap_or_else(|| "set".to_owned());
                 // Two folders may share a name; the second is called name-2.
                 let taken = |name: &String| sets.contains_key(name);
@@ -74,7 +77,13 @@ impl Shelf {
 
     pub(crate) fn summary(&self) -> String {
         let line = |set: &OnShelf| {
-            format!("{}: {} {}, {} positions", set.name, set.set.records(), set.set.kind(), set.set.positions())
+            format!(
+                "{}: {} {}, {} positions",
+                set.name,
+                set.set.records(),
+                set.set.kind(),
+                set.set.positions()
+            )
         };
         self.sets.values().map(line).collect::<Vec<_>>().join("\n")
     }
@@ -103,7 +112,10 @@ fn sets_at(path: &Path) -> Result<Vec<PathBuf>> {
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| is_set(dir)).collect();
     inside.sort();
     if inside.is_empty() {
-        bail!("{} is no data set and holds none: there is no set.json; `tabia-lab data build` makes one", path.display());
+        bail!(
+            "{} is no data set and holds none: there is no set.json; `tabia-lab data build` makes one",
+            path.display()
+        );
     }
     Ok(inside)
 }
@@ -131,7 +143,12 @@ impl OnShelf {
     }
 
     /// A random position that passes: positions at random first, then all in order from a random one on.
-    pub(super) fn random(&self, filter: &Filter, strategy: LabelStrategy, rng: &mut Rng) -> Result<Found, SetError> {
+    pub(super) fn random(
+        &self,
+        filter: &Filter,
+        strategy: LabelStrategy,
+        rng: &mut Rng,
+    ) -> Result<Found, SetError> {
         let positions = self.positions();
         if positions == 0 {
             return Ok(Found::Nothing { looked_at: 0 });
