@@ -8,7 +8,7 @@ use crate::steps::{self, Step};
 use crate::workspace::Workspace;
 
 /// Every script in `tools/` that writes fixtures, with the packages it needs; its name is the file's stem.
-const SCRIPTS: [Environment; 12] = [
+const SCRIPTS: [Environment; 13] = [
     Environment { name: "positions", packages: &["chess==1.11.2"] },
     Environment { name: "perft_fixture", packages: &["chess==1.11.2"] },
     Environment { name: "encoding_goldens", packages: &["chess==1.11.2", "numpy==2.4.6"] },
