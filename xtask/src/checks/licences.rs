@@ -11,7 +11,7 @@ use spdx::{Expression, LicenseReq, ParseMode};
 use crate::workspace::Workspace;
 
 /// Licences whose code may be part of a GPL-3.0-or-later program.
-const COMPATIBLE: [&str; 20] = [
+const COMPATIBLE: [&str; 21] = [
     "0BSD",
     "Apache-2.0",
     "BSD-2-Clause",
@@ -32,6 +32,7 @@ const COMPATIBLE: [&str; 20] = [
     "Unicode-3.0",
     "Unlicense",
     "Zlib",
+    "bzip2-1.0.6",
 ];
 
 /// The manifests whose dependencies are checked: the workspace's, and the fuzz targets' outside it.
