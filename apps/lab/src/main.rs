@@ -5,6 +5,7 @@ mod cluster;
 mod data;
 #[cfg(feature = "query")]
 mod log_lines;
+mod train;
 
 use std::process::ExitCode;
 
@@ -27,7 +28,7 @@ enum Command {
     /// Run the parts of a cluster, so that many machines build one set.
     #[command(subcommand)]
     Cluster(cluster::Command),
-    Train(tabia_train::cli::TrainCommand),
+    Train(train::TrainCommand),
 }
 
 fn main() -> ExitCode {
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
         Command::Data(command) => data::run(command),
         #[cfg(feature = "query")]
         Command::Cluster(command) => cluster::run(command),
-        Command::Train(command) => tabia_train::cli::execute(&command),
+        Command::Train(command) => train::execute(&command),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

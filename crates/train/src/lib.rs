@@ -12,8 +12,6 @@
 mod backend;
 mod builder;
 pub mod checkpoint;
-#[cfg(feature = "cli")]
-pub mod cli;
 mod config;
 mod cpu;
 mod device;

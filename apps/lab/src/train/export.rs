@@ -5,9 +5,9 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
 use super::checkpoint_folder;
-use crate::checkpoint::{self, Checkpoint};
-use crate::export::{ExportFormat, Precision, Provenance, export, write_whole};
-use crate::{Evaluation, MetricsLine, metrics_path, read_lines};
+use tabia_train::checkpoint::{self, Checkpoint};
+use tabia_train::export::{ExportFormat, Precision, Provenance, export, write_whole};
+use tabia_train::{Evaluation, MetricsLine, metrics_path, read_lines};
 
 #[derive(Args, Debug)]
 pub(super) struct ExportArgs {
@@ -88,7 +88,7 @@ fn last_evaluation(run: &Path) -> Option<Evaluation> {
 
 /// An evaluation in one sentence a group.
 pub(super) fn describe(evaluation: &Evaluation) -> String {
-    let group = |(name, score): (&String, &crate::GroupScore)| {
+    let group = |(name, score): (&String, &tabia_train::GroupScore)| {
         let mut parts = vec![format!("{} positions", score.count)];
         let mut add = |label: &str, value: Option<f64>| {
             parts.extend(value.map(|value| format!("{label} {value:.3}")));

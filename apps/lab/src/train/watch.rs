@@ -7,7 +7,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::export::describe;
-use crate::{Evaluation, StepLine, Watch};
+use tabia_train::{Evaluation, StepLine, Watch};
 
 /// Without a terminal, at least this many seconds lie between two lines.
 const SECONDS_PER_LINE: f64 = 5.0;

@@ -6,9 +6,9 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
 use super::watch::TerminalWatch;
-use crate::checkpoint::{self, Checkpoint};
-use crate::export::write_whole;
-use crate::{
+use tabia_train::checkpoint::{self, Checkpoint};
+use tabia_train::export::write_whole;
+use tabia_train::{
     Budget, Device, FeedSupply, RunEnd, RunSettings, SupplyOptions, TrainConfig, TrainerState,
     checkpoints_path, initial_weights, open_backend, train,
 };

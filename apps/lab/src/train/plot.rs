@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::export::write_whole;
+use tabia_train::export::write_whole;
 
 #[derive(Args, Debug)]
 pub(super) struct PlotArgs {
@@ -15,6 +15,6 @@ pub(super) struct PlotArgs {
 }
 
 pub(super) fn run(args: &PlotArgs) -> anyhow::Result<()> {
-    let page = crate::plot(&args.runs)?;
+    let page = tabia_train::plot(&args.runs)?;
     Ok(write_whole(&args.out, page.as_bytes())?)
 }

@@ -1,5 +1,6 @@
-//! The command `train`, shared by every program that offers it.
+//! `tabia-lab train`: one file a command.
 
+mod check;
 mod export;
 mod plot;
 mod run;
@@ -14,7 +15,7 @@ use clap::{Args, Subcommand};
 /// Example: tabia-lab train configs/human.toml --data sets/games --max-seconds 600
 #[derive(Args, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
-pub struct TrainCommand {
+pub(crate) struct TrainCommand {
     #[command(subcommand)]
     other: Option<Other>,
     #[command(flatten)]
@@ -31,22 +32,29 @@ enum Other {
     ///
     /// Example: tabia-lab train export runs/human --out models/human.safetensors --f16
     Export(export::ExportArgs),
+    /// Compare the GPU trainer with the plain one, kernel by kernel and gradient by gradient.
+    ///
+    /// Example: tabia-lab train check configs/human.toml
+    Check(check::CheckArgs),
+    /// Measure the GPU trainer's speed on made-up positions.
+    ///
+    /// Example: tabia-lab train bench configs/human.toml --seconds 20 --profile
+    Bench(check::BenchArgs),
 }
 
 /// Does what the command says.
-///
-/// # Errors
-/// Says what went wrong and where.
-pub fn execute(command: &TrainCommand) -> anyhow::Result<()> {
+pub(crate) fn execute(command: &TrainCommand) -> anyhow::Result<()> {
     match &command.other {
         Some(Other::Plot(args)) => plot::run(args),
         Some(Other::Export(args)) => export::run(args),
+        Some(Other::Check(args)) => check::check(args),
+        Some(Other::Bench(args)) => check::bench(args),
         None => run::run(&command.run),
     }
 }
 
 /// The checkpoint a path means: a checkpoint's folder, or the latest of a run.
 fn checkpoint_folder(path: &std::path::Path) -> anyhow::Result<PathBuf> {
-    let latest = crate::checkpoint::list(&crate::checkpoints_path(path))?.into_iter().next();
+    let latest = tabia_train::checkpoint::list(&tabia_train::checkpoints_path(path))?.into_iter().next();
     Ok(latest.unwrap_or_else(|| path.to_owned()))
 }

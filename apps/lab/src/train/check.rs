@@ -1,0 +1,49 @@
+use std::io::stdout;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use tabia_train::TrainConfig;
+use tabia_train::gpu::{self, BenchPlan};
+
+#[derive(Args, Debug)]
+pub(super) struct CheckArgs {
+    /// The configuration of the network.
+    #[arg(value_name = "CONFIG")]
+    config: PathBuf,
+}
+
+#[derive(Args, Debug)]
+pub(super) struct BenchArgs {
+    /// The configuration of the network.
+    #[arg(value_name = "CONFIG")]
+    config: PathBuf,
+    /// How long to train.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    seconds: u64,
+    /// Also say how long each kernel and product takes.
+    #[arg(long)]
+    profile: bool,
+}
+
+/// How many steps are taken apart for a profile.
+const PROFILED_STEPS: u32 = 8;
+
+pub(super) fn check(args: &CheckArgs) -> Result<()> {
+    match gpu::check(&configuration(&args.config)?, &mut stdout())? {
+        0 => Ok(()),
+        bad => bail!("{bad} comparisons are out of tolerance"),
+    }
+}
+
+pub(super) fn bench(args: &BenchArgs) -> Result<()> {
+    let profiled_steps = if args.profile { PROFILED_STEPS } else { 0 };
+    let plan = BenchPlan { time: Duration::from_secs(args.seconds), profiled_steps };
+    Ok(gpu::bench(&configuration(&args.config)?, plan, &mut stdout())?)
+}
+
+fn configuration(path: &Path) -> Result<TrainConfig> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    TrainConfig::parse(&text).with_context(|| path.display().to_string())
+}
