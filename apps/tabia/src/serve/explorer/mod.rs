@@ -96,7 +96,7 @@ async fn random(
     let mut rng = seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
     off_the_async_thread(move || {
         let on_shelf = shelf.set(&set).ok_or_else(|| unknown_set(&shelf, &set))?;
-        let found = on_shelf.random(&filter, strategy, &mut rng).map_err(broken)?;
+        let found = on_shelf.random(&filter, strategy, &mut rng).map_err(|error| broken(&error))?;
         answer(&shelf, &set, found, strategy)
     })
     .await
@@ -120,7 +120,8 @@ async fn next(
     let strategy = labels.strategy()?;
     off_the_async_thread(move || {
         let on_shelf = shelf.set(&set).ok_or_else(|| unknown_set(&shelf, &set))?;
-        let found = on_shelf.next(step.from, step.direction, &filter, strategy).map_err(broken)?;
+        let found =
+            on_shelf.next(step.from, step.direction, &filter, strategy).map_err(|error| broken(&error))?;
         answer(&shelf, &set, found, strategy)
     })
     .await
@@ -150,7 +151,7 @@ fn show(
             index.0
         )));
     }
-    on_shelf.view(index, strategy).map(Json).map_err(broken)
+    on_shelf.view(index, strategy).map(Json).map_err(|error| broken(&error))
 }
 
 fn unknown_set(shelf: &Shelf, name: &str) -> Refusal {
@@ -158,7 +159,7 @@ fn unknown_set(shelf: &Shelf, name: &str) -> Refusal {
 }
 
 /// Data on this machine that cannot be read is this machine's fault, not the question's.
-fn broken(error: tabia_data::SetError) -> Refusal {
+fn broken(error: &tabia_data::SetError) -> Refusal {
     Refusal(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
 }
 
