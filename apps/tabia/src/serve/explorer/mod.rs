@@ -97,7 +97,7 @@ async fn random(
     off_the_async_thread(move || {
         let on_shelf = shelf.set(&set).ok_or_else(|| unknown_set(&shelf, &set))?;
         let found = on_shelf.random(&filter, strategy, &mut rng).map_err(|error| broken(&error))?;
-        answer(&shelf, &set, found, strategy)
+        answer(&shelf, &set, &found, strategy)
     })
     .await
 }
@@ -122,13 +122,13 @@ async fn next(
         let on_shelf = shelf.set(&set).ok_or_else(|| unknown_set(&shelf, &set))?;
         let found =
             on_shelf.next(step.from, step.direction, &filter, strategy).map_err(|error| broken(&error))?;
-        answer(&shelf, &set, found, strategy)
+        answer(&shelf, &set, &found, strategy)
     })
     .await
 }
 
-fn answer(shelf: &Shelf, set: &str, found: Found, strategy: LabelStrategy) -> Result<Json<View>, Refusal> {
-    match found {
+fn answer(shelf: &Shelf, set: &str, found: &Found, strategy: LabelStrategy) -> Result<Json<View>, Refusal> {
+    match *found {
         Found::Position(index) => show(shelf, set, index, strategy),
         Found::Nothing { looked_at } => {
             Err(Refusal::absent(format!("none of {looked_at} positions looked at passes the filter")))
