@@ -26,7 +26,7 @@ use tabia_encoding::{BadHumChessRow, HumChessRow, RatingPool, Seat, Situation};
 const ROWS: usize = 8192;
 
 /// The columns a file must have to be read.
-const NEEDED: [&str; 3] = ["tokens", "move_id", "legal_mask"];
+pub(crate) const NEEDED: [&str; 3] = ["tokens", "move_id", "legal_mask"];
 
 /// A file that cannot be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -213,12 +213,22 @@ pub fn humchess_rows_to_records(
     let mut before = 0;
     for batch in reader {
         let batch = batch?;
-        let rows = Rows::of(&batch)?;
-        for index in 0..batch.num_rows() {
-            let record = rows.row(index).and_then(|row| Ok(record(&row)?));
+        read_rows(&batch, |index, record| {
             each(record.map_err(|fault| HumChessRowFault { row: before + index as u64, fault }));
-        }
+        })?;
         before += batch.num_rows() as u64;
+    }
+    Ok(())
+}
+
+/// Turns the rows of a batch into games of one move each, giving each with its number in the batch, from 0.
+pub(crate) fn read_rows(
+    batch: &RecordBatch,
+    mut each: impl FnMut(usize, Result<GameRecord, HumChessFault>),
+) -> Result<(), HumChessError> {
+    let rows = Rows::of(batch)?;
+    for index in 0..batch.num_rows() {
+        each(index, rows.row(index).and_then(|row| Ok(record(&row)?)));
     }
     Ok(())
 }

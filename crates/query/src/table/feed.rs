@@ -6,12 +6,14 @@ use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::parquet::errors::ParquetError;
 use tabia_data::{
     Block, BytesRead, Chunk, Chunks, EvaluationRecord, EvaluationRow, FaultKind, Faults, GameRules, NpyError,
-    NpySet, OpenError, Part, Record, Shard, ShardError, SourceFile, SourceKind, Whereabouts,
+    NpySet, OpenError, Part, Record, RecordKind, Shard, ShardError, SourceFile, SourceKind, Whereabouts,
 };
 
 use super::evaluation_columns::EvaluationBatch;
 use super::game_columns::GameBatch;
 use super::parquet_rows::{self, ParquetRows};
+use crate::humchess;
+
 use super::{Pool, TableFile, TableKind, TableSpec};
 
 /// Cuts the files of a table into pieces, one after the other; memory holds one piece.
@@ -41,7 +43,7 @@ pub(super) enum FeedError {
     Npy(#[from] NpyError),
     #[error(transparent)]
     Shard(#[from] ShardError),
-    #[error("{name}: not a table of evaluations: {error}")]
+    #[error("{name}: neither evaluations nor training rows of HumChess: {error}")]
     Parquet { name: Arc<str>, error: ParquetError },
     #[error("{name}: holds {found}, not {wanted}")]
     Other { name: Arc<str>, found: &'static str, wanted: &'static str },
@@ -132,8 +134,11 @@ impl Feed {
         let source = SourceFile { name: name.clone(), path: file.path.clone(), kind, bytes: file.bytes };
         match (kind, path) {
             (Some(SourceKind::Parquet), Some(path)) => {
-                let rows = parquet_rows::open(path, progress)
-                    .map_err(|error| FeedError::Parquet { name: name.clone(), error })?;
+                let rows = match self.kind.records() {
+                    RecordKind::Evaluations => parquet_rows::open(path, progress),
+                    RecordKind::Games => parquet_rows::open_humchess(path, progress),
+                };
+                let rows = rows.map_err(|error| FeedError::Parquet { name: name.clone(), error })?;
                 Ok(Open::Parquet { name, rows, read: 0 })
             }
             (Some(SourceKind::Npy), Some(path)) => {
@@ -246,7 +251,25 @@ impl Piece {
                 }
             }
             Piece::Failed { .. } => self.add_failure(&mut faults),
-            Piece::Rows { .. } | Piece::Positions { .. } => {}
+            Piece::Rows { name, before, rows } => {
+                let read = humchess::read_rows(rows, |row, record| {
+                    let place = before + row as u64 + 1;
+                    match record {
+                        Ok(record) => {
+                            games += 1;
+                            batch.push(place, None, record);
+                        }
+                        Err(fault) => {
+                            faults.add(FaultKind::IllegalMove, &at(name, place), || fault.to_string());
+                        }
+                    }
+                });
+                if let Err(error) = read {
+                    let kind = FaultKind::StreamFailed;
+                    faults.add(kind, &Whereabouts::whole(name.clone()), || error.to_string());
+                }
+            }
+            Piece::Positions { .. } => {}
         }
         batch.drop_unkeepable(self.source(), &mut faults);
         (self.source(), games, faults)

@@ -28,6 +28,8 @@ use tabia_data::{
 };
 use tabia_encoding::RatingPool;
 
+use crate::humchess::has_humchess_rows;
+
 pub use self::reading::{Reading, SourceReport};
 use self::scan::{ChessScan, Dealing};
 pub(crate) use self::table_functions::register;
@@ -36,7 +38,7 @@ pub(crate) use self::table_functions::register;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TableKind {
-    /// Games of PGN files.
+    /// Games of PGN files, or moves of games in HumChess's training rows.
     Pgn,
     /// Puzzles of EPD files and of the Lichess table: positions with the moves that solve them.
     Puzzles,
@@ -168,7 +170,13 @@ impl TableSpec {
         }
         let mut tables: Vec<TableSpec> = Vec::new();
         for file in SourceFile::find(argument)? {
-            let kind = TableKind::of_source(recognise(&file)?);
+            let kind = match (recognise(&file)?, file.path.as_deref()) {
+                // What cannot be read now is a fault of the reading.
+                (SourceKind::Parquet, Some(path)) if has_humchess_rows(path).unwrap_or(false) => {
+                    TableKind::Pgn
+                }
+                (kind, _) => TableKind::of_source(kind),
+            };
             let file = TableFile::of(&file)?;
             match tables.iter_mut().find(|table| table.kind == kind) {
                 Some(table) => table.files.push(file),

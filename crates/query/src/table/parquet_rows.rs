@@ -14,6 +14,8 @@ use datafusion::parquet::arrow::arrow_reader::{ParquetRecordBatchReader, Parquet
 use datafusion::parquet::errors::{ParquetError, Result};
 use tabia_data::{BytesRead, EvaluationRow, RowFault, evaluation_row};
 
+use crate::humchess;
+
 /// The columns that make a row, in the order a piece has them.
 const COLUMNS: [(&str, DataType); 6] = [
     ("fen", DataType::Utf8),
@@ -27,7 +29,7 @@ const COLUMNS: [(&str, DataType); 6] = [
 /// How many rows make a piece.
 const ROWS: usize = 8192;
 
-/// Batches of the six columns.
+/// Batches of the columns that are read.
 pub(super) struct ParquetRows {
     reader: ParquetRecordBatchReader,
     progress: BytesRead,
@@ -35,19 +37,28 @@ pub(super) struct ParquetRows {
     bytes_per_row: f64,
 }
 
-/// Opens a table, which has to have the columns of evaluations.
+/// Opens a table of evaluations.
 pub(super) fn open(path: &Path, progress: &BytesRead) -> Result<ParquetRows> {
+    open_columns(path, progress, &COLUMNS.map(|(name, _)| name), &[])
+}
+
+/// Opens a table of HumChess's training rows.
+pub(super) fn open_humchess(path: &Path, progress: &BytesRead) -> Result<ParquetRows> {
+    open_columns(path, progress, &humchess::NEEDED, &["promo_id"])
+}
+
+/// Opens a table, which has to have the needed columns; of the others only the welcome ones are read.
+fn open_columns(path: &Path, progress: &BytesRead, needed: &[&str], welcome: &[&str]) -> Result<ParquetRows> {
     let file = File::open(path).map_err(|error| ParquetError::External(Box::new(error)))?;
     let bytes = file.metadata().map_or(0, |about| about.len());
     let builder = ParquetRecordBatchReaderBuilder::try_new(file)?;
     let names: Vec<&str> = builder.schema().fields().iter().map(|field| field.name().as_str()).collect();
-    let missing: Vec<&str> =
-        COLUMNS.iter().map(|(name, _)| *name).filter(|name| !names.contains(name)).collect();
+    let missing: Vec<&str> = needed.iter().copied().filter(|name| !names.contains(name)).collect();
     if !missing.is_empty() {
         let what = format!("it has no column {} (it has {})", missing.join(", "), names.join(", "));
         return Err(ParquetError::General(what));
     }
-    let mask = ProjectionMask::columns(builder.parquet_schema(), COLUMNS.iter().map(|(name, _)| *name));
+    let mask = ProjectionMask::columns(builder.parquet_schema(), needed.iter().chain(welcome).copied());
     let rows = builder.metadata().file_metadata().num_rows().max(1);
     let reader = builder.with_projection(mask).with_batch_size(ROWS).build()?;
     Ok(ParquetRows { reader, progress: progress.clone(), bytes_per_row: bytes as f64 / rows as f64 })
