@@ -1,5 +1,6 @@
 //! `tabia-lab data` as a user meets it: commands typed, files and text read.
 
+mod annotate;
 mod export;
 mod folder;
 mod head;
