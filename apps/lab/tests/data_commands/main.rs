@@ -2,6 +2,7 @@
 
 mod annotate;
 mod export;
+mod faulty_disks;
 mod folder;
 mod head;
 mod label;
