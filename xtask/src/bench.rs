@@ -1,5 +1,6 @@
 use anyhow::Result;
 
+use crate::bench_data::DataBench;
 use crate::process;
 use crate::python::Environment;
 use crate::workspace::Workspace;
@@ -13,23 +14,26 @@ const ONNXRUNTIME: Environment =
 /// Examples:
 ///   cargo xtask bench model
 ///   cargo xtask bench search
+///   cargo xtask bench data --file games.pgn.zst
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Bench {
+    #[command(subcommand)]
     subject: Subject,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
+#[derive(clap::Subcommand)]
 enum Subject {
     /// The incremental dense runtime against rten and against onnxruntime on one thread
     Model,
     /// The engine's nodes a second against Stockfish (`stockfish` in the path, or `TABIA_STOCKFISH`) and level 5
     Search,
+    Data(DataBench),
 }
 
 impl Bench {
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
-        match self.subject {
+        match &self.subject {
             Subject::Model => process::run(
                 workspace
                     .cargo("bench")
@@ -39,6 +43,7 @@ impl Bench {
             Subject::Search => {
                 process::run(workspace.cargo("bench").args(["--package", "tabia-search", "--bench", "nodes"]))
             }
+            Subject::Data(data) => data.run(workspace),
         }
     }
 }

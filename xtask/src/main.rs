@@ -3,6 +3,7 @@
 
 mod apt;
 mod bench;
+mod bench_data;
 mod checks;
 mod fixtures;
 mod fuzz;

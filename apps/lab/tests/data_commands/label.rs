@@ -14,7 +14,7 @@ use crate::program::{data, succeed};
 
 const STOCKFISH: &str = "/usr/games/stockfish";
 
-fn epd(position: &Chess) -> String {
+pub(crate) fn epd(position: &Chess) -> String {
     Epd::from_position(position, EnPassantMode::Legal).to_string()
 }
 
@@ -38,7 +38,7 @@ fn walk(plies: usize) -> Vec<Chess> {
 }
 
 /// What the scripted engine thinks of a position: its first moves by the alphabet, the first 30 centipawns up.
-fn opinion(position: &Chess) -> Vec<(String, i32)> {
+pub(crate) fn opinion(position: &Chess) -> Vec<(String, i32)> {
     let mut moves: Vec<String> =
         position.legal_moves().iter().map(|&m| UciMove::from_standard(m).to_string()).collect();
     moves.sort();
@@ -46,7 +46,7 @@ fn opinion(position: &Chess) -> Vec<(String, i32)> {
 }
 
 /// Writes the engine's table; `manners` are how it behaves in some positions.
-fn table(folder: &Folder, positions: &[Chess], manners: &[(usize, &str)]) -> PathBuf {
+pub(crate) fn table(folder: &Folder, positions: &[Chess], manners: &[(usize, &str)]) -> PathBuf {
     let mut entries = serde_json::Map::new();
     for (index, position) in positions.iter().enumerate() {
         let lines = json!(opinion(position));
@@ -66,7 +66,7 @@ fn lines_file(folder: &Folder, positions: &[Chess]) -> PathBuf {
     path
 }
 
-fn scripted(table: &Path, seconds: &str) -> String {
+pub(crate) fn scripted(table: &Path, seconds: &str) -> String {
     let script =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data_commands/programs/scripted_engine.py");
     format!("python3 {} {} {seconds}", script.display(), table.display())

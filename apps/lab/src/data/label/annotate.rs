@@ -15,6 +15,7 @@ use tabia_data::{
 };
 
 use super::session::Labeller;
+use super::work::MOST_FAULTS_IN_A_ROW;
 use super::{EngineArgs, heed_ctrl_c};
 use crate::data::meter::Meter;
 
@@ -47,7 +48,7 @@ pub(crate) struct AnnotateArgs {
     /// Draws the sample.
     #[arg(long, default_value_t = 0, value_name = "S")]
     seed: u64,
-    /// Stop after so long, and make a set of what is finished.
+    /// Stop after so long, and make a set of what is finished; 0 makes one of what earlier runs finished.
     #[arg(long, value_name = "N")]
     max_seconds: Option<u64>,
     /// Over how many shards the set is spread.
@@ -71,8 +72,13 @@ type Chunk = Vec<(RecordKey, Vec<u8>)>;
 pub(crate) fn run(args: &AnnotateArgs) -> Result<()> {
     let set = Set::open(&args.set)?;
     ensure!(set.kind() == RecordKind::Games, "{} is no set of games", args.set.display());
+    ensure!(
+        !args.out.join("set.json").exists(),
+        "{} holds a whole set already; remove it or choose another folder",
+        args.out.display()
+    );
     let first = args.engine.start()?;
-    let plan = plan(args, &set, first.name());
+    let plan = plan(args, &set, first.name())?;
     let chunks = sampled(&set, args)?;
     let parts = args.out.join("parts");
     std::fs::create_dir_all(&parts).with_context(|| format!("cannot make {}", parts.display()))?;
@@ -97,13 +103,29 @@ pub(crate) fn run(args: &AnnotateArgs) -> Result<()> {
         bail!("stopped; the same command goes on from there");
     }
     let faults = work.faults.load(Ordering::Relaxed);
-    unite(args, plan, &parts, chunks.len(), faults)
+    let finished: Vec<usize> = (0..chunks.len()).filter(|&number| work.finished(number).is_some()).collect();
+    if finished.is_empty() {
+        bail!("no game was finished in time; no set is written, and the same command begins anew");
+    }
+    let plan = SetPlan { fingerprint: fingerprint_of_parts(&plan, &finished, chunks.len()), ..plan.clone() };
+    unite(args, plan, &parts, &finished, faults)
 }
 
-fn plan(args: &AnnotateArgs, set: &Set, engine: &str) -> SetPlan {
+/// A set of some of the parts is another set: its shards must not be taken for those of a run that finished more.
+fn fingerprint_of_parts(plan: &SetPlan, finished: &[usize], all: usize) -> String {
+    if finished.len() == all {
+        return plan.fingerprint.clone();
+    }
+    let numbers: Vec<u8> = finished.iter().flat_map(|&number| (number as u64).to_le_bytes()).collect();
+    fingerprint([plan.fingerprint.as_bytes(), &numbers])
+}
+
+/// What the parts are made from and how: an engine with other options has other opinions.
+fn plan(args: &AnnotateArgs, set: &Set, engine: &str) -> Result<SetPlan> {
+    let shards = set.manifest().shards.iter().map(|shard| shard.checksum.as_str()).collect::<String>();
     let what = format!(
-        "{} {engine} {} {:?} {} {}",
-        set.manifest().fingerprint,
+        "{shards} {engine} {:?} {} {:?} {} {}",
+        args.engine.launch()?.options,
         args.engine.go(),
         args.positions,
         args.sample,
@@ -111,7 +133,7 @@ fn plan(args: &AnnotateArgs, set: &Set, engine: &str) -> SetPlan {
     );
     let kind = RecordKind::Games;
     let fingerprint = fingerprint([what.as_bytes()]);
-    SetPlan { kind, shards: args.shards, packing: ShardOptions::of(kind), fingerprint }
+    Ok(SetPlan { kind, shards: args.shards, packing: ShardOptions::of(kind), fingerprint })
 }
 
 /// The games to annotate. A game's place in the sample depends on its key and the seed alone.
@@ -152,8 +174,12 @@ impl Work<'_> {
                 .map(|_| {
                     let first = first.take();
                     scope.spawn(move || {
-                        let engine = first.map_or_else(|| args.engine.start(), Ok)?;
-                        self.annotate_chunks(&engine)
+                        let engine = first.map_or_else(|| args.engine.start(), Ok);
+                        let annotated = engine.and_then(|engine| self.annotate_chunks(&engine));
+                        if annotated.is_err() {
+                            self.interrupted.store(true, Ordering::Relaxed);
+                        }
+                        annotated
                     })
                 })
                 .collect();
@@ -167,6 +193,7 @@ impl Work<'_> {
     }
 
     fn annotate_chunks(&self, engine: &Labeller) -> Result<()> {
+        let mut faults_in_a_row = 0;
         while !self.is_over() {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(chunk) = self.chunks.get(number) else { break };
@@ -178,7 +205,7 @@ impl Work<'_> {
             let mut annotated = Vec::with_capacity(chunk.len());
             for (_, bytes) in chunk {
                 let mut game = GameBytes::parse(bytes)?.decode()?;
-                self.annotate(engine, &mut game);
+                self.annotate(engine, &mut game, &mut faults_in_a_row)?;
                 annotated.push(game.to_bytes()?);
                 self.meter.add(1);
                 if self.interrupted.load(Ordering::Relaxed) {
@@ -210,7 +237,7 @@ impl Work<'_> {
         Shard::open(&part_path(self.parts, number)).ok().filter(|part| *part.head() == self.head(number))
     }
 
-    fn annotate(&self, engine: &Labeller, game: &mut GameRecord) {
+    fn annotate(&self, engine: &Labeller, game: &mut GameRecord, faults_in_a_row: &mut u32) -> Result<()> {
         let mut position = game.start.clone();
         for ply in 0..game.plies.len() {
             position.play_unchecked(game.plies[ply].played);
@@ -220,15 +247,21 @@ impl Work<'_> {
             if (self.positions == Positions::All || quiet) && has_moves(&position) {
                 match engine.ask(&position) {
                     Ok(findings) => {
-                        game.plies[ply].evaluation = findings.lines.first().map(|line| line.score)
+                        game.plies[ply].evaluation = findings.lines.first().map(|line| line.score);
+                        *faults_in_a_row = 0;
                     }
                     Err(fault) => {
                         self.faults.fetch_add(1, Ordering::Relaxed);
+                        *faults_in_a_row += 1;
+                        if *faults_in_a_row == MOST_FAULTS_IN_A_ROW {
+                            bail!("no answer to {MOST_FAULTS_IN_A_ROW} positions in a row: {fault}");
+                        }
                         self.meter.say(&format!("a position without an answer: {fault}"));
                     }
                 }
             }
         }
+        Ok(())
     }
 }
 
@@ -241,14 +274,11 @@ fn part_path(parts: &Path, number: usize) -> PathBuf {
 }
 
 /// Makes a set of the finished parts, and removes them.
-fn unite(args: &AnnotateArgs, plan: SetPlan, parts: &Path, chunks: usize, faults: u64) -> Result<()> {
+fn unite(args: &AnnotateArgs, plan: SetPlan, parts: &Path, finished: &[usize], faults: u64) -> Result<()> {
     let mut writer = SetWriter::create(&args.out, plan)?;
     let (mut games, mut positions) = (0_u64, 0_u64);
-    for number in 0..chunks {
+    for &number in finished {
         let path = part_path(parts, number);
-        if !path.exists() {
-            continue;
-        }
         let part = Shard::open(&path)?;
         for block in 0..part.blocks().len() {
             let block = part.block(block)?;

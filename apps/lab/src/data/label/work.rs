@@ -24,7 +24,7 @@ use crate::data::rows::Row;
 const AHEAD: usize = 1 << 20;
 
 /// After so many positions in a row without an answer the engine is at fault, not the positions.
-const MOST_FAULTS_IN_A_ROW: u32 = 8;
+pub(super) const MOST_FAULTS_IN_A_ROW: u32 = 8;
 
 /// Rows are text with much repetition: a high level is cheap next to any engine.
 const ZSTD_LEVEL: i32 = 9;

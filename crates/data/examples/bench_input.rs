@@ -1,0 +1,113 @@
+//! Makes input for `cargo xtask bench data`, the same every time.
+//!
+//! ```text
+//! cargo run --profile lab -p tabia-data --example bench_input -- games 20000 >games.pgn
+//! cargo run --profile lab -p tabia-data --example bench_input -- rows 1000000 games.pgn >rows.jsonl
+//! ```
+//!
+//! `games` are played at random, with clocks. `rows` are evaluations as Lichess writes them: positions of the games of
+//! a PGN, for each the line that was played and one other move, with scores that mean nothing.
+
+use std::{
+    error::Error,
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use shakmaty::{CastlingMode, Chess, EnPassantMode, Move, Position, fen::Epd, san::SanPlus};
+use tabia_data::{BytesRead, Chunks, GameRecord, GameRules, SourceFile};
+use twox_hash::XxHash3_64;
+
+/// How many moves of a game make a line.
+const LINE: usize = 10;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut out = BufWriter::new(io::stdout().lock());
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["games", count] => games(count.parse()?, &mut out)?,
+        ["rows", count, path] => rows(count.parse()?, Path::new(path), &mut out)?,
+        _ => return Err("usage: bench_input games COUNT | rows COUNT FILE".into()),
+    }
+    Ok(out.flush()?)
+}
+
+/// One of `count` things, by what is hashed.
+fn draw(count: usize, what: &[u64]) -> usize {
+    let bytes: Vec<u8> = what.iter().flat_map(|part| part.to_le_bytes()).collect();
+    (XxHash3_64::oneshot(&bytes) % count as u64) as usize
+}
+
+fn games(count: u64, out: &mut impl Write) -> io::Result<()> {
+    for game in 0..count {
+        let plies = 40 + draw(80, &[game]);
+        let rating = 800 + draw(2000, &[game, 1]);
+        let tags = [("Event", "Rated Blitz game"), ("White", "a"), ("Black", "b"), ("TimeControl", "300+0")];
+        for (name, value) in tags {
+            writeln!(out, "[{name} \"{value}\"]")?;
+        }
+        writeln!(out, "[WhiteElo \"{rating}\"]\n[BlackElo \"{}\"]\n[Result \"*\"]\n", rating + 20)?;
+        let mut position = Chess::default();
+        for ply in 0..plies {
+            let legal = position.legal_moves();
+            if legal.is_empty() {
+                break;
+            }
+            let played = legal[draw(legal.len(), &[game, ply as u64, 2])];
+            let seconds = 300 - 2 * ply;
+            let number =
+                if ply % 2 == 0 { format!("{}.", ply / 2 + 1) } else { format!("{}...", ply / 2 + 1) };
+            let san = SanPlus::from_move_and_play_unchecked(&mut position, played);
+            write!(out, "{number} {san} {{[%clk 0:{:02}:{:02}]}} ", seconds / 60, seconds % 60)?;
+        }
+        writeln!(out, "*\n")?;
+    }
+    Ok(())
+}
+
+/// Writes `count` rows, or as many as the games give.
+fn rows(count: u64, path: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    let mut left = count;
+    for file in SourceFile::find(path)? {
+        for chunk in Chunks::open(&file, &BytesRead::default())? {
+            for game in chunk.read(&GameRules::default()).games {
+                game_rows(&game, &mut left, out)?;
+                if left == 0 {
+                    return Ok(());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn game_rows(game: &GameRecord, left: &mut u64, out: &mut impl Write) -> io::Result<()> {
+    let moves: Vec<Move> = game.plies.iter().map(|ply| ply.played).collect();
+    let mut position = game.start.clone();
+    for (ply, &played) in moves.iter().enumerate() {
+        let fen = Epd::from_position(&position, EnPassantMode::Legal).to_string();
+        let legal = position.legal_moves();
+        let other = legal[draw(legal.len(), &[ply as u64, legal.len() as u64])];
+        let line: Vec<String> = moves[ply..].iter().take(LINE).map(uci).collect();
+        let lines = [line.join(" "), uci(&other)];
+        for line in lines.iter().take(if other == played { 1 } else { 2 }) {
+            if *left == 0 {
+                return Ok(());
+            }
+            *left -= 1;
+            let number = draw(4000, &[*left]);
+            let (depth, knodes) = (20 + number % 30, 1000 + 17 * number);
+            let cp = number as i64 / 4 - 500;
+            writeln!(
+                out,
+                r#"{{"fen":"{fen}","line":"{line}","depth":{depth},"knodes":{knodes},"cp":{cp},"mate":null}}"#
+            )?;
+        }
+        position.play_unchecked(played);
+    }
+    Ok(())
+}
+
+fn uci(m: &Move) -> String {
+    m.to_uci(CastlingMode::Chess960).to_string()
+}
