@@ -1,7 +1,7 @@
 """Runs exported networks in onnxruntime and prints their outputs.
 
 Reads a JSON list from stdin: [{"model": path, "inputs": {name: {"shape": [...], "ids": [...] or "values": [...]}}}].
-Writes a JSON list to stdout, in the same order: [{name: [numbers]}].
+Prints a JSON list, in the same order: [{name: [numbers]}].
 
 Needs onnxruntime and numpy.
 """

@@ -135,7 +135,7 @@ fn a_game_in_the_terminal() {
     let output = sit_down(&["play", "--seed", "1"], "e4\nbogus\nhint\nundo\nd4\nmoves\nresign\nquit\n");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let text = text(&output.stdout);
-    assert!(text.contains("You play White against Tabia human, first version 1500"), "{text}");
+    assert!(text.contains("You play White against human 1500"), "{text}");
     assert!(text.contains("8  r n b q k b n r"), "{text}");
     assert!(text.contains("\"bogus\" is neither a move nor a command"), "{text}");
     assert!(text.contains('%'), "the hint shows probabilities: {text}");
