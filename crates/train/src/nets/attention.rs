@@ -1,6 +1,7 @@
 use candle_core::Result;
 
 use super::layers::Layers;
+use crate::parameters::{Decay, Initial, ParameterTable};
 
 /// Attention of every token to every token, with queries and keys normed per head.
 pub(super) struct Attention {
@@ -11,6 +12,21 @@ pub(super) struct Attention {
 }
 
 impl Attention {
+    /// The parameters of block `i` up to its feed-forward layer, with a bias for every pair of tokens; `out` is what the
+    /// layer that adds to the trunk starts with.
+    pub(super) fn push_parameters(&self, table: &mut ParameterTable, i: usize, out: Initial) {
+        let Attention { width: d, heads, tokens, .. } = *self;
+        let inputs = Initial::Normal(1.0 / (d as f32).sqrt());
+        let name = |part: &str| format!("blocks.{i}.{part}");
+        table.push(name("norm1.weight"), &[d], Initial::Ones, Decay::Exempt);
+        table.push(name("attn.qkv.weight"), &[3 * d, d], inputs, Decay::Decayed);
+        table.push(name("attn.q_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
+        table.push(name("attn.k_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
+        table.push(name("attn.bias"), &[heads, tokens, tokens], Initial::Zeros, Decay::Exempt);
+        table.push(name("attn.out.weight"), &[d, d], out, Decay::Decayed);
+        table.push(name("norm2.weight"), &[d], Initial::Ones, Decay::Exempt);
+    }
+
     /// `{layer}.{qkv,q_norm,k_norm,out}.weight` on `[batch, tokens, width]`; `bias` is added to the scaled products.
     pub(super) fn on<L: Layers>(
         &self,

@@ -63,7 +63,7 @@ impl HumanConfig {
     /// The parameters. `w1` and `w3` are neighbours, and so are `from_head` and `to_head`: products with both may be made
     /// at once where the sizes leave no gap between them.
     pub(super) fn table(&self) -> ParameterTable {
-        let HumanConfig { width: d, heads, layers, inner, pair, hidden } = *self;
+        let HumanConfig { width: d, layers, inner, pair, hidden, .. } = *self;
         let fan = |inputs: usize| Initial::Normal(1.0 / (inputs as f32).sqrt());
         // What a block adds starts small, so that the sum over all blocks does not grow with their number.
         let residual = |inputs: usize| Initial::Normal(1.0 / ((inputs * 2 * layers) as f32).sqrt());
@@ -71,15 +71,10 @@ impl HumanConfig {
         table.push("squares.weight", &[d, SQUARE_INPUTS], Initial::Normal(0.2), Decay::Exempt);
         table.push("position.weight", &[SQUARES, d], Initial::Normal(0.1), Decay::Exempt);
         table.push("game.weight", &[d, GAME_INPUTS], Initial::Normal(0.05), Decay::Exempt);
+        let attention = self.attention();
         for i in 0..layers {
             let name = |part: &str| format!("blocks.{i}.{part}");
-            table.push(name("norm1.weight"), &[d], Initial::Ones, Decay::Exempt);
-            table.push(name("attn.qkv.weight"), &[3 * d, d], fan(d), Decay::Decayed);
-            table.push(name("attn.q_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
-            table.push(name("attn.k_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
-            table.push(name("attn.bias"), &[heads, SQUARES, SQUARES], Initial::Zeros, Decay::Exempt);
-            table.push(name("attn.out.weight"), &[d, d], residual(d), Decay::Decayed);
-            table.push(name("norm2.weight"), &[d], Initial::Ones, Decay::Exempt);
+            attention.push_parameters(&mut table, i, residual(d));
             table.push(name("ffn.w1.weight"), &[inner, d], fan(d), Decay::Decayed);
             table.push(name("ffn.w3.weight"), &[inner, d], fan(d), Decay::Decayed);
             table.push(name("ffn.w2.weight"), &[d, inner], residual(inner), Decay::Decayed);
@@ -97,8 +92,11 @@ impl HumanConfig {
         table
     }
 
+    fn attention(&self) -> Attention {
+        Attention { width: self.width, heads: self.heads, tokens: SQUARES, eps: EPS }
+    }
+
     pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
-        let d = self.width;
         let squares = net.input(0)?;
         let game = net.input(1)?;
         let squares = net.project(&squares, "squares.weight")?;
@@ -108,7 +106,7 @@ impl HumanConfig {
         let game = net.project(&game, "game.weight")?;
         x = net.add(&x, &game)?;
 
-        let attention = Attention { width: d, heads: self.heads, tokens: SQUARES, eps: EPS };
+        let attention = self.attention();
         for i in 0..self.layers {
             let name = |part: &str| format!("blocks.{i}.{part}");
             let h = net.rms_norm(&x, &name("norm1.weight"), EPS)?;

@@ -31,21 +31,16 @@ impl ValueAttentionConfig {
     }
 
     pub(super) fn table(&self) -> ParameterTable {
-        let ValueAttentionConfig { width: d, heads, layers, inner, hidden } = *self;
+        let ValueAttentionConfig { width: d, layers, inner, hidden, .. } = *self;
         let fan = |inputs: usize| Initial::Normal(1.0 / (inputs as f32).sqrt());
         let residual = |inputs: usize| Initial::Normal(1.0 / ((inputs * 2 * layers) as f32).sqrt());
         let mut table = ParameterTable::new();
         table.push("squares.weight", &[d, PLANES], Initial::Normal(0.5), Decay::Exempt);
         table.push("position.weight", &[SQUARES, d], Initial::Normal(0.2), Decay::Exempt);
+        let attention = self.attention();
         for i in 0..layers {
             let name = |part: &str| format!("blocks.{i}.{part}");
-            table.push(name("norm1.weight"), &[d], Initial::Ones, Decay::Exempt);
-            table.push(name("attn.qkv.weight"), &[3 * d, d], fan(d), Decay::Decayed);
-            table.push(name("attn.q_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
-            table.push(name("attn.k_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
-            table.push(name("attn.bias"), &[heads, SQUARES, SQUARES], Initial::Zeros, Decay::Exempt);
-            table.push(name("attn.out.weight"), &[d, d], residual(d), Decay::Decayed);
-            table.push(name("norm2.weight"), &[d], Initial::Ones, Decay::Exempt);
+            attention.push_parameters(&mut table, i, residual(d));
             table.push(name("ffn.w1.weight"), &[inner, d], fan(d), Decay::Decayed);
             table.push(name("ffn.w2.weight"), &[d, inner], residual(inner), Decay::Decayed);
         }
@@ -57,6 +52,10 @@ impl ValueAttentionConfig {
         table
     }
 
+    fn attention(&self) -> Attention {
+        Attention { width: self.width, heads: self.heads, tokens: SQUARES, eps: EPS }
+    }
+
     pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
         let board = net.input(0)?;
         let board = net.reshape(&board, &[PLANES, SQUARES])?;
@@ -64,7 +63,7 @@ impl ValueAttentionConfig {
         let squares = net.project(&squares, "squares.weight")?;
         let places = net.parameter("position.weight")?;
         let mut x = net.add(&squares, &places)?;
-        let attention = Attention { width: self.width, heads: self.heads, tokens: SQUARES, eps: EPS };
+        let attention = self.attention();
         for i in 0..self.layers {
             let name = |part: &str| format!("blocks.{i}.{part}");
             let h = net.rms_norm(&x, &name("norm1.weight"), EPS)?;
