@@ -12,14 +12,14 @@ use tabia_game::position_from_fen;
 use crate::folder::Folder;
 use crate::program::{data, succeed};
 
-const STOCKFISH: &str = "/usr/games/stockfish";
+pub(crate) const STOCKFISH: &str = "/usr/games/stockfish";
 
 pub(crate) fn epd(position: &Chess) -> String {
     Epd::from_position(position, EnPassantMode::Legal).to_string()
 }
 
 /// The positions of a game that plays one of its moves after the other, each once.
-fn walk(plies: usize) -> Vec<Chess> {
+pub(crate) fn walk(plies: usize) -> Vec<Chess> {
     let mut position = Chess::default();
     let mut seen = HashSet::new();
     let mut positions = Vec::new();
@@ -59,7 +59,7 @@ pub(crate) fn table(folder: &Folder, positions: &[Chess], manners: &[(usize, &st
     path
 }
 
-fn lines_file(folder: &Folder, positions: &[Chess]) -> PathBuf {
+pub(crate) fn lines_file(folder: &Folder, positions: &[Chess]) -> PathBuf {
     let path = folder.file("positions.epd");
     let text: String = positions.iter().map(|position| format!("{};\n", epd(position))).collect();
     std::fs::write(&path, text).expect("a writable folder");
@@ -72,7 +72,7 @@ pub(crate) fn scripted(table: &Path, seconds: &str) -> String {
     format!("python3 {} {} {seconds}", script.display(), table.display())
 }
 
-fn label(input: &Path, out: &Path, engine: &str, more: &[&str]) -> Command {
+pub(crate) fn label(input: &Path, out: &Path, engine: &str, more: &[&str]) -> Command {
     let mut command = data("label");
     command.arg(input).arg("--out").arg(out).args(["--engine", engine]).args(more);
     command

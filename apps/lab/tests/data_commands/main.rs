@@ -1,11 +1,13 @@
 //! `tabia-lab data` as a user meets it: commands typed, files and text read.
 
 mod annotate;
+#[cfg(feature = "query")]
 mod export;
 mod faulty_disks;
 mod folder;
 mod head;
 mod label;
+mod label_sets;
 mod made;
 mod program;
 mod stats;

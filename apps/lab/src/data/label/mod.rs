@@ -1,52 +1,59 @@
 //! `tabia-lab data label`: positions in, an engine's evaluations of them out.
 
 mod annotate;
+mod form;
 mod input;
 mod output;
 mod positions;
+mod records;
 mod session;
 mod work;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use tabia_data::{RecordKind, SetPlan, ShardOptions, SourceSummary, fingerprint};
 use tabia_uci::client::Launch;
 use tabia_uci::message::Go;
 
 pub(crate) use self::annotate::{AnnotateArgs, run as run_annotate};
-use self::output::{Output, Settings};
+use self::form::Form;
+use self::output::{Output, Settings, Written};
 use self::positions::Choice;
 use self::session::Labeller;
-use self::work::{Labelled, Work};
+use self::work::{Ending, Labelled, Work};
 use super::meter::Meter;
 
-/// Let a UCI engine evaluate positions, and write what it says as Lichess writes evaluations.
+/// Let a UCI engine evaluate positions, and write what it says as rows or as a set.
 ///
 /// Positions come from FEN or EPD lines, from the games of a PGN, from puzzles, or from a set of shards; each is
-/// labelled once. The output has one JSON object a line: fen, line, depth, knodes, and cp or mate for White.
+/// labelled once. The output is a set of evaluations in a folder or, where its name ends in .jsonl.zst, a file as
+/// Lichess writes evaluations: one JSON object a line with fen, line, depth, knodes, and cp or mate for White.
 /// Stopped or killed, the same command goes on where it was.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   tabia-lab data label games.pgn.zst --per-game 8 --out labels.jsonl.zst --nodes 1000
   tabia-lab data label book.epd --engine 'stockfish' --multipv 5 --depth 12 --out book.jsonl.zst
+  tabia-lab data label sets/games --per-game 4 --first-ply 8 --stray 0.5 --multipv all --depth 6 --out sets/values
   tabia-lab data build --kind evaluations labels.jsonl.zst --out labelled")]
 pub(crate) struct LabelArgs {
     /// Files, folders or sets with positions; - is standard input.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Where the rows go; the name should end in .jsonl.zst.
-    #[arg(long, value_name = "FILE")]
+    /// Where the labels go: a folder for a set, or a file for rows if the name ends in .jsonl.zst.
+    #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     #[command(flatten)]
     engine: EngineArgs,
-    /// How many lines a position.
-    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u16).range(1..=255))]
-    multipv: u16,
+    /// How many lines a position, or all: one for every legal move.
+    #[arg(long, default_value = "1", value_name = "K|all", value_parser = lines)]
+    multipv: Lines,
     /// How many positions at most.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -56,9 +63,30 @@ pub(crate) struct LabelArgs {
     /// How many positions of a game at most, drawn by the seed.
     #[arg(long, value_name = "N")]
     per_game: Option<usize>,
-    /// Draws samples.
+    /// Pass over the positions of a game before this ply; its start is ply 0.
+    #[arg(long, default_value_t = 0, value_name = "N")]
+    first_ply: usize,
+    /// The share of positions that give way to one that is a random move or two away, drawn by the seed.
+    #[arg(long, default_value_t = 0.0, value_name = "P", value_parser = share_or_none)]
+    stray: f64,
+    /// Draws samples and strays.
     #[arg(long, default_value_t = 0, value_name = "S")]
     seed: u64,
+    /// Stop after so long, and finish the output with what there is; 0 finishes what earlier runs labelled.
+    #[arg(long, value_name = "N")]
+    max_seconds: Option<u64>,
+    /// Over how many shards a set is spread.
+    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    shards: u32,
+}
+
+/// How many lines a position gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lines {
+    /// Those of the best moves, so many.
+    Best(usize),
+    /// One for every legal move.
+    All,
 }
 
 /// Which engine, and how long it looks at a position.
@@ -136,6 +164,18 @@ fn name_and_value(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
+fn lines(text: &str) -> Result<Lines, String> {
+    if text == "all" {
+        return Ok(Lines::All);
+    }
+    let count = text.parse().ok().filter(|count| (1..=255).contains(count));
+    count.map(Lines::Best).ok_or_else(|| "is neither a number from 1 to 255 nor 'all'".to_owned())
+}
+
+fn share_or_none(text: &str) -> Result<f64, String> {
+    if text.parse() == Ok(0.0) { Ok(0.0) } else { share(text) }
+}
+
 fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "is not a number")?;
     if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("must be above 0 and at most 1".to_owned()) }
@@ -147,14 +187,25 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &LabelArgs) -> Result<()> {
+    let deadline = args.max_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let go = args.engine.go();
-    let lines = usize::from(args.multipv);
     let mut launch = args.engine.launch()?;
-    if lines > 1 {
-        launch = launch.option("MultiPV", &lines.to_string());
-    }
-    // The first engine says who it is before anything is written.
-    let first = Labeller::start(launch.clone(), go.clone(), lines)?;
+    // The first engine says who it is, and what it can do, before anything is written.
+    let (first, lines) = match args.multipv {
+        Lines::Best(lines) => {
+            if lines > 1 {
+                launch = launch.option("MultiPV", &lines.to_string());
+            }
+            (Labeller::start(launch.clone(), go.clone(), lines)?, lines)
+        }
+        Lines::All => {
+            let mut first = Labeller::start(launch.clone(), go.clone(), 1)?;
+            let lines = first.look_at_all_moves()?;
+            launch = launch.option("MultiPV", &lines.to_string());
+            (first, lines)
+        }
+    };
+    let form = Form::of(&args.out);
     let settings = Settings {
         engine: first.name().to_owned(),
         options: launch
@@ -165,29 +216,110 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
         go: go.to_string(),
         lines,
         chunk: chunk_len(&go),
+        form,
     };
-    let output = Output::open(&args.out, &settings)?;
+    let mut output = form.open(&args.out, &settings)?;
     let before = output.written();
     if before.positions > 0 {
         eprintln!("going on after {} positions that are labelled already", before.positions);
     }
     let stop = Arc::new(AtomicBool::new(false));
     heed_ctrl_c(&stop)?;
-    let choice = Choice { share: args.sample, per_game: args.per_game, seed: args.seed, limit: args.limit };
     let meter = Meter::new("positions");
     let work = Work {
         inputs: &args.inputs,
-        choice,
+        choice: args.choice(),
         chunk: settings.chunk,
+        form,
         engine: &|| Labeller::start(launch.clone(), go.clone(), lines),
         jobs: args.engine.jobs(),
         stop: &stop,
+        deadline,
         meter: &meter,
     };
-    let labelled = work.run(first, output);
+    let labelled = work.run(first, &mut output);
     meter.finish();
-    report(args, &labelled?, &meter)
+    let (labelled, written) = (labelled?, output.written());
+    match labelled.ending {
+        Ending::Stopped => {
+            bail!("stopped after {} positions; the same command goes on from there", written.positions)
+        }
+        Ending::OutOfTime if written.positions == 0 => {
+            bail!("no position was labelled in time; the same command begins anew")
+        }
+        Ending::OutOfTime | Ending::Whole => {}
+    }
+    let bytes = match form {
+        Form::Rows => {
+            output.finish()?;
+            written.bytes
+        }
+        Form::Set => args.make_set(&settings, output, &labelled)?,
+    };
+    report(args, written, bytes, &labelled, &meter);
+    Ok(())
 }
+
+impl LabelArgs {
+    fn choice(&self) -> Choice {
+        Choice {
+            share: self.sample,
+            per_game: self.per_game,
+            seed: self.seed,
+            limit: self.limit,
+            first_ply: self.first_ply,
+            stray: self.stray,
+        }
+    }
+
+    /// Makes a set of what is written, in the place of it; gives how long its shards are.
+    fn make_set(&self, settings: &Settings, output: Output, labelled: &Labelled) -> Result<u64> {
+        let written = output.written();
+        let kind = RecordKind::Evaluations;
+        // A set of less of the input is another set: its shards must not be taken for those of a run that did more.
+        let made_of = (serde_json::to_vec(settings)?, serde_json::to_vec(&written)?);
+        let plan = SetPlan {
+            kind,
+            shards: self.shards,
+            packing: ShardOptions { level: SET_ZSTD_LEVEL, ..ShardOptions::of(kind) },
+            fingerprint: fingerprint([made_of.0.as_slice(), made_of.1.as_slice()]),
+        };
+        // The folder an input was in says nothing about it.
+        let name =
+            |input: &PathBuf| input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
+        let inputs: Vec<String> = self.inputs.iter().map(name).collect();
+        let source = SourceSummary {
+            name: inputs.join(" "),
+            records: written.positions - written.faults,
+            broken: labelled
+                .unreadable
+                .iter()
+                .map(|(kind, fault)| (kind.describe().to_owned(), fault.count))
+                .collect(),
+        };
+        let mut options = BTreeMap::from([
+            ("engine".to_owned(), settings.engine.clone()),
+            ("limits".to_owned(), settings.go.clone()),
+            ("lines".to_owned(), settings.lines.to_string()),
+            ("whole-input".to_owned(), (labelled.ending == Ending::Whole).to_string()),
+            ("first-ply".to_owned(), self.first_ply.to_string()),
+            ("sample".to_owned(), self.sample.to_string()),
+            ("stray".to_owned(), self.stray.to_string()),
+            ("seed".to_owned(), self.seed.to_string()),
+        ]);
+        options.extend(self.per_game.map(|most| ("per-game".to_owned(), most.to_string())));
+        options.extend(self.limit.map(|most| ("limit".to_owned(), most.to_string())));
+        options
+            .extend(settings.options.iter().map(|(name, value)| (format!("option {name}"), value.clone())));
+        let set = records::make_set(&output.part(), &self.out, plan, self.engine.jobs(), source, options)?;
+        let bytes = set.manifest().shards.iter().map(|shard| shard.bytes).sum();
+        output.remove()?;
+        Ok(bytes)
+    }
+}
+
+/// A set is written once and read often.
+const SET_ZSTD_LEVEL: i32 = 19;
 
 /// Debian keeps games out of root's `PATH`.
 fn stockfish() -> &'static str {
@@ -217,25 +349,27 @@ fn heed_ctrl_c(stop: &Arc<AtomicBool>) -> Result<()> {
     heeded.context("Ctrl-C cannot be heeded")
 }
 
-fn report(args: &LabelArgs, labelled: &Labelled, meter: &Meter) -> Result<()> {
-    let Labelled { written, met, unreadable, restarts, stopped } = labelled;
-    if *stopped {
-        bail!("stopped after {} positions; the same command goes on from there", written.positions);
-    }
+fn report(args: &LabelArgs, written: Written, bytes: u64, labelled: &Labelled, meter: &Meter) {
+    let Labelled { met, unreadable, restarts, ending } = labelled;
+    let answered = written.positions - written.faults;
     println!(
-        "{}: {} rows of {} positions, {} bytes ({:.0} positions/s)",
+        "{}: {} rows of {answered} positions, {bytes} bytes, {:.1} a position ({:.0} positions/s)",
         args.out.display(),
         written.rows,
-        written.positions - written.faults,
-        written.bytes,
+        bytes as f64 / answered.max(1) as f64,
         meter.rate()
     );
+    if *ending == Ending::OutOfTime {
+        println!("  the time was up before the end of the input");
+    }
     for (count, what) in [
         (met.duplicates, "duplicates passed over"),
         (met.over, "checkmates and stalemates passed over"),
         (met.chess960, "Chess960 positions passed over"),
+        (met.strays, "positions chosen that are a random move or two away from the input's"),
         (u64::from(*restarts), "times an engine was started again"),
         (written.faults, "positions without an answer"),
+        (written.short, "positions with fewer lines than were asked for"),
         (unreadable.total(), "games or lines that could not be read:"),
     ] {
         if count > 0 {
@@ -243,5 +377,4 @@ fn report(args: &LabelArgs, labelled: &Labelled, meter: &Meter) -> Result<()> {
         }
     }
     print!("{unreadable}");
-    Ok(())
 }

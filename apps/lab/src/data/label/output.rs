@@ -1,4 +1,4 @@
-//! The rows written so far and a journal of them, so that a run that was killed goes on where it was.
+//! The labels written so far and a journal of them, so that a run that was killed goes on where it was.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-/// What must be the same for two runs to write the same rows.
+use super::form::Form;
+
+/// What must be the same for two runs to write the same labels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Settings {
     /// The name the engine gives itself.
@@ -19,6 +21,8 @@ pub(super) struct Settings {
     pub(super) go: String,
     pub(super) lines: usize,
     pub(super) chunk: usize,
+    /// What the labels become.
+    pub(super) form: Form,
 }
 
 /// What is written, as the journal counts it: everything from the beginning of the output.
@@ -28,7 +32,10 @@ pub(super) struct Written {
     pub(super) chunks: u64,
     /// How many positions, with and without an answer.
     pub(super) positions: u64,
+    /// How many lines of moves they have.
     pub(super) rows: u64,
+    /// Positions with fewer lines than were asked for.
+    pub(super) short: u64,
     /// Positions without an answer.
     pub(super) faults: u64,
     /// The length of the output.
@@ -48,7 +55,7 @@ enum Entry {
     Written(Written),
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// How much work is lost at most when the process is killed or the power fails.
 const NOTE_EVERY: Duration = Duration::from_millis(500);
@@ -101,7 +108,7 @@ impl Output {
         self.written
     }
 
-    /// Appends the rows of the next chunk, a whole compressed frame, and notes it down now and then.
+    /// Appends the labels of the next chunk, a whole compressed frame, and notes it down now and then.
     pub(super) fn append(&mut self, frame: &[u8], now: Written) -> Result<()> {
         self.part.write_all(frame).with_context(|| self.unwritable())?;
         self.written = Written { bytes: self.written.bytes + frame.len() as u64, ..now };
@@ -117,6 +124,20 @@ impl Output {
 
     fn unwritable(&self) -> String {
         format!("cannot write {}", with_suffix(&self.path, "part").display())
+    }
+
+    /// Where the labels are while the output is unfinished.
+    pub(super) fn part(&self) -> PathBuf {
+        with_suffix(&self.path, "part")
+    }
+
+    /// Removes what was written: it has become something else.
+    pub(super) fn remove(self) -> Result<()> {
+        for suffix in ["part", "journal"] {
+            let path = with_suffix(&self.path, suffix);
+            std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+        Ok(())
     }
 
     /// Gives the output its name: everything is written.
@@ -191,7 +212,8 @@ mod tests {
 
     fn settings() -> Settings {
         let options = vec![("Hash".to_owned(), "16".to_owned())];
-        Settings { engine: "Fake".to_owned(), options, go: "go depth 1".to_owned(), lines: 1, chunk: 2 }
+        let (engine, go) = ("Fake".to_owned(), "go depth 1".to_owned());
+        Settings { engine, options, go, lines: 1, chunk: 2, form: Form::Rows }
     }
 
     fn fresh(name: &str) -> PathBuf {
@@ -201,7 +223,7 @@ mod tests {
     }
 
     fn chunk(chunks: u64) -> Written {
-        Written { chunks, positions: 2 * chunks, rows: 2 * chunks, faults: 0, bytes: 0, input: chunks }
+        Written { chunks, positions: 2 * chunks, rows: 2 * chunks, input: chunks, ..Written::default() }
     }
 
     #[test]

@@ -18,6 +18,10 @@ pub(super) struct Choice {
     pub(super) seed: u64,
     /// How many positions there are at most.
     pub(super) limit: Option<u64>,
+    /// How many positions of a game are passed over from its start.
+    pub(super) first_ply: usize,
+    /// The share of positions that give way to one a random move or two away, from 0 to 1.
+    pub(super) stray: f64,
 }
 
 /// What was met on the way.
@@ -29,6 +33,8 @@ pub(super) struct Met {
     pub(super) over: u64,
     /// Positions that only Chess960 has.
     pub(super) chess960: u64,
+    /// Chosen positions that are a random move or two away from what was met.
+    pub(super) strays: u64,
 }
 
 /// A position and the hash by which it is told apart and drawn.
@@ -66,6 +72,7 @@ impl<S: FnMut(Keyed) -> ControlFlow<()>> Picker<S> {
 
     /// Shows the positions of one game, in order.
     pub(super) fn show_game<'a>(&mut self, positions: impl Iterator<Item = &'a Chess>) -> ControlFlow<()> {
+        let positions = positions.skip(self.choice.first_ply);
         let mut candidates: Vec<Keyed> = positions.filter_map(|position| self.look_at(position)).collect();
         if let Some(most) = self.choice.per_game.filter(|&most| most < candidates.len()) {
             let mut ranks: Vec<u64> = candidates.iter().map(|keyed| self.draw(keyed.key)).collect();
@@ -100,12 +107,38 @@ impl<S: FnMut(Keyed) -> ControlFlow<()>> Picker<S> {
         if self.choice.limit.is_some_and(|limit| self.met.chosen >= limit) {
             return ControlFlow::Break(());
         }
+        let strayed = self.stray(&keyed);
+        let is_stray = strayed.is_some();
+        let keyed = strayed.unwrap_or(keyed);
+        if keyed.position.legal_moves().is_empty() {
+            self.met.over += 1;
+            return ControlFlow::Continue(());
+        }
         if !self.seen.insert(keyed.key) {
             self.met.duplicates += 1;
             return ControlFlow::Continue(());
         }
         self.met.chosen += 1;
+        self.met.strays += u64::from(is_stray);
         (self.sink)(keyed)
+    }
+
+    /// The position that is labelled instead of this one, if it is drawn: what comes after a random move or, as often,
+    /// two. Depends on the position and the seed alone. People avoid most of such positions, so their games do not
+    /// have them, but whoever looks a move ahead meets them all the time.
+    fn stray(&self, from: &Keyed) -> Option<Keyed> {
+        let mut random = fastrand::Rng::with_seed(self.draw(self.draw(from.key)));
+        if random.f64() >= self.choice.stray {
+            return None;
+        }
+        let mut position = from.position.clone();
+        for _ in 0..random.u8(1..=2) {
+            let moves = position.legal_moves();
+            if let Some(&chosen) = random.choice(&moves) {
+                position.play_unchecked(chosen);
+            }
+        }
+        keyed(&position)
     }
 }
 
@@ -124,7 +157,7 @@ fn keyed(position: &Chess) -> Option<Keyed> {
 mod tests {
     use super::*;
 
-    const ALL: Choice = Choice { share: 1.0, per_game: None, seed: 1, limit: None };
+    const ALL: Choice = Choice { share: 1.0, per_game: None, seed: 1, limit: None, first_ply: 0, stray: 0.0 };
 
     /// The positions of a random game.
     fn game(seed: u64) -> Vec<Chess> {

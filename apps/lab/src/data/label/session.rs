@@ -3,11 +3,11 @@
 use std::num::NonZeroI32;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result};
-use shakmaty::{CastlingMode, Chess, Position, uci::UciMove};
+use anyhow::{Context, Result, bail};
+use shakmaty::{CastlingMode, Chess, Move, Position, uci::UciMove};
 use tabia_encoding::{ForMover, ForWhite, Score};
 use tabia_uci::client::{Client, Cue, Fault, Launch};
-use tabia_uci::message::{GameSoFar, Go, Info, MoverScore};
+use tabia_uci::message::{GameSoFar, Go, Info, MoverScore, OptionKind, OptionSpec};
 
 /// An engine that is asked about positions. Its process is started again when it fails.
 pub(super) struct Labeller {
@@ -23,14 +23,39 @@ pub(super) struct Findings {
     pub(super) nodes: u64,
     /// Best for the side to move first, each first move once.
     pub(super) lines: Vec<FoundLine>,
+    /// How many lines there should be.
+    pub(super) expected: usize,
 }
 
 #[derive(Debug, PartialEq)]
 pub(super) struct FoundLine {
-    /// Legal moves in UCI notation, castling as king takes rook, separated by blanks; at least one.
-    pub(super) moves: String,
+    /// A legal move.
+    pub(super) first: Move,
+    /// The line as the engine says it, from the first move on.
+    pv: Vec<UciMove>,
     pub(super) score: ForWhite<Score>,
 }
+
+impl FoundLine {
+    /// The moves as far as they are legal from `position`, in UCI notation, castling as the king taking its rook,
+    /// separated by blanks; at least one.
+    pub(super) fn moves(&self, position: &Chess) -> String {
+        let mut position = position.clone();
+        let mut line = String::new();
+        for uci in &self.pv {
+            let Ok(m) = uci.to_move(&position) else { break };
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(&m.to_uci(CastlingMode::Chess960).to_string());
+            position.play_unchecked(m);
+        }
+        line
+    }
+}
+
+/// More than the legal moves of any position.
+const MOST_LINES: usize = 256;
 
 /// Why a position has no answer.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +77,18 @@ impl Labeller {
         let program = launch.program.display().to_string();
         let client = Client::start(launch).with_context(|| format!("cannot use the engine {program}"))?;
         Ok(Labeller { client, go, lines })
+    }
+
+    /// From now on every legal move gets a line, as far as the engine can: gives how many it can.
+    pub(super) fn look_at_all_moves(&mut self) -> Result<usize> {
+        let spec = OptionSpec::find(&self.client.about().options, "MultiPV")?;
+        let OptionKind::Spin { max, .. } = spec.kind else {
+            bail!("the engine's option MultiPV is not a number");
+        };
+        let lines = usize::try_from(max).unwrap_or(1).clamp(1, MOST_LINES);
+        self.client.set_option("MultiPV", Some(&lines.to_string()))?;
+        self.lines = lines;
+        Ok(lines)
     }
 
     /// What the engine calls itself.
@@ -116,12 +153,11 @@ fn findings(heard: &[Info], expected: usize, position: &Chess) -> Option<Finding
     let depth = chosen.iter().filter_map(|info| info.depth).min().unwrap_or(0);
     let mut lines: Vec<FoundLine> = Vec::with_capacity(chosen.len());
     for line in chosen.into_iter().filter_map(|info| found_line(info, position)) {
-        let first = |line: &FoundLine| line.moves.split(' ').next().map(str::to_owned);
-        if lines.iter().all(|known| first(known) != first(&line)) {
+        if lines.iter().all(|known| known.first != line.first) {
             lines.push(line);
         }
     }
-    (!lines.is_empty()).then_some(Findings { depth, nodes, lines })
+    (!lines.is_empty()).then_some(Findings { depth, nodes, lines, expected })
 }
 
 fn found_line(info: &Info, position: &Chess) -> Option<FoundLine> {
@@ -129,23 +165,9 @@ fn found_line(info: &Info, position: &Chess) -> Option<FoundLine> {
         MoverScore::Centipawns(cp) => Score::Centipawns(cp),
         MoverScore::Mate(moves) => Score::Mate(NonZeroI32::new(moves)?),
     };
-    let moves = legal_line(&info.pv, position.clone());
+    let first = info.pv.first()?.to_move(position).ok()?;
     let score = ForMover(score).for_white(position.turn());
-    (!moves.is_empty()).then_some(FoundLine { moves, score })
-}
-
-/// The moves as far as they are legal, castling as the king taking its rook.
-fn legal_line(pv: &[UciMove], mut position: Chess) -> String {
-    let mut line = String::new();
-    for uci in pv {
-        let Ok(m) = uci.to_move(&position) else { break };
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(&m.to_uci(CastlingMode::Chess960).to_string());
-        position.play_unchecked(m);
-    }
-    line
+    Some(FoundLine { first, pv: info.pv.clone(), score })
 }
 
 #[cfg(test)]
@@ -170,6 +192,7 @@ mod tests {
 
     #[test]
     fn lines_come_from_the_last_iteration_that_all_of_them_finished() {
+        let position = tabia_game::position_from_fen(START).unwrap();
         let found = of(
             &[
                 "depth 7 multipv 1 score cp 30 nodes 900 pv e2e4",
@@ -182,7 +205,10 @@ mod tests {
         )
         .unwrap();
         assert_eq!((found.depth, found.nodes), (7, 2400));
-        assert_eq!(found.lines.iter().map(|line| line.moves.as_str()).collect::<Vec<_>>(), ["e2e4", "d2d4"]);
+        assert_eq!(
+            found.lines.iter().map(|line| line.moves(&position)).collect::<Vec<_>>(),
+            ["e2e4", "d2d4"]
+        );
     }
 
     #[test]
@@ -196,10 +222,9 @@ mod tests {
 
     #[test]
     fn scores_are_for_white_and_castling_is_king_takes_rook() {
-        let found =
-            of(&["depth 9 score mate 3 nodes 10 pv e8g8 e1c1 zzzz"], 1, "r3k2r/8/8/8/8/8/8/R3K2R b KQkq -");
-        let lines = found.unwrap().lines;
-        assert_eq!(lines[0].moves, "e8h8 e1a1");
+        let fen = "r3k2r/8/8/8/8/8/8/R3K2R b KQkq -";
+        let lines = of(&["depth 9 score mate 3 nodes 10 pv e8g8 e1c1 zzzz"], 1, fen).unwrap().lines;
+        assert_eq!(lines[0].moves(&tabia_game::position_from_fen(fen).unwrap()), "e8h8 e1a1");
         assert_eq!(lines[0].score, ForWhite(Score::Mate(NonZeroI32::new(-3).unwrap())));
     }
 }

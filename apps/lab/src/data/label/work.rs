@@ -6,18 +6,19 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use shakmaty::{EnPassantMode, fen::Epd};
 use tabia_data::Faults;
 use twox_hash::XxHash3_64;
 
+use super::form::Form;
 use super::input;
 use super::output::{Output, Written};
 use super::positions::{Choice, Keyed, Met, Picker};
-use super::session::{Findings, Labeller};
+use super::session::Labeller;
 use crate::data::meter::Meter;
-use crate::data::rows::Row;
 
 /// How many positions may wait for an engine: the reader runs so far ahead, which is how the meter learns how many
 /// there are.
@@ -26,7 +27,7 @@ const AHEAD: usize = 1 << 20;
 /// After so many positions in a row without an answer the engine is at fault, not the positions.
 pub(super) const MOST_FAULTS_IN_A_ROW: u32 = 8;
 
-/// Rows are text with much repetition: a high level is cheap next to any engine.
+/// A high level is cheap next to any engine.
 const ZSTD_LEVEL: i32 = 9;
 
 /// What is to be done, and by whom.
@@ -34,22 +35,34 @@ pub(super) struct Work<'a> {
     pub(super) inputs: &'a [PathBuf],
     pub(super) choice: Choice,
     pub(super) chunk: usize,
+    pub(super) form: Form,
     /// Starts one more engine.
     pub(super) engine: &'a (dyn Fn() -> Result<Labeller> + Sync),
     pub(super) jobs: usize,
     pub(super) stop: &'a AtomicBool,
+    /// No chunk is begun after this.
+    pub(super) deadline: Option<Instant>,
     pub(super) meter: &'a Meter,
 }
 
 /// What came of it.
 pub(super) struct Labelled {
-    pub(super) written: Written,
     pub(super) met: Met,
     /// What of the input could not be read.
     pub(super) unreadable: Faults,
     pub(super) restarts: u32,
-    /// The work was stopped before its end.
-    pub(super) stopped: bool,
+    pub(super) ending: Ending,
+}
+
+/// How the work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Everything is labelled.
+    Whole,
+    /// The time was up; what is labelled is a beginning of the input.
+    OutOfTime,
+    /// It was stopped, to go on another time.
+    Stopped,
 }
 
 /// Positions to label, and where they stand in the input.
@@ -66,13 +79,14 @@ struct Done {
     frame: Vec<u8>,
     positions: u64,
     rows: u64,
+    short: u64,
     faults: u64,
     input: u64,
 }
 
 impl Work<'_> {
-    /// Labels everything, `first` being one of the engines, and finishes the output unless stopped.
-    pub(super) fn run(&self, first: Labeller, mut output: Output) -> Result<Labelled> {
+    /// Labels everything as long as there is time, `first` being one of the engines.
+    pub(super) fn run(&self, first: Labeller, output: &mut Output) -> Result<Labelled> {
         let (tasks, todo) = mpsc::sync_channel((AHEAD / self.chunk).max(self.jobs));
         let (results, done) = mpsc::channel();
         let before = output.written();
@@ -88,7 +102,7 @@ impl Work<'_> {
                 })
                 .collect();
             drop((results, todo));
-            let written = self.write(&done, &mut output);
+            let written = self.write(&done, output);
             if written.is_err() {
                 self.stop.store(true, Ordering::Relaxed);
             }
@@ -100,11 +114,14 @@ impl Work<'_> {
         output.note()?;
         // An engine that failed also ended the reading: its reason comes first.
         let (restarts, (met, unreadable)) = (asked?, read?);
-        let (written, stopped) = (output.written(), self.stop.load(Ordering::Relaxed));
-        if !stopped {
-            output.finish()?;
-        }
-        Ok(Labelled { written, met, unreadable, restarts, stopped })
+        let ending = if self.stop.load(Ordering::Relaxed) {
+            Ending::Stopped
+        } else if output.written().positions < met.chosen {
+            Ending::OutOfTime
+        } else {
+            Ending::Whole
+        };
+        Ok(Labelled { met, unreadable, restarts, ending })
     }
 
     /// Cuts the positions into tasks, passing over those that are written already.
@@ -153,8 +170,7 @@ impl Work<'_> {
         let asked = engine.map_or_else(self.engine, Ok).and_then(|engine| {
             let mut faults_in_a_row = 0;
             loop {
-                let task = todo.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                let Ok(task) = task else { break };
+                let Some(task) = self.next_task(todo) else { break };
                 let Some(done) = self.label_task(&engine, &task, &mut faults_in_a_row)? else { break };
                 // The writer goes away only after a failure of its own.
                 if results.send(done).is_err() {
@@ -169,22 +185,31 @@ impl Work<'_> {
         asked
     }
 
+    /// Tasks are taken in order, and whoever takes one ends it: what is done when the time is up has no gaps.
+    fn next_task(&self, todo: &Mutex<Receiver<Task>>) -> Option<Task> {
+        let todo = todo.lock().unwrap_or_else(PoisonError::into_inner);
+        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        if late { None } else { todo.recv().ok() }
+    }
+
     /// `None` when stopped half way.
     fn label_task(&self, engine: &Labeller, task: &Task, faults_in_a_row: &mut u32) -> Result<Option<Done>> {
         engine.forget();
         let mut text = Vec::new();
-        let (mut rows, mut faults) = (0, 0);
-        for Keyed { position, .. } in &task.positions {
+        let (mut rows, mut short, mut faults) = (0, 0, 0);
+        for keyed in &task.positions {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let fen = Epd::from_position(position, EnPassantMode::Legal).to_string();
-            match engine.ask(position) {
+            match engine.ask(&keyed.position) {
                 Ok(findings) => {
-                    rows += write_rows(&mut text, &fen, &findings)?;
+                    self.form.write(&mut text, keyed, &findings)?;
+                    rows += findings.lines.len() as u64;
+                    short += u64::from(findings.lines.len() < findings.expected);
                     *faults_in_a_row = 0;
                 }
                 Err(fault) => {
+                    let fen = Epd::from_position(&keyed.position, EnPassantMode::Legal);
                     faults += 1;
                     *faults_in_a_row += 1;
                     if *faults_in_a_row == MOST_FAULTS_IN_A_ROW {
@@ -200,7 +225,7 @@ impl Work<'_> {
         }
         let frame = zstd::encode_all(text.as_slice(), ZSTD_LEVEL).context("cannot compress")?;
         let positions = task.positions.len() as u64;
-        Ok(Some(Done { number: task.number, frame, positions, rows, faults, input: task.input }))
+        Ok(Some(Done { number: task.number, frame, positions, rows, short, faults, input: task.input }))
     }
 
     /// Writes what is done in the order of the tasks.
@@ -214,6 +239,7 @@ impl Work<'_> {
                     chunks: before.chunks + 1,
                     positions: before.positions + next.positions,
                     rows: before.rows + next.rows,
+                    short: before.short + next.short,
                     faults: before.faults + next.faults,
                     bytes: before.bytes,
                     input: next.input,
@@ -223,12 +249,4 @@ impl Work<'_> {
         }
         Ok(())
     }
-}
-
-fn write_rows(text: &mut Vec<u8>, fen: &str, findings: &Findings) -> Result<u64> {
-    let knodes = (findings.nodes + 500) / 1000;
-    for line in &findings.lines {
-        Row::new(fen, &line.moves, findings.depth, knodes, line.score).write(&mut *text)?;
-    }
-    Ok(findings.lines.len() as u64)
 }

@@ -1,0 +1,201 @@
+//! `data label` into a folder: the value of every move as a set, whole or as far as the time went.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::json;
+use shakmaty::{Chess, Move, Position, uci::UciMove};
+use tabia_data::{EvaluationRecord, Session, Set, SourceKind};
+use tabia_encoding::{ForMover, Score};
+use tabia_game::position_from_fen;
+
+use crate::annotate::files;
+use crate::folder::Folder;
+use crate::label::{STOCKFISH, epd, label, lines_file, scripted, table, walk};
+use crate::made::{games, write_set};
+use crate::program::{fail, succeed};
+
+/// Every record of a set, by its position.
+fn read(set: &Path) -> BTreeMap<String, EvaluationRecord> {
+    let set = Set::open(set).expect("a whole set");
+    set.iter()
+        .map(|record| EvaluationRecord::from_bytes(&record.expect("a record").1).expect("an evaluation"))
+        .map(|record| (epd(&record.position), record))
+        .collect()
+}
+
+/// What the engine with a value for every move thinks of one: its place in the alphabet, and no two the same.
+fn values(position: &Chess) -> Vec<(Move, i32)> {
+    let mut moves: Vec<(String, Move)> =
+        position.legal_moves().iter().map(|&m| (UciMove::from_standard(m).to_string(), m)).collect();
+    moves.sort_by(|(one, _), (other, _)| one.cmp(other));
+    moves.into_iter().zip((-100..=100).rev().step_by(5)).map(|((_, m), value)| (m, value)).collect()
+}
+
+fn table_of_values(folder: &Folder, positions: &[Chess]) -> PathBuf {
+    let lines = |position: &Chess| {
+        let lines = values(position).into_iter();
+        lines.map(|(m, value)| json!([UciMove::from_standard(m).to_string(), value])).collect::<Vec<_>>()
+    };
+    let entries: serde_json::Map<String, serde_json::Value> =
+        positions.iter().map(|position| (epd(position), json!(lines(position)))).collect();
+    let path = folder.file("values.json");
+    std::fs::write(&path, serde_json::to_vec(&entries).expect("plain JSON")).expect("a writable folder");
+    path
+}
+
+#[test]
+fn every_legal_move_gets_its_value() {
+    let folder = Folder::new("label-all");
+    let positions = walk(40);
+    let engine = scripted(&table_of_values(&folder, &positions), "0");
+    let (input, out) = (lines_file(&folder, &positions), folder.file("set"));
+    // So many nodes a position make small chunks.
+    let settings = ["--multipv", "all", "--nodes", "1000000", "--shards", "3"];
+    let said = succeed(&mut label(&input, &out, &engine, &[&settings[..], &["--jobs", "3"]].concat()));
+    let records = read(&out);
+    assert_eq!(records.keys().cloned().collect::<BTreeSet<_>>(), positions.iter().map(epd).collect());
+    let mut rows = 0;
+    for position in &positions {
+        let lines = values(position).into_iter().map(|(first, value)| tabia_data::Line {
+            first,
+            score: ForMover(Score::Centipawns(value)).for_white(position.turn()),
+        });
+        let session = Session { depth: 7, knodes: 12, lines: lines.collect() };
+        assert_eq!(session.lines.len(), position.legal_moves().len());
+        rows += session.lines.len();
+        assert_eq!(records[&epd(position)].sessions, [session], "{}", epd(position));
+    }
+    assert!(said.contains(&format!("{rows} rows of 40 positions")), "{said}");
+
+    let alone = folder.file("alone");
+    succeed(&mut label(&input, &alone, &engine, &[&settings[..], &["--jobs", "1"]].concat()));
+    assert!(files(&alone) == files(&out), "the number of engines makes no difference");
+    let (_, again) = fail(&mut label(&input, &out, &engine, &settings));
+    assert!(again.contains("holds a whole set already"), "{again}");
+}
+
+#[test]
+fn a_set_that_is_killed_goes_on_or_ends_with_what_there_is() {
+    let folder = Folder::new("label-set-kill");
+    let positions = walk(360);
+    let table = table(&folder, &positions, &[]);
+    let input = lines_file(&folder, &positions);
+    let (fast, slow) = (scripted(&table, "0"), scripted(&table, "0.01"));
+    let (whole, out) = (folder.file("whole"), folder.file("out"));
+    let settings = ["--nodes", "1000000", "--multipv", "3"];
+    succeed(&mut label(&input, &whole, &fast, &[&settings[..], &["--jobs", "1"]].concat()));
+    assert_eq!(read(&whole).len(), 360);
+
+    for _ in 0..2 {
+        let journal = out.join("labels.journal");
+        let before = std::fs::metadata(&journal).map_or(0, |about| about.len());
+        let mut run = label(&input, &out, &slow, &[&settings[..], &["--jobs", "3"]].concat())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let noted = || {
+            let text = std::fs::read_to_string(&journal).unwrap_or_default();
+            text.len() as u64 > before && text.contains("written")
+        };
+        while !noted() && run.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        run.kill().unwrap();
+        run.wait().unwrap();
+        assert!(noted() && !out.join("set.json").exists(), "killed before its end");
+    }
+    let (_, other) = fail(&mut label(&input, &out, &fast, &["--nodes", "1000000", "--multipv", "2"]));
+    assert!(other.contains("was begun with other settings"), "{other}");
+
+    // A set of what there is, in a copy of the folder, is whole but smaller.
+    let some = folder.file("some");
+    std::fs::create_dir(&some).unwrap();
+    for (name, bytes) in files(&out) {
+        std::fs::write(some.join(name), bytes).unwrap();
+    }
+    let said = succeed(&mut label(&input, &some, &fast, &[&settings[..], &["--max-seconds", "0"]].concat()));
+    assert!(said.contains("the time was up before the end of the input"), "{said}");
+    let (some_records, all) = (read(&some), read(&whole));
+    assert!((1..360).contains(&some_records.len()));
+    assert!(some_records.iter().all(|(position, record)| all[position] == *record));
+    // A run that was killed while it made such a set left a shard of too few positions.
+    std::fs::copy(some.join("shard-00000.tabia"), out.join("shard-00000.tabia")).unwrap();
+
+    succeed(&mut label(&input, &out, &fast, &[&settings[..], &["--jobs", "2"]].concat()));
+    assert!(files(&out) == files(&whole));
+    let none = folder.file("none");
+    let (_, none) = fail(&mut label(&input, &none, &fast, &["--max-seconds", "0"]));
+    assert!(none.contains("no position was labelled in time"), "{none}");
+}
+
+#[test]
+fn strays_are_a_move_or_two_away_from_the_game() {
+    let folder = Folder::new("label-stray");
+    let start = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+    let game = ["e2e4", "e8d7", "e1d2", "d7c6", "d2c3", "c6d6", "c3d4", "d6c6", "e4e5", "c6d7"];
+    let input = folder.file("game.pgn");
+    let text = "1. e4 Kd7 2. Kd2 Kc6 3. Kc3 Kd6 4. Kd4 Kc6 5. e5 Kd7 *";
+    std::fs::write(&input, format!("[SetUp \"1\"]\n[FEN \"{start}\"]\n\n{text}\n\n")).unwrap();
+    let mut positions = vec![position_from_fen(start).unwrap()];
+    for text in game {
+        let mut position = positions.last().unwrap().clone();
+        let played = text.parse::<UciMove>().unwrap().to_move(&position).unwrap();
+        position.play_unchecked(played);
+        positions.push(position);
+    }
+    let after = |positions: &[Chess]| -> Vec<Chess> {
+        let moves = |position: &Chess| -> Vec<Chess> {
+            position.legal_moves().iter().map(|&m| position.clone().play(m).unwrap()).collect()
+        };
+        positions.iter().flat_map(moves).collect()
+    };
+    let one = after(&positions[4..]);
+    let two = after(&one);
+    let known: BTreeMap<String, Chess> =
+        positions.iter().chain(&one).chain(&two).map(|position| (epd(position), position.clone())).collect();
+    let engine = scripted(&table(&folder, &known.into_values().collect::<Vec<_>>(), &[]), "0");
+
+    let settings = ["--first-ply", "4", "--depth", "1"];
+    let run = |name: &str, more: &[&str]| {
+        let out = folder.file(name);
+        let said = succeed(&mut label(&input, &out, &engine, &[&settings[..], more].concat()));
+        (read(&out).into_keys().collect::<BTreeSet<_>>(), said)
+    };
+    let from_the_fourth: BTreeSet<String> = positions[4..].iter().map(epd).collect();
+    assert_eq!(run("plain", &[]).0, from_the_fourth);
+    let names = |positions: &[Chess]| positions.iter().map(epd).collect::<BTreeSet<_>>();
+    let (strays, said) = run("strays", &["--stray", "1"]);
+    assert!(said.contains(&format!("{} positions chosen that are a random move", strays.len())), "{said}");
+    assert!(strays.len() > 3 && strays.is_subset(&(&names(&one) | &names(&two))), "{strays:?}");
+    // Whose turn it is tells how many moves were made.
+    assert_ne!(strays, from_the_fourth);
+    let (half, _) = run("half", &["--stray", "0.5", "--seed", "3"]);
+    assert!(half.intersection(&from_the_fourth).next().is_some());
+    assert!(half.difference(&from_the_fourth).next().is_some(), "{half:?}");
+    assert_eq!(half, run("half-again", &["--stray", "0.5", "--seed", "3", "--jobs", "1"]).0);
+}
+
+#[test]
+fn stockfish_gives_every_move_of_a_set_of_games_its_value() {
+    if !Path::new(STOCKFISH).exists() {
+        eprintln!("skipped: there is no {STOCKFISH}");
+        return;
+    }
+    let folder = Folder::new("label-all-stockfish");
+    let (input, out) = (folder.file("games"), folder.file("values"));
+    write_set(&input, SourceKind::Pgn, &games(8, 60), 2);
+    let settings =
+        ["--multipv", "all", "--depth", "3", "--per-game", "4", "--first-ply", "6", "--stray", "0.5"];
+    let said = succeed(&mut label(&input, &out, STOCKFISH, &settings));
+    let records = read(&out);
+    assert!(records.len() > 25 && !said.contains("fewer lines"), "{said}");
+    for (name, EvaluationRecord { position, sessions }) in records {
+        let [Session { depth: 3, lines, .. }] = sessions.as_slice() else { panic!("{name}: {sessions:?}") };
+        let moves: BTreeSet<String> = lines.iter().map(|line| format!("{:?}", line.first)).collect();
+        let legal: BTreeSet<String> = position.legal_moves().iter().map(|m| format!("{m:?}")).collect();
+        assert_eq!(moves, legal, "{name}");
+    }
+}
