@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use shakmaty::{Chess, Move, Position, uci::UciMove};
 use tabia_data::{EvaluationRecord, Session, Set, SourceKind};
@@ -73,6 +74,9 @@ fn every_legal_move_gets_its_value() {
     let alone = folder.file("alone");
     succeed(&mut label(&input, &alone, &engine, &[&settings[..], &["--jobs", "1"]].concat()));
     assert!(files(&alone) == files(&out), "the number of engines makes no difference");
+    let wrong = label(&input, &folder.file("x"), &engine, &["--multipv", "most"]).output().unwrap();
+    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    assert!(said.contains("neither a number from 1 to 255 nor 'all'"), "{said}");
     let (_, again) = fail(&mut label(&input, &out, &engine, &settings));
     assert!(again.contains("holds a whole set already"), "{again}");
 }
@@ -89,11 +93,11 @@ fn a_set_that_is_killed_goes_on_or_ends_with_what_there_is() {
     succeed(&mut label(&input, &whole, &fast, &[&settings[..], &["--jobs", "1"]].concat()));
     assert_eq!(read(&whole).len(), 360);
 
-    for _ in 0..2 {
+    for signal in [Signal::KILL, Signal::INT] {
         let journal = out.join("labels.journal");
         let before = std::fs::metadata(&journal).map_or(0, |about| about.len());
         let mut run = label(&input, &out, &slow, &[&settings[..], &["--jobs", "3"]].concat())
-            .stderr(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         let noted = || {
@@ -103,9 +107,11 @@ fn a_set_that_is_killed_goes_on_or_ends_with_what_there_is() {
         while !noted() && run.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        run.kill().unwrap();
-        run.wait().unwrap();
+        kill_process(Pid::from_child(&run), signal).unwrap();
+        let ended = run.wait_with_output().unwrap();
         assert!(noted() && !out.join("set.json").exists(), "killed before its end");
+        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(said.contains("the same command goes on from there"), signal == Signal::INT, "{said}");
     }
     let (_, other) = fail(&mut label(&input, &out, &fast, &["--nodes", "1000000", "--multipv", "2"]));
     assert!(other.contains("was begun with other settings"), "{other}");

@@ -14,9 +14,10 @@ use tabia_data::{
     ShardOptions, ShardWriter, SourceSummary, fingerprint,
 };
 
+use super::engine::EngineArgs;
+use super::heed_ctrl_c;
 use super::session::Labeller;
 use super::work::MOST_FAULTS_IN_A_ROW;
-use super::{EngineArgs, heed_ctrl_c};
 use crate::data::meter::Meter;
 
 /// How many games an engine takes at a time; what is finished is kept if the work is interrupted.

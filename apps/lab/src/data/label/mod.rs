@@ -1,6 +1,7 @@
 //! `tabia-lab data label`: positions in, an engine's evaluations of them out.
 
 mod annotate;
+mod engine;
 mod form;
 mod input;
 mod output;
@@ -10,18 +11,18 @@ mod session;
 mod work;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use tabia_data::{RecordKind, SetPlan, ShardOptions, SourceSummary, fingerprint};
-use tabia_uci::client::Launch;
 use tabia_uci::message::Go;
 
 pub(crate) use self::annotate::{AnnotateArgs, run as run_annotate};
+use self::engine::EngineArgs;
 use self::form::Form;
 use self::output::{Output, Settings, Written};
 use self::positions::Choice;
@@ -89,81 +90,6 @@ enum Lines {
     All,
 }
 
-/// Which engine, and how long it looks at a position.
-#[derive(Args)]
-struct EngineArgs {
-    /// The engine's command, with its arguments [default: stockfish in PATH or /usr/games].
-    #[arg(long, value_name = "COMMAND")]
-    engine: Option<String>,
-    /// An option to set, NAME=VALUE; may be given many times.
-    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
-    options: Vec<(String, String)>,
-    /// How many nodes a position may cost [default: 1000, unless there is a depth].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    nodes: Option<u64>,
-    /// How many plies deep to look.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
-    depth: Option<u32>,
-    /// How many engines run at the same time [default: one a core].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    jobs: Option<u16>,
-    /// The memory of each engine, in MB.
-    #[arg(long, default_value_t = 16, value_name = "MB")]
-    hash: u32,
-    /// How long an engine may think about a position before it counts as hung, in seconds.
-    #[arg(long, default_value_t = 60.0, value_name = "SECONDS", value_parser = seconds)]
-    patience: f64,
-}
-
-impl EngineArgs {
-    fn go(&self) -> Go {
-        Go {
-            depth: self.depth,
-            nodes: self.nodes.or((self.depth.is_none()).then_some(1000)),
-            ..Go::default()
-        }
-    }
-
-    fn jobs(&self) -> usize {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        self.jobs.map_or(cores, usize::from)
-    }
-
-    fn command(&self) -> &str {
-        self.engine.as_deref().unwrap_or_else(|| stockfish())
-    }
-
-    /// Starts an engine that gives one line a position.
-    fn start(&self) -> Result<Labeller> {
-        Labeller::start(self.launch()?, self.go(), 1)
-    }
-
-    fn launch(&self) -> Result<Launch> {
-        let command = self.command();
-        let words = shlex::split(command)
-            .filter(|words| !words.is_empty())
-            .with_context(|| format!("'{command}' is not a command"))?;
-        let (program, arguments) = words.split_first().context("no command")?;
-        let mut launch = Launch::new(program);
-        launch.arguments.extend(arguments.iter().map(Into::into));
-        launch.patience.unclocked = Duration::from_secs_f64(self.patience);
-        // How many failures are too many is counted here, not by the client.
-        launch.most_restarts = u32::MAX;
-        for (name, value) in &self.options {
-            ensure!(!name.eq_ignore_ascii_case("MultiPV"), "use --multipv, not --option MultiPV=");
-            ensure!(!name.eq_ignore_ascii_case("Hash"), "use --hash, not --option Hash=");
-            launch = launch.option(name, value);
-        }
-        launch = launch.option("Hash", &self.hash.to_string());
-        Ok(launch)
-    }
-}
-
-fn name_and_value(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("is not NAME=VALUE")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
-}
-
 fn lines(text: &str) -> Result<Lines, String> {
     if text == "all" {
         return Ok(Lines::All);
@@ -179,11 +105,6 @@ fn share_or_none(text: &str) -> Result<f64, String> {
 fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "is not a number")?;
     if share > 0.0 && share <= 1.0 { Ok(share) } else { Err("must be above 0 and at most 1".to_owned()) }
-}
-
-fn seconds(text: &str) -> Result<f64, String> {
-    let seconds: f64 = text.parse().map_err(|_| "is not a number")?;
-    if seconds > 0.0 && seconds <= 1e6 { Ok(seconds) } else { Err("must be above 0".to_owned()) }
 }
 
 pub(crate) fn run(args: &LabelArgs) -> Result<()> {
@@ -320,14 +241,6 @@ impl LabelArgs {
 
 /// A set is written once and read often.
 const SET_ZSTD_LEVEL: i32 = 19;
-
-/// Debian keeps games out of root's `PATH`.
-fn stockfish() -> &'static str {
-    const DEBIAN: &str = "/usr/games/stockfish";
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let in_path = std::env::split_paths(&folders).any(|folder| folder.join("stockfish").is_file());
-    if !in_path && Path::new(DEBIAN).is_file() { DEBIAN } else { "stockfish" }
-}
 
 /// How many positions are labelled between two notes in the journal by one engine: some seconds of work.
 ///

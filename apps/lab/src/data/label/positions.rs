@@ -107,13 +107,13 @@ impl<S: FnMut(Keyed) -> ControlFlow<()>> Picker<S> {
         if self.choice.limit.is_some_and(|limit| self.met.chosen >= limit) {
             return ControlFlow::Break(());
         }
-        let strayed = self.stray(&keyed);
-        let is_stray = strayed.is_some();
-        let keyed = strayed.unwrap_or(keyed);
-        if keyed.position.legal_moves().is_empty() {
+        let stray = self.stray(&keyed);
+        let is_stray = stray.is_some();
+        if stray.as_ref().is_some_and(|stray| stray.position.legal_moves().is_empty()) {
             self.met.over += 1;
             return ControlFlow::Continue(());
         }
+        let keyed = stray.unwrap_or(keyed);
         if !self.seen.insert(keyed.key) {
             self.met.duplicates += 1;
             return ControlFlow::Continue(());
@@ -214,6 +214,34 @@ mod tests {
         let (keys, _) = pick(Choice { per_game: Some(5), ..ALL }, &games);
         // The start may be drawn from both.
         assert!(keys.len() == 10 || keys.len() == 9, "{}", keys.len());
+    }
+
+    #[test]
+    fn strays_are_a_share_and_one_or_two_moves_away() {
+        let games: Vec<_> = (0..50).map(game).collect();
+        let choice = Choice { stray: 0.5, first_ply: 8, ..ALL };
+        let mut chosen = Vec::new();
+        let mut picker = Picker::new(choice, |keyed: Keyed| {
+            chosen.push(keyed);
+            ControlFlow::Continue(())
+        });
+        let _enough = games.iter().try_for_each(|game| picker.show_game(game.iter()));
+        let met = picker.met();
+        assert!((met.strays * 10).abs_diff(met.chosen * 5) < met.chosen, "{met:?}");
+        let shown: usize = games.iter().map(|game| game.len() - 8).sum();
+        assert_eq!(met.chosen + met.duplicates + met.over, shown as u64);
+        assert!(chosen.iter().all(|keyed| !keyed.position.legal_moves().is_empty()));
+
+        let mut steps = [0_u32; 2];
+        let picker = Picker::new(Choice { stray: 1.0, ..ALL }, |_| ControlFlow::Continue(()));
+        for position in games.iter().flatten() {
+            let from = keyed(position).unwrap();
+            let Some(stray) = picker.stray(&from) else { continue };
+            steps[usize::from(stray.position.turn() == from.position.turn())] += 1;
+        }
+        let all: usize = games.iter().map(Vec::len).sum();
+        assert_eq!((steps[0] + steps[1]) as usize, all);
+        assert!(steps[0].abs_diff(steps[1]) * 10 < steps[0] + steps[1], "{steps:?}");
     }
 
     #[test]
