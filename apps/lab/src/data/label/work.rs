@@ -169,8 +169,7 @@ impl Work<'_> {
     ) -> Result<u32> {
         let asked = engine.map_or_else(self.engine, Ok).and_then(|engine| {
             let mut faults_in_a_row = 0;
-            loop {
-                let Some(task) = self.next_task(todo) else { break };
+            while let Some(task) = self.next_task(todo) {
                 let Some(done) = self.label_task(&engine, &task, &mut faults_in_a_row)? else { break };
                 // The writer goes away only after a failure of its own.
                 if results.send(done).is_err() {
