@@ -1,19 +1,65 @@
 //! One engine process and what it says of a position.
 
 use std::num::NonZeroI32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use shakmaty::{CastlingMode, Chess, Move, Position, uci::UciMove};
 use tabia_encoding::{ForMover, ForWhite, Score};
 use tabia_uci::client::{Client, Cue, Fault, Launch};
-use tabia_uci::message::{GameSoFar, Go, Info, MoverScore, OptionKind, OptionSpec};
+use tabia_uci::message::{GameSoFar, Go, Info, MoverScore, OptionKind, OptionSpec, ScoreInfo};
 
 /// An engine that is asked about positions. Its process is started again when it fails.
 pub(super) struct Labeller {
     client: Client,
     go: Go,
     lines: usize,
+    /// What it says about the position it is asked about.
+    heard: Arc<Mutex<Heard>>,
+}
+
+/// The scored lines an engine said about one position, in their order. With a line for every move there are hundreds,
+/// so only what counts is kept, and the memory is used again for the next position.
+#[derive(Default)]
+struct Heard {
+    lines: Vec<HeardLine>,
+    /// The moves of all lines, one after the other.
+    moves: Vec<UciMove>,
+    /// The most nodes it spoke of.
+    nodes: u64,
+}
+
+struct HeardLine {
+    depth: Option<u32>,
+    /// From 0.
+    rank: usize,
+    score: ScoreInfo,
+    /// Where its moves are; at least one.
+    moves: Range<usize>,
+}
+
+impl Heard {
+    fn clear(&mut self) {
+        self.lines.clear();
+        self.moves.clear();
+        self.nodes = 0;
+    }
+
+    fn hear(&mut self, info: &Info) {
+        let (Some(score), false) = (info.score, info.pv.is_empty()) else { return };
+        // There is no line 0.
+        let Some(rank) = info.multipv.unwrap_or(1).checked_sub(1) else { return };
+        let begin = self.moves.len();
+        self.moves.extend_from_slice(&info.pv);
+        self.nodes = self.nodes.max(info.nodes.unwrap_or(0));
+        let moves = begin..self.moves.len();
+        self.lines.push(HeardLine { depth: info.depth, rank: rank as usize, score, moves });
+    }
+
+    fn moves(&self, line: &HeardLine) -> &[UciMove] {
+        &self.moves[line.moves.clone()]
+    }
 }
 
 /// What an engine found about one position: lines of the same search.
@@ -76,7 +122,7 @@ impl Labeller {
     pub(super) fn start(launch: Launch, go: Go, lines: usize) -> Result<Labeller> {
         let program = launch.program.display().to_string();
         let client = Client::start(launch).with_context(|| format!("cannot use the engine {program}"))?;
-        Ok(Labeller { client, go, lines })
+        Ok(Labeller { client, go, lines, heard: Arc::default() })
     }
 
     /// From now on every legal move gets a line, as far as the engine can: gives how many it can.
@@ -113,61 +159,57 @@ impl Labeller {
     }
 
     fn ask_once(&self, position: &Chess) -> Result<Findings, NoAnswer> {
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let ear = Arc::clone(&heard);
-        let hear = move |info: &Info| {
-            if info.score.is_some() && !info.pv.is_empty() {
-                ear.lock().unwrap_or_else(PoisonError::into_inner).push(info.clone());
-            }
-        };
+        self.heard().clear();
+        let ear = Arc::clone(&self.heard);
+        let hear = move |info: &Info| ear.lock().unwrap_or_else(PoisonError::into_inner).hear(info);
         let thought = self.client.begin(&GameSoFar::new(position.clone()), &self.go, hear).wait()?;
         if thought.cue != Cue::Own {
             return Err(NoAnswer::Overdue);
         }
-        let heard = std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
         let expected = self.lines.min(position.legal_moves().len());
-        findings(&heard, expected, position).ok_or(NoAnswer::NoScore)
+        findings(&self.heard(), expected, position).ok_or(NoAnswer::NoScore)
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The latest iteration in which every expected line has an exact score: only such lines are comparable. Where an
 /// engine never gets so far, its last word on each line, at the least of their depths.
-fn findings(heard: &[Info], expected: usize, position: &Chess) -> Option<Findings> {
-    let nodes = heard.iter().filter_map(|info| info.nodes).max().unwrap_or(0);
-    let mut last: Vec<Option<&Info>> = vec![None; expected];
+fn findings(heard: &Heard, expected: usize, position: &Chess) -> Option<Findings> {
+    let mut last: Vec<Option<&HeardLine>> = vec![None; expected];
     let mut complete = None;
-    for info in heard.iter().filter(|info| info.score.is_some_and(|score| score.bound.is_none())) {
-        let rank = info.multipv.unwrap_or(1) as usize;
-        let Some(slot) = rank.checked_sub(1).and_then(|index| last.get_mut(index)) else { continue };
-        *slot = Some(info);
-        let depths = || last.iter().map(|info| info.map(|info| info.depth));
-        if depths().all(|depth| depth == Some(info.depth)) {
+    for line in heard.lines.iter().filter(|line| line.score.bound.is_none()) {
+        let Some(slot) = last.get_mut(line.rank) else { continue };
+        *slot = Some(line);
+        if last.iter().all(|known| known.is_some_and(|known| known.depth == line.depth)) {
             complete = Some(last.clone());
         }
     }
-    let mut chosen: Vec<&Info> = complete.unwrap_or(last).into_iter().flatten().collect();
+    let mut chosen: Vec<&HeardLine> = complete.unwrap_or(last).into_iter().flatten().collect();
     if chosen.is_empty() {
         // Nothing exact: a bound is better than nothing.
-        chosen.extend(heard.iter().rev().find(|info| info.multipv.unwrap_or(1) == 1));
+        chosen.extend(heard.lines.iter().rev().find(|line| line.rank == 0));
     }
-    let depth = chosen.iter().filter_map(|info| info.depth).min().unwrap_or(0);
+    let depth = chosen.iter().filter_map(|line| line.depth).min().unwrap_or(0);
     let mut lines: Vec<FoundLine> = Vec::with_capacity(chosen.len());
-    for line in chosen.into_iter().filter_map(|info| found_line(info, position)) {
+    for line in chosen.into_iter().filter_map(|line| found_line(heard.moves(line), line.score, position)) {
         if lines.iter().all(|known| known.first != line.first) {
             lines.push(line);
         }
     }
-    (!lines.is_empty()).then_some(Findings { depth, nodes, lines, expected })
+    (!lines.is_empty()).then_some(Findings { depth, nodes: heard.nodes, lines, expected })
 }
 
-fn found_line(info: &Info, position: &Chess) -> Option<FoundLine> {
-    let score = match info.score?.score {
+fn found_line(pv: &[UciMove], score: ScoreInfo, position: &Chess) -> Option<FoundLine> {
+    let score = match score.score {
         MoverScore::Centipawns(cp) => Score::Centipawns(cp),
         MoverScore::Mate(moves) => Score::Mate(NonZeroI32::new(moves)?),
     };
-    let first = info.pv.first()?.to_move(position).ok()?;
+    let first = pv.first()?.to_move(position).ok()?;
     let score = ForMover(score).for_white(position.turn());
-    Some(FoundLine { first, pv: info.pv.clone(), score })
+    Some(FoundLine { first, pv: pv.to_vec(), score })
 }
 
 #[cfg(test)]
@@ -176,12 +218,15 @@ mod tests {
 
     use super::*;
 
-    fn heard(lines: &[&str]) -> Vec<Info> {
-        let info = |line: &&str| match format!("info {line}").parse() {
-            Ok(Reply::Info(info)) => *info,
-            other => panic!("{other:?}"),
-        };
-        lines.iter().map(info).collect()
+    fn heard(lines: &[&str]) -> Heard {
+        let mut heard = Heard::default();
+        for line in lines {
+            match format!("info {line}").parse() {
+                Ok(Reply::Info(info)) => heard.hear(&info),
+                other => panic!("{other:?}"),
+            }
+        }
+        heard
     }
 
     fn of(lines: &[&str], expected: usize, fen: &str) -> Option<Findings> {
