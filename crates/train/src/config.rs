@@ -336,6 +336,14 @@ impl TrainConfig {
         ValueRule { loss: self.loss.value_kind, logit_scale: 100.0 / self.data.cp_scale }
     }
 
+    /// How many centipawns one unit of the network's value is.
+    pub fn value_unit_cp(&self) -> f32 {
+        match self.loss.value_kind {
+            ValueLoss::L1 | ValueLoss::Squared | ValueLoss::Chance => 100.0,
+            ValueLoss::CrossEntropy => self.data.cp_scale,
+        }
+    }
+
     fn check(&self) -> Result<(), ConfigError> {
         let range = |good: bool, key, problem: &str| {
             if good { Ok(()) } else { Err(ConfigError::Range { key, problem: problem.to_owned() }) }

@@ -23,7 +23,7 @@ const HALFWAY_MOVES: f32 = 10.0;
 
 impl Default for ValueCurve {
     fn default() -> Self {
-        ValueCurve { knee_cp: 600.0, mate_cp: 5000.0 }
+        ValueCurve { knee_cp: 400.0, mate_cp: 5000.0 }
     }
 }
 

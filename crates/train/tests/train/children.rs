@@ -200,6 +200,5 @@ fn a_network_that_learns_from_children_chooses_better_moves() {
         backend.step(&supply.next().unwrap(), &hyper).unwrap();
     }
     let (after, _) = given_away(&mut backend, &mut supply);
-    println!("{roots} positions: {before} centipawns given away a move before training, {after} after");
     assert!(after < 0.7 * before, "{before} {after}");
 }

@@ -147,7 +147,6 @@ fn entries_have_no_more_parameters_than_their_size_allows() {
         let arena = CpuBackend::new(&config, 1).state().unwrap().weights;
         let format = ExportFormat::Onnx;
         let exported = export(&config.net, &arena, format, Precision::F32, &Provenance::default()).unwrap();
-        println!("{name}: {} parameters as exported", exported.parameters);
         assert!(exported.parameters <= most, "{name}: {}", exported.parameters);
         assert!(exported.parameters > most * 9 / 10, "{name}: {}", exported.parameters);
     }
