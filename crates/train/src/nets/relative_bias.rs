@@ -8,12 +8,9 @@ const SIDE: usize = 8;
 /// Distances run from -7 to 7; one more row and column, which nothing reads, make the table unroll.
 pub(super) const TABLE: usize = 2 * SIDE;
 
-/// `[heads, 64, 64]` from the parameter `name`, `[heads, TABLE, TABLE]`: from square i to square j it is the table's
-/// element at row `7 + rank j - rank i` and column `7 + file j - file i`.
-///
-/// Built by repeating and cutting alone: a table of indices would be 4096 numbers of an exported file, and those who
-/// count parameters count it too.
-pub(super) fn relative_bias<L: Layers>(net: &mut L, name: &str) -> Result<L::Value> {
+/// [`Layers::relative_bias`] by repeating and cutting alone: a table of indices would be 4096 numbers of an exported file,
+/// and those who count parameters count it too.
+pub(super) fn in_parts<L: Layers>(net: &mut L, name: &str) -> Result<L::Value> {
     let table = net.parameter(name)?;
     let ranks = unroll(net, &table, &[TABLE])?;
     let ranks = net.permute(&ranks, &[0, 3, 1, 2])?;
@@ -50,7 +47,7 @@ mod tests {
         let arena: Vec<f32> = (0..table.arena_len()).map(|at| at as f32).collect();
         let batch = Batch::new(encoding("challenge-768").unwrap());
         let mut net = Tensors::constant(&table, &arena, &batch).unwrap();
-        let bias: Vec<Vec<Vec<f32>>> = relative_bias(&mut net, "bias").unwrap().to_vec3().unwrap();
+        let bias: Vec<Vec<Vec<f32>>> = in_parts(&mut net, "bias").unwrap().to_vec3().unwrap();
         for (head, bias) in bias.iter().enumerate() {
             for (i, j) in (0..64).flat_map(|i| (0..64).map(move |j| (i, j))) {
                 let (row, column) = (7 + j / 8 - i / 8, 7 + j % 8 - i % 8);

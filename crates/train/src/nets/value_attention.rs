@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attention::{Attention, check_sizes};
 use super::layers::{Heads, Layers};
-use super::relative_bias::{TABLE, relative_bias};
+use super::relative_bias::TABLE;
 use crate::parameters::{Decay, Initial, ParameterTable};
 
 const PLANES: usize = 12;
@@ -99,7 +99,7 @@ impl ValueAttentionConfig {
             let bias = match self.bias {
                 AttentionBias::EachLayer => Some(net.parameter(&name("attn.bias"))?),
                 AttentionBias::Shared => Some(net.parameter(SHARED_BIAS)?),
-                AttentionBias::Relative => Some(relative_bias(net, &name("attn.bias"))?),
+                AttentionBias::Relative => Some(net.relative_bias(&name("attn.bias"))?),
                 AttentionBias::None => None,
             };
             let h = attention.on(net, &name("attn"), &h, bias.as_ref())?;
