@@ -98,6 +98,7 @@ pub(super) fn describe(evaluation: &Evaluation) -> String {
         add("top-1", score.top1);
         add("top-5", score.top5);
         add("result loss", score.outcome);
+        add("value loss", score.value);
         add("value error", score.value_error);
         add("value correlation", score.value_correlation);
         add("better side named", score.value_sign);
