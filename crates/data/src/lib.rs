@@ -46,6 +46,6 @@ pub use source::{
 };
 pub use split::{Side, Split, SplitBy};
 pub use stream::{
-    Feed, FeedError, Filter, GameSample, Lane, LaneState, Need, Repeat, Sample, SeatState, Stream,
-    StreamError, StreamOptions, StreamState, Target,
+    Analysed, Feed, FeedError, Filter, GameSample, Lane, LaneState, LineSample, Need, Repeat, Sample,
+    SeatState, Stream, StreamError, StreamOptions, StreamState, Target,
 };

@@ -23,6 +23,7 @@
 //! | a network that plays likely moves | [`PolicyPlayer`] |
 //! | the engine | [`Engine`] |
 //! | an evaluation inside a search | [`LeafEvaluator`], [`leaf_evaluator`] |
+//! | whether a position can be judged without search | [`is_quiet`] |
 #![forbid(unsafe_code)]
 
 pub mod baseline;
@@ -42,7 +43,7 @@ mod spec;
 #[cfg(test)]
 mod test_networks;
 
-pub use engine::{Bench, Engine, EngineOptions, bench};
+pub use engine::{Bench, Engine, EngineOptions, bench, is_quiet};
 pub use leaf::{
     BaselineLeaf, DenseLeaf, EVALUATION_LIMIT, GeneralLeaf, LeafEvaluator, NoEvaluation, leaf_evaluator,
 };

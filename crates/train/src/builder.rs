@@ -1,15 +1,17 @@
 //! From chess to examples: the inputs of an encoding, and the targets a network can learn from them.
 
 use shakmaty::{Chess, Color, Move, Position};
-use tabia_data::{EvaluationRecord, GameHead, GameSample, Sample, Target};
+use tabia_data::{EvaluationRecord, GameHead, GameSample, LineSample, Sample, Target};
 use tabia_encoding::{
-    Batch, Elo, Encoding, ForWhite, MoveVocabulary, RatingPool, Score, Seat, Situation, encoding, time_bin,
-    vocabulary,
+    Batch, Elo, Encoding, ForMover, ForWhite, MoveVocabulary, RatingPool, Score, Seat, Situation, encoding,
+    time_bin, vocabulary,
 };
 
+use crate::child_score::after_move;
+use crate::choices::{complete_session, moves};
 use crate::{
-    ABSENT, DataConfig, Dropout, Examples, Facts, NetConfig, PolicyTargets, QuietOnly, TrainConfig,
-    ValueLoss, ValueSource,
+    ABSENT, DataConfig, Dropout, Examples, Facts, NetConfig, PolicyTargets, QuietOnly, Reading, Root,
+    TrainConfig, ValueLoss, ValueSource,
 };
 
 /// How far back the context of a two-input network may lie.
@@ -133,6 +135,7 @@ impl ExampleBuilder {
         let ply = match &sample.target {
             Target::Game(game) => game.ply,
             Target::Evaluation(_) => 0,
+            Target::Line(line) => 1 + u32::from(line.number),
         };
         let place = [u64::from(sample.set), sample.record.0, u64::from(ply), u64::from(sample.epoch)];
         self.random.seed(
@@ -146,6 +149,7 @@ impl ExampleBuilder {
                 None => self.push_game_move(sample, game),
             },
             Target::Evaluation(record) => self.push_evaluation(record),
+            Target::Line(line) => self.push_line(sample.situation.position, line),
         }
     }
 
@@ -182,14 +186,7 @@ impl ExampleBuilder {
             _ => Some(&sample.situation.earlier[back - 2]),
         };
         let viewer = view.color(after.turn(), context.map_or(after.turn(), Position::turn));
-        let evaluation = match self.data.value_source {
-            ValueSource::Evaluation => game.evaluation,
-            ValueSource::EvaluationWithoutMates => {
-                game.evaluation.filter(|score| matches!(score.0, Score::Centipawns(_)))
-            }
-            ValueSource::Result => None,
-        };
-        let Some(value) = self.value_target(kind, viewer, evaluation, game.head.result) else { return };
+        let Some(value) = self.value_target(kind, viewer, game.evaluation, game.head.result) else { return };
         let situation = Situation { context, ..Situation::of(&after) };
         self.push_inputs(&situation, game.head, game.ply + 1);
         self.examples.values.push(value);
@@ -208,18 +205,50 @@ impl ExampleBuilder {
             let Some(value) = self.value_target(kind, view.color(turn, turn), score, None) else { return };
             self.examples.values.push(value);
         }
-        self.examples.inputs.push(&Situation::of(&record.position));
-        self.examples.weights.push(1.0);
-        self.examples.facts.push(Facts {
-            men: record.position.board().occupied().count() as u8,
-            depth: deepest.depth,
-            ..Facts::default()
-        });
+        self.push_analysed(&record.position, deepest.depth);
         if self.vocabulary.is_some() {
             self.push_policy(&record.position, best, &labels);
             self.examples.outcomes.push(ABSENT);
             self.examples.think.push(ABSENT);
         }
+    }
+
+    /// The position after a move of an analysed one, for networks that judge it.
+    fn push_line(&mut self, position: &Chess, sample: &LineSample) {
+        let Some((kind, view)) = self.value else { return };
+        let LineSample { line, depth, .. } = *sample;
+        let mut after = position.clone();
+        after.play_unchecked(line.first);
+        if after.legal_moves().is_empty() || self.skips_loud(&after, line.first) {
+            return;
+        }
+        let viewer = view.color(after.turn(), after.turn());
+        let score = Some(after_move(line.score, position.turn()));
+        let Some(value) = self.value_target(kind, viewer, score, None) else { return };
+        self.examples.values.push(value);
+        self.push_analysed(&after, depth);
+    }
+
+    /// The columns that every analysed position has.
+    fn push_analysed(&mut self, position: &Chess, depth: u8) {
+        self.examples.inputs.push(&Situation::of(position));
+        self.examples.weights.push(1.0);
+        self.examples.facts.push(analysed_facts(position, depth));
+    }
+
+    /// Adds the positions after every move of an analysed one, without targets. `None`, and nothing is added, if not every
+    /// move was judged or the network judges nothing.
+    pub(crate) fn push_root(&mut self, record: &EvaluationRecord) -> Option<Root> {
+        let (_, view) = self.value?;
+        let depth = complete_session(record)?.depth;
+        let moves = moves(record, |after| {
+            self.push_analysed(after, depth);
+            self.examples.values.push(f32::NAN);
+            self.rows() - 1
+        })?;
+        let turn = record.position.turn();
+        let facts = analysed_facts(&record.position, depth);
+        Some(Root { facts, reading: Reading::of(turn, view.color(!turn, !turn)), moves })
     }
 
     /// Adds rows that count for nothing until there are `rows`.
@@ -254,8 +283,13 @@ impl ExampleBuilder {
         });
     }
 
+    /// Whether a value network is not to learn a position, which `m` led to or which has `m` as its best move.
     fn skips_loud(&self, position: &Chess, m: Move) -> bool {
-        self.data.quiet_only == QuietOnly::Yes && (position.is_check() || m.is_capture() || m.is_promotion())
+        match self.data.quiet_only {
+            QuietOnly::No => false,
+            QuietOnly::Yes => position.is_check() || m.is_capture() || m.is_promotion(),
+            QuietOnly::Exchanges => !tabia_search::is_quiet(position),
+        }
     }
 
     /// What the network may see: what is known, less what dropout hides.
@@ -288,11 +322,14 @@ impl ExampleBuilder {
         evaluation: Option<ForWhite<Score>>,
         result: Option<Option<Color>>,
     ) -> Option<f32> {
-        let limit = self.data.value_limit_cp;
-        let centipawns = evaluation.map(|score| match score.for_mover(viewer).0 {
-            Score::Centipawns(cp) => (cp as f32).clamp(-limit, limit),
-            Score::Mate(moves) => limit * moves.get().signum() as f32,
-        });
+        let evaluation = match self.data.value_source {
+            ValueSource::Evaluation => evaluation,
+            ValueSource::EvaluationWithoutMates => {
+                evaluation.filter(|score| matches!(score.0, Score::Centipawns(_)))
+            }
+            ValueSource::Result => None,
+        };
+        let centipawns = evaluation.map(|score| self.centipawns(score.for_mover(viewer)));
         let won = result.map(|winner| winner.map_or(0.5, |winner| if winner == viewer { 1.0 } else { 0.0 }));
         match kind {
             ValueLoss::L1 | ValueLoss::Squared => Some(centipawns? / 100.0),
@@ -308,11 +345,24 @@ impl ExampleBuilder {
         }
     }
 
+    fn centipawns(&self, score: ForMover<Score>) -> f32 {
+        let limit = self.data.value_limit_cp;
+        match (self.data.value_curve, score.0) {
+            (Some(curve), _) => curve.centipawns(score),
+            (None, Score::Centipawns(cp)) => (cp as f32).clamp(-limit, limit),
+            (None, Score::Mate(moves)) => limit * moves.get().signum() as f32,
+        }
+    }
+
     fn push_policy(&mut self, position: &Chess, played: Move, labels: &[(Move, f32)]) {
         if let (Some(policy), Some(vocabulary)) = (&mut self.examples.policy, self.vocabulary) {
             push_policy(policy, vocabulary, position, played, labels);
         }
     }
+}
+
+fn analysed_facts(position: &Chess, depth: u8) -> Facts {
+    Facts { men: position.board().occupied().count() as u8, depth, ..Facts::default() }
 }
 
 impl View {

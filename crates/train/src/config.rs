@@ -8,6 +8,7 @@ use tabia_data::LabelStrategy;
 
 use crate::losses::ValueRule;
 use crate::nets::NetConfig;
+use crate::value_curve::ValueCurve;
 
 /// One run, as its file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +66,16 @@ pub enum ValueLoss {
     Chance,
     /// Cross entropy of a chance from 0 to 1: the network's number is its logit.
     CrossEntropy,
+}
+
+impl ValueLoss {
+    /// What the target of an even game is.
+    pub(crate) fn even(self) -> f32 {
+        match self {
+            ValueLoss::L1 | ValueLoss::Squared => 0.0,
+            ValueLoss::Chance | ValueLoss::CrossEntropy => 0.5,
+        }
+    }
 }
 
 impl Default for LossFactors {
@@ -180,12 +191,19 @@ pub struct DataConfig {
     pub value_source: ValueSource,
     /// How much the game's result counts in a value target, the rest is the evaluation.
     pub result_share: f32,
-    /// Evaluations are cut off at this many centipawns.
+    /// Evaluations are cut off at this many centipawns, where no curve is given.
     pub value_limit_cp: f32,
+    /// How evaluations grow where a game is decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_curve: Option<ValueCurve>,
     /// Centipawns at which an evaluation means a chance of 1 / (1 + 1/e).
     pub cp_scale: f32,
     /// Positions analysed less deep are not used.
     pub min_depth: u8,
+    /// Which positions of analysed ones are used.
+    pub positions: Positions,
+    /// How many positions after moves an analysed one gives each time its turn comes; 0 means all.
+    pub children_per_record: u32,
     /// Whether positions in the middle of an exchange are left out of value training.
     pub quiet_only: QuietOnly,
     /// How often conditions of the game are hidden from the network.
@@ -210,6 +228,20 @@ pub enum QuietOnly {
     No,
     /// Positions in check, after a capture or promotion, or whose best move is one, are not.
     Yes,
+    /// Positions in check, or with a capture or promotion that wins material by static exchange, are not.
+    Exchanges,
+}
+
+/// Which positions of analysed ones are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Positions {
+    /// The analysed positions.
+    Roots,
+    /// The positions after the moves of their deepest sessions: what a player sees that looks one move ahead.
+    Children,
+    /// All of them.
+    Both,
 }
 
 impl Default for DataConfig {
@@ -226,8 +258,11 @@ impl Default for DataConfig {
             value_source: ValueSource::Evaluation,
             result_share: 0.0,
             value_limit_cp: 2000.0,
+            value_curve: None,
             cp_scale: 400.0,
             min_depth: 0,
+            positions: Positions::Roots,
+            children_per_record: 0,
             quiet_only: QuietOnly::No,
             dropout: Dropout::default(),
         }
@@ -301,6 +336,14 @@ impl TrainConfig {
         ValueRule { loss: self.loss.value_kind, logit_scale: 100.0 / self.data.cp_scale }
     }
 
+    /// How many centipawns one unit of the network's value is.
+    pub fn value_unit_cp(&self) -> f32 {
+        match self.loss.value_kind {
+            ValueLoss::L1 | ValueLoss::Squared | ValueLoss::Chance => 100.0,
+            ValueLoss::CrossEntropy => self.data.cp_scale,
+        }
+    }
+
     fn check(&self) -> Result<(), ConfigError> {
         let range = |good: bool, key, problem: &str| {
             if good { Ok(()) } else { Err(ConfigError::Range { key, problem: problem.to_owned() }) }
@@ -316,6 +359,16 @@ impl TrainConfig {
         range(share(data.result_share), "data.result_share", "must lie between 0 and 1")?;
         range(positive(data.cp_scale), "data.cp_scale", "must be positive")?;
         range(positive(data.value_limit_cp), "data.value_limit_cp", "must be positive")?;
+        if let Some(curve) = &data.value_curve {
+            range(positive(curve.knee_cp), "data.value_curve.knee_cp", "must be positive")?;
+            range(positive(curve.mate_cp), "data.value_curve.mate_cp", "must be positive")?;
+        }
+        let judges = self.net.vocabulary().is_none();
+        range(
+            judges || data.positions == Positions::Roots,
+            "data.positions",
+            "must be roots for a network that chooses moves",
+        )?;
         let d = &data.dropout;
         let hidden = [d.rating, d.opponent_rating, d.pool, d.pace, d.clocks, d.history];
         range(hidden.into_iter().all(share), "data.dropout", "holds probabilities between 0 and 1")?;

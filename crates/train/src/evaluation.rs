@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Examples, Facts, Scores};
+use crate::{Choices, Examples, Facts, Scores};
 
 /// Positions of a game before this ply are opening theory to many: groups other than `all` leave them out.
 const FIRST_PLY: u16 = 10;
@@ -54,11 +54,26 @@ pub struct GroupScore {
     /// Correlation of the value with its target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_correlation: Option<f64>,
+    /// Share of positions, of those that are not even, whose better side the value names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_sign: Option<f64>,
+    /// Positions in which the network chose among all moves, by their outcomes and without quiescence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choices: Option<u64>,
+    /// Share of those in which no move has a better score than the one chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub best_move: Option<f64>,
+    /// How many centipawns worse than the best the move chosen is, on average; scores beyond ten pawns count as ten.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub move_loss_cp: Option<f64>,
 }
 
 /// Collects scores by group.
-#[derive(Default)]
-pub(crate) struct Tallies(BTreeMap<String, Tally>);
+pub(crate) struct Tallies {
+    groups: BTreeMap<String, Tally>,
+    /// The value of an even game.
+    even: f32,
+}
 
 #[derive(Clone, Copy, Default)]
 struct Mean {
@@ -90,29 +105,49 @@ struct Tally {
     think: Mean,
     value: Mean,
     value_error: Mean,
+    value_sign: Mean,
+    best_move: Mean,
+    move_loss_cp: Mean,
     /// Of pairs of value and target: x, y, xx, yy, xy.
     moments: [Mean; 5],
 }
 
 impl Tallies {
+    /// None yet, of values that are `even` where neither side is better.
+    pub(crate) fn new(even: f32) -> Self {
+        Tallies { groups: BTreeMap::new(), even }
+    }
+
     /// Adds what the network says of a batch.
     pub(crate) fn add(&mut self, examples: &Examples, scores: &Scores) {
         for (row, facts) in examples.facts.iter().enumerate().filter(|(row, _)| examples.weights[*row] > 0.0)
         {
             for group in groups(facts) {
-                self.0.entry(group).or_default().add(examples, scores, row);
+                self.groups.entry(group).or_default().add(examples, scores, row, self.even);
+            }
+        }
+    }
+
+    /// Adds what the network, which gives `values`, would play.
+    pub(crate) fn add_choices(&mut self, choices: &Choices, values: &[f32]) {
+        for root in &choices.roots {
+            let Some(chosen) = root.chosen(values, self.even) else { continue };
+            for group in groups(&root.facts) {
+                let tally = self.groups.entry(group).or_default();
+                tally.best_move.add(f64::from(u8::from(chosen.is_best)));
+                tally.move_loss_cp.add(f64::from(chosen.loss_cp));
             }
         }
     }
 
     /// Positions seen.
     pub(crate) fn positions(&self) -> u64 {
-        self.0.get("all").map_or(0, |all| all.count)
+        self.groups.get("all").map_or(0, |all| all.count)
     }
 
     /// The means.
     pub(crate) fn scores(&self) -> BTreeMap<String, GroupScore> {
-        self.0.iter().map(|(group, tally)| (group.clone(), tally.score())).collect()
+        self.groups.iter().map(|(group, tally)| (group.clone(), tally.score())).collect()
     }
 }
 
@@ -148,7 +183,7 @@ fn groups(facts: &Facts) -> Vec<String> {
 }
 
 impl Tally {
-    fn add(&mut self, examples: &Examples, scores: &Scores, row: usize) {
+    fn add(&mut self, examples: &Examples, scores: &Scores, row: usize, even: f32) {
         let at = |column: &[f32]| column.get(row).map_or(f64::NAN, |&value| f64::from(value));
         self.count += 1;
         self.policy.add(at(&scores.policy));
@@ -162,6 +197,10 @@ impl Tally {
         self.value.add(at(&scores.value_loss));
         let (x, y) = (at(&scores.value), at(&examples.values));
         self.value_error.add((x - y).abs());
+        let (ours, theirs) = (x - f64::from(even), y - f64::from(even));
+        if theirs != 0.0 && !(ours * theirs).is_nan() {
+            self.value_sign.add(f64::from(u8::from(ours * theirs > 0.0)));
+        }
         if !(x * y).is_nan() {
             let moments = [x, y, x * x, y * y, x * y];
             self.moments.iter_mut().zip(moments).for_each(|(mean, value)| mean.add(value));
@@ -186,6 +225,10 @@ impl Tally {
             value: self.value.get(),
             value_error: self.value_error.get(),
             value_correlation: correlation(),
+            value_sign: self.value_sign.get(),
+            choices: (self.best_move.count > 0).then_some(self.best_move.count),
+            best_move: self.best_move.get(),
+            move_loss_cp: self.move_loss_cp.get(),
         }
     }
 }

@@ -1,13 +1,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use shakmaty::Position;
 use tabia_data::{
-    Feed, Filter, GameHead, Lane, Repeat, Set, Side, Split, SplitBy, Stream, StreamError, StreamOptions,
-    StreamState, Target,
+    Analysed, Feed, Filter, GameHead, Lane, RecordKind, Repeat, Set, Side, Split, SplitBy, Stream,
+    StreamError, StreamOptions, StreamState, Target,
 };
 
 use crate::supply::{Supply, SupplyError};
-use crate::{ExampleBuilder, Examples, HeldOutBy, NetConfig, RatingBalance, TrainConfig};
+use crate::{
+    Choices, ExampleBuilder, Examples, HeldOutBy, NetConfig, Positions, RatingBalance, Root, TrainConfig,
+};
 
 /// Which records are held out does not depend on the run's seed: a network's held-out games stay the same.
 const SPLIT_SEED: u64 = 1;
@@ -24,6 +27,15 @@ const HELD_OUT_LANES: u32 = 8;
 const HELD_OUT_SEATS: u32 = 512;
 /// Held-out positions kept in memory, for the next evaluation.
 const REMEMBERED: usize = 40_000;
+
+/// A position with all its moves is about as many positions.
+const POSITIONS_A_ROOT: usize = 32;
+/// No position has more legal moves.
+const MOST_MOVES: usize = 218;
+/// Positions looked at for each that has all its moves.
+const LOOKED_AT: usize = 8;
+/// Positions drawn at a time.
+const DRAWN: usize = 64;
 
 /// Where the examples of a run come from.
 #[derive(Clone, Debug)]
@@ -45,6 +57,8 @@ pub struct FeedSupply {
     feed: Feed<Examples>,
     /// The first held-out batches, once they were made.
     remembered: Vec<Examples>,
+    /// The last held-out positions to choose moves in, and how many there were to be.
+    remembered_choices: Option<(usize, Vec<Choices>)>,
 }
 
 fn failed(error: impl std::fmt::Display) -> SupplyError {
@@ -76,7 +90,15 @@ impl FeedSupply {
             None => Stream::new(sets.clone(), stream_options),
         };
         let feed = start(config, &balance, stream, options.seed, options.threads)?;
-        Ok(FeedSupply { config: config.clone(), options, sets, balance, feed, remembered: Vec::new() })
+        Ok(FeedSupply {
+            config: config.clone(),
+            options,
+            sets,
+            balance,
+            feed,
+            remembered: Vec::new(),
+            remembered_choices: None,
+        })
     }
 }
 
@@ -96,6 +118,16 @@ fn stream_options(config: &TrainConfig, side: Side, seed: u64) -> StreamOptions 
         repeat: if side == Side::Training { Repeat::Forever } else { Repeat::Once },
         filter: Filter { min_ply: data.first_ply, min_depth: data.min_depth, ..Filter::default() },
         earlier,
+        analysed: analysed(config),
+    }
+}
+
+fn analysed(config: &TrainConfig) -> Analysed {
+    let most = config.data.children_per_record;
+    match config.data.positions {
+        Positions::Roots => Analysed::Roots,
+        Positions::Children => Analysed::Children { most },
+        Positions::Both => Analysed::Both { most },
     }
 }
 
@@ -145,6 +177,12 @@ fn start(
     Feed::start(stream, threads, AHEAD, make).map_err(failed)
 }
 
+/// What was collected, in at least one row: no backend evaluates nothing.
+fn choices(builder: &mut ExampleBuilder, roots: &mut Vec<Root>) -> Choices {
+    builder.pad(1);
+    Choices { examples: builder.take(), roots: std::mem::take(roots) }
+}
+
 /// How many of a batch are not padding.
 fn counting(examples: &Examples) -> usize {
     examples.weights.iter().filter(|weight| **weight > 0.0).count()
@@ -159,6 +197,49 @@ impl FeedSupply {
         let options = stream_options(&config, Side::HeldOut, HELD_OUT_SEED);
         let stream = Stream::new(self.sets.clone(), options);
         start(&config, &self.balance, stream, HELD_OUT_SEED, self.options.threads)
+    }
+}
+
+impl FeedSupply {
+    /// Makes the first `roots` held-out positions whose every move was judged, as many at a time as a batch has room for.
+    fn make_choices(
+        &self,
+        roots: usize,
+        each: &mut dyn FnMut(Choices) -> Result<(), SupplyError>,
+    ) -> Result<(), SupplyError> {
+        let options = StreamOptions {
+            analysed: Analysed::Roots,
+            lanes: HELD_OUT_LANES,
+            seats: HELD_OUT_SEATS,
+            ..stream_options(&self.config, Side::HeldOut, HELD_OUT_SEED)
+        };
+        let analysed = self.sets.iter().filter(|set| set.manifest().kind == RecordKind::Evaluations);
+        let mut stream = Stream::new(analysed.cloned().collect(), options);
+        let unknown = || SupplyError(format!("the encoding {} is not known", self.config.net.encoding()));
+        let mut builder = ExampleBuilder::new(&self.config, self.balance.clone()).ok_or_else(unknown)?;
+        let most_rows = self.config.data.batch.max(MOST_MOVES);
+        let (mut pending, mut looked_at, mut found) = (Vec::new(), 0, 0);
+        // Where few positions have all their moves, looking for more would take too long.
+        while found < roots && looked_at < LOOKED_AT * roots {
+            let mut full = Vec::new();
+            let drawn = stream.draw((roots - found).min(DRAWN), |sample| {
+                let Target::Evaluation(record) = &sample.target else { return };
+                if builder.rows() + record.position.legal_moves().len() > most_rows {
+                    full.push(choices(&mut builder, &mut pending));
+                }
+                if let Some(root) = builder.push_root(record) {
+                    pending.push(root);
+                    found += 1;
+                }
+            });
+            let drawn = drawn.map_err(failed)?;
+            if drawn == 0 {
+                break;
+            }
+            looked_at += drawn;
+            full.into_iter().try_for_each(&mut *each)?;
+        }
+        if pending.is_empty() { Ok(()) } else { each(choices(&mut builder, &mut pending)) }
     }
 }
 
@@ -205,6 +286,32 @@ impl Supply for FeedSupply {
                 self.remembered.push(examples);
             }
         }
+        Ok(())
+    }
+
+    fn choices(
+        &mut self,
+        roots: usize,
+        each: &mut dyn FnMut(&Choices) -> Result<(), SupplyError>,
+    ) -> Result<(), SupplyError> {
+        let data = &self.config.data;
+        if data.held_out_ppm == 0 || data.positions == Positions::Roots {
+            return Ok(());
+        }
+        if let Some((wanted, choices)) = &self.remembered_choices
+            && *wanted == roots
+        {
+            return choices.iter().try_for_each(each);
+        }
+        let mut remembered = Vec::new();
+        self.make_choices(roots, &mut |choices| {
+            each(&choices)?;
+            if roots <= REMEMBERED / POSITIONS_A_ROOT {
+                remembered.push(choices);
+            }
+            Ok(())
+        })?;
+        self.remembered_choices = (!remembered.is_empty()).then_some((roots, remembered));
         Ok(())
     }
 

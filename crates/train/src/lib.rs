@@ -12,6 +12,8 @@
 mod backend;
 mod builder;
 pub mod checkpoint;
+mod child_score;
+mod choices;
 mod config;
 mod cpu;
 mod device;
@@ -30,12 +32,14 @@ mod plot;
 mod run;
 mod schedule;
 mod supply;
+mod value_curve;
 
 pub use backend::{Backend, BackendError, Losses, Scores, StepHyper, StepReport, TrainerState, Weights};
 pub use builder::{ExampleBuilder, RatingBalance};
+pub use choices::{After, Choice, Choices, Reading, Root};
 pub use config::{
-    ConfigError, DataConfig, Dropout, EvaluationConfig, HeldOutBy, LossFactors, OptimiserConfig, QuietOnly,
-    ScheduleConfig, ScheduleKind, TrainConfig, ValueLoss, ValueSource,
+    ConfigError, DataConfig, Dropout, EvaluationConfig, HeldOutBy, LossFactors, OptimiserConfig, Positions,
+    QuietOnly, ScheduleConfig, ScheduleKind, TrainConfig, ValueLoss, ValueSource,
 };
 pub use cpu::CpuBackend;
 pub use device::{Device, open_backend};
@@ -50,3 +54,4 @@ pub use plot::{PlotError, plot};
 pub use run::{RunEnd, RunSettings, TrainError, Watch, checkpoints_path, train};
 pub use schedule::Budget;
 pub use supply::{Supply, SupplyError};
+pub use value_curve::ValueCurve;

@@ -10,6 +10,8 @@ use crate::{Backend, BackendError, StepReport, TrainConfig, Weights};
 
 /// How many steps one line of metrics sums up.
 const STEPS_PER_LINE: u64 = 20;
+/// A choice among all moves is about as many positions to evaluate.
+const POSITIONS_A_CHOICE: usize = 32;
 /// How many checkpoints a run keeps.
 const KEPT: usize = 2;
 
@@ -252,7 +254,7 @@ impl Run<'_> {
         watch: &mut dyn Watch,
         positions: usize,
     ) -> Result<(), TrainError> {
-        let mut tallies = Tallies::default();
+        let mut tallies = Tallies::new(self.settings.config.loss.value_kind.even());
         let mut failed = None;
         let outcome =
             supply.held_out(positions, &mut |examples| match backend.evaluate(examples, Weights::Averaged) {
@@ -265,6 +267,20 @@ impl Run<'_> {
                     Err(SupplyError("evaluation broke off".to_owned()))
                 }
             });
+        let outcome = outcome.and_then(|()| {
+            supply.choices(positions / POSITIONS_A_CHOICE, &mut |choices| match backend
+                .evaluate(&choices.examples, Weights::Averaged)
+            {
+                Ok(scores) => {
+                    tallies.add_choices(choices, &scores.value);
+                    Ok(())
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    Err(SupplyError("evaluation broke off".to_owned()))
+                }
+            })
+        });
         if let Some(error) = failed {
             return Err(error.into());
         }

@@ -1,4 +1,4 @@
-use crate::Examples;
+use crate::{Choices, Examples};
 
 /// Why examples could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,17 @@ pub trait Supply {
         &mut self,
         positions: usize,
         each: &mut dyn FnMut(&Examples) -> Result<(), SupplyError>,
+    ) -> Result<(), SupplyError>;
+
+    /// Gives the first `roots` held-out positions whose every move was judged, always the same, to `each` some at a time.
+    /// There may be none.
+    ///
+    /// # Errors
+    /// If the data cannot be read, or `each` fails.
+    fn choices(
+        &mut self,
+        roots: usize,
+        each: &mut dyn FnMut(&Choices) -> Result<(), SupplyError>,
     ) -> Result<(), SupplyError>;
 
     /// What the data is, for the model's card.

@@ -20,7 +20,8 @@ const DIRECTIONS: [(&str, &[&str]); 14] = [
     ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     ("tabia-data", &["tabia-encoding", "tabia-game"]),
     ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
-    ("tabia-train", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model"]),
+    // Of the search it asks which positions a network is to judge without one.
+    ("tabia-train", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     (
         "tabia",
         &[

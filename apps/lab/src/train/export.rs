@@ -62,7 +62,8 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         notes.push_str(&describe(&evaluation));
     }
     let name = args.name.clone().unwrap_or_else(|| head.config.name.clone());
-    let provenance = Provenance { name, data: head.data, notes };
+    let value_unit_cp = Some(head.config.value_unit_cp());
+    let provenance = Provenance { name, data: head.data, notes, value_unit_cp };
     let exported = export(&head.config.net, arena, format, precision, &provenance)
         .with_context(|| format!("cannot export {}", args.from.display()))?;
     write_whole(&args.out, &exported.bytes)?;
@@ -97,8 +98,12 @@ pub(super) fn describe(evaluation: &Evaluation) -> String {
         add("top-1", score.top1);
         add("top-5", score.top5);
         add("result loss", score.outcome);
+        add("value loss", score.value);
         add("value error", score.value_error);
         add("value correlation", score.value_correlation);
+        add("better side named", score.value_sign);
+        add("best move chosen one ply ahead", score.best_move);
+        add("centipawns given away by that choice", score.move_loss_cp);
         format!("{name}: {}", parts.join(", "))
     };
     let groups: Vec<String> = evaluation.groups.iter().map(group).collect();

@@ -150,7 +150,7 @@ impl Lane {
                 (TakeUp::Anywhere, crate::Record::Game(game)) => self.dice.below(game.plies),
                 _ => 0,
             };
-            let seat = Seat::open(place, &record, first, &options.filter, options.earlier).map_err(wrong)?;
+            let seat = Seat::open(place, &record, first, options).map_err(wrong)?;
             if let Some(seat) = seat {
                 self.gave = true;
                 return Ok(Some(seat));
@@ -230,7 +230,7 @@ impl Lane {
                 let record = block.record(record_number as usize);
                 let record = record.ok_or(StreamError::State { what: "a record is not there" })?;
                 let seat = record.and_then(|record| {
-                    Seat::reopen(place, &record, Progress { ply, first, anew }, lane.plan.options.earlier)
+                    Seat::reopen(place, &record, Progress { ply, first, anew }, &lane.plan.options)
                 });
                 seats[at] = Some(seat.map_err(|error| at_place(&lane.plan, place, error))?);
             }

@@ -1,5 +1,6 @@
 //! Records as a shuffled stream of positions to learn from.
 
+mod analysed;
 mod feed;
 mod filter;
 mod lane;
@@ -9,10 +10,11 @@ mod state;
 
 use std::sync::Arc;
 
+pub use analysed::Analysed;
 pub use feed::{Feed, FeedError};
 pub use filter::{Filter, Need};
 pub use lane::Lane;
-pub use sample::{GameSample, Sample, Target};
+pub use sample::{GameSample, LineSample, Sample, Target};
 pub use state::{LaneState, SeatState, StreamState};
 
 use crate::set::SetError;
@@ -38,6 +40,8 @@ pub struct StreamOptions {
     pub filter: Filter,
     /// How many earlier positions of the game a situation shows; few encodings look at any.
     pub earlier: u32,
+    /// Which positions of analysed records there are.
+    pub analysed: Analysed,
 }
 
 impl Default for StreamOptions {
@@ -51,6 +55,7 @@ impl Default for StreamOptions {
             repeat: Repeat::Forever,
             filter: Filter::default(),
             earlier: 0,
+            analysed: Analysed::Roots,
         }
     }
 }
@@ -141,7 +146,8 @@ impl Plan {
 /// The blocks of all sets are shuffled and dealt out to lanes. A lane keeps a few thousand records open, its seats; each
 /// draw takes one of them at random and gives its next position. So the positions of a batch come from as many games,
 /// while every game is decoded once, from its beginning, and only the open ones are in memory. Where a game is taken up
-/// first is random too, so that a stream does not begin with openings: what was left out follows when it has ended.
+/// first is random too, so that a stream does not begin with openings: what was left out follows when it has ended. The
+/// positions after the moves of an analysed one, where they are asked for, come one at a time like those of a game.
 pub struct Stream {
     plan: Arc<Plan>,
     lanes: Vec<Lane>,

@@ -3,7 +3,7 @@ use std::time::Duration;
 use shakmaty::Move;
 use tabia_encoding::{ForWhite, Score, Situation};
 
-use crate::{EvaluationRecord, GameHead};
+use crate::{EvaluationRecord, GameHead, Line};
 
 /// One position to learn from, and what is to be learned.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,19 @@ pub enum Target<'a> {
     Game(GameSample<'a>),
     /// Engines looked at it.
     Evaluation(&'a EvaluationRecord),
+    /// An engine looked at one of its moves.
+    Line(LineSample),
+}
+
+/// One move of an analysed position. What is to be learned is the position after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineSample {
+    /// How deep the session looked.
+    pub depth: u8,
+    /// How many lines of the session are better or as good.
+    pub number: u16,
+    /// The move, and its score as seen before it.
+    pub line: Line,
 }
 
 /// One move of a game.

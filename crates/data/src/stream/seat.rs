@@ -5,11 +5,14 @@ use shakmaty::{ByColor, Chess, Color, Move, Position};
 use std::time::Duration;
 use tabia_encoding::{RatingPool, Seat as Player, Situation};
 
+use super::StreamOptions;
+use super::analysed::OpenRecord;
 use super::filter::Filter;
 use super::sample::{GameSample, Sample, Target};
 use crate::record::{GameStreams, GameWalk};
 use crate::shard::Record;
-use crate::{EvaluationRecord, GameBytes, GameHead, Ply, RecordError, RecordIndex};
+use crate::shuffle::Dice;
+use crate::{EvaluationBytes, GameBytes, GameHead, Ply, RecordError, RecordIndex};
 
 /// As many as any encoding looks at.
 const LAST_MOVES: usize = 8;
@@ -36,10 +39,10 @@ pub(super) struct Seat {
 #[derive(Debug)]
 enum Open {
     Game(Box<OpenGame>),
-    Evaluation(Box<EvaluationRecord>),
+    Evaluation(Box<OpenRecord>),
 }
 
-/// Where in a game its seat is.
+/// Where in a game its seat is. Of an analysed position only `ply` counts: how many positions it has given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Progress {
     /// Moves played.
@@ -56,22 +59,23 @@ impl Seat {
         place: Place,
         record: &Record<'_>,
         first: u32,
-        filter: &Filter,
-        earlier: u32,
+        options: &StreamOptions,
     ) -> Result<Option<Seat>, RecordError> {
+        let StreamOptions { filter, earlier, .. } = options;
         let open = match record {
             Record::Evaluation(evaluation) => {
                 if evaluation.depth()? < filter.min_depth {
                     return Ok(None);
                 }
-                Open::Evaluation(Box::new(evaluation.decode_trusted()?))
+                let Some(record) = open_record(evaluation, place, options, 0)? else { return Ok(None) };
+                Open::Evaluation(Box::new(record))
             }
             Record::Game(game) => {
                 if game.plies == 0 || !filter.takes_game(&game.head) {
                     return Ok(None);
                 }
                 let progress = Progress { ply: 0, first: first.min(game.plies - 1), anew: false };
-                let mut game = Box::new(OpenGame::new(game, progress, earlier)?);
+                let mut game = Box::new(OpenGame::new(game, progress, *earlier)?);
                 game.skip_to(progress.first)?;
                 if !game.settle(filter)? {
                     return Ok(None);
@@ -87,15 +91,19 @@ impl Seat {
         place: Place,
         record: &Record<'_>,
         progress: Progress,
-        earlier: u32,
+        options: &StreamOptions,
     ) -> Result<Seat, RecordError> {
         let open = match record {
-            Record::Evaluation(evaluation) => Open::Evaluation(Box::new(evaluation.decode_trusted()?)),
+            Record::Evaluation(evaluation) => {
+                let record = open_record(evaluation, place, options, progress.ply)?;
+                let nothing_left = RecordError::Short { what: "a saved position" };
+                Open::Evaluation(Box::new(record.ok_or(nothing_left)?))
+            }
             Record::Game(game) => {
                 if progress.ply >= game.plies {
                     return Err(RecordError::Short { what: "a saved game" });
                 }
-                let mut game = Box::new(OpenGame::new(game, progress, earlier)?);
+                let mut game = Box::new(OpenGame::new(game, progress, options.earlier)?);
                 game.skip_to(progress.ply)?;
                 Open::Game(game)
             }
@@ -106,7 +114,7 @@ impl Seat {
     pub(super) fn progress(&self) -> Progress {
         match &self.open {
             Open::Game(game) => game.progress,
-            Open::Evaluation(_) => Progress { ply: 0, first: 0, anew: false },
+            Open::Evaluation(record) => Progress { ply: record.given(), first: 0, anew: false },
         }
     }
 
@@ -114,7 +122,7 @@ impl Seat {
     #[inline]
     pub(super) fn advance(&mut self, filter: &Filter) -> Result<bool, RecordError> {
         match &mut self.open {
-            Open::Evaluation(_) => Ok(false),
+            Open::Evaluation(record) => Ok(record.step()),
             Open::Game(game) => Ok(game.step()? && game.settle(filter)?),
         }
     }
@@ -123,13 +131,22 @@ impl Seat {
     pub(super) fn sample(&self) -> Sample<'_> {
         let Place { set, index: record, epoch, .. } = self.place;
         let (situation, target) = match &self.open {
-            Open::Evaluation(evaluation) => {
-                (Situation::of(&evaluation.position), Target::Evaluation(evaluation))
-            }
+            Open::Evaluation(record) => record.sample(),
             Open::Game(game) => game.sample(),
         };
         Sample { situation, target, set, record, epoch }
     }
+}
+
+/// An analysed position after its first `given` positions. Their order follows from the seed and the visit.
+fn open_record(
+    evaluation: &EvaluationBytes<'_>,
+    place: Place,
+    options: &StreamOptions,
+    given: u32,
+) -> Result<Option<OpenRecord>, RecordError> {
+    let visit = [options.seed, 2, u64::from(place.set), place.index.0, u64::from(place.epoch)];
+    Ok(OpenRecord::new(evaluation.decode_trusted()?, options.analysed, Dice::of(&visit), given))
 }
 
 /// A game in the middle of being decoded.

@@ -27,7 +27,8 @@ pub struct LaneState {
     pub(super) seats: Vec<SeatState>,
 }
 
-/// Where an open record is: block, record in it, epoch, ply, ply at which it was taken up, whether it began anew since.
+/// Where an open record is: block, record in it, epoch, ply or positions given, ply at which it was taken up, whether it
+/// began anew since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatState(
     pub(super) u32,

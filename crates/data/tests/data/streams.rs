@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::random_games::{evaluation, game};
 use shakmaty::{Chess, Color, Position};
 use tabia_data::{
-    AnyRecord, Feed, Filter, GameHead, GameRecord, Need, PlayerHash, RecordIndex, RecordKind, Repeat, Sample,
-    Set, SetPlan, SetWriter, ShardOptions, Side, Split, SplitBy, Stream, StreamError, StreamOptions,
-    StreamState, Target,
+    Analysed, AnyRecord, Feed, Filter, GameHead, GameRecord, Need, PlayerHash, RecordIndex, RecordKind,
+    Repeat, Sample, Set, SetPlan, SetWriter, ShardOptions, Side, Split, SplitBy, Stream, StreamError,
+    StreamOptions, StreamState, Target,
 };
 use tabia_encoding::{Elo, Pace, RatingPool};
 
@@ -56,6 +56,7 @@ fn name(sample: &Sample<'_>) -> Drawn {
     let ply = match sample.target {
         Target::Game(game) => game.ply,
         Target::Evaluation(_) => 0,
+        Target::Line(line) => 1 + u32::from(line.number),
     };
     (sample.epoch, sample.set, sample.record.0, ply)
 }
@@ -369,4 +370,83 @@ fn shallow_evaluations_are_left_out() {
         assert_eq!(sample.situation.position, &record.position);
     });
     assert!((5..75).contains(&drawn), "{drawn}");
+}
+
+fn analysed(name: &str) -> Scratch {
+    set(name, RecordKind::Evaluations, (0..80).map(|seed| evaluation(seed).to_bytes().unwrap()))
+}
+
+#[test]
+fn the_moves_of_analysed_positions_come_once_each_and_not_one_after_the_other() {
+    let set = analysed("children");
+    let mut wanted = HashSet::new();
+    for number in 0..set.set.records() {
+        let AnyRecord::Evaluation(record) = set.set.record(RecordIndex(number)).unwrap() else {
+            unreachable!()
+        };
+        wanted.insert((0, 0, number, 0));
+        wanted.extend((1..).zip(&record.sessions[0].lines).map(|(line, _)| (0, 0, number, line)));
+    }
+    let with = |analysed| StreamOptions { analysed, seats: 16, ..options() };
+    let sets = || vec![Arc::clone(&set.set)];
+    let both = draw_all(&mut Stream::new(sets(), with(Analysed::Both { most: 0 })), 32, usize::MAX);
+    assert_eq!((both.len(), both.iter().copied().collect::<HashSet<_>>()), (wanted.len(), wanted.clone()));
+    let neighbours = both.windows(2).filter(|pair| pair[0].2 == pair[1].2).count();
+    assert!(neighbours < both.len() / 4, "{neighbours} of {}", both.len());
+
+    let children = draw_all(&mut Stream::new(sets(), with(Analysed::Children { most: 0 })), 32, usize::MAX);
+    wanted.retain(|sample| sample.3 > 0);
+    assert_eq!(children.into_iter().collect::<HashSet<_>>(), wanted);
+
+    let mut few = HashMap::new();
+    for sample in draw_all(&mut Stream::new(sets(), with(Analysed::Children { most: 2 })), 32, usize::MAX) {
+        *few.entry(sample.2).or_insert(0) += 1;
+    }
+    assert_eq!(few.len() as u64, set.set.records());
+    assert!(few.values().all(|count| (1..=2).contains(count)) && few.values().any(|count| *count == 2));
+}
+
+#[test]
+fn lines_are_those_of_the_deepest_session() {
+    let set = analysed("lines");
+    let options = StreamOptions { analysed: Analysed::Children { most: 0 }, ..options() };
+    let check = |sample: &Sample<'_>| {
+        let AnyRecord::Evaluation(record) = set.set.record(sample.record).unwrap() else { unreachable!() };
+        let Target::Line(target) = sample.target else { unreachable!() };
+        let deepest = &record.sessions[0];
+        assert_eq!((target.depth, target.line), (deepest.depth, deepest.lines[usize::from(target.number)]));
+        assert_eq!(sample.situation.position, &record.position);
+    };
+    let mut stream = Stream::new(vec![Arc::clone(&set.set)], options);
+    let mut drawn = 0;
+    loop {
+        match stream.draw(64, check).unwrap() {
+            0 => break,
+            count => drawn += count,
+        }
+    }
+    assert!(drawn > 100);
+}
+
+#[test]
+fn analysed_positions_go_on_exactly_where_they_were() {
+    let set = analysed("children-resume");
+    let analysed = Analysed::Both { most: 2 };
+    let options = StreamOptions { repeat: Repeat::Forever, analysed, ..options() };
+    let sets = || vec![Arc::clone(&set.set)];
+    let straight = draw_all(&mut Stream::new(sets(), options.clone()), 23, 1000);
+    let orders: HashSet<u32> =
+        straight.iter().filter(|sample| sample.2 == 5).map(|sample| sample.0).collect();
+    assert!(orders.len() > 2, "several epochs");
+    for after in [0, 23, 230, 690] {
+        let mut stream = Stream::new(sets(), options.clone());
+        assert_eq!(draw_all(&mut stream, 23, after), straight[..after]);
+        let saved = serde_json::to_string(&stream.state()).unwrap();
+        let state: StreamState = serde_json::from_str(&saved).unwrap();
+        let mut resumed = Stream::resume(sets(), options.clone(), &state).unwrap();
+        assert_eq!(draw_all(&mut resumed, 23, 1000 - after), straight[after..], "after {after}");
+    }
+    let state = Stream::new(sets(), options.clone()).state();
+    let other = StreamOptions { analysed: Analysed::Roots, ..options };
+    assert!(matches!(Stream::resume(sets(), other, &state), Err(StreamError::OtherStream)));
 }

@@ -31,6 +31,7 @@ use shakmaty::Position;
 use tabia_game::History;
 
 pub use self::bench::{Bench, bench};
+pub use self::see::is_quiet;
 use self::{
     histories::Histories,
     iterate::{DEEPEST, Goals, Part, Patience},

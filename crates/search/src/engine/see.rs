@@ -44,6 +44,19 @@ pub(super) fn gains(position: &Chess, m: Move, threshold: i32) -> bool {
     exchange(board, to, occupied, !mover, balance) == mover
 }
 
+/// What an exchange must bring to win material: a bishop for a knight does not.
+const WINS: i32 = 50;
+
+/// Whether the side to move is not in check and has no capture or promotion that wins material by static exchange.
+///
+/// Of such positions an evaluation without search can be expected to be right.
+pub fn is_quiet(position: &Chess) -> bool {
+    let wins = |m: &Move| gains(position, *m, WINS);
+    !position.is_check()
+        && !position.capture_moves().iter().any(wins)
+        && !position.promotion_moves().iter().any(wins)
+}
+
 /// Who is content with the exchange on `to`, where `turn` may recapture. `balance` is negative: what the other side
 /// has beyond its threshold if the piece on `to` falls for nothing.
 fn exchange(board: &Board, to: Square, mut occupied: Bitboard, mut turn: Color, mut balance: i32) -> Color {
@@ -97,6 +110,25 @@ mod tests {
             "meeting a threshold is meeting all lower ones"
         );
         *met.last().unwrap()
+    }
+
+    #[test]
+    fn quiet_is_what_no_exchange_changes() {
+        let known = [
+            ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", true),
+            ("rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", true), // a pawn for a pawn
+            ("4k3/8/3p4/4n3/8/8/8/4R1K1 w - - 0 1", true),                          // protected
+            ("4k3/8/8/4n3/8/8/8/4R1K1 w - - 0 1", false),                           // for nothing
+            ("4k3/3p4/4b3/8/5N2/8/8/6K1 w - - 0 1", true),                          // a knight for a bishop
+            ("4k3/8/8/8/8/8/4r3/6K1 b - - 0 1", true),
+            ("4k3/8/8/8/8/8/4r3/4K3 w - - 0 1", false), // in check
+            ("8/P7/8/8/8/8/8/k1K5 w - - 0 1", false),   // a promotion
+            ("1r6/P7/8/8/8/8/8/k1K5 b - - 0 1", true),
+            ("r7/P7/8/8/8/8/8/k1K5 w - - 0 1", true), // which cannot move
+        ];
+        for (fen, quiet) in known {
+            assert_eq!(is_quiet(&position_from_fen(fen).unwrap()), quiet, "{fen}");
+        }
     }
 
     #[test]

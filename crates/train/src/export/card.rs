@@ -5,7 +5,7 @@ use tabia_model::{
 use crate::NetConfig;
 
 /// Where a network comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
     /// What people call it.
     pub name: String,
@@ -13,6 +13,8 @@ pub struct Provenance {
     pub data: String,
     /// How it was trained and what it reached.
     pub notes: String,
+    /// How many centipawns a unit of its value is; it counts pawns where nothing is said.
+    pub value_unit_cp: Option<f32>,
 }
 
 /// The card of an exported network.
@@ -35,10 +37,11 @@ pub(super) fn card(net: &NetConfig, provenance: &Provenance) -> ModelCard {
             promotion_output: promotion_output.map(str::to_owned),
         });
     } else {
+        let centipawns = Unit::Centipawns(provenance.value_unit_cp.unwrap_or(100.0));
         let (unit, perspective) = match net {
             NetConfig::Pair(_) => (Unit::Probability(1000.0), Perspective::ContextMover),
-            _ if net.encoding().starts_with("rusty") => (Unit::Centipawns(100.0), Perspective::White),
-            _ => (Unit::Centipawns(100.0), Perspective::Mover),
+            _ if net.encoding().starts_with("rusty") => (centipawns, Perspective::White),
+            _ => (centipawns, Perspective::Mover),
         };
         card.value = Some(ValueHead { output: "value".to_owned(), unit, perspective });
     }

@@ -15,14 +15,27 @@ impl Attention {
     /// The parameters of block `i` up to its feed-forward layer, with a bias for every pair of tokens; `out` is what the
     /// layer that adds to the trunk starts with.
     pub(super) fn push_parameters(&self, table: &mut ParameterTable, i: usize, out: Initial) {
-        let Attention { width: d, heads, tokens, .. } = *self;
+        self.push_with_bias(table, i, out, Some(&[self.heads, self.tokens, self.tokens]));
+    }
+
+    /// The same with a bias of another shape, or none.
+    pub(super) fn push_with_bias(
+        &self,
+        table: &mut ParameterTable,
+        i: usize,
+        out: Initial,
+        bias: Option<&[usize]>,
+    ) {
+        let Attention { width: d, heads, .. } = *self;
         let inputs = Initial::Normal(1.0 / (d as f32).sqrt());
         let name = |part: &str| format!("blocks.{i}.{part}");
         table.push(name("norm1.weight"), &[d], Initial::Ones, Decay::Exempt);
         table.push(name("attn.qkv.weight"), &[3 * d, d], inputs, Decay::Decayed);
         table.push(name("attn.q_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
         table.push(name("attn.k_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
-        table.push(name("attn.bias"), &[heads, tokens, tokens], Initial::Zeros, Decay::Exempt);
+        if let Some(shape) = bias {
+            table.push(name("attn.bias"), shape, Initial::Zeros, Decay::Exempt);
+        }
         table.push(name("attn.out.weight"), &[d, d], out, Decay::Decayed);
         table.push(name("norm2.weight"), &[d], Initial::Ones, Decay::Exempt);
     }

@@ -3,8 +3,10 @@
 
 use candle_core::Result;
 
+use super::relative_bias;
+
 /// What a network is made of. The first dimension of every value is the batch.
-pub(crate) trait Layers {
+pub(crate) trait Layers: Sized {
     /// A value on its way through the network.
     type Value: Clone;
 
@@ -77,6 +79,13 @@ pub(crate) trait Layers {
 
     /// `x * (1 + erf(x / sqrt 2)) / 2`.
     fn gelu(&mut self, x: &Self::Value) -> Result<Self::Value>;
+
+    /// A bias for each pair of squares by their distance, without a batch: `[heads, 64, 64]` from the parameter `name`,
+    /// `[heads, TABLE, TABLE]`. From square i to square j it is the table's element at row `7 + rank j - rank i` and column
+    /// `7 + file j - file i`.
+    fn relative_bias(&mut self, name: &str) -> Result<Self::Value> {
+        relative_bias::in_parts(self, name)
+    }
 
     /// A softmax over the last dimension.
     fn softmax(&mut self, x: &Self::Value) -> Result<Self::Value>;

@@ -12,6 +12,7 @@ mod mlp;
 mod nnue;
 mod pair;
 mod policy_cnn;
+mod relative_bias;
 pub(crate) mod tensors;
 mod value_attention;
 mod value_cnn;
@@ -26,7 +27,7 @@ pub use self::mlp::{PolicyMlpConfig, ValueMlpConfig};
 pub use self::nnue::NnueConfig;
 pub use self::pair::PairConfig;
 pub use self::policy_cnn::{PolicyCnnConfig, PolicyCnnHead, PolicyView};
-pub use self::value_attention::ValueAttentionConfig;
+pub use self::value_attention::{AttentionBias, ValueAttentionConfig};
 pub use self::value_cnn::ValueCnnConfig;
 use crate::ParameterTable;
 

@@ -3,11 +3,13 @@ use serde::{Deserialize, Serialize};
 
 use super::attention::{Attention, check_sizes};
 use super::layers::{Heads, Layers};
+use super::relative_bias::TABLE;
 use crate::parameters::{Decay, Initial, ParameterTable};
 
 const PLANES: usize = 12;
 const SQUARES: usize = 64;
 const EPS: f32 = 1e-6;
+const SHARED_BIAS: &str = "attn.bias";
 
 /// A transformer over the 64 squares of `challenge-768` that gives one number, read from the mean of all squares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,6 +25,25 @@ pub struct ValueAttentionConfig {
     pub inner: usize,
     /// Width of the hidden layer before the output.
     pub hidden: usize,
+    /// What attention knows of the squares' places besides their own representations.
+    #[serde(default)]
+    pub bias: AttentionBias,
+}
+
+/// A number for each head and pair of squares, added to the logarithm of how much one attends to the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AttentionBias {
+    /// Every block has its own: 4096 parameters a head and block.
+    #[default]
+    EachLayer,
+    /// All blocks have the same: 4096 parameters a head.
+    Shared,
+    /// Every block has its own, which depends only on how far apart the squares are in files and ranks: 256 parameters a
+    /// head and block.
+    Relative,
+    /// None.
+    None,
 }
 
 impl ValueAttentionConfig {
@@ -38,9 +59,17 @@ impl ValueAttentionConfig {
         table.push("squares.weight", &[d, PLANES], Initial::Normal(0.5), Decay::Exempt);
         table.push("position.weight", &[SQUARES, d], Initial::Normal(0.2), Decay::Exempt);
         let attention = self.attention();
+        if self.bias == AttentionBias::Shared {
+            table.push(SHARED_BIAS, &[self.heads, SQUARES, SQUARES], Initial::Zeros, Decay::Exempt);
+        }
+        let own_bias = match self.bias {
+            AttentionBias::EachLayer => Some([self.heads, SQUARES, SQUARES]),
+            AttentionBias::Relative => Some([self.heads, TABLE, TABLE]),
+            AttentionBias::Shared | AttentionBias::None => None,
+        };
         for i in 0..layers {
             let name = |part: &str| format!("blocks.{i}.{part}");
-            attention.push_parameters(&mut table, i, residual(d));
+            attention.push_with_bias(&mut table, i, residual(d), own_bias.as_ref().map(|shape| &shape[..]));
             table.push(name("ffn.w1.weight"), &[inner, d], fan(d), Decay::Decayed);
             table.push(name("ffn.w2.weight"), &[d, inner], residual(inner), Decay::Decayed);
         }
@@ -67,8 +96,13 @@ impl ValueAttentionConfig {
         for i in 0..self.layers {
             let name = |part: &str| format!("blocks.{i}.{part}");
             let h = net.rms_norm(&x, &name("norm1.weight"), EPS)?;
-            let bias = net.parameter(&name("attn.bias"))?;
-            let h = attention.on(net, &name("attn"), &h, Some(&bias))?;
+            let bias = match self.bias {
+                AttentionBias::EachLayer => Some(net.parameter(&name("attn.bias"))?),
+                AttentionBias::Shared => Some(net.parameter(SHARED_BIAS)?),
+                AttentionBias::Relative => Some(net.relative_bias(&name("attn.bias"))?),
+                AttentionBias::None => None,
+            };
+            let h = attention.on(net, &name("attn"), &h, bias.as_ref())?;
             x = net.add(&x, &h)?;
             let h = net.rms_norm(&x, &name("norm2.weight"), EPS)?;
             let inner = net.project(&h, &name("ffn.w1.weight"))?;

@@ -1,6 +1,7 @@
 //! A tiny network of every kind.
 
-use tabia_train::TrainConfig;
+use tabia_train::export::{ExportFormat, Precision, Provenance, export};
+use tabia_train::{Backend, CpuBackend, TrainConfig};
 
 /// What a network learns from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -87,6 +88,24 @@ pub(crate) const KINDS: &[(&str, &str, &str, From)] = &[
         From::Games,
     ),
     (
+        "challenge-relative",
+        "kind = 'challenge'\nbody = 'attention'\nwidth = 16\nheads = 2\nlayers = 2\ninner = 16\nhidden = 8\nbias = 'relative'\n[loss]\nvalue_kind = 'cross-entropy'",
+        "positions = 'children'\nvalue_curve = {}\nchildren_per_record = 3",
+        From::Evaluations,
+    ),
+    (
+        "challenge-shared",
+        "kind = 'challenge'\nbody = 'attention'\nwidth = 16\nheads = 2\nlayers = 1\ninner = 16\nhidden = 8\nbias = 'shared'",
+        "positions = 'both'\nquiet_only = 'exchanges'",
+        From::Evaluations,
+    ),
+    (
+        "challenge-no-bias",
+        "kind = 'challenge'\nbody = 'attention'\nwidth = 16\nheads = 2\nlayers = 1\ninner = 16\nhidden = 8\nbias = 'none'",
+        "quiet_only = 'exchanges'",
+        From::Games,
+    ),
+    (
         "challenge-perspective",
         "kind = 'challenge'\nbody = 'perspective'\nwidth = 16\nbuckets = 1",
         "",
@@ -115,6 +134,24 @@ fn shipped_configurations_are_valid() {
     assert!(seen >= 9, "{seen}");
 }
 
+/// The configuration in a file of `configs/`.
+fn shipped(name: &str) -> TrainConfig {
+    let path = format!("{}/../../configs/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    TrainConfig::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn entries_have_no_more_parameters_than_their_size_allows() {
+    for (name, most) in [("challenge-s", 20_000), ("challenge-m", 100_000), ("challenge-l", 1_000_000)] {
+        let config = shipped(name);
+        let arena = CpuBackend::new(&config, 1).state().unwrap().weights;
+        let format = ExportFormat::Onnx;
+        let exported = export(&config.net, &arena, format, Precision::F32, &Provenance::default()).unwrap();
+        assert!(exported.parameters <= most, "{name}: {}", exported.parameters);
+        assert!(exported.parameters > most * 9 / 10, "{name}: {}", exported.parameters);
+    }
+}
+
 #[test]
 fn mistakes_are_named() {
     let error = |text: &str| TrainConfig::parse(text).unwrap_err().to_string();
@@ -123,6 +160,8 @@ fn mistakes_are_named() {
     assert!(error(&format!("{net}heads = 7")).contains("7 heads"));
     assert!(error(&format!("{net}[data]\nbatch = 0")).contains("data.batch"));
     assert!(error(&format!("{net}[optimiser]\nlr = -1.0")).contains("optimiser.lr"));
+    assert!(error(&format!("{net}[data]\npositions = 'children'")).contains("data.positions"));
+    assert!(error(&format!("{net}[data.value_curve]\nknee_cp = 0")).contains("knee_cp"));
     let million = "name = 'x'\n[net]\nkind = 'challenge'\nbody = 'dense'\nhidden = [2000]";
     assert!(error(million).contains("1000000"));
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod checkpoints;
+mod children;
 mod configs;
 mod folder;
 mod gradients;

@@ -17,17 +17,17 @@ use crate::folder::Folder;
 use crate::sets;
 
 /// A clock that ticks when it is looked at, and a wish to stop after some looks.
-struct Clock {
+pub(crate) struct Clock {
     ticks: Cell<u32>,
     looks_left: Cell<u32>,
 }
 
 impl Clock {
-    fn endless() -> Self {
+    pub(crate) fn endless() -> Self {
         Clock::stopping_after(u32::MAX)
     }
 
-    fn stopping_after(looks: u32) -> Self {
+    pub(crate) fn stopping_after(looks: u32) -> Self {
         Clock { ticks: Cell::new(0), looks_left: Cell::new(looks) }
     }
 }
@@ -48,13 +48,13 @@ impl Watch for Clock {
     fn saved(&mut self, _: &Path) {}
 }
 
-const POSITIONS: u64 = 16 * 30;
+pub(crate) const POSITIONS: u64 = 16 * 30;
 
-struct Setting {
-    set: PathBuf,
-    run: PathBuf,
-    config: TrainConfig,
-    threads: usize,
+pub(crate) struct Setting {
+    pub(crate) set: PathBuf,
+    pub(crate) run: PathBuf,
+    pub(crate) config: TrainConfig,
+    pub(crate) threads: usize,
 }
 
 impl Setting {
@@ -83,12 +83,12 @@ impl Setting {
         }
     }
 
-    fn begin(&self, mut watch: Clock) -> Result<RunEnd, TrainError> {
+    pub(crate) fn begin(&self, mut watch: Clock) -> Result<RunEnd, TrainError> {
         let mut backend = CpuBackend::new(&self.config, 7);
         train(&self.settings(), &mut backend, &mut self.supply(None), &mut watch, None)
     }
 
-    fn go_on(&self, mut watch: Clock) -> Result<RunEnd, TrainError> {
+    pub(crate) fn go_on(&self, mut watch: Clock) -> Result<RunEnd, TrainError> {
         let latest = checkpoint::list(&checkpoints_path(&self.run)).unwrap().remove(0);
         let found = checkpoint::read(&latest).unwrap();
         // Other weights, which the checkpoint must replace.
@@ -98,11 +98,11 @@ impl Setting {
         train(&self.settings(), &mut backend, &mut supply, &mut watch, Some(&found.head))
     }
 
-    fn metrics(&self) -> Vec<MetricsLine> {
+    pub(crate) fn metrics(&self) -> Vec<MetricsLine> {
         read_lines(&metrics_path(&self.run)).unwrap()
     }
 
-    fn last_state(&self) -> TrainerState {
+    pub(crate) fn last_state(&self) -> TrainerState {
         let latest = checkpoint::list(&checkpoints_path(&self.run)).unwrap().remove(0);
         checkpoint::read(&latest).unwrap().state
     }

@@ -83,14 +83,23 @@ pub(crate) fn games(dir: &Path) {
     write(dir, RecordKind::Games, (0..GAMES).map(|number| game(number).to_bytes().unwrap()).collect());
 }
 
-/// Writes a set of analysed positions: every legal move of each, judged by the material after it.
+/// Writes a set of analysed positions: the four best moves of each, judged by the material after them.
 pub(crate) fn evaluations(dir: &Path) {
+    write_analysed(dir, 4);
+}
+
+/// Writes a set of analysed positions with every legal move.
+pub(crate) fn every_move(dir: &Path) {
+    write_analysed(dir, usize::MAX);
+}
+
+fn write_analysed(dir: &Path, lines: usize) {
     let mut records = Vec::new();
     for number in 0..GAMES {
         let mut position = Chess::default();
         for (at, ply) in game(number).plies.into_iter().enumerate() {
             if at % 5 == 4 {
-                records.push(analysed(&position, 20 + (at % 40) as u8));
+                records.push(analysed(&position, 20 + (at % 40) as u8, lines));
             }
             position.play_unchecked(ply.played);
         }
@@ -98,7 +107,7 @@ pub(crate) fn evaluations(dir: &Path) {
     write(dir, RecordKind::Evaluations, records);
 }
 
-fn analysed(position: &Chess, depth: u8) -> Vec<u8> {
+fn analysed(position: &Chess, depth: u8, most: usize) -> Vec<u8> {
     // The move counters of an analysed position are those of a fresh FEN.
     let setup = position.clone().to_setup(shakmaty::EnPassantMode::Legal);
     let setup = shakmaty::Setup { halfmoves: 0, fullmoves: std::num::NonZeroU32::MIN, ..setup };
@@ -117,6 +126,6 @@ fn analysed(position: &Chess, depth: u8) -> Vec<u8> {
         Score::Centipawns(cp) => sign * cp,
         Score::Mate(_) => 0,
     });
-    lines.truncate(4);
+    lines.truncate(most);
     EvaluationRecord { position, sessions: vec![Session { depth, knodes: 100, lines }] }.to_bytes().unwrap()
 }
