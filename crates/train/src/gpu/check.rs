@@ -9,6 +9,7 @@ use super::products::Tuning;
 use super::training::Network;
 use super::twins::compare_kernels;
 use super::{human, kit, synthetic};
+use crate::nets::ChallengeConfig;
 use crate::{
     Backend, BackendError, CpuBackend, Examples, Losses, NetConfig, StepHyper, TrainConfig, TrainerState, Weights,
 };
@@ -29,16 +30,28 @@ pub(crate) struct Compared {
     pub(crate) error: f64,
 }
 
+fn length(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|v| v * v).sum::<f64>().sqrt()
+}
+
 impl Compared {
     pub(crate) fn new(name: impl Into<String>, fused: &[f32], plain: &[f32]) -> Self {
-        let square = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
-        let norm = square(&mut plain.iter().map(|&v| f64::from(v)));
-        let distance = square(&mut fused.iter().zip(plain).map(|(&a, &b)| f64::from(a) - f64::from(b)));
+        Compared::among(name, fused, plain, 0.0)
+    }
+
+    /// The same for something so small beside the rest that only a difference beyond `least` counts.
+    fn among(name: impl Into<String>, fused: &[f32], plain: &[f32], least: f64) -> Self {
+        let norm = length(plain.iter().map(|&v| f64::from(v)));
+        let distance = length(fused.iter().zip(plain).map(|(&a, &b)| f64::from(a) - f64::from(b)));
         // A gradient that is exactly zero has no relative error: its difference is then taken as it is.
-        let error = if norm == 0.0 { distance } else { distance / norm };
+        let error = if norm == 0.0 { distance } else { distance / norm.max(least) };
         Compared { name: name.into(), norm, error }
     }
 }
+
+/// The share of the whole gradient below which a parameter's is not compared with itself: a bias that every move shares
+/// has a gradient of zero, but for rounding.
+const LEAST_SHARE: f64 = 2e-3;
 
 /// The gradient of every parameter and every loss, fused against plain.
 pub(crate) fn compare_gradients(
@@ -49,12 +62,11 @@ pub(crate) fn compare_gradients(
     plain.load(&fused.state()?)?;
     let (fused_losses, fused_gradient) = fused.gradients(examples)?;
     let (plain_losses, plain_gradient) = plain.gradients(examples)?;
-    let gradients = plain
-        .table()
-        .entries()
-        .iter()
-        .map(|entry| Compared::new(&entry.name, entry.of(&fused_gradient), entry.of(&plain_gradient)))
-        .collect();
+    let least = LEAST_SHARE * length(plain_gradient.iter().map(|&v| f64::from(v)));
+    let compared = |entry: &crate::Parameter| {
+        Compared::among(&entry.name, entry.of(&fused_gradient), entry.of(&plain_gradient), least)
+    };
+    let gradients = plain.table().entries().iter().map(compared).collect();
     Ok((gradients, compare_losses(&fused_losses, &plain_losses)))
 }
 
@@ -68,13 +80,23 @@ fn compare_losses(fused: &Losses, plain: &Losses) -> Vec<Compared> {
 }
 
 /// Weights that exercise everything: gains, biases and score biases away from their initial ones and zeros.
-pub(crate) fn stirred(backend: &dyn Backend, seed: u64) -> TrainerState {
+///
+/// A sum that rounding moves across the bend of a ReLU changes a gradient by all it is worth, and one among large logits
+/// changes the chance of a move as much. Convolutions have enough of both to hide a mistake, so their sums are kept away
+/// from the bend, and small.
+pub(crate) fn stirred(backend: &dyn Backend, net: &NetConfig, seed: u64) -> TrainerState {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut weights = backend.table().initial(seed);
+    let (shrink, lift) = match net {
+        NetConfig::ValueCnn(_) | NetConfig::Challenge(ChallengeConfig::Conv { .. }) => (0.1, 1.0),
+        NetConfig::PolicyCnn(_) => (0.3, 0.0),
+        _ => (1.0, 0.0),
+    };
     for entry in backend.table().entries() {
         let small = entry.decay == crate::Decay::Exempt;
+        let add = if entry.name.ends_with(".bias") { lift } else { 0.0 };
         for value in entry.of_mut(&mut weights) {
-            *value += if small { 0.2 * (random.f32() - 0.5) } else { 0.0 };
+            *value = if small { *value + add + 0.2 * (random.f32() - 0.5) } else { *value * shrink };
         }
     }
     TrainerState::fresh(weights)
@@ -128,7 +150,7 @@ fn compare<N: Network<Device = Cuda>>(
         line(out, compared, KERNEL_TOLERANCE)?;
     }
     let mut plain = CpuBackend::new(config, 1);
-    gpu.load(&stirred(&gpu, 3))?;
+    gpu.load(&stirred(&gpu, &config.net, 3))?;
     let examples = synthetic::examples(&config.net, rows, 11);
     let (gradients, losses) = compare_gradients(&mut gpu, &mut plain, &examples)?;
     for compared in &losses {
@@ -317,7 +339,7 @@ mod tests {
         let device = Emulated::open(&SOURCES, &defines(&net))?;
         let transformer = Transformer::new(device, net, rows, &config(net).loss).unwrap();
         let mut fused = Fused::new(transformer, &NetConfig::Human(net), HEADS, 5).unwrap();
-        fused.load(&stirred(&fused, 5)).unwrap();
+        fused.load(&stirred(&fused, &NetConfig::Human(net), 5)).unwrap();
         Some(fused)
     }
 

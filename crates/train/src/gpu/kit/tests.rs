@@ -4,7 +4,7 @@ use super::super::check::{GRADIENT_TOLERANCE, LOSS_TOLERANCE, compare_gradients,
 use super::super::emulated::Emulated;
 use super::super::synthetic;
 use super::*;
-use crate::{Backend, CpuBackend, Weights};
+use crate::{Backend, CpuBackend, NetConfig, Weights};
 
 const ROWS: usize = 3;
 
@@ -23,9 +23,9 @@ fn device(config: &TrainConfig) -> Option<Emulated> {
 fn compare(config: &TrainConfig, device: &Emulated) {
     let recorded = Recorded::new(config).unwrap();
     let mut fused = recorded.on(device.another(), config, 5).unwrap();
-    fused.load(&stirred(&fused, 5)).unwrap();
+    fused.load(&stirred(&fused, &config.net, 5)).unwrap();
     let mut plain = CpuBackend::new(config, 5);
-    let examples = synthetic::examples(&config.net, ROWS, 7);
+    let examples = synthetic::examples(&config.net, config.data.batch - 1, 7);
     let (gradients, losses) = compare_gradients(&mut fused, &mut plain, &examples).unwrap();
     for compared in losses {
         assert!(compared.error < LOSS_TOLERANCE, "{}: {compared:?}", config.net.encoding());
@@ -107,9 +107,10 @@ fn convolutions_have_the_gradients_of_the_plain_ones() {
         format!("{policy}\nview = 'mover'\nhead = {{ bilinear = 8 }}"),
         format!("{policy}\nview = 'white'\nhead = 'flatten'"),
     ];
-    let Some(device) = device(&config(&nets[0], "")) else { return };
+    let loss = "value_kind = 'squared'";
+    let Some(device) = device(&config(&nets[0], loss)) else { return };
     for net in &nets {
-        compare(&config(net, ""), &device);
+        compare(&config(net, loss), &device);
     }
 }
 
@@ -118,6 +119,23 @@ fn transformers_over_tokens_have_the_gradients_of_the_plain_ones() {
     let sizes = "kind = 'humchess'\nwidth = 32\nheads = 2\nlayers = 1\ninner = 24";
     for rest in ["tokens = 'board'\nmoves = 'class-token'", "tokens = 'history'\nmoves = 'square-pairs'"] {
         let config = config(&format!("{sizes}\n{rest}"), "");
+        let Some(device) = device(&config) else { return };
+        compare(&config, &device);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: networks of full size"]
+fn every_configuration_has_the_gradients_of_its_plain_network() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let mut config = TrainConfig::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        if matches!(config.net, NetConfig::Human(_)) {
+            continue;
+        }
+        config.data.batch = 16;
+        println!("{}", path.display());
         let Some(device) = device(&config) else { return };
         compare(&config, &device);
     }
