@@ -6,14 +6,17 @@ use std::time::{Duration, Instant};
 use super::backend::Fused;
 use super::cuda::Cuda;
 use super::products::Tuning;
-use super::{fused, synthetic};
+use super::training::Network;
+use super::twins::compare_kernels;
+use super::{human, kit, synthetic};
+use crate::nets::ChallengeConfig;
 use crate::{
-    Backend, BackendError, CpuBackend, Examples, Losses, StepHyper, TrainConfig, TrainerState, Weights,
+    Backend, BackendError, CpuBackend, Examples, Losses, NetConfig, StepHyper, TrainConfig, TrainerState, Weights,
 };
 
 /// The largest relative error of a parameter's gradient that rounding to brain floats explains.
-const GRADIENT_TOLERANCE: f64 = 0.08;
-const LOSS_TOLERANCE: f64 = 0.02;
+pub(crate) const GRADIENT_TOLERANCE: f64 = 0.08;
+pub(crate) const LOSS_TOLERANCE: f64 = 0.02;
 /// The same for one kernel alone.
 pub(crate) const KERNEL_TOLERANCE: f64 = 0.015;
 
@@ -27,16 +30,28 @@ pub(crate) struct Compared {
     pub(crate) error: f64,
 }
 
+fn length(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|v| v * v).sum::<f64>().sqrt()
+}
+
 impl Compared {
     pub(crate) fn new(name: impl Into<String>, fused: &[f32], plain: &[f32]) -> Self {
-        let square = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>().sqrt();
-        let norm = square(&mut plain.iter().map(|&v| f64::from(v)));
-        let distance = square(&mut fused.iter().zip(plain).map(|(&a, &b)| f64::from(a) - f64::from(b)));
+        Compared::among(name, fused, plain, 0.0)
+    }
+
+    /// The same for something so small beside the rest that only a difference beyond `least` counts.
+    fn among(name: impl Into<String>, fused: &[f32], plain: &[f32], least: f64) -> Self {
+        let norm = length(plain.iter().map(|&v| f64::from(v)));
+        let distance = length(fused.iter().zip(plain).map(|(&a, &b)| f64::from(a) - f64::from(b)));
         // A gradient that is exactly zero has no relative error: its difference is then taken as it is.
-        let error = if norm == 0.0 { distance } else { distance / norm };
+        let error = if norm == 0.0 { distance } else { distance / norm.max(least) };
         Compared { name: name.into(), norm, error }
     }
 }
+
+/// The share of the whole gradient below which a parameter's is not compared with itself: a bias that every move shares
+/// has a gradient of zero, but for rounding.
+const LEAST_SHARE: f64 = 2e-3;
 
 /// The gradient of every parameter and every loss, fused against plain.
 pub(crate) fn compare_gradients(
@@ -47,18 +62,17 @@ pub(crate) fn compare_gradients(
     plain.load(&fused.state()?)?;
     let (fused_losses, fused_gradient) = fused.gradients(examples)?;
     let (plain_losses, plain_gradient) = plain.gradients(examples)?;
-    let gradients = plain
-        .table()
-        .entries()
-        .iter()
-        .map(|entry| Compared::new(&entry.name, entry.of(&fused_gradient), entry.of(&plain_gradient)))
-        .collect();
+    let least = LEAST_SHARE * length(plain_gradient.iter().map(|&v| f64::from(v)));
+    let compared = |entry: &crate::Parameter| {
+        Compared::among(&entry.name, entry.of(&fused_gradient), entry.of(&plain_gradient), least)
+    };
+    let gradients = plain.table().entries().iter().map(compared).collect();
     Ok((gradients, compare_losses(&fused_losses, &plain_losses)))
 }
 
 fn compare_losses(fused: &Losses, plain: &Losses) -> Vec<Compared> {
-    let parts = |l: &Losses| [l.total, l.policy, l.promotion, l.outcome, l.think];
-    ["total", "policy", "promotion", "outcome", "think"]
+    let parts = |l: &Losses| [l.total, l.policy, l.promotion, l.outcome, l.think, l.value];
+    ["total", "policy", "promotion", "outcome", "think", "value"]
         .into_iter()
         .zip(parts(fused).into_iter().zip(parts(plain)))
         .map(|(name, (a, b))| Compared::new(format!("loss {name}"), &[a], &[b]))
@@ -66,13 +80,23 @@ fn compare_losses(fused: &Losses, plain: &Losses) -> Vec<Compared> {
 }
 
 /// Weights that exercise everything: gains, biases and score biases away from their initial ones and zeros.
-pub(crate) fn stirred(backend: &dyn Backend, seed: u64) -> TrainerState {
+///
+/// A sum that rounding moves across the bend of a ReLU changes a gradient by all it is worth, and one among large logits
+/// changes the chance of a move as much. Convolutions have enough of both to hide a mistake, so their sums are kept away
+/// from the bend, and small.
+pub(crate) fn stirred(backend: &dyn Backend, net: &NetConfig, seed: u64) -> TrainerState {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut weights = backend.table().initial(seed);
+    let (shrink, lift) = match net {
+        NetConfig::ValueCnn(_) | NetConfig::Challenge(ChallengeConfig::Conv { .. }) => (0.1, 1.0),
+        NetConfig::PolicyCnn(_) => (0.3, 0.0),
+        _ => (1.0, 0.0),
+    };
     for entry in backend.table().entries() {
         let small = entry.decay == crate::Decay::Exempt;
+        let add = if entry.name.ends_with(".bias") { lift } else { 0.0 };
         for value in entry.of_mut(&mut weights) {
-            *value += if small { 0.2 * (random.f32() - 0.5) } else { 0.0 };
+            *value = if small { *value + add + 0.2 * (random.f32() - 0.5) } else { *value * shrink };
         }
     }
     TrainerState::fresh(weights)
@@ -93,7 +117,23 @@ pub fn check(config: &TrainConfig, out: &mut dyn Write) -> Result<usize, Backend
     let rows = config.data.batch.min(16);
     let config = TrainConfig { data: crate::DataConfig { batch: rows, ..config.data }, ..config.clone() };
     // The library's own choices: what is checked does not depend on which was faster today.
-    let mut gpu = fused(&config, 1, Tuning::Suggested)?;
+    match &config.net {
+        NetConfig::Human(net) => {
+            let gpu = human(&config, *net, 1, Tuning::Suggested)?;
+            let kernels = compare_kernels(gpu.device_of(), net)?;
+            compare(&config, gpu, &kernels, out)
+        }
+        _ => compare(&config, kit::open(&config, 1, Tuning::Suggested)?, &[], out),
+    }
+}
+
+fn compare<N: Network<Device = Cuda>>(
+    config: &TrainConfig,
+    mut gpu: Fused<N>,
+    kernels: &[Compared],
+    out: &mut dyn Write,
+) -> Result<usize, BackendError> {
+    let rows = config.data.batch;
     wrote(writeln!(out, "device: {}", gpu.device()))?;
     for (kernel, registers, spilled) in gpu.device_of().kernel_facts() {
         wrote(writeln!(out, "kernel {kernel:22} {registers:4} registers {spilled:5} bytes spilled"))?;
@@ -106,11 +146,11 @@ pub fn check(config: &TrainConfig, out: &mut dyn Write) -> Result<usize, Backend
         let Compared { name, norm, error } = compared;
         wrote(writeln!(out, "{name:34} norm {norm:12.5e}  relative error {error:9.5} {verdict}"))
     };
-    for compared in gpu.compare_kernels()? {
-        line(out, &compared, KERNEL_TOLERANCE)?;
+    for compared in kernels {
+        line(out, compared, KERNEL_TOLERANCE)?;
     }
-    let mut plain = CpuBackend::new(&config, 1);
-    gpu.load(&stirred(&gpu, 3))?;
+    let mut plain = CpuBackend::new(config, 1);
+    gpu.load(&stirred(&gpu, &config.net, 3))?;
     let examples = synthetic::examples(&config.net, rows, 11);
     let (gradients, losses) = compare_gradients(&mut gpu, &mut plain, &examples)?;
     for compared in &losses {
@@ -127,8 +167,10 @@ pub fn check(config: &TrainConfig, out: &mut dyn Write) -> Result<usize, Backend
             ("promotion", &a.promotion, &b.promotion),
             ("outcome", &a.outcome, &b.outcome),
             ("think", &a.think, &b.think),
+            ("value", &a.value, &b.value),
+            ("value loss", &a.value_loss, &b.value_loss),
         ];
-        for (name, fused, plain) in columns {
+        for (name, fused, plain) in columns.into_iter().filter(|(_, _, plain)| !plain.is_empty()) {
             let name = format!("evaluate {weights:?} {name}");
             line(out, &Compared::new(name, &known(fused), &known(plain)), LOSS_TOLERANCE)?;
         }
@@ -183,7 +225,20 @@ pub struct BenchPlan {
 #[expect(clippy::disallowed_methods, reason = "measuring time is what it is for")]
 pub fn bench(config: &TrainConfig, plan: BenchPlan, out: &mut dyn Write) -> Result<(), BackendError> {
     let opened = Instant::now();
-    let mut gpu = fused(config, 1, Tuning::Measured)?;
+    match &config.net {
+        NetConfig::Human(net) => measure(config, human(config, *net, 1, Tuning::Measured)?, opened, plan, out),
+        _ => measure(config, kit::open(config, 1, Tuning::Measured)?, opened, plan, out),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "measuring time is what it is for")]
+fn measure<N: Network<Device = Cuda>>(
+    config: &TrainConfig,
+    mut gpu: Fused<N>,
+    opened: Instant,
+    plan: BenchPlan,
+    out: &mut dyn Write,
+) -> Result<(), BackendError> {
     wrote(writeln!(out, "device: {}, {} parameters", gpu.device(), gpu.table().parameters()))?;
     wrote(writeln!(out, "opened in {:.2} s", opened.elapsed().as_secs_f64()))?;
     let batch = config.data.batch;
@@ -232,8 +287,8 @@ pub fn bench(config: &TrainConfig, plan: BenchPlan, out: &mut dyn Write) -> Resu
     Ok(())
 }
 
-fn profile(
-    gpu: &mut Fused<Cuda>,
+fn profile<N: Network<Device = Cuda>>(
+    gpu: &mut Fused<N>,
     batches: &[Examples],
     hyper: &StepHyper,
     steps: u32,
@@ -266,9 +321,8 @@ fn profile(
 #[cfg(test)]
 mod tests {
     use super::super::emulated::Emulated;
-    use super::super::transformer::{SOURCES, defines};
+    use super::super::transformer::{HEADS, SOURCES, Transformer, defines};
     use super::*;
-    use crate::NetConfig;
     use crate::nets::HumanConfig;
 
     fn config(net: HumanConfig) -> TrainConfig {
@@ -281,10 +335,11 @@ mod tests {
     }
 
     /// The fused trainer in emulation, or nothing where there is no compiler.
-    fn emulated(net: HumanConfig, rows: usize) -> Option<Fused<Emulated>> {
+    fn emulated(net: HumanConfig, rows: usize) -> Option<Fused<Transformer<Emulated>>> {
         let device = Emulated::open(&SOURCES, &defines(&net))?;
-        let mut fused = Fused::new(device, net, &config(net).loss, rows, 5).unwrap();
-        fused.load(&stirred(&fused, 5)).unwrap();
+        let transformer = Transformer::new(device, net, rows, &config(net).loss).unwrap();
+        let mut fused = Fused::new(transformer, &NetConfig::Human(net), HEADS, 5).unwrap();
+        fused.load(&stirred(&fused, &NetConfig::Human(net), 5)).unwrap();
         Some(fused)
     }
 

@@ -420,7 +420,7 @@ impl Device for Cuda {
         slot: usize,
         to: Address,
         bytes: usize,
-        fill: &mut dyn FnMut(&mut [u8]),
+        fill: &mut dyn FnMut(&mut [u8]) -> usize,
     ) -> Result<(), DeviceError> {
         self.bind()?;
         let doing = "sending a batch to the GPU";
@@ -431,10 +431,10 @@ impl Device for Cuda {
             result::event::synchronize(slot.sent).map_err(failed(doing))?;
             let host = self.host_memory(slot, bytes)?;
             let memory = std::slice::from_raw_parts_mut(host, bytes);
-            fill(memory);
+            let filled = fill(memory);
             let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
             result::stream::wait_event(self.copies, slot.released, flags).map_err(failed(doing))?;
-            result::memcpy_htod_async(to.0, memory, self.copies).map_err(failed(doing))?;
+            result::memcpy_htod_async(to.0, &memory[..filled], self.copies).map_err(failed(doing))?;
             result::event::record(slot.sent, self.copies).map_err(failed(doing))?;
             result::stream::wait_event(self.work, slot.sent, flags).map_err(failed(doing))
         }

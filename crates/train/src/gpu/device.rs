@@ -214,14 +214,14 @@ pub(crate) trait Device {
     /// Multiplies matrices.
     fn multiply(&self, product: &Product) -> Result<(), DeviceError>;
 
-    /// Fills `bytes` bytes of transfer memory and sends them to `to`, beside the work under way; what is asked after
-    /// sees them. `slot` (0 or 1) names the transfer memory, and `to` belongs to the slot.
+    /// Fills up to `bytes` bytes of transfer memory and sends as many as `fill` says to `to`, beside the work under way;
+    /// what is asked after sees them. `slot` (0 or 1) names the transfer memory, and `to` belongs to the slot.
     fn send(
         &self,
         slot: usize,
         to: Address,
         bytes: usize,
-        fill: &mut dyn FnMut(&mut [u8]),
+        fill: &mut dyn FnMut(&mut [u8]) -> usize,
     ) -> Result<(), DeviceError>;
 
     /// Says that everything asked so far is the last that reads what was sent through `slot`.

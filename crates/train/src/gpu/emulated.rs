@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::process::Command;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use half::bf16;
@@ -15,7 +16,7 @@ type Emulate = unsafe extern "C" fn(*const c_char, c_uint, c_uint, c_uint, *mut 
 
 /// A device made of this process: addresses are pointers.
 pub(crate) struct Emulated {
-    library: libloading::Library,
+    library: Rc<libloading::Library>,
     memory: RefCell<Vec<Box<[u128]>>>,
     reports: RefCell<VecDeque<[f32; 8]>>,
 }
@@ -58,7 +59,12 @@ impl Emulated {
         // SAFETY: the library was just built from our own sources.
         let library = unsafe { libloading::Library::new(folder.join("kernels.so")) }.unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
-        Some(Emulated { library, memory: RefCell::default(), reports: RefCell::default() })
+        Some(Emulated { library: Rc::new(library), memory: RefCell::default(), reports: RefCell::default() })
+    }
+
+    /// A device of its own with the same kernels. Only one of them may work at a time.
+    pub(crate) fn another(&self) -> Self {
+        Emulated { library: self.library.clone(), memory: RefCell::default(), reports: RefCell::default() }
     }
 }
 
@@ -169,7 +175,7 @@ impl Device for Emulated {
         _slot: usize,
         to: Address,
         bytes: usize,
-        fill: &mut dyn FnMut(&mut [u8]),
+        fill: &mut dyn FnMut(&mut [u8]) -> usize,
     ) -> Result<(), DeviceError> {
         // SAFETY: the caller allocated that many bytes there.
         fill(unsafe { std::slice::from_raw_parts_mut(to.0 as *mut u8, bytes) });

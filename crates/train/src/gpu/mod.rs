@@ -5,38 +5,49 @@
 //! | what a device has to do | `device` |
 //! | the GPU: driver, compiler, transfers | `cuda`, `products` |
 //! | the same kernels on a CPU, for tests | `emulated`, `emulation.h` |
-//! | the order of a step | `transformer` |
-//! | where parameters lie on the device | `layout` |
+//! | how a batch crosses to the device | `batch` |
+//! | parameters, losses, the optimiser's step | `training`, `layout` |
+//! | any network of `nets`, recorded and planned | `kit` |
+//! | the human network, scheduled by hand | `transformer` |
+//! | how the attention kernels are started | `attention` |
 //! | the trainer the loop sees | `backend` |
-//! | is it right, how fast is it | `check` |
+//! | is it right, how fast is it | `check`, `twins`, `synthetic` |
 
+mod attention;
 mod backend;
+mod batch;
 mod check;
 mod cuda;
 mod device;
 #[cfg(test)]
 mod emulated;
+mod kit;
 mod layout;
 mod products;
 mod synthetic;
+mod training;
 mod transformer;
 mod twins;
 
+use crate::nets::HumanConfig;
 use crate::{Backend, BackendError, NetConfig, TrainConfig};
 use backend::Fused;
 pub use check::{BenchPlan, bench, check};
 use cuda::Cuda;
 pub use cuda::ProfileLine;
 use products::Tuning;
-use transformer::{SOURCES, defines, kernels};
+use transformer::{HEADS, SOURCES, Transformer, defines, kernels};
 
-fn fused(config: &TrainConfig, seed: u64, tuning: Tuning) -> Result<Fused<Cuda>, BackendError> {
-    let NetConfig::Human(net) = config.net else {
-        return Err(BackendError::Mismatch("only the human network trains on a GPU yet".to_owned()));
-    };
+fn human(
+    config: &TrainConfig,
+    net: HumanConfig,
+    seed: u64,
+    tuning: Tuning,
+) -> Result<Fused<Transformer<Cuda>>, BackendError> {
     transformer::check(&net).map_err(BackendError::Mismatch)?;
     let device = Cuda::open(&SOURCES, &defines(&net), &kernels(&net), tuning)?;
-    Fused::new(device, net, &config.loss, config.data.batch, seed)
+    let transformer = Transformer::new(device, net, config.data.batch, &config.loss)?;
+    Fused::new(transformer, &config.net, HEADS, seed)
 }
 
 /// The network of a configuration on the first GPU, with initial weights.
@@ -44,5 +55,8 @@ fn fused(config: &TrainConfig, seed: u64, tuning: Tuning) -> Result<Fused<Cuda>,
 /// # Errors
 /// If there is no GPU, CUDA's libraries are not found, or the network has a shape the kernels do not know.
 pub fn open(config: &TrainConfig, seed: u64) -> Result<Box<dyn Backend>, BackendError> {
-    Ok(Box::new(fused(config, seed, Tuning::Measured)?))
+    Ok(match config.net {
+        NetConfig::Human(net) => Box::new(human(config, net, seed, Tuning::Measured)?),
+        _ => Box::new(kit::open(config, seed, Tuning::Measured)?),
+    })
 }

@@ -17,29 +17,35 @@ KERNEL(square_sums, 256, const float* gradient, float* partial, long count) {
     }
 }
 
-// report[0..4] = the weighted mean loss of each head, report[4] = their sum by factors, report[5] = the gradient's norm.
-// losses[4][capacity]. One block.
+#define LOSSES 5
+#define TOTAL 5
+#define NORM 6
+#define STEP 7
+
+// The report: the weighted mean loss of each head, then their sum by factors, the gradient's norm, and the step.
+// losses[LOSSES][capacity]. One block.
 KERNEL(report_step, 256, const float* losses, const float* share, const float* factors, const float* partial,
        int partials, float* report, int boards, int capacity) {
-    SHARED(float, sums, 5 * 8);
-    float total[5] = {0, 0, 0, 0, 0};
+    SHARED(float, sums, (LOSSES + 1) * 8);
+    float total[LOSSES + 1];
+    for (int h = 0; h <= LOSSES; h++) total[h] = 0;
     for (int b = threadIdx.x; b < boards; b += 256)
-        for (int h = 0; h < 4; h++) total[h] += share[b] * losses[(long)h * capacity + b];
-    for (int i = threadIdx.x; i < partials; i += 256) total[4] += partial[i];
-    for (int h = 0; h < 5; h++) {
+        for (int h = 0; h < LOSSES; h++) total[h] += share[b] * losses[(long)h * capacity + b];
+    for (int i = threadIdx.x; i < partials; i += 256) total[LOSSES] += partial[i];
+    for (int h = 0; h <= LOSSES; h++) {
         total[h] = warp_sum(total[h]);
         if ((threadIdx.x & 31) == 0) sums[h * 8 + (threadIdx.x >> 5)] = total[h];
     }
     __syncthreads();
     if (threadIdx.x == 0) {
         float loss = 0;
-        for (int h = 0; h < 5; h++) {
+        for (int h = 0; h <= LOSSES; h++) {
             float sum = 0;
             for (int w = 0; w < 8; w++) sum += sums[h * 8 + w];
-            if (h < 4) report[h] = sum, loss += factors[h] * sum;
-            else report[5] = sqrtf(sum);
+            if (h < LOSSES) report[h] = sum, loss += factors[h] * sum;
+            else report[NORM] = sqrtf(sum);
         }
-        report[4] = loss;
+        report[TOTAL] = loss;
     }
 }
 
@@ -48,8 +54,8 @@ KERNEL(report_step, 256, const float* losses, const float* share, const float* f
 KERNEL(begin_update, 32, const float* hyper, float* report, float* counter) {
     if (threadIdx.x) return;
     float step = counter[0] + 1.f;
-    report[6] = step;
-    if (!finite(report[5]) || !finite(report[4])) return;
+    report[STEP] = step;
+    if (!finite(report[NORM]) || !finite(report[TOTAL])) return;
     counter[0] = step;
     counter[1] = 1.f / (1.f - powf(hyper[1], step)), counter[2] = 1.f / (1.f - powf(hyper[2], step));
 }
@@ -57,8 +63,8 @@ KERNEL(begin_update, 32, const float* hyper, float* report, float* counter) {
 // Elements before `decayed` decay. Leaves everything as it is when the loss or the norm is not finite.
 KERNEL(adamw, 256, float* weights, float* first, float* second, float* averaged, const float* gradient, bf16* rounded,
        long count, long decayed, const float* hyper, const float* report, const float* counter) {
-    float norm = report[5];
-    if (!finite(norm) || !finite(report[4])) return;
+    float norm = report[NORM];
+    if (!finite(norm) || !finite(report[TOTAL])) return;
     float lr = hyper[0], beta1 = hyper[1], beta2 = hyper[2], eps = hyper[3], clip = hyper[5], ema = hyper[6];
     float scale = clip > 0.f && norm > clip ? clip / norm : 1.f;
     for (long i = grid_first() * 4; i < count; i += grid_step() * 4) {

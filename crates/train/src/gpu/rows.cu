@@ -7,15 +7,6 @@
     _Pragma("unroll") for (int i = 0, c = lane * 8; i < CHUNKS; i++, c += 256) if (c < WIDTH)
 #define ROW_WARPS 8
 
-// to = from, rounded; `count` a multiple of 8.
-KERNEL(round_to_bf16, 256, const float* from, bf16* to, long count) {
-    for (long i = grid_first() * 8; i < count; i += grid_step() * 8) {
-        float v[8];
-        load8(from + i, v);
-        store8(to + i, v);
-    }
-}
-
 DEVICE void normalise_and_store(float (*v)[8], const float* gain, bf16* h, int lane) {
     float squares = 0;
     EACH_CHUNK(i, c) for (int j = 0; j < 8; j++) squares += v[i][j] * v[i][j];
@@ -155,22 +146,5 @@ KERNEL(embed_backward, 256, const bf16* dx, bf16* d_game, float* partial, int bo
         }
 #pragma unroll
         for (int s = 0; s < TOKENS; s++) partial[((long)blockIdx.x * TOKENS + s) * WIDTH + c] = position[s];
-    }
-}
-
-// out[c] = sum over rows of in[rows][columns], in a fixed order; 32 columns a block of 1024 threads.
-KERNEL(column_sums, 1024, const float* in, float* out, int rows, int columns) {
-    SHARED(float, sums, 32 * 32);
-    int x = threadIdx.x & 31, y = threadIdx.x >> 5, c = blockIdx.x * 32 + x;
-    float total = 0;
-    if (c < columns) {
-#pragma unroll 4
-        for (int r = y; r < rows; r += 32) total += in[(long)r * columns + c];
-    }
-    sums[y * 32 + x] = total;
-    __syncthreads();
-    if (y == 0 && c < columns) {
-        for (int i = 1; i < 32; i++) total += sums[i * 32 + x];
-        out[c] = total;
     }
 }

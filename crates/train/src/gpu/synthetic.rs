@@ -6,15 +6,16 @@ use tabia_encoding::{Batch, Elo, MoveVocabulary, RatingPool, Seat, Situation, en
 
 use crate::{ABSENT, Examples, Facts, NetConfig, PolicyTargets};
 
-/// `rows` examples for a network with a move head. The same seed gives the same examples.
+/// `rows` examples for a network. The same seed gives the same examples.
 pub(crate) fn examples(net: &NetConfig, rows: usize, seed: u64) -> Examples {
     let encoding = encoding(net.encoding()).expect("a network names a known encoding");
-    let moves =
-        net.vocabulary().and_then(vocabulary).expect("a network with a move head names a known vocabulary");
+    let moves = net.vocabulary().and_then(vocabulary);
     let mut random = Rng::with_seed(seed);
     let mut examples = Examples::new(Batch::new(encoding));
-    let mut policy = PolicyTargets { width: moves.width(), ..PolicyTargets::default() };
-    policy.soft.starts.push(0);
+    let mut policy = moves.map(|moves| PolicyTargets { width: moves.width(), ..PolicyTargets::default() });
+    if let Some(policy) = &mut policy {
+        policy.soft.starts.push(0);
+    }
     let mut position = Chess::default();
     let mut ply = 0;
     while examples.rows() < rows {
@@ -28,29 +29,38 @@ pub(crate) fn examples(net: &NetConfig, rows: usize, seed: u64) -> Examples {
         let (mover, opponent) = (seat(&mut random), seat(&mut random));
         let pool = RatingPool::Online;
         examples.inputs.push(&Situation { mover, opponent, pool, ..Situation::of(&position) });
-        push_targets(&mut examples, &mut policy, &mut random, moves, &position, played);
+        push_targets(&mut examples, &mut random);
+        if let (Some(policy), Some(moves)) = (&mut policy, moves) {
+            push_moves(policy, &mut random, moves, &position, played);
+        }
         position.play_unchecked(played);
         ply += 1;
     }
-    examples.policy = Some(policy);
+    examples.policy = policy;
     examples.facts = vec![Facts::default(); rows];
     examples
 }
 
-fn push_targets(
-    examples: &mut Examples,
+/// A class out of so many, or none.
+fn class(random: &mut Rng, count: u8) -> u8 {
+    if random.u8(..4) == 0 { ABSENT } else { random.u8(..count) }
+}
+
+fn push_targets(examples: &mut Examples, random: &mut Rng) {
+    examples.outcomes.push(class(random, 3));
+    examples.think.push(class(random, tabia_encoding::TIME_BINS as u8));
+    examples.weights.push(if random.u8(..8) == 0 { 0.0 } else { 0.25 + random.f32() });
+    examples.values.push(if random.u8(..8) == 0 { f32::NAN } else { random.f32() });
+}
+
+fn push_moves(
     policy: &mut PolicyTargets,
     random: &mut Rng,
     moves: &dyn MoveVocabulary,
     position: &Chess,
     played: shakmaty::Move,
 ) {
-    let mut class = |count: u8| if random.u8(..4) == 0 { ABSENT } else { random.u8(..count) };
-    examples.outcomes.push(class(3));
-    examples.think.push(class(tabia_encoding::TIME_BINS as u8));
-    policy.promotions.push(if class(4) < 2 { class(4) } else { ABSENT });
-    examples.weights.push(if random.u8(..8) == 0 { 0.0 } else { 0.25 + random.f32() });
-
+    policy.promotions.push(if random.bool() { class(random, 4) } else { ABSENT });
     let index = |m: shakmaty::Move| moves.slot(position.turn(), m).index.0;
     policy.played.push(index(played));
     let start = policy.legal.len();

@@ -7,7 +7,8 @@ use half::bf16;
 
 use super::check::Compared;
 use super::device::{Address, Argument, Device, DeviceError, Element, Launch, Operand, Order, Product};
-use super::transformer::{MOVES, TOKENS, attention_memory, attention_threads};
+use super::attention;
+use super::transformer::{MOVES, TOKENS};
 use crate::ABSENT;
 use crate::nets::HumanConfig;
 use Argument::{At, Float, Int, Long};
@@ -149,7 +150,7 @@ impl<D: Device> Bench<'_, D> {
 
     fn column_sums(&self, from: Address, rows: usize, columns: usize) -> Result<Vec<f32>, DeviceError> {
         let to = self.room(columns)?;
-        let arguments = [At(from), At(to), Int(rows as i32), Int(columns as i32)];
+        let arguments = [At(from), At(to), At(Address::NULL), Int(rows as i32), Int(columns as i32)];
         self.run("column_sums", columns.div_ceil(32) as u32, 1024, &arguments)?;
         self.read(to, columns)
     }
@@ -318,7 +319,7 @@ impl<D: Device> Bench<'_, D> {
         let (partial, partial_bias) =
             (self.room(blocks as usize * 2 * head)?, self.room(steps * heads * MOVES)?);
         let arguments = [At(qkv.at), At(gain_q.at), At(gain_k.at), At(bias.at), At(context), boards];
-        self.run("attention_forward", blocks, attention_threads(), &arguments)?;
+        self.run("attention_forward", blocks, attention::threads(TOKENS), &arguments)?;
         let arguments = [
             At(qkv.at),
             At(gain_q.at),
@@ -330,8 +331,8 @@ impl<D: Device> Bench<'_, D> {
             At(partial_bias),
             boards,
         ];
-        let shared = attention_memory(config);
-        let launch = Launch { kernel: "attention_backward", blocks, threads: attention_threads(), shared };
+        let shared = attention::memory(TOKENS, config.head_width());
+        let launch = Launch { kernel: "attention_backward", blocks, threads: attention::threads(TOKENS), shared };
         self.device.launch(launch, &arguments)?;
 
         let (mut plain, mut plain_d) = (vec![0.0; rows * d], vec![0.0; rows * 3 * d]);
@@ -590,7 +591,7 @@ impl<D: Device> Bench<'_, D> {
     fn optimiser(&mut self) -> Result<(), DeviceError> {
         let (count, decayed, blocks, capacity) = (4096, 1024, 3, BOARDS + 1);
         let (losses, share, factors) =
-            (self.floats(4 * capacity, 2.0, 0.5)?, [0.5_f32, 0.2, 0.3], [1.0_f32, 0.5, 0.2, 0.1]);
+            (self.floats(5 * capacity, 2.0, 0.5)?, [0.5_f32, 0.2, 0.3], [1.0_f32, 0.5, 0.2, 0.1, 0.7]);
         let gradient = self.floats(count, 0.0, 0.1)?;
         let (w, m, ema) =
             (self.floats(count, 0.0, 1.0)?, self.floats(count, 0.0, 0.1)?, self.floats(count, 0.0, 1.0)?);
@@ -628,7 +629,7 @@ impl<D: Device> Bench<'_, D> {
         ];
         self.run("adamw", 2, 256, &arguments)?;
 
-        let heads: Vec<f64> = (0..4)
+        let heads: Vec<f64> = (0..5)
             .map(|h| {
                 (0..BOARDS).map(|b| f64::from(share[b]) * f64::from(losses.here[h * capacity + b])).sum()
             })
@@ -636,7 +637,7 @@ impl<D: Device> Bench<'_, D> {
         let total: f64 = heads.iter().zip(factors).map(|(l, f)| l * f64::from(f)).sum();
         let norm = dot(&gradient.here, &gradient.here).sqrt();
         let expected: Vec<f64> = heads.into_iter().chain([total, norm, 5.0]).collect();
-        self.compare("report_step", &self.read(report, 7)?, &expected);
+        self.compare("report_step", &self.read(report, 8)?, &expected);
         let [lr, beta1, beta2, eps, decay, clip, ema_decay, _] = hyper.map(f64::from);
         let (mut new_w, mut new_m, mut new_v, mut new_ema) = (vec![], vec![], vec![], vec![]);
         for i in 0..count {

@@ -4,11 +4,12 @@ use super::layers::Layers;
 use crate::parameters::{Decay, Initial, ParameterTable};
 
 /// Attention of every token to every token, with queries and keys normed per head.
-pub(super) struct Attention {
-    pub(super) width: usize,
-    pub(super) heads: usize,
-    pub(super) tokens: usize,
-    pub(super) eps: f32,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Attention {
+    pub(crate) width: usize,
+    pub(crate) heads: usize,
+    pub(crate) tokens: usize,
+    pub(crate) eps: f32,
 }
 
 impl Attention {
@@ -48,11 +49,23 @@ impl Attention {
         x: &L::Value,
         bias: Option<&L::Value>,
     ) -> Result<L::Value> {
+                let qkv = net.project(x, &format!("{layer}.qkv.weight"))?;
+        let mixed = net.attend(&qkv, layer, self, bias)?;
+        net.project(&mixed, &format!("{layer}.out.weight"))
+    }
+
+    /// What every token makes of the others, from `qkv` `[batch, tokens, 3 width]`, out of primitive layers.
+    pub(crate) fn in_parts<L: Layers>(
+        &self,
+        net: &mut L,
+        qkv: &L::Value,
+        layer: &str,
+        bias: Option<&L::Value>,
+    ) -> Result<L::Value> {
         let &Attention { width, heads, tokens, eps } = self;
         let head = width / heads;
-        let qkv = net.project(x, &format!("{layer}.qkv.weight"))?;
         let part = |net: &mut L, index: usize| {
-            let part = net.slice(&qkv, 2, index * width, (index + 1) * width)?;
+            let part = net.slice(qkv, 2, index * width, (index + 1) * width)?;
             net.reshape(&part, &[tokens, heads, head])
         };
         let (q, k, v) = (part(net, 0)?, part(net, 1)?, part(net, 2)?);
@@ -69,8 +82,7 @@ impl Attention {
         let weights = net.softmax(&scores)?;
         let mixed = net.matmul(&weights, &v)?;
         let mixed = net.permute(&mixed, &[0, 2, 1, 3])?;
-        let mixed = net.reshape(&mixed, &[tokens, width])?;
-        net.project(&mixed, &format!("{layer}.out.weight"))
+        net.reshape(&mixed, &[tokens, width])
     }
 }
 

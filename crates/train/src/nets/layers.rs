@@ -3,6 +3,7 @@
 
 use candle_core::Result;
 
+use super::attention::Attention;
 use super::relative_bias;
 
 /// What a network is made of. The first dimension of every value is the batch.
@@ -89,6 +90,18 @@ pub(crate) trait Layers: Sized {
 
     /// A softmax over the last dimension.
     fn softmax(&mut self, x: &Self::Value) -> Result<Self::Value>;
+
+    /// Attention between its two projections: from `[batch, tokens, 3 width]` to `[batch, tokens, width]`, with the
+    /// norms `{layer}.{q_norm,k_norm}.weight` and a bias for each head and pair of tokens.
+    fn attend(
+        &mut self,
+        qkv: &Self::Value,
+        layer: &str,
+        attention: &Attention,
+        bias: Option<&Self::Value>,
+    ) -> Result<Self::Value> {
+        attention.in_parts(self, qkv, layer, bias)
+    }
 }
 
 /// What a network says, as logits where a softmax or a sigmoid is to follow.

@@ -2,7 +2,7 @@
 //!
 //! The plain version is the specification: faster ones are compared with it.
 
-mod attention;
+pub(crate) mod attention;
 mod challenge;
 pub(crate) mod graph;
 mod human;

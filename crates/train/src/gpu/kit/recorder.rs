@@ -1,0 +1,597 @@
+//! A network of `nets` run once on nothing but shapes.
+//!
+//! Layers that are one launch, or one product and one launch, become one operation: a convolution is a dense layer on
+//! patches, an activation belongs to the layer before it, a sum with a trunk to the product that adds to it. Weights are
+//! laid out as the values they meet are, so that values need not move.
+
+use candle_core::{Error, Result};
+use tabia_encoding::{ElementKind, Encoding};
+
+use super::super::attention as kernels;
+use super::super::device::Order;
+use super::super::layout::{Factor, Group};
+use super::record::{
+    Activation, Dense, Head, Id, Learned, Matrix, Node, Op, Part, Record, by_rows,
+};
+use super::view::{Rows, UNIT, View, padded};
+use crate::nets::attention::Attention;
+use crate::nets::layers::{Heads, Layers};
+use crate::{NetConfig, ParameterTable};
+
+/// The eps the attention kernels were written with.
+const ATTENTION_EPS: f32 = 1e-6;
+/// Shared memory a block may have on every GPU the trainer runs on.
+const MOST_SHARED: u32 = 99 << 10;
+
+/// A value on its way: an operation's result, and how it is looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    of: Id,
+    view: View,
+    batch: Batch,
+}
+
+/// Whether a value has the batch as its first dimension. Parameters have not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Batch {
+    First,
+    None,
+}
+
+struct Recorder<'a> {
+    table: &'a ParameterTable,
+    encoding: &'static dyn Encoding,
+    nodes: Vec<Node>,
+    placed: Vec<(String, Vec<Factor>)>,
+    groups: Vec<Group>,
+    attention: Option<Attention>,
+}
+
+fn failed<T>(message: impl Into<String>) -> Result<T> {
+    Err(Error::Msg(message.into()))
+}
+
+/// Runs the network's forward pass once and keeps what it does.
+///
+/// # Errors
+/// If the network does something the kit has no operation for.
+pub(super) fn record(config: &NetConfig, encoding: &'static dyn Encoding) -> Result<Record> {
+    let table = config.table();
+    let mut recorder = Recorder {
+        table: &table,
+        encoding,
+        nodes: Vec::new(),
+        placed: Vec::new(),
+        groups: Vec::new(),
+        attention: None,
+    };
+    let heads = config.forward(&mut recorder)?;
+    let mut head = |value: Option<Value>| value.map(|value| recorder.head(&value)).transpose();
+    let heads = Heads {
+        policy: head(heads.policy)?,
+        promotion: head(heads.promotion)?,
+        outcome: head(heads.outcome)?,
+        think: head(heads.think)?,
+        value: head(heads.value)?,
+    };
+    for entry in table.entries() {
+        if !recorder.placed.iter().any(|(name, _)| *name == entry.name) {
+            recorder.groups.push(Group::single(&entry.name, entry.len()));
+        }
+    }
+    let Recorder { nodes, groups, attention, .. } = recorder;
+    Ok(Record { nodes, heads, groups, attention })
+}
+
+impl Recorder<'_> {
+    fn push(&mut self, op: Op, row: usize) -> Id {
+        let learns = !op.parameters().is_empty() || matches!(op, Op::Parameter { .. });
+        let from_learned = op.inputs().iter().any(|&id| self.nodes[id].learned == Learned::Yes);
+        // A row of a table is chosen by a whole number, which has no slope.
+        let constant = matches!(op, Op::LookUp { .. });
+        let learned = if (learns || from_learned) && !constant { Learned::Yes } else { Learned::No };
+        self.nodes.push(Node { op, row, learned });
+        self.nodes.len() - 1
+    }
+
+    /// The result of an operation in canonical form.
+    fn canonical(&mut self, op: Op, shape: &[usize]) -> Value {
+        let (view, row) = View::canonical(shape);
+        Value { of: self.push(op, row), view, batch: Batch::First }
+    }
+
+    /// Ids one after the other, in any shape.
+    fn ids(&mut self, op: Op, shape: &[usize]) -> Value {
+        let len = shape.iter().product();
+        let flat = View { dims: vec![vec![Factor { size: len, stride: 1 }]] };
+        let view = flat.reshaped(shape).unwrap_or(flat);
+        Value { of: self.push(op, len), view, batch: Batch::First }
+    }
+
+    /// The result of an operation that leaves every element where it is.
+    fn alike(&mut self, op: Op, x: &Value) -> Value {
+        let of = self.push(op, self.nodes[x.of].row);
+        Value { of, ..x.clone() }
+    }
+
+    fn shape_of(&self, name: &str) -> Result<Vec<usize>> {
+        match self.table.get(name) {
+            Some(entry) => Ok(entry.shape.clone()),
+            None => failed(format!("the network has no parameter {name}")),
+        }
+    }
+
+    /// Says where a parameter's elements are to lie. One that is used twice must lie the same way.
+    fn place(&mut self, name: &str, order: Vec<Factor>, len: usize) -> Result<()> {
+        if let Some((_, before)) = self.placed.iter().find(|(placed, _)| placed == name) {
+            return if *before == order {
+                Ok(())
+            } else {
+                failed(format!("{name} is used in two ways that ask for different orders"))
+            };
+        }
+        self.groups.push(Group::ordered(name, order.clone(), len));
+        self.placed.push((name.to_owned(), order));
+        Ok(())
+    }
+
+    fn batched<'a>(&self, x: &'a Value) -> Result<&'a Value> {
+        if x.batch == Batch::First { Ok(x) } else { failed("a parameter where a value is expected") }
+    }
+
+    /// The same elements in canonical form, copied.
+    fn copied(&mut self, x: &Value) -> Value {
+        let from_places = x.view.places();
+        let (view, _) = View::canonical(&x.view.shape());
+        let part = Part { from: x.of, to_places: view.places(), from_places };
+        self.canonical(Op::Gather(vec![part]), &x.view.shape())
+    }
+
+    /// The value as rows, copied where it is not stored so.
+    fn as_rows(&mut self, x: &Value) -> Result<(Value, Rows)> {
+        let x = self.batched(x)?.clone();
+        if let Some(rows) = x.view.rows(self.nodes[x.of].row) {
+            return Ok((x, rows));
+        }
+        let x = self.copied(&x);
+        let rows = x.view.rows(self.nodes[x.of].row);
+        rows.map(|rows| (x, rows)).ok_or_else(|| Error::Msg("a canonical value that is not rows".to_owned()))
+    }
+
+    fn head(&mut self, value: &Value) -> Result<Head> {
+        let (view, row) = View::canonical(&value.view.shape());
+        let same = value.view.reshaped(&value.view.shape()) == view.reshaped(&view.shape());
+        let value =
+            if same && self.nodes[value.of].row == row { value.clone() } else { self.copied(value) };
+        let shape = value.view.shape();
+        let width = shape.last().copied().unwrap_or(1);
+        let stride = padded(width);
+        Ok(Head { of: value.of, rows: row / stride, stride, width })
+    }
+
+    /// A layer on rows; the bias is `{layer}.bias`.
+    fn dense(&mut self, x: &Value, weight: &str, bias: Option<String>) -> Result<Value> {
+        let shape = self.shape_of(weight)?;
+        let [outputs, inputs] = shape[..] else { return failed(format!("{weight} is not a matrix")) };
+        let (x, rows) = self.as_rows(x)?;
+        let mut shape = x.view.shape();
+        if shape.last() != Some(&inputs) {
+            return failed(format!("{weight} takes {inputs} numbers, and is given {shape:?}"));
+        }
+        let order = by_rows(outputs, rows.width, &rows.columns);
+        self.place(weight, order, padded(outputs) * rows.width)?;
+        self.place_bias(bias.as_deref(), outputs)?;
+        if let Some(last) = shape.last_mut() {
+            *last = outputs;
+        }
+        let op = Op::Dense(Dense {
+            x: x.of,
+            rows: rows.count,
+            inputs: rows.width,
+            outputs: padded(outputs),
+            weight: weight.to_owned(),
+            bias,
+            activation: Activation::None,
+            add: None,
+        });
+        Ok(self.canonical(op, &shape))
+    }
+
+    fn place_bias(&mut self, bias: Option<&str>, outputs: usize) -> Result<()> {
+        let Some(bias) = bias else { return Ok(()) };
+        self.place(bias, vec![Factor { size: outputs, stride: 1 }], padded(outputs))
+    }
+
+    fn activate(&mut self, x: &Value, activation: Activation) -> Result<Value> {
+        let x = self.batched(x)?.clone();
+        let op = match &self.nodes[x.of].op {
+            Op::Dense(dense) if dense.activation == Activation::None && dense.add.is_none() => {
+                Op::Dense(Dense { activation, ..dense.clone() })
+            }
+            _ => Op::Activate { x: x.of, activation },
+        };
+        Ok(self.alike(op, &x))
+    }
+
+    /// Both values with their elements at the same places.
+    fn aligned(&mut self, a: &Value, b: &Value) -> Result<(Value, Value)> {
+        if a.view.shape() != b.view.shape() {
+            return failed(format!("{:?} and {:?} are not of one shape", a.view.shape(), b.view.shape()));
+        }
+        let same = a.view == b.view && self.nodes[a.of].row == self.nodes[b.of].row;
+        Ok(if same { (a.clone(), b.clone()) } else { (self.copied(a), self.copied(b)) })
+    }
+
+    /// Channels last: `[height * width, channels]` under the shape `[channels, height, width]`.
+    fn channels_last(&mut self, x: &Value) -> Result<(Value, [usize; 3])> {
+        let x = self.batched(x)?.clone();
+        let [channels, height, width] = x.view.shape()[..] else {
+            return failed(format!("a convolution of {:?}, which is not planes", x.view.shape()));
+        };
+        let (by_square, row) = View::canonical(&[height, width, channels]);
+        let planes = by_square.permuted(&[2, 0, 1]);
+        let x = if x.view == planes && self.nodes[x.of].row == row {
+            x
+        } else {
+            let by_square = Value { view: x.view.permuted(&[1, 2, 0]), ..x };
+            Value { view: planes, ..self.copied(&by_square) }
+        };
+        Ok((x, [channels, height, width]))
+    }
+
+    /// A value as `count` matrices an example, copied where it is not stored so.
+    fn matrices(&mut self, x: &Value) -> Result<(Matrix, usize)> {
+        let mut x = self.batched(x)?.clone();
+        for _ in 0..2 {
+            if let Some(found) = self.stored_matrices(&x) {
+                return Ok(found);
+            }
+            x = self.copied(&x);
+        }
+        failed("a canonical value that is not matrices")
+    }
+
+    fn stored_matrices(&self, x: &Value) -> Option<(Matrix, usize)> {
+        let shape = x.view.shape();
+        let dims = shape.len();
+        let (rows, columns) = (shape[dims - 2], shape[dims - 1]);
+        let (row_stride, column_stride) = (x.view.stride(dims - 2)?, x.view.stride(dims - 1)?);
+        let (order, stride, span) = match (row_stride, column_stride) {
+            (stride, 1) => (Order::Stored, stride, rows * stride),
+            (1, stride) => (Order::Transposed, stride, columns * stride),
+            _ => return None,
+        };
+        let row = self.nodes[x.of].row;
+        let count: usize = shape[..dims - 2].iter().product();
+        let lead = View { dims: x.view.dims[..dims - 2].to_vec() }.reshaped(&[count])?;
+        let step = if count == 1 { row } else { lead.stride(0)? };
+        let fits = stride.is_multiple_of(UNIT) && span <= step && step * count == row;
+        fits.then_some((Matrix { of: x.of, order, stride, step }, count))
+    }
+
+    /// Whether the attention kernels know these sizes.
+    fn has_kernel(&self, attention: &Attention) -> bool {
+        let &Attention { width, heads, tokens, eps } = attention;
+        let head = width / heads;
+        [16, 32, 64].contains(&head)
+            && tokens.is_multiple_of(2)
+            && eps == ATTENTION_EPS
+            && kernels::memory(tokens, head) <= MOST_SHARED
+            && self.attention.is_none_or(|known| known == *attention)
+    }
+}
+
+impl Layers for Recorder<'_> {
+    type Value = Value;
+
+    fn input(&mut self, index: usize) -> Result<Value> {
+        let spec = &self.encoding.inputs()[index];
+        Ok(match spec.kind {
+            ElementKind::Value => {
+                let width = spec.shape.last().copied().unwrap_or(1);
+                self.canonical(Op::Numbers { input: index, width }, spec.shape)
+            }
+            ElementKind::Id => {
+                let places = (0..spec.len() as u32).collect();
+                self.ids(Op::Ids { input: index, places }, spec.shape)
+            }
+        })
+    }
+
+    fn parameter(&mut self, name: &str) -> Result<Value> {
+        let shape = self.shape_of(name)?;
+        let (view, row) = View::canonical(&shape);
+        let order = view.dims.iter().flatten().copied().collect();
+        self.place(name, order, row)?;
+        Ok(Value { of: self.push(Op::Parameter { name: name.to_owned() }, row), view, batch: Batch::None })
+    }
+
+    fn embed(&mut self, name: &str, ids: &Value) -> Result<Value> {
+        let shape = self.shape_of(name)?;
+        let [rows, outputs] = shape[..] else { return failed(format!("{name} is not a table")) };
+        let classes = padded(rows);
+        let mut shape = ids.view.shape();
+        let count = shape.iter().product();
+        let (_, row) = View::canonical(&[count, rows]);
+        let hot = self.push(Op::OneHot { ids: ids.of, classes }, row);
+        let order = vec![Factor { size: rows, stride: 1 }, Factor { size: outputs, stride: classes }];
+        self.place(name, order, padded(outputs) * classes)?;
+        shape.push(outputs);
+        let op = Op::Dense(Dense {
+            x: hot,
+            rows: count,
+            inputs: classes,
+            outputs: padded(outputs),
+            weight: name.to_owned(),
+            bias: None,
+            activation: Activation::None,
+            add: None,
+        });
+        Ok(self.canonical(op, &shape))
+    }
+
+    fn linear(&mut self, x: &Value, layer: &str) -> Result<Value> {
+        self.dense(x, &format!("{layer}.weight"), Some(format!("{layer}.bias")))
+    }
+
+    fn project(&mut self, x: &Value, weight: &str) -> Result<Value> {
+        self.dense(x, weight, None)
+    }
+
+    fn conv(&mut self, x: &Value, layer: &str) -> Result<Value> {
+        let (weight, bias) = (format!("{layer}.weight"), format!("{layer}.bias"));
+        let shape = self.shape_of(&weight)?;
+        let [outputs, inputs, kernel, _] = shape[..] else { return failed(format!("{weight} is no kernel")) };
+        let (x, [channels, height, width]) = self.channels_last(x)?;
+        if channels != inputs {
+            return failed(format!("{weight} takes {inputs} planes, and is given {channels}"));
+        }
+        let (squares, deep) = (height * width, padded(channels));
+        let patch = kernel * kernel * deep;
+        let patches = match kernel {
+            1 => x.of,
+            _ => self.push(Op::Patches { x: x.of, height, width, channels: deep, kernel }, squares * patch),
+        };
+        let columns =
+            [Factor { size: channels, stride: 1 }, Factor { size: kernel * kernel, stride: deep }];
+        self.place(&weight, by_rows(outputs, patch, &columns), padded(outputs) * patch)?;
+        self.place_bias(Some(&bias), outputs)?;
+        let op = Op::Dense(Dense {
+            x: patches,
+            rows: squares,
+            inputs: patch,
+            outputs: padded(outputs),
+            weight,
+            bias: Some(bias),
+            activation: Activation::None,
+            add: None,
+        });
+        let y = self.canonical(op, &[height, width, outputs]);
+        Ok(Value { view: y.view.permuted(&[2, 0, 1]), ..y })
+    }
+
+    fn rms_norm(&mut self, x: &Value, weight: &str, eps: f32) -> Result<Value> {
+        let (x, rows) = self.as_rows(x)?;
+        let count = rows.columns.iter().map(|factor| factor.size).product();
+        self.place(weight, rows.columns.clone(), rows.width)?;
+        let gain = weight.to_owned();
+        let op = Op::Norm { x: x.of, rows: rows.count, width: rows.width, count, gain, eps };
+        Ok(self.alike(op, &x))
+    }
+
+    fn add(&mut self, a: &Value, b: &Value) -> Result<Value> {
+        let a = self.batched(a)?;
+        if b.batch == Batch::None {
+            // The parameter is canonical; so must be what it is added to.
+            let (view, row) = View::canonical(&b.view.shape());
+            let mut a = a.clone();
+            if a.view != view || self.nodes[a.of].row != row {
+                a = self.copied(&a);
+            }
+            if self.nodes[a.of].row != self.nodes[b.of].row {
+                return failed(format!("{:?} added to {:?}", b.view.shape(), a.view.shape()));
+            }
+            return Ok(self.alike(Op::AddParameter { x: a.of, parameter: b.of }, &a));
+        }
+        let (a, b) = self.aligned(a, b)?;
+        let op = match &self.nodes[b.of].op {
+            Op::Dense(dense)
+                if dense.activation == Activation::None && dense.bias.is_none() && dense.add.is_none() =>
+            {
+                Op::Dense(Dense { add: Some(a.of), ..dense.clone() })
+            }
+            _ => Op::Add { a: a.of, b: b.of },
+        };
+        Ok(self.alike(op, &b))
+    }
+
+    fn mul(&mut self, a: &Value, b: &Value) -> Result<Value> {
+        let (a, b) = (self.batched(a)?, self.batched(b)?);
+        let (a, b) = self.aligned(a, b)?;
+        Ok(self.alike(Op::Mul { a: a.of, b: b.of }, &a))
+    }
+
+    fn matmul(&mut self, a: &Value, b: &Value) -> Result<Value> {
+        let (mut shape, right) = (a.view.shape(), b.view.shape());
+        let dims = shape.len();
+        if dims < 2 || right.len() != dims || shape[dims - 1] != right[dims - 2] {
+            return failed(format!("a product of {shape:?} and {right:?}"));
+        }
+        let sizes = [shape[dims - 2], right[dims - 1], shape[dims - 1]];
+        let ((a, count), (b, other)) = (self.matrices(a)?, self.matrices(b)?);
+        if count != other {
+            return failed(format!("a product of {count} matrices with {other}"));
+        }
+        shape[dims - 1] = sizes[1];
+        Ok(self.canonical(Op::Matmul { a, b, sizes, stride: padded(sizes[1]), count, scale: 1.0 }, &shape))
+    }
+
+    fn scale(&mut self, x: &Value, factor: f32) -> Result<Value> {
+        let x = self.batched(x)?.clone();
+        let mut op = self.nodes[x.of].op.clone();
+        match &mut op {
+            Op::Matmul { scale, .. } => *scale *= factor,
+            _ => op = Op::Scale { x: x.of, factor },
+        }
+        Ok(self.alike(op, &x))
+    }
+
+    fn reshape(&mut self, x: &Value, shape: &[usize]) -> Result<Value> {
+        let mut x = self.batched(x)?.clone();
+        for _ in 0..2 {
+            if let Some(view) = x.view.reshaped(shape) {
+                return Ok(Value { view, ..x });
+            }
+            x = self.copied(&x);
+        }
+        failed(format!("{:?} as {shape:?}", x.view.shape()))
+    }
+
+    fn permute(&mut self, x: &Value, order: &[usize]) -> Result<Value> {
+        let x = self.batched(x)?;
+        let order: Vec<usize> = order.iter().skip(1).map(|dim| dim - 1).collect();
+        Ok(Value { view: x.view.permuted(&order), ..x.clone() })
+    }
+
+    fn slice(&mut self, x: &Value, axis: usize, from: usize, to: usize) -> Result<Value> {
+        let indices: Vec<u32> = (from as u32..to as u32).collect();
+        self.select(x, axis, &indices)
+    }
+
+    fn select(&mut self, x: &Value, axis: usize, indices: &[u32]) -> Result<Value> {
+        if x.batch == Batch::None {
+            if x.view.dims.len() != 1 {
+                return failed("elements are chosen of vectors alone");
+            }
+            let (view, row) = View::canonical(&[indices.len()]);
+            let of = self.push(Op::Chosen { of: x.of, indices: indices.to_vec() }, row);
+            return Ok(Value { of, view, batch: Batch::None });
+        }
+        let axis = axis - 1;
+        let mut shape = x.view.shape();
+        let (outer, inner): (usize, usize) =
+            (shape[..axis].iter().product(), shape[axis + 1..].iter().product());
+        let (places, size) = (x.view.places(), shape[axis]);
+        let mut from_places = Vec::with_capacity(outer * indices.len() * inner);
+        for o in 0..outer {
+            for &index in indices {
+                let start = (o * size + index as usize) * inner;
+                from_places.extend(&places[start..start + inner]);
+            }
+        }
+        shape[axis] = indices.len();
+        if let Op::Ids { input, places } = &self.nodes[x.of].op {
+            // Ids are never copied: they are only ever looked up, at the places wanted.
+            let places: Vec<u32> = from_places.iter().map(|&place| places[place as usize]).collect();
+            let op = Op::Ids { input: *input, places };
+            return Ok(self.ids(op, &shape));
+        }
+        let to_places = View::canonical(&shape).0.places();
+        Ok(self.canonical(Op::Gather(vec![Part { from: x.of, to_places, from_places }]), &shape))
+    }
+
+    fn concat(&mut self, parts: &[&Value], axis: usize) -> Result<Value> {
+        let axis = axis - 1;
+        let mut shape = self.batched(parts[0])?.view.shape();
+        shape[axis] = parts.iter().map(|part| part.view.shape()[axis]).sum();
+        let places = View::canonical(&shape).0.places();
+        let (outer, inner): (usize, usize) =
+            (shape[..axis].iter().product(), shape[axis + 1..].iter().product());
+        let mut done = 0;
+        let mut gathered = Vec::new();
+        for part in parts {
+            let size = part.view.shape()[axis];
+            let to_places = (0..outer)
+                .flat_map(|o| {
+                    let start = (o * shape[axis] + done) * inner;
+                    places[start..start + size * inner].iter().copied()
+                })
+                .collect();
+            gathered.push(Part { from: part.of, to_places, from_places: part.view.places() });
+            done += size;
+        }
+        Ok(self.canonical(Op::Gather(gathered), &shape))
+    }
+
+    fn mean(&mut self, x: &Value, axis: usize) -> Result<Value> {
+        let shape = x.view.shape();
+        if axis != 1 || shape.len() != 2 {
+            return failed(format!("the mean over dimension {axis} of {shape:?}"));
+        }
+        let (view, row) = View::canonical(&shape);
+        let same = x.view == view && self.nodes[x.of].row == row;
+        let x = if same { x.clone() } else { self.copied(x) };
+        let op = Op::Mean { x: x.of, rows: shape[0], width: padded(shape[1]) };
+        Ok(self.canonical(op, &shape[1..]))
+    }
+
+    fn sum(&mut self, x: &Value, axis: usize) -> Result<Value> {
+        let shape = x.view.shape();
+        if axis != 1 || shape.len() != 1 {
+            return failed(format!("the sum over dimension {axis} of {shape:?}"));
+        }
+        let x = if x.view == View::canonical(&shape).0 { x.clone() } else { self.copied(x) };
+        Ok(self.canonical(Op::Sum { x: x.of, count: shape[0] }, &[1]))
+    }
+
+    fn look_up(&mut self, x: &Value, table: &[f32], width: usize) -> Result<Value> {
+        if x.view.shape() != [1] {
+            return failed("a table is looked up by one number");
+        }
+        Ok(self.canonical(Op::LookUp { x: x.of, table: table.to_vec(), width }, &[width]))
+    }
+
+    fn relu(&mut self, x: &Value) -> Result<Value> {
+        self.activate(x, Activation::Relu)
+    }
+
+    fn clipped_relu(&mut self, x: &Value) -> Result<Value> {
+        self.activate(x, Activation::ClippedRelu)
+    }
+
+    fn silu(&mut self, x: &Value) -> Result<Value> {
+        self.activate(x, Activation::Silu)
+    }
+
+    fn gelu(&mut self, x: &Value) -> Result<Value> {
+        self.activate(x, Activation::Gelu)
+    }
+
+    fn softmax(&mut self, x: &Value) -> Result<Value> {
+        let (x, rows) = self.as_rows(x)?;
+        let plain = matches!(rows.columns[..], [Factor { stride: 1, .. }]);
+        let x = if plain { x } else { self.copied(&x) };
+        let count = x.view.shape().last().copied().unwrap_or(1);
+        let row = self.nodes[x.of].row;
+        let op = Op::Softmax { x: x.of, rows: row / padded(count), width: padded(count), count };
+        Ok(self.alike(op, &x))
+    }
+
+    fn attend(
+        &mut self,
+        qkv: &Value,
+        layer: &str,
+        attention: &Attention,
+        bias: Option<&Value>,
+    ) -> Result<Value> {
+        let &Attention { width, heads, tokens, .. } = attention;
+        let canonical = qkv.view == View::canonical(&[tokens, 3 * width]).0;
+        let norms = [format!("{layer}.q_norm.weight"), format!("{layer}.k_norm.weight")];
+        let fresh = norms.iter().all(|norm| self.placed.iter().all(|(placed, _)| placed != norm));
+        let bias_name = bias.map(|bias| match &self.nodes[bias.of].op {
+            Op::Parameter { name } => Some(name.clone()),
+            _ => None,
+        });
+        let known = bias_name != Some(None) && tokens.is_multiple_of(UNIT) | bias.is_none();
+        if !self.has_kernel(attention) || !canonical || !fresh || !known {
+            return attention.in_parts(self, qkv, layer, bias);
+        }
+        self.attention = Some(*attention);
+        let head = width / heads;
+        let gains = format!("{layer}.gains");
+        self.groups.push(Group::merged(&gains, &norms, 2 * head));
+        self.placed.extend(norms.map(|norm| (norm, Vec::new())));
+        let op = Op::Attend { qkv: qkv.of, gains, bias: bias_name.flatten(), attention: *attention };
+        Ok(self.canonical(op, &[tokens, width]))
+    }
+}

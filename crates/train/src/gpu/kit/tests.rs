@@ -1,0 +1,142 @@
+//! Every network in emulation against its plain version.
+
+use super::super::check::{GRADIENT_TOLERANCE, LOSS_TOLERANCE, compare_gradients, stirred};
+use super::super::emulated::Emulated;
+use super::super::synthetic;
+use super::*;
+use crate::{Backend, CpuBackend, NetConfig, Weights};
+
+const ROWS: usize = 3;
+
+fn config(net: &str, loss: &str) -> TrainConfig {
+    let text = format!("name = 'small'\n[net]\n{net}\n[loss]\n{loss}\n[data]\nbatch = {}", ROWS + 1);
+    TrainConfig::parse(&text).unwrap()
+}
+
+/// A device with the kernels of a configuration, or nothing where there is no compiler.
+fn device(config: &TrainConfig) -> Option<Emulated> {
+    let recorded = Recorded::new(config).unwrap();
+    Emulated::open(&recorded.sources(), &recorded.defines())
+}
+
+/// Losses, every gradient and the scores, in emulation against the plain network.
+fn compare(config: &TrainConfig, device: &Emulated) {
+    let recorded = Recorded::new(config).unwrap();
+    let mut fused = recorded.on(device.another(), config, 5).unwrap();
+    fused.load(&stirred(&fused, &config.net, 5)).unwrap();
+    let mut plain = CpuBackend::new(config, 5);
+    let examples = synthetic::examples(&config.net, config.data.batch - 1, 7);
+    let (gradients, losses) = compare_gradients(&mut fused, &mut plain, &examples).unwrap();
+    for compared in losses {
+        assert!(compared.error < LOSS_TOLERANCE, "{}: {compared:?}", config.net.encoding());
+    }
+    if std::env::var("SHOW").is_ok() { for c in &gradients { println!("{} {:.4} {:.3e}", c.name, c.error, c.norm); } }
+    for compared in &gradients {
+        assert!(compared.error < GRADIENT_TOLERANCE, "{:?}: {gradients:#?}", config.net);
+    }
+    let (a, b) = (
+        fused.evaluate(&examples, Weights::Averaged).unwrap(),
+        plain.evaluate(&examples, Weights::Averaged).unwrap(),
+    );
+    let columns = [
+        (&a.policy, &b.policy),
+        (&a.promotion, &b.promotion),
+        (&a.outcome, &b.outcome),
+        (&a.think, &b.think),
+        (&a.value, &b.value),
+        (&a.value_loss, &b.value_loss),
+    ];
+    for (a, b) in columns {
+        assert_eq!(a.len(), b.len());
+        for (a, b) in a.iter().zip(b) {
+            assert!(a.is_nan() == b.is_nan() && (a.is_nan() || (a - b).abs() < 0.05), "{a} against {b}");
+        }
+    }
+    assert_eq!(a.rank.len(), b.rank.len());
+}
+
+#[test]
+fn dense_networks_have_the_gradients_of_the_plain_ones() {
+    let nets = [
+        ("kind = 'challenge'\nbody = 'dense'\nhidden = [24, 10]", "value_kind = 'chance'"),
+        ("kind = 'value-mlp'\nencoding = 'rusty-774'\nhidden = [12, 16]", "value_kind = 'l1'"),
+        ("kind = 'value-mlp'\nencoding = 'challenge-1540'\nhidden = [8]", "value_kind = 'squared'"),
+        ("kind = 'value-mlp'\nencoding = 'rusty-902'\nhidden = []", "value_kind = 'squared'"),
+        ("kind = 'pair'\nfirst = 12\nhidden = [20, 9]", "value_kind = 'cross-entropy'"),
+        ("kind = 'policy-mlp'\nhidden = [20]", "policy = 0.7"),
+    ];
+    let Some(device) = device(&config(nets[0].0, nets[0].1)) else { return };
+    for (net, loss) in nets {
+        compare(&config(net, loss), &device);
+    }
+}
+
+#[test]
+fn perspective_networks_have_the_gradients_of_the_plain_ones() {
+    let nets = [
+        "kind = 'nnue'\nwidth = 16\nbuckets = 8",
+        "kind = 'nnue'\nwidth = 12\nbuckets = 5",
+        "kind = 'challenge'\nbody = 'perspective'\nwidth = 8\nbuckets = 1",
+    ];
+    let Some(device) = device(&config(nets[0], "")) else { return };
+    for net in nets {
+        compare(&config(net, ""), &device);
+    }
+}
+
+#[test]
+fn attention_has_the_gradients_of_the_plain_one() {
+    let net = |width, heads| {
+        let sizes = format!("width = {width}\nheads = {heads}\nlayers = 2\ninner = 40\nhidden = 12");
+        config(&format!("kind = 'challenge'\nbody = 'attention'\n{sizes}"), "")
+    };
+    // Heads the kernels know, and heads they do not.
+    for config in [net(32, 2), net(24, 2)] {
+        let Some(device) = device(&config) else { return };
+        compare(&config, &device);
+    }
+}
+
+#[test]
+fn convolutions_have_the_gradients_of_the_plain_ones() {
+    let value = "channels = 12\nblocks = 1\nsqueeze = 3\nhidden = 8";
+    let policy = "kind = 'policy-cnn'\nchannels = 12\nblocks = 1\nkernel = 3";
+    let nets = [
+        format!("kind = 'challenge'\nbody = 'conv'\n{value}"),
+        format!("kind = 'value-cnn'\nencoding = 'rusty-planes-15'\n{value}"),
+        format!("{policy}\nview = 'mover'\nhead = {{ bilinear = 8 }}"),
+        format!("{policy}\nview = 'white'\nhead = 'flatten'"),
+    ];
+    let loss = "value_kind = 'squared'";
+    let Some(device) = device(&config(&nets[0], loss)) else { return };
+    for net in &nets {
+        compare(&config(net, loss), &device);
+    }
+}
+
+#[test]
+fn transformers_over_tokens_have_the_gradients_of_the_plain_ones() {
+    let sizes = "kind = 'humchess'\nwidth = 32\nheads = 2\nlayers = 1\ninner = 24";
+    for rest in ["tokens = 'board'\nmoves = 'class-token'", "tokens = 'history'\nmoves = 'square-pairs'"] {
+        let config = config(&format!("{sizes}\n{rest}"), "");
+        let Some(device) = device(&config) else { return };
+        compare(&config, &device);
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: networks of full size"]
+fn every_configuration_has_the_gradients_of_its_plain_network() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let mut config = TrainConfig::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        if matches!(config.net, NetConfig::Human(_)) {
+            continue;
+        }
+        config.data.batch = 16;
+        println!("{}", path.display());
+        let Some(device) = device(&config) else { return };
+        compare(&config, &device);
+    }
+}
