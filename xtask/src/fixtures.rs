@@ -8,7 +8,7 @@ use crate::steps::{self, Step};
 use crate::workspace::Workspace;
 
 /// Every script in `tools/` that writes fixtures, with the packages it needs; its name is the file's stem.
-const SCRIPTS: [Environment; 13] = [
+const SCRIPTS: [Environment; 14] = [
     Environment { name: "positions", packages: &["chess==1.11.2"] },
     Environment { name: "perft_fixture", packages: &["chess==1.11.2"] },
     Environment { name: "encoding_goldens", packages: &["chess==1.11.2", "numpy==2.4.6"] },
@@ -23,6 +23,10 @@ const SCRIPTS: [Environment; 13] = [
     Environment {
         name: "human_fixtures",
         packages: &["chess==1.11.2", "numpy==2.4.6", "safetensors==0.8.0", "torch==2.15.0"],
+    },
+    Environment {
+        name: "perspective_fixtures",
+        packages: &["chess==1.11.2", "numpy==2.4.6", "safetensors==0.8.0"],
     },
     Environment { name: "tflite_fixtures", packages: &["numpy==2.4.6", "tensorflow-cpu==2.21.0"] },
     Environment { name: "elo_goldens", packages: &["numpy==2.4.6", "scipy==1.16.3"] },

@@ -343,10 +343,15 @@ pub(crate) struct PlayMoveArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example: tabia bench")]
+#[command(after_help = "Examples:
+  tabia bench              the engine as it plays
+  tabia bench --baseline   the search alone: no network changes this number")]
 pub(crate) struct BenchArgs {
-    /// Evaluate with this network instead of the hand-written evaluation.
+    /// Evaluate with this network [default: what the engine plays with].
     pub(crate) model: Option<PathBuf>,
+    /// Evaluate with the hand-written evaluation.
+    #[arg(long, conflicts_with = "model")]
+    pub(crate) baseline: bool,
 }
 
 fn spec(text: &str) -> Result<Spec, String> {

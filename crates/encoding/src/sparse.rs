@@ -53,6 +53,12 @@ pub trait SparseEncoding: Send + Sync {
     /// Whether White and Black see different vectors.
     fn viewers(&self) -> Viewers;
 
+    /// For each element of the vector that the other viewer sees, its place in the viewer's own. `None` where the one
+    /// does not follow from the other, or where who is to move changes a viewer's vector.
+    fn other_view(&self) -> Option<Vec<u16>> {
+        None
+    }
+
     /// Appends the non-zero elements of the vector that `viewer` sees, in no particular order, each index once.
     fn features(&self, position: &Chess, viewer: Color, out: &mut FeatureList);
 

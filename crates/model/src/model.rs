@@ -9,6 +9,7 @@ use shakmaty::{Chess, Color, Position};
 use tabia_encoding::{Batch, Column, Encoding, MoveVocabulary, Situation, TIME_BINS, encoding, vocabulary};
 
 use crate::card::{ModelCard, PolicyHead, Side, ValueHead, WdlHead, WdlScale};
+use crate::dense::perspective::{PerspectiveGraph, PerspectiveNet};
 use crate::dense::{DenseGraph, DenseNet, Evaluator};
 use crate::detect;
 use crate::evaluation::{Evaluation, Policy, Wdl, softmax};
@@ -49,6 +50,8 @@ pub struct Model {
 enum Engine {
     General(Box<Session>),
     Dense(Arc<DenseNet>),
+    /// The network's own numbers, and rounded ones for searches.
+    Perspective(Box<Session>, Arc<PerspectiveNet>),
 }
 
 impl fmt::Debug for Model {
@@ -83,6 +86,8 @@ pub enum Runtime {
     General,
     /// A dense network over sparse features, whose first layer a move updates.
     Dense,
+    /// From scratch for each position; in a search in 16 bits, updated by moves.
+    Perspective,
 }
 
 impl fmt::Display for Runtime {
@@ -90,6 +95,7 @@ impl fmt::Display for Runtime {
         f.write_str(match self {
             Runtime::General => "general",
             Runtime::Dense => "dense, updated by moves",
+            Runtime::Perspective => "general; in a search 16-bit sums, updated by moves",
         })
     }
 }
@@ -147,7 +153,10 @@ impl Model {
         let Source { format, sha256, bytes, graph: proto, .. } = source;
         let engine = match dense_net(&proto, encoding, &card) {
             Some(net) => Engine::Dense(Arc::new(net)),
-            None => Engine::General(Box::new(Session::new(proto)?)),
+            None => match perspective_net(&proto, encoding) {
+                Some(net) => Engine::Perspective(Box::new(Session::new(proto)?), Arc::new(net)),
+                None => Engine::General(Box::new(Session::new(proto)?)),
+            },
         };
         Ok(Model { card, format, sha256, bytes, parameters, graph, encoding, heads, engine })
     }
@@ -187,6 +196,7 @@ impl Model {
         match self.engine {
             Engine::General(_) => Runtime::General,
             Engine::Dense(_) => Runtime::Dense,
+            Engine::Perspective(..) => Runtime::Perspective,
         }
     }
 
@@ -194,8 +204,18 @@ impl Model {
     /// only head; [`ValueHead::read`] turns the number of a value head into a score.
     pub fn dense(&self) -> Option<&Arc<DenseNet>> {
         match &self.engine {
-            Engine::General(_) => None,
             Engine::Dense(net) => Some(net),
+            Engine::General(_) | Engine::Perspective(..) => None,
+        }
+    }
+
+    /// The network for a [`PerspectiveEvaluator`](crate::dense::perspective::PerspectiveEvaluator), where it is a
+    /// perspective network. Its number is that of the only head, [to be read](ValueHead::read) the same way, rounded by
+    /// about a centipawn.
+    pub fn perspective(&self) -> Option<&Arc<PerspectiveNet>> {
+        match &self.engine {
+            Engine::Perspective(_, net) => Some(net),
+            Engine::General(_) | Engine::Dense(_) => None,
         }
     }
 
@@ -214,7 +234,9 @@ impl Model {
         }
         let start = Chess::default();
         let outputs = match &self.engine {
-            Engine::General(session) => self.run_general(session, situations, &start)?,
+            Engine::General(session) | Engine::Perspective(session, _) => {
+                self.run_general(session, situations, &start)?
+            }
             Engine::Dense(net) => self.run_dense(net, situations, &start)?,
         };
         let rows = situations.len();
@@ -405,6 +427,12 @@ fn dense_net(graph: &ModelProto, encoding: &'static dyn Encoding, card: &ModelCa
     let dense = DenseGraph::recognise(graph)?;
     // The position is what moves change: input 1 as a rule, input 0 of a comparing network.
     DenseNet::new(&if card.compares() { dense.swapped() } else { dense }, sparse)
+}
+
+/// The network for a search, if it is one of both sides' views.
+fn perspective_net(graph: &ModelProto, encoding: &'static dyn Encoding) -> Option<PerspectiveNet> {
+    let sparse = encoding.sparse()?;
+    PerspectiveNet::new(&PerspectiveGraph::recognise(graph, &sparse.other_view()?)?, sparse)
 }
 
 fn wdl(head: &WdlHead, raw: &[f32], turn: Color) -> Wdl {

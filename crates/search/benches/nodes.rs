@@ -1,6 +1,7 @@
-//! Nodes a second: the engine over the baseline evaluation and over a random 768-256-32-1 network, level 5 of the
-//! Chess Challenge, and Stockfish, on the same positions.
+//! Nodes a second: the engine over the baseline evaluation, over a perspective network and over a random 768-256-32-1
+//! network, level 5 of the Chess Challenge, and Stockfish, on the same positions.
 //!
+//! The perspective network is `models/value.safetensors`, or a random one of its shape where that is not there.
 //! All search on one thread, in interleaved rounds of which the best counts, every position as a new game. The engines
 //! have as many nodes for each position and as large a table; level 5 looks as far ahead as it always does. The time is
 //! the wall's for all, and the nodes are what each says it visited: programs do not count quite the same things.
@@ -20,13 +21,16 @@ use std::{
 
 use prost::Message;
 use shakmaty::{ByColor, EnPassantMode, fen::Fen};
+use tabia_encoding::encoding;
 use tabia_game::{History, position_from_fen};
 use tabia_model::{
     Model,
     onnx::build::{Attribute, GraphBuilder},
+    onnx::proto::data_type,
 };
 use tabia_search::{
-    BaselineLeaf, DenseLeaf, Engine, EngineOptions, LeafEvaluator, Level, LevelPlayer, Limits, Player, Quiet,
+    BaselineLeaf, DenseLeaf, Engine, EngineOptions, LeafEvaluator, Level, LevelPlayer, Limits,
+    PerspectiveLeaf, Player, Quiet,
 };
 
 const ROUNDS: usize = 5;
@@ -48,7 +52,8 @@ fn bench() {
     let games = positions();
     let level = Level::new(5).expect("there are five levels");
     let mut contenders: Vec<Box<dyn Contender>> = vec![
-        Box::new(Ours::engine("engine, baseline evaluation", Box::new(BaselineLeaf))),
+        Box::new(Ours::engine(BASELINE, Box::new(BaselineLeaf))),
+        Box::new(Ours::engine("engine, (768-256)x2-1", perspective_network())),
         Box::new(Ours::engine("engine, 768-256-32-1", random_network(&[768, 256, 32, 1]))),
         Box::new(Ours { name: LEVEL_5, player: Box::new(LevelPlayer::new(level)) }),
     ];
@@ -82,13 +87,17 @@ fn report(contenders: &[Box<dyn Contender>], best: &[Speed], positions: usize) {
     let stockfish = speed_of(|name| name.starts_with("Stockfish"));
     let level = speed_of(|name| name == LEVEL_5);
     println!("{positions} positions, {NODES} nodes each, {HASH} MiB, one thread, best of {ROUNDS} rounds\n");
-    println!("{:32}{:>12}{:>12}{:>16}{:>16}", "", "nodes", "nodes/s", "of Stockfish's", "of level 5's");
+    let baseline = speed_of(|name| name == BASELINE);
+    println!(
+        "{:32}{:>12}{:>12}{:>16}{:>16}{:>16}",
+        "", "nodes", "nodes/s", "of Stockfish's", "of level 5's", "of baseline's"
+    );
     for (contender, speed) in contenders.iter().zip(best) {
         let per_second = speed.per_second();
         let ratio = |to: Option<f64>| to.map_or_else(String::new, |to| format!("{:.2}x", per_second / to));
-        let (to_stockfish, to_level) = (ratio(stockfish), ratio(level));
-        let name = contender.name();
-        println!("{name:32}{:>12}{per_second:>12.0}{to_stockfish:>16}{to_level:>16}", speed.nodes);
+        let (to_stockfish, to_level, to_baseline) = (ratio(stockfish), ratio(level), ratio(baseline));
+        let (name, nodes) = (contender.name(), speed.nodes);
+        println!("{name:32}{nodes:>12}{per_second:>12.0}{to_stockfish:>16}{to_level:>16}{to_baseline:>16}");
     }
 }
 
@@ -113,6 +122,7 @@ trait Contender {
 }
 
 const LEVEL_5: &str = "level 5";
+const BASELINE: &str = "engine, baseline evaluation";
 
 struct Ours {
     name: &'static str,
@@ -246,6 +256,65 @@ fn positions() -> Vec<History> {
         .filter(|position| !shakmaty::Position::is_game_over(position))
         .map(|position| History::new(position, ByColor::default()))
         .collect()
+}
+
+/// The engine's network, or one of its shape that knows nothing of chess.
+fn perspective_network() -> Box<dyn LeafEvaluator> {
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/value.safetensors");
+    let model = if std::path::Path::new(shipped).exists() {
+        Model::open(shipped).expect("the network that comes along can be opened")
+    } else {
+        println!("models/value.safetensors is not there: its place takes a random network");
+        random_perspective_network(256, 8)
+    };
+    Box::new(PerspectiveLeaf::new(&model).expect("a perspective network with a value head"))
+}
+
+fn random_perspective_network(width: usize, buckets: usize) -> Model {
+    const INPUTS: usize = 768;
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut random = |count: usize, scale: f32| -> Vec<f32> {
+        (0..count).map(|_| scale * (2.0 * rng.f32() - 1.0)).collect()
+    };
+    let sparse = encoding("challenge-768").and_then(|encoding| encoding.sparse()).expect("a known encoding");
+    let other_view = sparse.other_view().expect("one view follows from the other");
+    let places: Vec<i64> = other_view.into_iter().map(i64::from).collect();
+    let rows: Vec<f32> = (0..=32_usize)
+        .flat_map(|men| {
+            let bucket = men.saturating_sub(1) * buckets / 32;
+            (0..buckets).map(move |at| f32::from(u8::from(at == bucket)))
+        })
+        .collect();
+
+    let mut b = GraphBuilder::new("bench");
+    let transposed = [("transB", Attribute::Int(1))];
+    let axis = |axis| [("axis", Attribute::Int(axis))];
+    let board = b.input("board", &[INPUTS]);
+    let places = b.ints("places", &[INPUTS], &places);
+    let theirs = b.op("Gather", &[&board, &places], &axis(1));
+    let weights = b.weight("features.weight", &[width, INPUTS], &random(INPUTS * width, 0.2));
+    let bias = b.weight("features.bias", &[width], &random(width, 0.5));
+    let (zero, one) = (b.weight("zero", &[], &[0.0]), b.weight("one", &[], &[1.0]));
+    let halves = [&board, &theirs].map(|view| {
+        let sums = b.op("Gemm", &[view, &weights, &bias], &transposed);
+        let clipped = b.op("Clip", &[&sums, &zero, &one], &[]);
+        b.op("Mul", &[&clipped, &clipped], &[])
+    });
+    let both = b.op("Concat", &[&halves[0], &halves[1]], &axis(1));
+    let weights = b.weight("output.weight", &[buckets, 2 * width], &random(2 * width * buckets, 0.5));
+    let bias = b.weight("output.bias", &[buckets], &random(buckets, 0.1));
+    let values = b.op("Gemm", &[&both, &weights, &bias], &transposed);
+    let along = b.ints("along", &[1], &[1]);
+    let men = b.op("ReduceSum", &[&board, &along], &[]);
+    let men = b.op("Cast", &[&men], &[("to", Attribute::Int(i64::from(data_type::INT64)))]);
+    let rows = b.weight("rows", &[33, buckets], &rows);
+    let chosen = b.op("Gather", &[&rows, &men], &axis(0));
+    let shape = b.ints("shape", &[2], &[-1, buckets as i64]);
+    let chosen = b.op("Reshape", &[&chosen, &shape], &[]);
+    let counted = b.op("Mul", &[&values, &chosen], &[]);
+    let value = b.op("ReduceSum", &[&counted, &along], &[]);
+    b.output(&value, "value", &[1]);
+    Model::from_bytes(&b.finish().encode_to_vec()).expect("our own graph is valid")
 }
 
 /// A network of the challenge's encoding that knows nothing of chess, on the incremental path.

@@ -22,7 +22,7 @@
 //! | a network one move ahead | [`OnePly`] |
 //! | a network that plays likely moves | [`PolicyPlayer`] |
 //! | the engine | [`Engine`] |
-//! | an evaluation inside a search | [`LeafEvaluator`], [`leaf_evaluator`] |
+//! | an evaluation inside a search | [`LeafEvaluator`], [`leaf_evaluator`], [`exact_leaf_evaluator`] |
 //! | whether a position can be judged without search | [`is_quiet`] |
 #![forbid(unsafe_code)]
 
@@ -36,6 +36,7 @@ mod levels;
 mod limits;
 mod one_ply;
 mod order;
+mod perspective_leaf;
 mod player;
 mod policy;
 mod random;
@@ -45,15 +46,17 @@ mod test_networks;
 
 pub use engine::{Bench, Engine, EngineOptions, bench, is_quiet};
 pub use leaf::{
-    BaselineLeaf, DenseLeaf, EVALUATION_LIMIT, GeneralLeaf, LeafEvaluator, NoEvaluation, leaf_evaluator,
+    BaselineLeaf, DenseLeaf, EVALUATION_LIMIT, GeneralLeaf, LeafEvaluator, NoEvaluation,
+    exact_leaf_evaluator, leaf_evaluator,
 };
 pub use levels::{Level, LevelPlayer};
 pub use limits::{Limits, TimeLeft};
 pub use one_ply::OnePly;
+pub use perspective_leaf::PerspectiveLeaf;
 pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
 pub use policy::{NoPolicy, Persona, Pick, PolicyPlayer};
 pub use random::RandomPlayer;
 pub use spec::{
-    Budget, BuildError, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, Opened, Spec,
-    SpecError, UciSpec, Workshop,
+    Budget, BuildError, EngineEvaluation, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch,
+    NetSpec, Opened, Spec, SpecError, UciSpec, Workshop,
 };

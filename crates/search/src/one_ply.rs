@@ -10,7 +10,7 @@ use tabia_model::Model;
 use crate::{
     Choice, LeafEvaluator, Limits, Line, NoEvaluation, Player, PlayerError, Watch,
     ending::{Ending, ending, ending_of_board, repetitions},
-    leaf_evaluator, order,
+    exact_leaf_evaluator, order,
 };
 
 /// A network that looks one move ahead.
@@ -29,7 +29,7 @@ impl OnePly {
     /// # Errors
     /// If the network has no head that says who is better.
     pub fn new(name: String, model: &Arc<Model>) -> Result<OnePly, NoEvaluation> {
-        Ok(OnePly { name, leaf: leaf_evaluator(model)? })
+        Ok(OnePly { name, leaf: exact_leaf_evaluator(model)? })
     }
 }
 

@@ -61,10 +61,16 @@ pub(crate) fn human_of_a_game() -> Arc<Model> {
     network!("human.safetensors")
 }
 
+/// A perspective network, which a search rounds.
+pub(crate) fn perspective() -> Arc<Model> {
+    network!("perspective.safetensors")
+}
+
 /// Networks that say who is better, with their names: dense and not, from all points of view.
 pub(crate) fn evaluating() -> Vec<(&'static str, Arc<Model>)> {
     vec![
         ("challenge", challenge()),
+        ("perspective", perspective()),
         ("dense, White's view", network!("statedict/rusty-774.safetensors")),
         ("general, White's view", network!("matmul-mlp.onnx")),
         ("win/draw/loss", network!("conv-net.onnx")),

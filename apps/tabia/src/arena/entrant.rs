@@ -152,7 +152,7 @@ impl Player for Punctual {
 fn file_of(spec: &Spec) -> Option<&Path> {
     match spec {
         Spec::Net(net) => Some(&net.file),
-        Spec::Engine(engine) => engine.file.as_deref(),
+        Spec::Engine(engine) => engine.file(),
         Spec::Human(human) => human.file.as_deref(),
         Spec::Maia(maia) => Some(&maia.file),
         Spec::Level(_) | Spec::Random { .. } | Spec::Uci(_) => None,

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result};
 use tabia_model::Model;
 use tabia_search::{
-    BaselineLeaf, Engine, EngineOptions, EngineSettings, EngineSpec, LeafEvaluator, NetSearch, NetSpec,
-    Player, Spec, Workshop, leaf_evaluator,
+    BaselineLeaf, Engine, EngineEvaluation, EngineOptions, EngineSettings, EngineSpec, LeafEvaluator,
+    NetSearch, NetSpec, Player, Spec, Workshop, leaf_evaluator,
 };
 
 use self::budgeted::Budgeted;
@@ -26,17 +26,15 @@ use crate::shipped;
 pub(crate) struct Makers {
     models: Mutex<HashMap<PathBuf, Arc<Model>>>,
     human: Mutex<Option<Arc<Model>>>,
+    value: Mutex<Option<Arc<Model>>>,
 }
 
 impl Makers {
     /// The player that `spec` describes; `seed` decides for players that throw dice and name no seed.
     pub(crate) fn make(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Player>> {
         match spec {
-            Spec::Engine(EngineSpec { file, settings }) => {
-                let (name, leaf) = match file {
-                    Some(file) => self.network(file)?,
-                    None => ("Tabia engine".to_owned(), Box::new(BaselineLeaf) as Box<dyn LeafEvaluator>),
-                };
+            Spec::Engine(EngineSpec { evaluation, settings }) => {
+                let (name, leaf) = self.evaluation(evaluation)?;
                 Ok(searcher(name, leaf, settings))
             }
             Spec::Net(NetSpec { file, search: NetSearch::AlphaBeta(settings) }) => {
@@ -76,6 +74,35 @@ impl Makers {
             Some(model) => Ok(Arc::clone(model)),
             None => Ok(Arc::clone(human.insert(Arc::new(shipped::human()?)))),
         }
+    }
+
+    /// What the engine evaluates with, and what such an engine is called.
+    pub(crate) fn evaluation(
+        &self,
+        evaluation: &EngineEvaluation,
+    ) -> Result<(String, Box<dyn LeafEvaluator>)> {
+        let engine = || "Tabia engine".to_owned();
+        match evaluation {
+            EngineEvaluation::File(file) => self.network(file),
+            EngineEvaluation::Baseline => {
+                Ok((format!("{}, hand-written evaluation", engine()), Box::new(BaselineLeaf)))
+            }
+            EngineEvaluation::Usual => match self.value()? {
+                Some(model) => Ok((engine(), leaf_evaluator(&model)?)),
+                None => Ok((engine(), Box::new(BaselineLeaf))),
+            },
+        }
+    }
+
+    /// The engine's network that comes with the program, if one does; opened once.
+    pub(crate) fn value(&self) -> Result<Option<Arc<Model>>> {
+        let mut value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        if value.is_none()
+            && let Some(opened) = shipped::value()
+        {
+            *value = Some(Arc::new(opened.context("the built-in evaluation")?));
+        }
+        Ok(value.clone())
     }
 
     fn network(&self, file: &Path) -> Result<(String, Box<dyn LeafEvaluator>)> {

@@ -1,9 +1,9 @@
 //! What a client may set, for each kind of player.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tabia_encoding::Elo;
-use tabia_search::{EngineSettings, EngineSpec, NetSearch, NetSpec, Pick, Spec};
+use tabia_search::{EngineEvaluation, EngineSettings, EngineSpec, NetSearch, NetSpec, Pick, Spec};
 use tabia_uci::message::{OptionSpec, OptionValue};
 
 const LEAST_ELO: u16 = 600;
@@ -112,12 +112,12 @@ impl Settings {
     }
 
     /// The model file of a player that has one; `Some(None)` where it could have one.
-    fn file(&self) -> Option<Option<&PathBuf>> {
+    fn file(&self) -> Option<Option<&Path>> {
         match &self.spec {
             Spec::Net(net) => Some(Some(&net.file)),
             Spec::Maia(maia) => Some(Some(&maia.file)),
-            Spec::Human(human) => Some(human.file.as_ref()),
-            Spec::Engine(engine) => Some(engine.file.as_ref()),
+            Spec::Human(human) => Some(human.file.as_deref()),
+            Spec::Engine(engine) => Some(engine.file()),
             Spec::Level(_) | Spec::Random { .. } | Spec::Uci(_) => None,
         }
     }
@@ -128,7 +128,12 @@ impl Settings {
             (Spec::Net(net), Some(file)) => net.file = file,
             (Spec::Maia(maia), Some(file)) => maia.file = file,
             (Spec::Human(human), file) => human.file = file,
-            (Spec::Engine(engine), file) => engine.file = file,
+            (Spec::Engine(engine), Some(file)) => engine.evaluation = EngineEvaluation::File(file),
+            // Clients send back every default: nothing chosen leaves the hand-written evaluation as it is.
+            (Spec::Engine(engine), None) if engine.file().is_some() => {
+                engine.evaluation = EngineEvaluation::Usual;
+            }
+            (Spec::Engine(_), None) => {}
             _ => return Err("this player needs a model file".to_owned()),
         }
         Ok(())

@@ -1,4 +1,4 @@
-use shakmaty::{Chess, Color, Move, Position};
+use shakmaty::{Chess, Color, Move, Position, Square};
 
 use crate::placement::{Placement, moved, placements, role_index};
 use crate::sparse::{feature, write_dense};
@@ -46,6 +46,14 @@ impl SparseEncoding for Challenge768 {
         Viewers::Each
     }
 
+    fn other_view(&self) -> Option<Vec<u16>> {
+        let place = |element: u16| {
+            let (plane, square) = (element / 64, Square::new(u32::from(element % 64)));
+            (plane + 6) % 12 * 64 + u16::from(Orientation::Mirrored.square(Color::Black, square))
+        };
+        Some((0..768).map(place).collect())
+    }
+
     fn features(&self, position: &Chess, viewer: Color, out: &mut FeatureList) {
         placements(position.board()).for_each(|placed| out.push(feature(index(viewer, placed), 1)));
     }
@@ -53,5 +61,26 @@ impl SparseEncoding for Challenge768 {
     fn changes(&self, before: &Chess, m: Move, _after: &Chess, viewer: Color, out: &mut FeatureList) {
         let changes = moved(before.turn(), m).into_iter();
         out.extend(changes.map(|(placed, amount)| feature(index(viewer, placed), amount)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_positions::{dense_values, position};
+
+    #[test]
+    fn the_other_view_is_what_the_opponent_would_see() {
+        for fen in [
+            "rnbqkbnr/pp1ppppp/8/2p5/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 2",
+            "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
+        ] {
+            let before = position(fen);
+            let passed = before.clone().swap_turn().expect("neither side is in check");
+            let own = dense_values(&Challenge768, &Situation::of(&before));
+            let other = Challenge768.other_view().expect("there is one");
+            let theirs: Vec<f32> = other.iter().map(|&place| own[usize::from(place)]).collect();
+            assert_eq!(theirs, dense_values(&Challenge768, &Situation::of(&passed)));
+        }
     }
 }

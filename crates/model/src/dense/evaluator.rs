@@ -229,7 +229,7 @@ impl Ply {
 }
 
 /// Features with positive and with negative amounts, each as often as its amount says.
-fn by_sign(features: &[Feature], added: &mut Vec<u16>, removed: &mut Vec<u16>) {
+pub(super) fn by_sign(features: &[Feature], added: &mut Vec<u16>, removed: &mut Vec<u16>) {
     added.clear();
     removed.clear();
     for feature in features {

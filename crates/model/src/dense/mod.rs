@@ -25,6 +25,7 @@ mod forward;
 mod kernels;
 mod layer;
 mod net;
+pub mod perspective;
 mod recognise;
 
 pub use activation::Activation;

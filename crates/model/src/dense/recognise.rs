@@ -3,7 +3,7 @@
 
 use super::Activation;
 use crate::onnx::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, data_type};
-use crate::onnx::read::floats;
+use crate::onnx::read::{floats, ints};
 
 /// More operators in a row than any dense network has; a longer walk is a cycle.
 const LONGEST_CHAIN: usize = 1000;
@@ -108,17 +108,17 @@ struct Chain<'a> {
 }
 
 /// Follows values back to where they come from.
-struct Walk<'a> {
-    graph: &'a GraphProto,
+pub(super) struct Walk<'a> {
+    pub(super) graph: &'a GraphProto,
 }
 
 impl<'a> Walk<'a> {
-    fn producer(&self, value: &str) -> Option<&'a NodeProto> {
+    pub(super) fn producer(&self, value: &str) -> Option<&'a NodeProto> {
         self.graph.node.iter().find(|node| node.output.iter().any(|output| output == value))
     }
 
     /// The place of a graph input, not counting weights that are listed as inputs.
-    fn input_place(&self, value: &str) -> Option<usize> {
+    pub(super) fn input_place(&self, value: &str) -> Option<usize> {
         let is_weight = |name: &str| self.graph.initializer.iter().any(|tensor| tensor.name == name);
         let mut inputs = self.graph.input.iter().filter(|input| !is_weight(&input.name));
         inputs.position(|input| input.name == value)
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn activation(&self, node: &NodeProto) -> Option<Activation> {
+    pub(super) fn activation(&self, node: &NodeProto) -> Option<Activation> {
         let bound = |place: usize, name: &str| match node.input.get(place) {
             Some(value) if !value.is_empty() => match self.constant(value)?.values.as_slice() {
                 [bound] => Some(Some(*bound)),
@@ -198,7 +198,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A fully connected layer that ends in `node`, and the name of its input.
-    fn linear(&self, node: &'a NodeProto) -> Option<(&'a str, Linear)> {
+    pub(super) fn linear(&self, node: &'a NodeProto) -> Option<(&'a str, Linear)> {
         match (node.op_type.as_str(), node.input.as_slice()) {
             ("Gemm", [x, weights, bias @ ..]) => {
                 let flag = |name| int_attribute(node, name).unwrap_or(0) != 0;
@@ -266,6 +266,22 @@ impl<'a> Walk<'a> {
     }
 }
 
+impl Walk<'_> {
+    /// The shape and the numbers of an initializer of whole numbers, whatever its type.
+    pub(super) fn whole_numbers(&self, value: &str) -> Option<(Vec<usize>, Vec<i64>)> {
+        let tensor = self.graph.initializer.iter().find(|tensor| tensor.name == value)?;
+        let dims = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Vec<_>>>()?;
+        let numbers = match floats(tensor) {
+            Ok(numbers) => {
+                let whole = numbers.iter().all(|number| number.fract() == 0.0);
+                whole.then(|| numbers.into_iter().map(|number| number as i64).collect())?
+            }
+            Err(_) => ints(tensor).ok()?,
+        };
+        Some((dims, numbers))
+    }
+}
+
 impl<'a> Chain<'a> {
     /// `layers` from last to first. `None` if the widths do not fit or the chain begins with an activation.
     fn new(source: Source<'a>, mut layers: Vec<Linear>, pending: Activation) -> Option<Self> {
@@ -291,7 +307,7 @@ fn attribute<'a>(node: &'a NodeProto, name: &str) -> Option<&'a AttributeProto> 
     node.attribute.iter().find(|attribute| attribute.name == name)
 }
 
-fn int_attribute(node: &NodeProto, name: &str) -> Option<i64> {
+pub(super) fn int_attribute(node: &NodeProto, name: &str) -> Option<i64> {
     attribute(node, name).and_then(|attribute| attribute.i)
 }
 

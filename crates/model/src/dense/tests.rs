@@ -12,7 +12,7 @@ use crate::onnx::{
 };
 
 /// Xorshift: enough for weights and random games, the same everywhere.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -22,12 +22,12 @@ impl Random {
         self.0
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         (self.next() >> 33) as usize % n
     }
 
     /// Evenly spread in -1..1.
-    fn weight(&mut self) -> f32 {
+    pub(super) fn weight(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1 << 23) as f32 - 1.0
     }
 
@@ -113,7 +113,7 @@ fn bits(evaluator: &mut Evaluator) -> Vec<u32> {
     out.into_iter().map(f32::to_bits).collect()
 }
 
-fn positions() -> impl Iterator<Item = Chess> {
+pub(super) fn positions() -> impl Iterator<Item = Chess> {
     let lines = include_str!("../../../../fixtures/positions.fen").lines();
     lines.map(|line| line.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap())
 }
@@ -199,14 +199,14 @@ fn bits_do_not_depend_on_path_or_level() {
 }
 
 #[derive(Debug, Default)]
-struct Seen {
-    castling: usize,
-    en_passant: usize,
-    promotion: usize,
+pub(super) struct Seen {
+    pub(super) castling: usize,
+    pub(super) en_passant: usize,
+    pub(super) promotion: usize,
 }
 
 /// A random move; half the time a special one, where there is any.
-fn pick(random: &mut Random, moves: &[Move], seen: &mut Seen) -> Move {
+pub(super) fn pick(random: &mut Random, moves: &[Move], seen: &mut Seen) -> Move {
     let special: Vec<Move> =
         moves.iter().copied().filter(|m| m.is_castle() || m.is_en_passant() || m.is_promotion()).collect();
     let from = if !special.is_empty() && random.below(2) == 0 { &special } else { moves };
@@ -218,7 +218,7 @@ fn pick(random: &mut Random, moves: &[Move], seen: &mut Seen) -> Move {
 }
 
 /// Castling both ways, en passant and promotions with and without capture, for both sides.
-fn special_starts() -> impl Iterator<Item = Chess> {
+pub(super) fn special_starts() -> impl Iterator<Item = Chess> {
     let fens = [
         "r3k2r/pppq1ppp/2n2n2/3pp3/3PP3/2N2N2/PPPQ1PPP/R3K2R w KQkq - 0 1",
         "r3k2r/pppq1ppp/2n2n2/3pp3/3PP3/2N2N2/PPPQ1PPP/R3K2R b KQkq - 0 1",

@@ -6,7 +6,7 @@ use std::f32::consts::FRAC_1_SQRT_2;
 
 use crate::LoadError;
 use crate::onnx::build::{Attribute, GraphBuilder, Node};
-use crate::onnx::proto::ModelProto;
+use crate::onnx::proto::{ModelProto, data_type};
 use crate::tensors::TensorMap;
 
 /// A network under construction. Weights keep the names they have in the state dict.
@@ -159,12 +159,16 @@ impl<'a> Layers<'a> {
     ) -> Result<Node, LoadError> {
         let weight = self.weight(&format!("{layer}.weight"), &[outputs, inputs])?;
         let bias_name = format!("{layer}.bias");
-        let transposed = [("transB", Attribute::Int(1))];
         if !self.tensors.contains(&bias_name) {
-            return Ok(self.graph.op("Gemm", &[x, &weight], &transposed));
+            return Ok(self.graph.op("Gemm", &[x, &weight], &[("transB", Attribute::Int(1))]));
         }
         let bias = self.weight(&bias_name, &[outputs])?;
-        Ok(self.graph.op("Gemm", &[x, &weight, &bias], &transposed))
+        Ok(self.gemm(x, &weight, &bias))
+    }
+
+    /// `x weight^T + bias` on rows.
+    pub(super) fn gemm(&mut self, x: &Node, weight: &Node, bias: &Node) -> Node {
+        self.graph.op("Gemm", &[x, weight, bias], &[("transB", Attribute::Int(1))])
     }
 
     /// A linear layer without bias on every row of a batch of matrices.
@@ -200,6 +204,29 @@ impl<'a> Layers<'a> {
 
     pub(super) fn relu(&mut self, x: &Node) -> Node {
         self.graph.op("Relu", &[x], &[])
+    }
+
+    /// `min(max(x, 0), 1)`.
+    pub(super) fn clipped_relu(&mut self, x: &Node) -> Node {
+        let (zero, one) = (self.scalar(0.0), self.scalar(1.0));
+        self.graph.op("Clip", &[x, &zero, &one], &[])
+    }
+
+    /// The sum of each row, a row of one number.
+    pub(super) fn row_sum(&mut self, x: &Node) -> Node {
+        let axes = self.ints(&[1]);
+        self.graph.op("ReduceSum", &[x, &axes], &[("keepdims", Attribute::Int(1))])
+    }
+
+    /// The rows of `table`, of `width` whole numbers each, at the whole numbers `x`.
+    pub(super) fn look_up(&mut self, x: &Node, table: &[i64], width: usize) -> Node {
+        let to = |kind: i32| [("to", Attribute::Int(i64::from(kind)))];
+        let rows = self.graph.op("Cast", &[x], &to(data_type::INT64));
+        let name = self.constant_name();
+        let table = self.graph.ints(&name, &[table.len() / width.max(1), width], table);
+        let found = self.gather(&table, &rows, 0);
+        let found = self.reshape(&found, &[-1, width as i64]);
+        self.graph.op("Cast", &[&found], &to(data_type::FLOAT))
     }
 
     pub(super) fn silu(&mut self, x: &Node) -> Node {

@@ -4,6 +4,7 @@ mod attention;
 mod humchess;
 mod layers;
 mod mlp;
+mod perspective;
 mod policy_cnn;
 mod tabia_human;
 
@@ -34,6 +35,7 @@ struct Architecture {
 const KNOWN: &[Architecture] = &[
     Architecture { name: tabia_human::NAME, fits: tabia_human::fits, build: tabia_human::build },
     Architecture { name: humchess::NAME, fits: humchess::fits, build: humchess::build },
+    Architecture { name: perspective::NAME, fits: perspective::fits, build: perspective::build },
     Architecture { name: policy_cnn::NAME, fits: policy_cnn::fits, build: policy_cnn::build },
     Architecture { name: mlp::NUMBERED, fits: mlp::fits_numbered, build: mlp::build_numbered },
     Architecture { name: mlp::SEQUENTIAL, fits: mlp::fits_sequential, build: mlp::build_sequential },

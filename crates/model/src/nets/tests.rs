@@ -203,6 +203,29 @@ fn wrong_shapes_are_named() {
 }
 
 #[test]
+fn perspective_networks_see_768_features_and_32_men() {
+    let net = |inputs: usize, buckets: usize, both: usize| {
+        map(&[
+            ("features.weight", &[4, inputs]),
+            ("features.bias", &[4]),
+            ("output.weight", &[buckets, both]),
+            ("output.bias", &[buckets]),
+        ])
+    };
+    recognise(net(768, 32, 8)).unwrap();
+    let refused = |tensors: TensorMap, kind, tensor: &str| {
+        let error = recognise(tensors).unwrap_err();
+        assert_eq!((error.kind(), error.place()), (kind, &Place::Tensor(tensor.to_owned())), "{error}");
+    };
+    refused(net(774, 8, 8), LoadErrorKind::Shape, "features.weight");
+    refused(net(768, 33, 8), LoadErrorKind::Shape, "output.weight");
+    refused(net(768, 8, 4), LoadErrorKind::Shape, "output.weight");
+    let mut cubed = net(768, 8, 8);
+    cubed.insert("activation.power", &[1], vec![3.0]).unwrap();
+    refused(cubed, LoadErrorKind::UnknownNetwork, "activation.power");
+}
+
+#[test]
 fn what_is_not_run_is_not_accepted() {
     let unknown = LoadErrorKind::UnknownNetwork;
     refused(&[("net.0.weight", &[4, 837]), ("net.3.weight", &[1, 4])], unknown, "net.3.weight");

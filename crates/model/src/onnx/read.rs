@@ -172,6 +172,22 @@ pub fn floats(tensor: &TensorProto) -> Result<Vec<f32>, LoadError> {
     Ok(float_values(tensor).collect())
 }
 
+/// The numbers of a tensor of whole numbers or truth values.
+///
+/// # Errors
+/// Names the tensor when it holds another type or its data does not fill its shape.
+pub fn ints(tensor: &TensorProto) -> Result<Vec<i64>, LoadError> {
+    let named = |e: LoadError| e.at_tensor(&tensor.name);
+    let count = element_count(tensor).map_err(named)?;
+    validate_tensor(tensor, count).map_err(named)?;
+    let numbers: Vec<i64> = int_values(tensor).collect();
+    if numbers.len() != count {
+        let message = format!("element type {} where whole numbers are needed", tensor.data_type);
+        return Err(named(LoadError::new(LoadErrorKind::Shape, Format::Onnx, message)));
+    }
+    Ok(numbers)
+}
+
 /// The numbers of a float tensor whose layout is known to be right; empty for other types.
 fn float_values(tensor: &TensorProto) -> Box<dyn Iterator<Item = f32> + '_> {
     let raw = &tensor.raw_data;

@@ -8,7 +8,10 @@ mod build;
 mod parse;
 mod write;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use tabia_encoding::{Elo, RatingPool};
 
@@ -40,7 +43,7 @@ pub enum Spec {
     Human(HumanSpec),
     /// `maia:FILE`: a Leela network plays from its move head.
     Maia(MaiaSpec),
-    /// `engine[:FILE]`: alpha-beta over the hand-written evaluation or a network.
+    /// `engine[:FILE]`: alpha-beta over a network or the hand-written evaluation.
     Engine(EngineSpec),
     /// `random`: any legal move.
     Random {
@@ -106,11 +109,36 @@ pub struct MaiaSpec {
 /// The alpha-beta engine as a player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineSpec {
-    /// The network that evaluates; `None` is the hand-written evaluation.
-    pub file: Option<PathBuf>,
+    /// What evaluates.
+    pub evaluation: EngineEvaluation,
     /// How it searches.
     pub settings: EngineSettings,
 }
+
+impl EngineSpec {
+    /// The network's file, if the spec names one.
+    pub fn file(&self) -> Option<&Path> {
+        match &self.evaluation {
+            EngineEvaluation::File(file) => Some(file),
+            EngineEvaluation::Usual | EngineEvaluation::Baseline => None,
+        }
+    }
+}
+
+/// What the engine evaluates positions with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum EngineEvaluation {
+    /// `engine`: the network that comes with the program, or the hand-written evaluation where none does.
+    #[default]
+    Usual,
+    /// `engine,eval=baseline`: the hand-written evaluation.
+    Baseline,
+    /// `engine:FILE`: a network.
+    File(PathBuf),
+}
+
+/// What the hand-written evaluation is called in a spec.
+const BASELINE: &str = "baseline";
 
 /// How the alpha-beta engine searches.
 #[derive(Clone, Debug, Default, PartialEq)]

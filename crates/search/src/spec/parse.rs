@@ -6,13 +6,15 @@ use std::{fmt, ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration}
 use tabia_encoding::{Elo, RatingPool};
 
 use super::{
-    Budget, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, POOLS, Spec, UciSpec,
+    BASELINE, Budget, EngineEvaluation, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec,
+    POOLS, Spec, UciSpec,
 };
 use crate::{Level, Pick};
 
 const KINDS: &str = "level:N, net:FILE, human[:FILE], maia:FILE, engine[:FILE], random or uci:COMMAND";
 const NET: &[&str] = &["search"];
 const ENGINE: &[&str] = &["depth", "nodes", "movetime", "hash", "threads"];
+const ENGINE_OR_BASELINE: &[&str] = &["eval", "depth", "nodes", "movetime", "hash", "threads"];
 const NET_WITH_SEARCH: &[&str] = &["search", "depth", "nodes", "movetime", "hash", "threads"];
 const HUMAN: &[&str] = &["elo", "pool", "mode", "temp", "top_p", "seed"];
 const MAIA: &[&str] = &["mode", "temp", "top_p", "seed"];
@@ -138,8 +140,9 @@ impl Parts {
             }
             "engine" => {
                 let file = optional_file(&kind, about.as_deref())?;
-                settings.allowed = ENGINE;
-                Spec::Engine(EngineSpec { file, settings: settings.engine()? })
+                settings.allowed = ENGINE_OR_BASELINE;
+                let evaluation = settings.evaluation(file)?;
+                Spec::Engine(EngineSpec { evaluation, settings: settings.engine()? })
             }
             "random" => {
                 if about.is_some() {
@@ -241,6 +244,20 @@ impl Settings {
         })
     }
 
+    fn evaluation(&mut self, file: Option<PathBuf>) -> Result<EngineEvaluation, Wrong> {
+        match (self.take("eval").as_deref(), file) {
+            (None, Some(file)) => Ok(EngineEvaluation::File(file)),
+            (None, None) => Ok(EngineEvaluation::Usual),
+            (Some(BASELINE), None) => Ok(EngineEvaluation::Baseline),
+            (Some(BASELINE), Some(_)) => {
+                Err(wrong("both a model file and eval=baseline", "engine:FILE or engine,eval=baseline"))
+            }
+            (Some(other), _) => {
+                Err(wrong(format!("eval={other} is no evaluation"), "eval=baseline, or engine:FILE"))
+            }
+        }
+    }
+
     fn net_search(&mut self) -> Result<NetSearch, Wrong> {
         self.allowed = NET;
         match self.take("search").as_deref() {
@@ -331,6 +348,8 @@ mod tests {
             "maia:maia-1500.pb.gz,mode=sample,temp=0.5,seed=18446744073709551615",
             "engine",
             "engine,depth=8",
+            "engine,eval=baseline",
+            "engine,eval=baseline,movetime=50",
             "engine:C:\\nets\\big.onnx,movetime=50",
             "random",
             "random,seed=4",
@@ -414,6 +433,12 @@ mod tests {
             ("maia", "maia needs a model file", "maia:FILE"),
             ("maia:m,elo=1500", "\"elo\" is no setting of maia", "mode, temp, top_p, seed"),
             ("engine:", "no file after engine:", "engine or engine:FILE"),
+            ("engine,eval=nnue", "eval=nnue is no evaluation", "eval=baseline, or engine:FILE"),
+            (
+                "engine:x,eval=baseline",
+                "both a model file and eval=baseline",
+                "engine:FILE or engine,eval=baseline",
+            ),
             ("engine,depth=0", "depth=0 is no depth", "depth=1 to 200"),
             ("engine,threads=many", "threads=many is no number of threads", "threads=1 to 1024"),
             ("random:5", "random takes nothing after a colon", "random or random,seed=N"),

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, path::Path};
 
-use super::{Budget, EngineSettings, NetSearch, POOLS, Spec};
+use super::{BASELINE, Budget, EngineEvaluation, EngineSettings, NetSearch, POOLS, Spec};
 use crate::Pick;
 
 impl fmt::Display for Spec {
@@ -36,7 +36,9 @@ impl fmt::Display for Spec {
                 Setting("seed", maia.seed).fmt(f)
             }
             Spec::Engine(engine) => {
-                write!(f, "engine{}{}", About(engine.file.as_deref()), engine.settings)
+                let baseline = (engine.evaluation == EngineEvaluation::Baseline).then_some(BASELINE);
+                let (about, eval) = (About(engine.file()), Setting("eval", baseline));
+                write!(f, "engine{about}{eval}{}", engine.settings)
             }
             Spec::Random { seed } => write!(f, "random{}", Setting("seed", *seed)),
             Spec::Uci(uci) => {

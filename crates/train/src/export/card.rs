@@ -3,6 +3,7 @@ use tabia_model::{
 };
 
 use crate::NetConfig;
+use crate::nets::NnueActivation;
 
 /// Where a network comes from.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,7 +74,11 @@ fn architecture(net: &NetConfig) -> String {
         NetConfig::PolicyMlp(c) => format!("policy MLP, hidden layers {:?}", c.hidden),
         NetConfig::ValueMlp(c) => format!("value MLP, hidden layers {:?}", c.hidden),
         NetConfig::Nnue(c) => {
-            format!("perspective network (768 -> {}) x 2 -> 1, {} buckets", c.width, c.buckets)
+            let squared = match c.activation {
+                NnueActivation::Clipped => "",
+                NnueActivation::SquaredClipped => ", squared",
+            };
+            format!("perspective network (768 -> {}) x 2 -> 1, {} buckets{squared}", c.width, c.buckets)
         }
         NetConfig::ValueCnn(c) => format!("value CNN: {} residual blocks, {} channels", c.blocks, c.channels),
         NetConfig::Pair(c) => format!("two inputs of 769, {} each, then {:?}", c.first, c.hidden),

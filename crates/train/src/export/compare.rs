@@ -1,8 +1,10 @@
 use std::fmt;
+use std::sync::Arc;
 
 use candle_core::Tensor;
 use shakmaty::{Chess, Move, Position};
 use tabia_encoding::{Batch, Elo, Encoding, MoveVocabulary, RatingPool, Seat, Situation, vocabulary};
+use tabia_model::dense::perspective::PerspectiveEvaluator;
 use tabia_model::{Evaluation, Model, Policy, Wdl};
 
 use super::{ExportError, Precision};
@@ -15,6 +17,9 @@ const GAMES: u64 = 6;
 const PLIES: usize = 60;
 const EVERY: usize = 5;
 
+/// What 16 bits may cost in a search.
+const MOST_CENTIPAWNS_OFF: f32 = 10.0;
+
 /// How closely an exported network agrees with the trained one, over positions of random games.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Agreement {
@@ -26,6 +31,8 @@ pub struct Agreement {
     pub score: f32,
     /// Positions whose likeliest move is another one.
     pub other_choices: usize,
+    /// The largest difference of a score in centipawns where a search computes the network in 16 bits.
+    pub in_search: Option<f32>,
 }
 
 impl fmt::Display for Agreement {
@@ -37,7 +44,9 @@ impl fmt::Display for Agreement {
             self.probability,
             100.0 * self.score,
             self.other_choices
-        )
+        )?;
+        self.in_search
+            .map_or(Ok(()), |off| write!(f, "; in a search scores differ by at most {off:.2} centipawns"))
     }
 }
 
@@ -49,7 +58,8 @@ impl Agreement {
             Precision::F16 => (0.05, 0.02),
             Precision::Int8 => (0.5, 0.5),
         };
-        self.probability <= probability && self.score <= score
+        let in_search = self.in_search.is_none_or(|off| off <= MOST_CENTIPAWNS_OFF);
+        self.probability <= probability && self.score <= score && in_search
     }
 }
 
@@ -100,7 +110,20 @@ pub(super) fn compare(net: &NetConfig, arena: &[f32], model: &Model) -> Result<A
     for (have, want) in exported.iter().zip(&trained) {
         agreement.count(have, want);
     }
+    agreement.in_search = in_search(model, &situations, &trained);
     Ok(agreement)
+}
+
+/// How far off the scores are that a search computes in 16 bits, if it does so for this network.
+fn in_search(model: &Model, situations: &[Situation<'_>], trained: &[Evaluation]) -> Option<f32> {
+    let (net, head) = (model.perspective()?, model.card().value.as_ref()?);
+    let mut evaluator = PerspectiveEvaluator::new(Arc::clone(net), &Chess::default());
+    let off = |(situation, trained): (&Situation<'_>, &Evaluation)| {
+        evaluator.set_position(situation.position);
+        let turn = situation.position.turn();
+        Some((head.read(evaluator.evaluate(), turn, turn).0 - trained.score?.0).abs())
+    };
+    situations.iter().zip(trained).filter_map(off).reduce(f32::max)
 }
 
 impl Agreement {

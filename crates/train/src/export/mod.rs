@@ -111,12 +111,12 @@ pub fn export(
         return Err(ExportError::Disagrees(agreement));
     }
     // What rounding cost is part of what the network is.
-    let bytes = if precision == Precision::F32 {
+    let bytes = if precision == Precision::F32 && agreement.in_search.is_none() {
         bytes
     } else {
         let mut card = card;
         let notes = card.notes.take().unwrap_or_default();
-        card.notes = Some(format!("{notes} Rounding of the weights: {agreement}.").trim_start().to_owned());
+        card.notes = Some(format!("{notes} Rounding: {agreement}.").trim_start().to_owned());
         encode(net, arena, format, precision, &card)?
     };
     let parameters = Model::from_bytes(&bytes)?.parameters();

@@ -16,8 +16,9 @@ pub(super) fn is_known(net: &NetConfig) -> bool {
         | NetConfig::PolicyCnn(_)
         | NetConfig::PolicyMlp(_)
         | NetConfig::ValueMlp(_)
-        | NetConfig::Challenge(ChallengeConfig::Dense { .. }) => true,
-        NetConfig::Nnue(_) | NetConfig::ValueCnn(_) | NetConfig::Pair(_) | NetConfig::Challenge(_) => false,
+        | NetConfig::Nnue(_)
+        | NetConfig::Challenge(ChallengeConfig::Dense { .. } | ChallengeConfig::Perspective(_)) => true,
+        NetConfig::ValueCnn(_) | NetConfig::Pair(_) | NetConfig::Challenge(_) => false,
     }
 }
 

@@ -24,7 +24,7 @@ pub use self::human::HumanConfig;
 pub use self::humchess::{HumChessConfig, HumChessMoves, HumChessTokens};
 use self::layers::{Heads, Layers};
 pub use self::mlp::{PolicyMlpConfig, ValueMlpConfig};
-pub use self::nnue::NnueConfig;
+pub use self::nnue::{NnueActivation, NnueConfig};
 pub use self::pair::PairConfig;
 pub use self::policy_cnn::{PolicyCnnConfig, PolicyCnnHead, PolicyView};
 pub use self::value_attention::{AttentionBias, ValueAttentionConfig};
@@ -96,7 +96,7 @@ impl NetConfig {
             NetConfig::PolicyCnn(config) => config.encoding(),
             NetConfig::PolicyMlp(_) => "policy-837",
             NetConfig::ValueMlp(config) => &config.encoding,
-            NetConfig::Nnue(_) => "challenge-768",
+            NetConfig::Nnue(_) => nnue::ENCODING,
             NetConfig::ValueCnn(config) => &config.encoding,
             NetConfig::Pair(_) => "pair-769",
             NetConfig::Challenge(config) => config.encoding(),
@@ -122,6 +122,9 @@ impl NetConfig {
     pub(crate) fn buffers(&self) -> Vec<(&'static str, Vec<i64>)> {
         match self {
             NetConfig::PolicyCnn(config) => config.buffers(),
+            NetConfig::Nnue(config) | NetConfig::Challenge(ChallengeConfig::Perspective(config)) => {
+                config.buffers()
+            }
             _ => Vec::new(),
         }
     }

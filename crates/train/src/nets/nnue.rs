@@ -1,16 +1,16 @@
-use candle_core::Result;
+use candle_core::{Error, Result};
 use serde::{Deserialize, Serialize};
+use tabia_encoding::encoding;
 
 use super::layers::{Heads, Layers};
 use crate::parameters::{Decay, Initial, ParameterTable};
 
+pub(super) const ENCODING: &str = "challenge-768";
 const INPUTS: usize = 768;
-const PLANES: usize = 12;
-const SQUARES: usize = 64;
 const MEN: usize = 32;
 
 /// A perspective network: the board as each side sees it goes through one shared layer, both halves side by side through
-/// an output layer chosen by how many men are left. `(768 -> width) x 2 -> 1`, clipped ReLU between.
+/// an output layer chosen by how many men are left. `(768 -> width) x 2 -> 1`, a clipped activation between.
 ///
 /// Its input is the mover's view alone, `challenge-768`: the opponent's view is a permutation of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +20,20 @@ pub struct NnueConfig {
     pub width: usize,
     /// Output layers; men are spread over them evenly.
     pub buckets: usize,
+    /// What becomes of the first layer's sums.
+    #[serde(default)]
+    pub activation: NnueActivation,
+}
+
+/// The activation of a perspective network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NnueActivation {
+    /// `min(max(x, 0), 1)`.
+    #[default]
+    Clipped,
+    /// The square of that: it bends, so that fewer neurons say as much.
+    SquaredClipped,
 }
 
 impl NnueConfig {
@@ -31,7 +45,7 @@ impl NnueConfig {
     }
 
     pub(super) fn table(&self) -> ParameterTable {
-        let NnueConfig { width, buckets } = *self;
+        let NnueConfig { width, buckets, .. } = *self;
         let mut table = ParameterTable::new();
         // Around 32 features are set; the bias starts in the middle of the clipped range, where gradients flow.
         table.push("features.weight", &[width, INPUTS], Initial::Normal(0.1), Decay::Decayed);
@@ -44,10 +58,14 @@ impl NnueConfig {
 
     pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
         let board = net.input(0)?;
-        let theirs = net.select(&board, 1, &opponents_view())?;
+        let theirs = net.select(&board, 1, &opponents_view()?)?;
         let half = |net: &mut L, view: &L::Value| {
             let sums = net.linear(view, "features")?;
-            net.clipped_relu(&sums)
+            let clipped = net.clipped_relu(&sums)?;
+            match self.activation {
+                NnueActivation::Clipped => Ok(clipped),
+                NnueActivation::SquaredClipped => net.mul(&clipped, &clipped),
+            }
         };
         let (own, their) = (half(net, &board)?, half(net, &theirs)?);
         let both = net.concat(&[&own, &their], 1)?;
@@ -61,6 +79,14 @@ impl NnueConfig {
         Ok(Heads { value: Some(net.sum(&values, 1)?), ..Heads::default() })
     }
 
+    /// What an exported state dict says besides the weights.
+    pub(super) fn buffers(&self) -> Vec<(&'static str, Vec<i64>)> {
+        match self.activation {
+            NnueActivation::Clipped => Vec::new(),
+            NnueActivation::SquaredClipped => vec![("activation.power", vec![2])],
+        }
+    }
+
     /// For each number of men, from none to 32, a one at its bucket.
     fn bucket_rows(&self) -> Vec<f32> {
         let mut rows = vec![0.0; (MEN + 1) * self.buckets];
@@ -72,36 +98,9 @@ impl NnueConfig {
     }
 }
 
-/// Where each element of the opponent's view is in the mover's: colours exchanged, ranks flipped.
-fn opponents_view() -> Vec<u32> {
-    let element = |at: usize| {
-        let (plane, square) = (at / SQUARES, at % SQUARES);
-        (((plane + PLANES / 2) % PLANES) * SQUARES + (square ^ 56)) as u32
-    };
-    (0..INPUTS).map(element).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use shakmaty::{Chess, Position};
-    use tabia_encoding::{Batch, Situation, encoding, parse_uci};
-
-    use super::*;
-
-    #[test]
-    fn the_opponents_view_is_what_the_opponent_would_see() {
-        let mut position = Chess::default();
-        for uci in ["e2e4", "c7c5", "g1f3"] {
-            position = position.clone().play(parse_uci(&position, uci).unwrap()).unwrap();
-        }
-        let other = position.clone().swap_turn().unwrap();
-        let view = |position: &Chess| {
-            let mut batch = Batch::new(encoding("challenge-768").unwrap());
-            batch.push(&Situation::of(position));
-            batch.values(0).to_vec()
-        };
-        let own = view(&position);
-        let theirs: Vec<f32> = opponents_view().iter().map(|&at| own[at as usize]).collect();
-        assert_eq!(theirs, view(&other));
-    }
+/// Where each element of the opponent's view is in the mover's.
+fn opponents_view() -> Result<Vec<u32>> {
+    let view = encoding(ENCODING).and_then(|encoding| encoding.sparse()?.other_view());
+    let view = view.ok_or_else(|| Error::Msg(format!("{ENCODING} has no opponent's view")))?;
+    Ok(view.into_iter().map(u32::from).collect())
 }

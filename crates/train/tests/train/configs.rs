@@ -63,6 +63,12 @@ pub(crate) const KINDS: &[(&str, &str, &str, From)] = &[
     ),
     ("nnue", "kind = 'nnue'\nwidth = 16\nbuckets = 4", "result_share = 0.2", From::Games),
     (
+        "nnue-squared",
+        "kind = 'nnue'\nwidth = 16\nbuckets = 4\nactivation = 'squared-clipped'",
+        "result_share = 0.2",
+        From::Games,
+    ),
+    (
         "value-cnn",
         "kind = 'value-cnn'\nencoding = 'rusty-planes-15'\nchannels = 6\nblocks = 1\nsqueeze = 2\nhidden = 8",
         "quiet_only = 'yes'",

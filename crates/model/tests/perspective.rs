@@ -1,0 +1,66 @@
+//! A perspective network gives what numpy gave (tools/perspective_fixtures.py), from whatever file it comes.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use shakmaty::{CastlingMode, Chess, fen::Fen};
+use tabia_encoding::Situation;
+use tabia_model::dense::perspective::PerspectiveEvaluator;
+use tabia_model::{Format, Model, Runtime, Source};
+
+const FILE: &[u8] = include_bytes!("../../../fixtures/models/perspective.safetensors");
+const EXPECTED: &str = include_str!("../../../fixtures/models/perspective.json");
+
+#[derive(Deserialize)]
+struct Answer {
+    fen: String,
+    value: f32,
+}
+
+fn answers() -> Vec<(Chess, f32)> {
+    let answers: Vec<Answer> = serde_json::from_str(EXPECTED).expect("the fixture parses");
+    let position = |fen: &str| fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
+    answers.iter().map(|answer| (position(&answer.fen), answer.value)).collect()
+}
+
+#[test]
+fn the_network_says_what_numpy_says() {
+    let model = Model::from_bytes(FILE).unwrap();
+    assert_eq!((model.format(), model.runtime()), (Format::Safetensors, Runtime::Perspective));
+    assert_eq!((model.card().encoding.as_str(), model.parameters()), ("challenge-768", 12_568));
+    let said = model.card().architecture.clone().unwrap();
+    assert_eq!(said, "perspective network (768 -> 16) x 2 -> 1, 8 buckets, squared");
+    let answers = answers();
+    assert!(answers.len() >= 20);
+    for (position, value) in &answers {
+        let score = model.evaluate(&[Situation::of(position)]).unwrap()[0].score.unwrap().0;
+        assert!((score - 100.0 * value).abs() < 0.01, "{score}, not {}", 100.0 * value);
+    }
+}
+
+#[test]
+fn a_search_is_told_the_same_within_two_centipawns() {
+    let model = Model::from_bytes(FILE).unwrap();
+    let net = model.perspective().unwrap();
+    assert_eq!((net.width(), net.outputs()), (16, 8));
+    let mut evaluator = PerspectiveEvaluator::new(Arc::clone(net), &Chess::default());
+    for (position, value) in &answers() {
+        evaluator.set_position(position);
+        let off = 100.0 * (evaluator.evaluate() - value).abs();
+        assert!(off < 2.0, "{off} centipawns");
+    }
+}
+
+#[test]
+fn it_stays_what_it_is_as_onnx() {
+    let model = Model::from_bytes(FILE).unwrap();
+    let onnx = Source::read(FILE).unwrap().to_onnx(model.card());
+    let converted = Model::from_bytes(&onnx).unwrap();
+    assert_eq!((converted.format(), converted.runtime()), (Format::Onnx, Runtime::Perspective));
+    let number = |model: &Model, position: &Chess| {
+        PerspectiveEvaluator::new(Arc::clone(model.perspective().unwrap()), position).evaluate()
+    };
+    for (position, _) in answers() {
+        assert_eq!(number(&converted, &position), number(&model, &position));
+    }
+}
