@@ -62,8 +62,7 @@ impl<D: Device> Planner<'_, D> {
         let (before, to) = self.owed(id)?;
         let row = self.row(id);
         let brain = int(0);
-        let arguments =
-            [at(before), brain, at(gradient), brain, at(to), brain, Given::Examples(1), int(row)];
+        let arguments = [at(before), brain, at(gradient), brain, at(to), brain, Given::Examples(1), int(row)];
         self.launch_back("add_values", Grid::Threads(row / 8), &arguments);
         Ok(())
     }
@@ -137,7 +136,10 @@ impl<D: Device> Planner<'_, D> {
             | Op::OneHot { .. }
             | Op::LookUp { .. } => Ok(()),
             Op::Gather(parts) => parts.iter().try_for_each(|part| self.gather_back(part, id, dy)),
-            &Op::Patches { x, height, width, channels, kernel } if self.learned(x) => {
+            &Op::Patches { x, height, width, channels, kernel } => {
+                if !self.learned(x) {
+                    return Ok(());
+                }
                 let (before, to) = self.owed(x)?;
                 let arguments = [
                     at(dy),
@@ -152,7 +154,6 @@ impl<D: Device> Planner<'_, D> {
                 self.launch_back("patches_backward", Grid::Threads(self.row(x) / 8), &arguments);
                 Ok(())
             }
-            Op::Patches { .. } => Ok(()),
             Op::Dense(dense) => self.dense_back(dense, id, dy),
             Op::Norm { x, rows, width, count, gain, eps } => {
                 let (lanes, grid) = norm_grid(*rows, *width);
@@ -230,14 +231,16 @@ impl<D: Device> Planner<'_, D> {
                 self.launch_back("mean_rows_backward", Grid::Threads(rows * width / 8), &arguments);
                 Ok(())
             }
-            &Op::Sum { x, count } if self.learned(x) => {
+            &Op::Sum { x, count } => {
+                if !self.learned(x) {
+                    return Ok(());
+                }
                 let (before, to) = self.owed(x)?;
                 let of_x = self.row(x);
                 let arguments = [at(dy), at(before), at(to), int(count), examples, int(of_x)];
                 self.launch_back("sum_elements_backward", Grid::Threads(of_x), &arguments);
                 Ok(())
             }
-            Op::Sum { .. } => Ok(()),
             Op::Attend { .. } => self.attend_back(id, dy),
         }
     }
@@ -353,7 +356,9 @@ impl<D: Device> Planner<'_, D> {
             // What is stored transposed is the product of the transposes, the other way round.
             let (m, n, (a, a_step), (b, b_step)) = match matrix.order {
                 Order::Stored => (rows, columns, first, second),
-                Order::Transposed => (columns, rows, (turned(second.0), second.1), (turned(first.0), first.1)),
+                Order::Transposed => {
+                    (columns, rows, (turned(second.0), second.1), (turned(first.0), first.1))
+                }
             };
             let product = Product {
                 m,
@@ -380,8 +385,7 @@ impl<D: Device> Planner<'_, D> {
         let (heads, tokens) = (attention.heads, attention.tokens);
         let head = attention.width / heads;
         let capacity = self.training.capacity;
-        let (blocks, steps) =
-            kernels::walk(&self.training.device, heads, capacity, kernels::BACKWARD_BLOCKS);
+        let (blocks, steps) = kernels::walk(&self.training.device, heads, capacity, kernels::BACKWARD_BLOCKS);
         let pairs = heads * tokens * tokens;
         let device = &self.training.device;
         let partial = device.allocate(blocks as usize * 2 * head * F32)?;

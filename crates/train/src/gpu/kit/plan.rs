@@ -187,7 +187,9 @@ impl<D: Device> Planner<'_, D> {
     fn brain(&self, id: Id) -> Result<Address, DeviceError> {
         match self.elements[id] {
             Element::Bf16 => Ok(self.values[id]),
-            Element::F32 => Err(DeviceError::new("planning the network", "a head that is also a layer's input")),
+            Element::F32 => {
+                Err(DeviceError::new("planning the network", "a head that is also a layer's input"))
+            }
         }
     }
 
@@ -273,8 +275,7 @@ impl<D: Device> Planner<'_, D> {
             }
             &Op::Scale { x, factor } => {
                 let [x, x_full] = self.value(x);
-                let arguments =
-                    [x, x_full, float(factor), at(Address::NULL), y, y_full, examples, each];
+                let arguments = [x, x_full, float(factor), at(Address::NULL), y, y_full, examples, each];
                 self.launch("scale_values", eights, &arguments);
             }
             &Op::Activate { x, activation } => {
@@ -316,8 +317,7 @@ impl<D: Device> Planner<'_, D> {
                 if self.elements[*x] != Element::F32 {
                     return Err(DeviceError::new("planning the network", "a table looked up by no sum"));
                 }
-                let arguments =
-                    [at(self.values[*x]), at(self.table(table)?), y, int(*width), examples, each];
+                let arguments = [at(self.values[*x]), at(self.table(table)?), y, int(*width), examples, each];
                 self.launch("look_up", Grid::Threads(row), &arguments);
             }
             Op::Attend { qkv, gains, bias, attention } => {
@@ -374,9 +374,8 @@ impl<D: Device> Planner<'_, D> {
         } else {
             let count = part.from_places.len();
             let places = [at(self.table(&part.from_places)?), at(self.table(&part.to_places)?)];
-            let arguments = [
-                from, from_full, from_row, to, to_full, to_row, places[0], places[1], int(count), examples,
-            ];
+            let arguments =
+                [from, from_full, from_row, to, to_full, to_row, places[0], places[1], int(count), examples];
             self.launch("gather", Grid::Threads(count), &arguments);
         }
         Ok(())
@@ -435,9 +434,12 @@ impl Part {
     /// Both lists of places by units of eight elements, and whether they are made of such units.
     pub(super) fn units(&self) -> (Vec<u32>, Vec<u32>, bool) {
         let whole = |places: &[u32]| {
-            places.len() == 8 && places[0] % 8 == 0 && places.iter().zip(places[0]..).all(|(&a, b)| a == b)
+            places.len() == 8
+                && places[0].is_multiple_of(8)
+                && places.iter().zip(places[0]..).all(|(&a, b)| a == b)
         };
-        let units = self.from_places.chunks(8).zip(self.to_places.chunks(8)).all(|(a, b)| whole(a) && whole(b));
+        let units =
+            self.from_places.chunks(8).zip(self.to_places.chunks(8)).all(|(a, b)| whole(a) && whole(b));
         let first = |places: &[u32]| places.iter().copied().step_by(8).collect();
         (first(&self.from_places), first(&self.to_places), units)
     }
