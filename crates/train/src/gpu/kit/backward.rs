@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use super::super::attention as kernels;
 use super::super::device::{Address, Device, DeviceError, Element, Operand, Order, Product};
 use super::super::training::F32;
-use super::plan::{Planner, norm_grid};
+use super::plan::{Planner, norm_lanes};
 use super::record::{Activation, Dense, Id, Matrix, Op, Part};
 use super::work::{Given, Grid, Grows, Work, at, float, int};
 
 /// Rows a block of `column_dots` sums at least, and how many blocks a multiprocessor there are at most.
 const ROWS_A_BLOCK: usize = 64;
 const DOT_BLOCKS: u32 = 4;
+/// Blocks a multiprocessor of a norm's backward kernel.
+const NORM_BLOCKS: u32 = 6;
 
 fn flipped(order: Order) -> Order {
     match order {
@@ -155,27 +157,7 @@ impl<D: Device> Planner<'_, D> {
                 Ok(())
             }
             Op::Dense(dense) => self.dense_back(dense, id, dy),
-            Op::Norm { x, rows, width, count, gain, eps } => {
-                let (lanes, grid) = norm_grid(*rows, *width);
-                let scales = self.room(*rows, Element::F32)?;
-                let (before, to) = self.owed(*x)?;
-                let value = self.values[*x];
-                let arguments = [
-                    at(value),
-                    Given::Full(self.offset(gain)),
-                    at(dy),
-                    at(before),
-                    at(to),
-                    at(scales),
-                    int(*width),
-                    int(*count),
-                    float(*eps),
-                    int(lanes),
-                    Given::Examples(*rows),
-                ];
-                self.launch_back("norm_rows_backward", grid, &arguments);
-                self.column_dots([value, dy, scales], *width, *rows, gain)
-            }
+            Op::Norm { .. } => self.norm_back(id, dy),
             &Op::Add { a, b } => {
                 self.pass(a, dy)?;
                 self.pass(b, dy)
@@ -242,6 +224,45 @@ impl<D: Device> Planner<'_, D> {
                 Ok(())
             }
             Op::Attend { .. } => self.attend_back(id, dy),
+        }
+    }
+
+    fn norm_back(&mut self, id: Id, dy: Address) -> Result<(), DeviceError> {
+        let record = self.record;
+        let Op::Norm { x, rows, width, count, gain, eps } = &record.nodes[id].op else { return Ok(()) };
+        let (x, rows, width) = (*x, *rows, *width);
+        let lanes = norm_lanes(width);
+        let all = rows * self.training.capacity;
+        let blocks = self.training.blocks(all.div_ceil(256 / lanes), NORM_BLOCKS);
+        let sums_itself = width <= lanes * 8;
+        let (scales, partial) = if sums_itself {
+            (Address::NULL, self.training.device.allocate(blocks as usize * width * F32)?)
+        } else {
+            (self.room(rows, Element::F32)?, Address::NULL)
+        };
+        let (before, to) = self.owed(x)?;
+        let value = self.values[x];
+        let arguments = [
+            at(value),
+            Given::Full(self.offset(gain)),
+            at(dy),
+            at(before),
+            at(to),
+            at(scales),
+            at(partial),
+            int(width),
+            int(*count),
+            float(*eps),
+            int(lanes),
+            Given::Examples(rows),
+        ];
+        self.launch_back("norm_rows_backward", Grid::Blocks(blocks), &arguments);
+        if sums_itself {
+            let (to, before) = self.parameter_gradient(gain, width)?;
+            self.sum_partials(partial, to, before, blocks as usize, width);
+            Ok(())
+        } else {
+            self.column_dots([value, dy, scales], width, rows, gain)
         }
     }
 

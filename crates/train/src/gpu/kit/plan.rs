@@ -16,6 +16,9 @@ use crate::losses::ValueRule;
 /// A row wider than this is normed by a whole block.
 const WIDE: usize = 1024;
 
+/// The kernels count with 32 bits.
+const MOST_ELEMENTS: usize = i32::MAX as usize;
+
 /// The work of a network, in order.
 pub(super) struct Plan {
     pub(super) forward: Vec<Work>,
@@ -151,6 +154,13 @@ impl<D: Device> Planner<'_, D> {
 
     /// Room for so many elements an example.
     pub(super) fn room(&self, row: usize, element: Element) -> Result<Address, DeviceError> {
+        let all = row * self.training.capacity;
+        if all > MOST_ELEMENTS {
+            return Err(DeviceError::new(
+                "planning the network",
+                format!("{all} numbers of one kind in a batch"),
+            ));
+        }
         let size = if element == Element::F32 { F32 } else { BF16 };
         self.training.device.allocate(row * self.training.capacity * size)
     }
@@ -239,7 +249,8 @@ impl<D: Device> Planner<'_, D> {
             }
             Op::Dense(dense) => self.dense(dense, id)?,
             Op::Norm { x, rows, width, count, gain, eps } => {
-                let (lanes, grid) = norm_grid(*rows, *width);
+                let lanes = norm_lanes(*width);
+                let grid = Grid::Threads(rows * lanes);
                 let gain = Given::Full(self.offset(gain));
                 let arguments = [
                     at(self.brain(*x)?),
@@ -424,10 +435,9 @@ impl<D: Device> Planner<'_, D> {
     }
 }
 
-/// Threads a row of a norm, and the blocks for so many rows an example.
-pub(super) fn norm_grid(rows: usize, width: usize) -> (usize, Grid) {
-    let lanes = if width > WIDE { 256 } else { 32 };
-    (lanes, Grid::Threads(rows * lanes))
+/// Threads a row of a norm: eight elements each, as far as a warp goes.
+pub(super) fn norm_lanes(width: usize) -> usize {
+    if width > WIDE { 256 } else { (width / 8).next_power_of_two().min(32) }
 }
 
 impl Part {
