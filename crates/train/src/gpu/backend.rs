@@ -4,8 +4,8 @@ use super::batch::{Loaded, Sent, Targets};
 use super::device::{Device, DeviceError, Wait};
 use super::training::{Arena, LOSSES, Network};
 use crate::{
-    ABSENT, Backend, BackendError, Examples, Losses, NetConfig, ParameterTable, Scores, StepHyper, StepReport,
-    TrainerState, Weights,
+    ABSENT, Backend, BackendError, Examples, Losses, NetConfig, ParameterTable, Scores, StepHyper,
+    StepReport, TrainerState, Weights,
 };
 
 /// Steps the host may be ahead of the last report it has read.
@@ -43,7 +43,12 @@ fn losses_of(report: &[f32; 8]) -> Losses {
 }
 
 impl<N: Network> Fused<N> {
-    pub(crate) fn new(net: N, config: &NetConfig, heads: HeadsKnown, seed: u64) -> Result<Self, BackendError> {
+    pub(crate) fn new(
+        net: N,
+        config: &NetConfig,
+        heads: HeadsKnown,
+        seed: u64,
+    ) -> Result<Self, BackendError> {
         let (table, encoding) = (config.table(), config.encoding().to_owned());
         let mut fused = Fused { net, table, encoding, heads, next_slot: 0, due: 0 };
         fused.load(&TrainerState::fresh(fused.table.initial(seed)))?;
@@ -192,11 +197,7 @@ impl<N: Network> Backend for Fused<N> {
 }
 
 /// Losses of examples that have the target, NaN for the others; nothing where none has, or there is no such head.
-fn where_known(
-    head: bool,
-    mut losses: Vec<f32>,
-    known: impl ExactSizeIterator<Item = bool>,
-) -> Vec<f32> {
+fn where_known(head: bool, mut losses: Vec<f32>, known: impl ExactSizeIterator<Item = bool>) -> Vec<f32> {
     if !head || known.len() == 0 {
         return Vec::new();
     }

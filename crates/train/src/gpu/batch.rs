@@ -122,9 +122,7 @@ impl Places {
         let mismatch = |message: String| Err(BackendError::Mismatch(message));
         let rows = examples.rows();
         if rows == 0 || rows > capacity {
-            return mismatch(format!(
-                "a batch of {rows} positions, where there is room for 1 to {capacity}"
-            ));
+            return mismatch(format!("a batch of {rows} positions, where there is room for 1 to {capacity}"));
         }
         let mut lengths = vec![("weights", examples.weights.len(), rows)];
         for (column, place) in examples.inputs.columns().iter().zip(&self.inputs) {
@@ -133,8 +131,11 @@ impl Places {
                 Column::Ids(ids) => lengths.push(("ids", ids.len(), rows * place.len)),
             }
         }
-        let columns =
-            [("outcomes", examples.outcomes.len()), ("think times", examples.think.len()), ("values", examples.values.len())];
+        let columns = [
+            ("outcomes", examples.outcomes.len()),
+            ("think times", examples.think.len()),
+            ("values", examples.values.len()),
+        ];
         lengths.extend(columns.into_iter().filter(|(_, len)| *len > 0).map(|(what, len)| (what, len, rows)));
         let policy = match (self.moves, &examples.policy) {
             (Some(_), None) => return mismatch("the examples have no moves".to_owned()),
@@ -225,18 +226,62 @@ fn put<T: bytemuck::NoUninit>(memory: &mut [u8], at: usize, column: &[T]) {
     memory[at..at + bytes.len()].copy_from_slice(bytes);
 }
 
+/// Two to the 23rd: added to a smaller whole number, it leaves that number in the lowest bits.
+const WHOLE: f32 = 8_388_608.0;
+
 /// Numbers as bytes; false where one is not a whole number from 0 to 255, and the bytes then mean nothing.
 fn narrow(from: &[f32], to: &mut [u8]) -> bool {
-    let mut whole = true;
-    // Pieces that stay in the nearest cache, each without a branch inside.
-    for (from, to) in from.chunks(4096).zip(to.chunks_mut(4096)) {
+    // Pieces that stay in the nearest cache, each without a branch inside: this is all a host thread does with most of
+    // a batch, and a cast that saturates takes ten times as long.
+    from.chunks(4096).zip(to.chunks_mut(4096)).all(|(from, to)| {
+        let mut difference = 0;
         for (&number, byte) in from.iter().zip(to) {
-            *byte = number as u8;
-            whole &= f32::from(*byte) == number;
+            let bits = (number + WHOLE).to_bits();
+            *byte = bits as u8;
+            let back = f32::from_bits(bits & 0xff | WHOLE.to_bits()) - WHOLE;
+            difference |= back.to_bits() ^ number.to_bits();
         }
-        if !whole {
-            return false;
+        difference == 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_become_bytes_and_others_are_refused() {
+        let numbers: Vec<f32> = (0..=255_u8).map(f32::from).collect();
+        let mut bytes = vec![0; 256];
+        assert!(narrow(&numbers, &mut bytes));
+        assert!(bytes.iter().copied().eq(0..=255));
+        for bad in [0.5, -1.0, 256.0, 1e9, f32::NAN, f32::INFINITY, 254.999] {
+            assert!(!narrow(&[1.0, bad], &mut bytes[..2]), "{bad}");
         }
     }
-    whole
+
+    #[test]
+    fn columns_do_not_overlap() {
+        let places = Places::new(5, &[(Form::Numbers, 768), (Form::Ids, 7)], Some(1968));
+        let [board, ids] = places.inputs[..] else { panic!("two inputs") };
+        let mut ends = [
+            (board.at, 5 * 768),
+            (ids.at, 5 * 7 * 4),
+            (places.legal, 5 * 246),
+            (places.share, 5 * 4),
+            (places.starts, 6 * 4),
+            (places.probabilities, 5 * SOFT_TARGETS * 4),
+            (places.indices, 5 * SOFT_TARGETS * 2),
+            (places.played, 10),
+            (places.promotions, 5),
+            (places.outcomes, 5),
+            (places.think, 5),
+            (places.values, 20),
+            (places.hyper, 28),
+            (board.floats, 5 * 768 * 4),
+        ];
+        ends.sort_unstable();
+        assert!(ends.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
+        assert!(places.short <= board.floats && ends[13].0 + ends[13].1 <= places.len);
+    }
 }

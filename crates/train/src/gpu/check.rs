@@ -11,7 +11,8 @@ use super::twins::compare_kernels;
 use super::{human, kit, synthetic};
 use crate::nets::ChallengeConfig;
 use crate::{
-    Backend, BackendError, CpuBackend, Examples, Losses, NetConfig, StepHyper, TrainConfig, TrainerState, Weights,
+    Backend, BackendError, CpuBackend, Examples, Losses, NetConfig, StepHyper, TrainConfig, TrainerState,
+    Weights,
 };
 
 /// The largest relative error of a parameter's gradient that rounding to brain floats explains.
@@ -82,15 +83,22 @@ fn compare_losses(fused: &Losses, plain: &Losses) -> Vec<Compared> {
 /// Weights that exercise everything: gains, biases and score biases away from their initial ones and zeros.
 ///
 /// A sum that rounding moves across the bend of a ReLU changes a gradient by all it is worth, and one among large logits
-/// changes the chance of a move as much. Convolutions have enough of both to hide a mistake, so their sums are kept away
-/// from the bend, and small.
+/// changes the chance of a move as much. Where there is enough of that to hide a mistake, sums are kept away from the
+/// bend, and small.
 pub(crate) fn stirred(backend: &dyn Backend, net: &NetConfig, seed: u64) -> TrainerState {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut weights = backend.table().initial(seed);
     let (shrink, lift) = match net {
         NetConfig::ValueCnn(_) | NetConfig::Challenge(ChallengeConfig::Conv { .. }) => (0.1, 1.0),
+        NetConfig::ValueMlp(_)
+        | NetConfig::PolicyMlp(_)
+        | NetConfig::Pair(_)
+        | NetConfig::Challenge(ChallengeConfig::Dense { .. }) => (0.3, 1.0),
+        NetConfig::Nnue(_) | NetConfig::Challenge(ChallengeConfig::Perspective(_)) => (0.3, 0.5),
         NetConfig::PolicyCnn(_) => (0.3, 0.0),
-        _ => (1.0, 0.0),
+        NetConfig::Human(_)
+        | NetConfig::Humchess(_)
+        | NetConfig::Challenge(ChallengeConfig::Attention(_)) => (1.0, 0.0),
     };
     for entry in backend.table().entries() {
         let small = entry.decay == crate::Decay::Exempt;
@@ -226,7 +234,9 @@ pub struct BenchPlan {
 pub fn bench(config: &TrainConfig, plan: BenchPlan, out: &mut dyn Write) -> Result<(), BackendError> {
     let opened = Instant::now();
     match &config.net {
-        NetConfig::Human(net) => measure(config, human(config, *net, 1, Tuning::Measured)?, opened, plan, out),
+        NetConfig::Human(net) => {
+            measure(config, human(config, *net, 1, Tuning::Measured)?, opened, plan, out)
+        }
         _ => measure(config, kit::open(config, 1, Tuning::Measured)?, opened, plan, out),
     }
 }

@@ -542,3 +542,49 @@ impl Drop for Cuda {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::kit::Recorded;
+    use super::super::transformer;
+    use super::*;
+    use crate::{NetConfig, TrainConfig};
+
+    /// The emulation takes what a C++ compiler takes; this asks the compiler the GPU's kernels really go through.
+    #[test]
+    #[expect(clippy::disallowed_macros, reason = "a skipped test must say so")]
+    fn the_kernels_of_every_configuration_compile_for_a_gpu() {
+        if !open_library("nvrtc") {
+            preload();
+        }
+        if !open_library("nvrtc") {
+            eprintln!("skipped: NVRTC was not found");
+            return;
+        }
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
+        let mut done = Vec::new();
+        for file in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let config = TrainConfig::parse(&text).unwrap();
+            let (sources, defines, kernels) = match &config.net {
+                NetConfig::Human(net) => {
+                    (transformer::SOURCES.to_vec(), transformer::defines(net), transformer::kernels(net))
+                }
+                _ => {
+                    let recorded = Recorded::new(&config).unwrap();
+                    (recorded.sources(), recorded.defines(), recorded.kernels())
+                }
+            };
+            if done.contains(&(sources.clone(), defines.clone())) {
+                continue;
+            }
+            let image = compile(&sources, &defines, 90).unwrap();
+            for (kernel, _) in kernels {
+                let name = format!(".text.{kernel}\0");
+                let found = image.windows(name.len()).any(|bytes| bytes == name.as_bytes());
+                assert!(found, "{}: no kernel {kernel}", config.name);
+            }
+            done.push((sources, defines));
+        }
+    }
+}

@@ -2,11 +2,12 @@
 #![expect(unsafe_code, reason = "calls a library built for the test, on memory this module owns")]
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::path::Path;
 use std::process::Command;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use half::bf16;
 
@@ -16,19 +17,21 @@ type Emulate = unsafe extern "C" fn(*const c_char, c_uint, c_uint, c_uint, *mut 
 
 /// A device made of this process: addresses are pointers.
 pub(crate) struct Emulated {
-    library: Rc<libloading::Library>,
+    library: libloading::Library,
     memory: RefCell<Vec<Box<[u128]>>>,
     reports: RefCell<VecDeque<[f32; 8]>>,
 }
+
+/// Libraries built so far, by their sources and macros: compiling is what takes long.
+static BUILT: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
 
 impl Emulated {
     /// Compiles the kernels, or says why not: `None` means that this machine has no C++ compiler.
     #[expect(clippy::disallowed_macros, reason = "a skipped test must say so")]
     pub(crate) fn open(sources: &[&str], defines: &[(&'static str, usize)]) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let compiler = "c++";
-        if Command::new(compiler).arg("--version").output().is_err() {
-            eprintln!("skipped: no C++ compiler ({compiler}) to emulate the kernels with");
+        if Command::new(COMPILER).arg("--version").output().is_err() {
+            eprintln!("skipped: no C++ compiler ({COMPILER}) to emulate the kernels with");
             return None;
         }
         let folder = std::env::temp_dir().join(format!(
@@ -37,35 +40,35 @@ impl Emulated {
             COUNT.fetch_add(1, Ordering::Relaxed)
         ));
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("emulation.h"), include_str!("emulation.h")).unwrap();
-        std::fs::write(folder.join("kernels.cpp"), sources.concat()).unwrap();
-        let built = Command::new(compiler)
-            .current_dir(&folder)
-            .args([
-                "-std=c++20",
-                "-O1",
-                "-w",
-                "-U_FORTIFY_SOURCE",
-                "-shared",
-                "-fPIC",
-                "-include",
-                "emulation.h",
-            ])
-            .args(defines.iter().map(|(name, value)| format!("-D{name}={value}")))
-            .args(["kernels.cpp", "-o", "kernels.so"])
-            .output()
-            .unwrap();
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        // SAFETY: the library was just built from our own sources.
-        let library = unsafe { libloading::Library::new(folder.join("kernels.so")) }.unwrap();
+        // A file of its own makes it a library of its own, with threads and memory that no other test shares.
+        let file = folder.join("kernels.so");
+        {
+            let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+            let key = format!("{defines:?} {}", sources.concat());
+            let library = built.entry(key).or_insert_with(|| compile(&folder, sources, defines));
+            std::fs::write(&file, library).unwrap();
+        }
+        // SAFETY: the library was built from our own sources.
+        let library = unsafe { libloading::Library::new(&file) }.unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
-        Some(Emulated { library: Rc::new(library), memory: RefCell::default(), reports: RefCell::default() })
+        Some(Emulated { library, memory: RefCell::default(), reports: RefCell::default() })
     }
+}
 
-    /// A device of its own with the same kernels. Only one of them may work at a time.
-    pub(crate) fn another(&self) -> Self {
-        Emulated { library: self.library.clone(), memory: RefCell::default(), reports: RefCell::default() }
-    }
+const COMPILER: &str = "c++";
+
+fn compile(folder: &Path, sources: &[&str], defines: &[(&'static str, usize)]) -> Vec<u8> {
+    std::fs::write(folder.join("emulation.h"), include_str!("emulation.h")).unwrap();
+    std::fs::write(folder.join("kernels.cpp"), sources.concat()).unwrap();
+    let built = Command::new(COMPILER)
+        .current_dir(folder)
+        .args(["-std=c++20", "-O1", "-w", "-U_FORTIFY_SOURCE", "-shared", "-fPIC", "-include", "emulation.h"])
+        .args(defines.iter().map(|(name, value)| format!("-D{name}={value}")))
+        .args(["kernels.cpp", "-o", "built.so"])
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    std::fs::read(folder.join("built.so")).unwrap()
 }
 
 /// The matrix `[rows, columns]` of an operand as full floats.

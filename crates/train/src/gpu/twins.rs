@@ -5,9 +5,9 @@
 use fastrand::Rng;
 use half::bf16;
 
+use super::attention;
 use super::check::Compared;
 use super::device::{Address, Argument, Device, DeviceError, Element, Launch, Operand, Order, Product};
-use super::attention;
 use super::transformer::{MOVES, TOKENS};
 use crate::ABSENT;
 use crate::nets::HumanConfig;
@@ -332,7 +332,8 @@ impl<D: Device> Bench<'_, D> {
             boards,
         ];
         let shared = attention::memory(TOKENS, config.head_width());
-        let launch = Launch { kernel: "attention_backward", blocks, threads: attention::threads(TOKENS), shared };
+        let launch =
+            Launch { kernel: "attention_backward", blocks, threads: attention::threads(TOKENS), shared };
         self.device.launch(launch, &arguments)?;
 
         let (mut plain, mut plain_d) = (vec![0.0; rows * d], vec![0.0; rows * 3 * d]);

@@ -49,7 +49,7 @@ impl Attention {
         x: &L::Value,
         bias: Option<&L::Value>,
     ) -> Result<L::Value> {
-                let qkv = net.project(x, &format!("{layer}.qkv.weight"))?;
+        let qkv = net.project(x, &format!("{layer}.qkv.weight"))?;
         let mixed = net.attend(&qkv, layer, self, bias)?;
         net.project(&mixed, &format!("{layer}.out.weight"))
     }

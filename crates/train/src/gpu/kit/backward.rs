@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use super::super::attention as kernels;
 use super::super::device::{Address, Device, DeviceError, Element, Operand, Order, Product};
 use super::super::training::F32;
-use super::plan::{Planner, norm_grid};
+use super::plan::{Planner, norm_lanes};
 use super::record::{Activation, Dense, Id, Matrix, Op, Part};
 use super::work::{Given, Grid, Grows, Work, at, float, int};
 
 /// Rows a block of `column_dots` sums at least, and how many blocks a multiprocessor there are at most.
 const ROWS_A_BLOCK: usize = 64;
 const DOT_BLOCKS: u32 = 4;
+/// Blocks a multiprocessor of a norm's backward kernel.
+const NORM_BLOCKS: u32 = 6;
 
 fn flipped(order: Order) -> Order {
     match order {
@@ -62,8 +64,7 @@ impl<D: Device> Planner<'_, D> {
         let (before, to) = self.owed(id)?;
         let row = self.row(id);
         let brain = int(0);
-        let arguments =
-            [at(before), brain, at(gradient), brain, at(to), brain, Given::Examples(1), int(row)];
+        let arguments = [at(before), brain, at(gradient), brain, at(to), brain, Given::Examples(1), int(row)];
         self.launch_back("add_values", Grid::Threads(row / 8), &arguments);
         Ok(())
     }
@@ -137,7 +138,10 @@ impl<D: Device> Planner<'_, D> {
             | Op::OneHot { .. }
             | Op::LookUp { .. } => Ok(()),
             Op::Gather(parts) => parts.iter().try_for_each(|part| self.gather_back(part, id, dy)),
-            &Op::Patches { x, height, width, channels, kernel } if self.learned(x) => {
+            &Op::Patches { x, height, width, channels, kernel } => {
+                if !self.learned(x) {
+                    return Ok(());
+                }
                 let (before, to) = self.owed(x)?;
                 let arguments = [
                     at(dy),
@@ -152,29 +156,8 @@ impl<D: Device> Planner<'_, D> {
                 self.launch_back("patches_backward", Grid::Threads(self.row(x) / 8), &arguments);
                 Ok(())
             }
-            Op::Patches { .. } => Ok(()),
             Op::Dense(dense) => self.dense_back(dense, id, dy),
-            Op::Norm { x, rows, width, count, gain, eps } => {
-                let (lanes, grid) = norm_grid(*rows, *width);
-                let scales = self.room(*rows, Element::F32)?;
-                let (before, to) = self.owed(*x)?;
-                let value = self.values[*x];
-                let arguments = [
-                    at(value),
-                    Given::Full(self.offset(gain)),
-                    at(dy),
-                    at(before),
-                    at(to),
-                    at(scales),
-                    int(*width),
-                    int(*count),
-                    float(*eps),
-                    int(lanes),
-                    Given::Examples(*rows),
-                ];
-                self.launch_back("norm_rows_backward", grid, &arguments);
-                self.column_dots([value, dy, scales], *width, *rows, gain)
-            }
+            Op::Norm { .. } => self.norm_back(id, dy),
             &Op::Add { a, b } => {
                 self.pass(a, dy)?;
                 self.pass(b, dy)
@@ -230,15 +213,56 @@ impl<D: Device> Planner<'_, D> {
                 self.launch_back("mean_rows_backward", Grid::Threads(rows * width / 8), &arguments);
                 Ok(())
             }
-            &Op::Sum { x, count } if self.learned(x) => {
+            &Op::Sum { x, count } => {
+                if !self.learned(x) {
+                    return Ok(());
+                }
                 let (before, to) = self.owed(x)?;
                 let of_x = self.row(x);
                 let arguments = [at(dy), at(before), at(to), int(count), examples, int(of_x)];
                 self.launch_back("sum_elements_backward", Grid::Threads(of_x), &arguments);
                 Ok(())
             }
-            Op::Sum { .. } => Ok(()),
             Op::Attend { .. } => self.attend_back(id, dy),
+        }
+    }
+
+    fn norm_back(&mut self, id: Id, dy: Address) -> Result<(), DeviceError> {
+        let record = self.record;
+        let Op::Norm { x, rows, width, count, gain, eps } = &record.nodes[id].op else { return Ok(()) };
+        let (x, rows, width) = (*x, *rows, *width);
+        let lanes = norm_lanes(width);
+        let all = rows * self.training.capacity;
+        let blocks = self.training.blocks(all.div_ceil(256 / lanes), NORM_BLOCKS);
+        let sums_itself = width <= lanes * 8;
+        let (scales, partial) = if sums_itself {
+            (Address::NULL, self.training.device.allocate(blocks as usize * width * F32)?)
+        } else {
+            (self.room(rows, Element::F32)?, Address::NULL)
+        };
+        let (before, to) = self.owed(x)?;
+        let value = self.values[x];
+        let arguments = [
+            at(value),
+            Given::Full(self.offset(gain)),
+            at(dy),
+            at(before),
+            at(to),
+            at(scales),
+            at(partial),
+            int(width),
+            int(*count),
+            float(*eps),
+            int(lanes),
+            Given::Examples(rows),
+        ];
+        self.launch_back("norm_rows_backward", Grid::Blocks(blocks), &arguments);
+        if sums_itself {
+            let (to, before) = self.parameter_gradient(gain, width)?;
+            self.sum_partials(partial, to, before, blocks as usize, width);
+            Ok(())
+        } else {
+            self.column_dots([value, dy, scales], width, rows, gain)
         }
     }
 
@@ -353,7 +377,9 @@ impl<D: Device> Planner<'_, D> {
             // What is stored transposed is the product of the transposes, the other way round.
             let (m, n, (a, a_step), (b, b_step)) = match matrix.order {
                 Order::Stored => (rows, columns, first, second),
-                Order::Transposed => (columns, rows, (turned(second.0), second.1), (turned(first.0), first.1)),
+                Order::Transposed => {
+                    (columns, rows, (turned(second.0), second.1), (turned(first.0), first.1))
+                }
             };
             let product = Product {
                 m,
@@ -380,8 +406,7 @@ impl<D: Device> Planner<'_, D> {
         let (heads, tokens) = (attention.heads, attention.tokens);
         let head = attention.width / heads;
         let capacity = self.training.capacity;
-        let (blocks, steps) =
-            kernels::walk(&self.training.device, heads, capacity, kernels::BACKWARD_BLOCKS);
+        let (blocks, steps) = kernels::walk(&self.training.device, heads, capacity, kernels::BACKWARD_BLOCKS);
         let pairs = heads * tokens * tokens;
         let device = &self.training.device;
         let partial = device.allocate(blocks as usize * 2 * head * F32)?;

@@ -3,6 +3,9 @@
 // A value has `row` elements an example, a multiple of 8 with zeros as padding. Values are brain floats, or full floats
 // where a flag says so; gradients are brain floats. `before`, where it is given, is a gradient to add to.
 
+// Loops over all of `count` with 32-bit numbers, which divide faster; plans keep every count below 2^31.
+#define EACH(i, count) for (u32 i = (u32)grid_first(); i < (u32)(count); i += (u32)grid_step())
+
 DEVICE float number_at(const void* from, int full, long i) {
     return full ? ((const float*)from)[i] : widen(((const bf16*)from)[i]);
 }
@@ -32,13 +35,13 @@ DEVICE void add8(float* v, const bf16* before, long i) {
 // to[rows][padded] = from[rows][width].
 #define TO_ROWS(name, type)                                                                    \
     KERNEL(name, 256, const type* from, bf16* to, int rows, int width, int padded) {           \
-        int each = padded / 8;                                                                 \
-        for (long i = grid_first(); i < (long)rows * each; i += grid_step()) {                 \
-            long r = i / each;                                                                 \
-            int c = (int)(i - r * each) * 8;                                                   \
+        u32 each = padded / 8;                                                                 \
+        EACH(i, rows * each) {                                                                 \
+            u32 r = i / each;                                                                  \
+            int c = (i - r * each) * 8;                                                        \
             float v[8];                                                                        \
-            for (int j = 0; j < 8; j++) v[j] = c + j < width ? (float)from[r * width + c + j] : 0.f; \
-            store8(to + i * 8, v);                                                             \
+            for (int j = 0; j < 8; j++) v[j] = c + j < width ? (float)from[(long)r * width + c + j] : 0.f; \
+            store8(to + (long)i * 8, v);                                                       \
         }                                                                                      \
     }
 TO_ROWS(bytes_to_rows, u8)
@@ -46,13 +49,13 @@ TO_ROWS(floats_to_rows, float)
 
 // A one at each id: to[example][count][classes].
 KERNEL(one_hot, 256, const int* ids, const u32* places, bf16* to, int ids_row, int count, int classes, int examples) {
-    int each = classes / 8;
-    for (long i = grid_first(); i < (long)examples * count * each; i += grid_step()) {
-        long r = i / each, example = r / count;
-        int c = (int)(i - r * each) * 8, id = ids[example * ids_row + places[r - example * count]];
+    u32 each = classes / 8;
+    EACH(i, examples * count * each) {
+        u32 r = i / each, example = r / count;
+        int c = (i - r * each) * 8, id = ids[(long)example * ids_row + places[r - example * count]];
         float v[8];
         for (int j = 0; j < 8; j++) v[j] = c + j == id ? 1.f : 0.f;
-        store8(to + i * 8, v);
+        store8(to + (long)i * 8, v);
     }
 }
 
@@ -87,7 +90,7 @@ KERNEL(activate, 256, const void* x, int x_full, const float* bias, int width, v
         float v[8], b[8];
         numbers8(x, x_full, i, v);
         if (bias) {
-            load8(bias + i % width, b);
+            load8(bias + (u32)(i / 8) % (u32)(width / 8) * 8, b);
 #pragma unroll
             for (int j = 0; j < 8; j++) v[j] += b[j];
         }
@@ -103,7 +106,7 @@ KERNEL(activate_backward, 256, const void* x, int x_full, const float* bias, int
         numbers8(x, x_full, i, v);
         load8(dy + i, d);
         if (bias) {
-            load8(bias + i % width, b);
+            load8(bias + (u32)(i / 8) % (u32)(width / 8) * 8, b);
 #pragma unroll
             for (int j = 0; j < 8; j++) v[j] += b[j];
         }
@@ -155,7 +158,7 @@ KERNEL(add_parameter, 256, const void* x, int x_full, const float* parameter, co
        int y_full, int examples, int row) {
     for (long i = grid_first() * 8; i < (long)examples * row; i += grid_step() * 8) {
         float v[8], p[8];
-        int c = (int)(i % row);
+        int c = (u32)(i / 8) % (u32)(row / 8) * 8;
         numbers8(x, x_full, i, v);
         if (!chosen) load8(parameter + c, p);
         else
@@ -178,9 +181,9 @@ KERNEL(fold_chosen, 256, const float* from, const u32* starts, const u32* places
 // to[example][to_places[i]] = from[example][from_places[i]], i < count.
 KERNEL(gather, 256, const void* from, int from_full, int from_row, void* to, int to_full, int to_row,
        const u32* from_places, const u32* to_places, int count, int examples) {
-    for (long i = grid_first(); i < (long)examples * count; i += grid_step()) {
-        long example = i / count;
-        int at = (int)(i - example * count);
+    EACH(i, examples * count) {
+        long example = i / (u32)count;
+        int at = i - (u32)example * count;
         float v = number_at(from, from_full, example * from_row + from_places[at]);
         put_number(to, to_full, example * to_row + to_places[at], v);
     }
@@ -188,18 +191,18 @@ KERNEL(gather, 256, const void* from, int from_full, int from_row, void* to, int
 // The same with eight brain floats for each place.
 KERNEL(gather8, 256, const bf16* from, int from_row, bf16* to, int to_row, const u32* from_places,
        const u32* to_places, int count, int examples) {
-    for (long i = grid_first(); i < (long)examples * count; i += grid_step()) {
-        long example = i / count;
-        int at = (int)(i - example * count);
+    EACH(i, examples * count) {
+        long example = i / (u32)count;
+        int at = i - (u32)example * count;
         *(uint4*)(to + example * to_row + to_places[at]) = *(const uint4*)(from + example * from_row + from_places[at]);
     }
 }
 // dx[example][i] = before + the sum of dy[example] at places[starts[i]..starts[i + 1]].
 KERNEL(gather_backward, 256, const bf16* dy, int dy_row, const u32* starts, const u32* places, const bf16* before,
        bf16* dx, int examples, int row) {
-    for (long i = grid_first(); i < (long)examples * row; i += grid_step()) {
-        long example = i / row;
-        int at = (int)(i - example * row);
+    EACH(i, examples * row) {
+        long example = i / (u32)row;
+        int at = i - (u32)example * row;
         float total = before ? widen(before[i]) : 0.f;
         for (u32 p = starts[at]; p < starts[at + 1]; p++) total += widen(dy[example * dy_row + places[p]]);
         dx[i] = narrow(total);
@@ -207,38 +210,39 @@ KERNEL(gather_backward, 256, const bf16* dy, int dy_row, const u32* starts, cons
 }
 KERNEL(gather8_backward, 256, const bf16* dy, int dy_row, const u32* starts, const u32* places, const bf16* before,
        bf16* dx, int examples, int row) {
-    int each = row / 8;
-    for (long i = grid_first(); i < (long)examples * each; i += grid_step()) {
+    u32 each = row / 8;
+    EACH(i, examples * each) {
         long example = i / each;
-        int at = (int)(i - example * each);
+        int at = i - (u32)example * each;
         float total[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-        add8(total, before, i * 8);
+        add8(total, before, (long)i * 8);
         for (u32 p = starts[at]; p < starts[at + 1]; p++) add8(total, dy, example * dy_row + places[p]);
-        store8(dx + i * 8, total);
+        store8(dx + (long)i * 8, total);
     }
 }
 
 // y[example] = the mean of the rows of x[example][rows][width].
 KERNEL(mean_rows, 256, const bf16* x, bf16* y, int rows, int width, int examples) {
-    int each = width / 8;
-    for (long i = grid_first(); i < (long)examples * each; i += grid_step()) {
+    u32 each = width / 8;
+    EACH(i, examples * each) {
         long example = i / each;
-        int c = (int)(i - example * each) * 8;
+        int c = (i - (u32)example * each) * 8;
         float total[8] = {0, 0, 0, 0, 0, 0, 0, 0};
         for (int r = 0; r < rows; r++) add8(total, x, (example * rows + r) * width + c);
         for (int j = 0; j < 8; j++) total[j] /= rows;
-        store8(y + i * 8, total);
+        store8(y + (long)i * 8, total);
     }
 }
 KERNEL(mean_rows_backward, 256, const bf16* dy, const bf16* before, bf16* dx, int rows, int width, int examples) {
-    int each = width / 8;
-    for (long i = grid_first(); i < (long)examples * rows * each; i += grid_step()) {
-        long r = i / each;
+    u32 each = width / 8;
+    float share = 1.f / rows;
+    EACH(i, examples * rows * each) {
+        u32 r = i / each;
         float d[8];
-        load8(dy + r / rows * width + (i - r * each) * 8, d);
-        for (int j = 0; j < 8; j++) d[j] /= rows;
-        add8(d, before, i * 8);
-        store8(dx + i * 8, d);
+        load8(dy + (long)(r / (u32)rows) * width + (i - r * each) * 8, d);
+        for (int j = 0; j < 8; j++) d[j] *= share;
+        add8(d, before, (long)i * 8);
+        store8(dx + (long)i * 8, d);
     }
 }
 
@@ -253,8 +257,8 @@ KERNEL(sum_elements, 256, const void* x, int x_full, float* y, int count, int ex
     }
 }
 KERNEL(sum_elements_backward, 256, const bf16* dy, const bf16* before, bf16* dx, int count, int examples, int row) {
-    for (long i = grid_first(); i < (long)examples * row; i += grid_step()) {
-        long example = i / row;
+    EACH(i, examples * row) {
+        long example = i / (u32)row;
         float d = i - example * row < count ? widen(dy[example * 8]) : 0.f;
         dx[i] = narrow(before ? widen(before[i]) + d : d);
     }
@@ -262,9 +266,9 @@ KERNEL(sum_elements_backward, 256, const bf16* dy, const bf16* before, bf16* dx,
 
 // y[example] = table[x[example][0]], `width` full floats in rows of `row`; x has rows of 8.
 KERNEL(look_up, 256, const float* x, const float* table, float* y, int width, int examples, int row) {
-    for (long i = grid_first(); i < (long)examples * row; i += grid_step()) {
-        long example = i / row;
-        int c = (int)(i - example * row);
+    EACH(i, examples * row) {
+        long example = i / (u32)row;
+        int c = i - (u32)example * row;
         y[i] = c < width ? table[(long)x[example * 8] * width + c] : 0.f;
     }
 }

@@ -19,7 +19,7 @@ mod tests;
 mod view;
 mod work;
 
-use tabia_encoding::{ElementKind, Encoding, encoding, vocabulary};
+use tabia_encoding::{ElementKind, Encoding, MoveVocabulary, encoding, vocabulary};
 
 use super::attention as attention_kernels;
 use super::backend::{Fused, HeadsKnown};
@@ -46,7 +46,11 @@ pub(crate) struct Kit<D: Device> {
 }
 
 /// The network of a configuration on the first GPU, with initial weights.
-pub(crate) fn open(config: &TrainConfig, seed: u64, tuning: Tuning) -> Result<Fused<Kit<Cuda>>, BackendError> {
+pub(crate) fn open(
+    config: &TrainConfig,
+    seed: u64,
+    tuning: Tuning,
+) -> Result<Fused<Kit<Cuda>>, BackendError> {
     let recorded = Recorded::new(config)?;
     let device = Cuda::open(&recorded.sources(), &recorded.defines(), &recorded.kernels(), tuning)?;
     recorded.on(device, config, seed)
@@ -155,7 +159,7 @@ impl Recorded {
                 ElementKind::Value => (Form::Numbers, spec.len()),
             })
             .collect();
-        let moves = config.net.vocabulary().and_then(vocabulary).map(|moves| moves.width());
+        let moves = config.net.vocabulary().and_then(vocabulary).map(MoveVocabulary::width);
         let capacity = config.data.batch;
         let places = Places::new(capacity, &inputs, moves);
         let training = Training::new(device, capacity, layout, places, &config.loss)?;

@@ -16,6 +16,9 @@ use crate::losses::ValueRule;
 /// A row wider than this is normed by a whole block.
 const WIDE: usize = 1024;
 
+/// The kernels count with 32 bits.
+const MOST_ELEMENTS: usize = i32::MAX as usize;
+
 /// The work of a network, in order.
 pub(super) struct Plan {
     pub(super) forward: Vec<Work>,
@@ -151,6 +154,13 @@ impl<D: Device> Planner<'_, D> {
 
     /// Room for so many elements an example.
     pub(super) fn room(&self, row: usize, element: Element) -> Result<Address, DeviceError> {
+        let all = row * self.training.capacity;
+        if all > MOST_ELEMENTS {
+            return Err(DeviceError::new(
+                "planning the network",
+                format!("{all} numbers of one kind in a batch"),
+            ));
+        }
         let size = if element == Element::F32 { F32 } else { BF16 };
         self.training.device.allocate(row * self.training.capacity * size)
     }
@@ -187,7 +197,9 @@ impl<D: Device> Planner<'_, D> {
     fn brain(&self, id: Id) -> Result<Address, DeviceError> {
         match self.elements[id] {
             Element::Bf16 => Ok(self.values[id]),
-            Element::F32 => Err(DeviceError::new("planning the network", "a head that is also a layer's input")),
+            Element::F32 => {
+                Err(DeviceError::new("planning the network", "a head that is also a layer's input"))
+            }
         }
     }
 
@@ -237,7 +249,8 @@ impl<D: Device> Planner<'_, D> {
             }
             Op::Dense(dense) => self.dense(dense, id)?,
             Op::Norm { x, rows, width, count, gain, eps } => {
-                let (lanes, grid) = norm_grid(*rows, *width);
+                let lanes = norm_lanes(*width);
+                let grid = Grid::Threads(rows * lanes);
                 let gain = Given::Full(self.offset(gain));
                 let arguments = [
                     at(self.brain(*x)?),
@@ -273,8 +286,7 @@ impl<D: Device> Planner<'_, D> {
             }
             &Op::Scale { x, factor } => {
                 let [x, x_full] = self.value(x);
-                let arguments =
-                    [x, x_full, float(factor), at(Address::NULL), y, y_full, examples, each];
+                let arguments = [x, x_full, float(factor), at(Address::NULL), y, y_full, examples, each];
                 self.launch("scale_values", eights, &arguments);
             }
             &Op::Activate { x, activation } => {
@@ -316,8 +328,7 @@ impl<D: Device> Planner<'_, D> {
                 if self.elements[*x] != Element::F32 {
                     return Err(DeviceError::new("planning the network", "a table looked up by no sum"));
                 }
-                let arguments =
-                    [at(self.values[*x]), at(self.table(table)?), y, int(*width), examples, each];
+                let arguments = [at(self.values[*x]), at(self.table(table)?), y, int(*width), examples, each];
                 self.launch("look_up", Grid::Threads(row), &arguments);
             }
             Op::Attend { qkv, gains, bias, attention } => {
@@ -374,9 +385,8 @@ impl<D: Device> Planner<'_, D> {
         } else {
             let count = part.from_places.len();
             let places = [at(self.table(&part.from_places)?), at(self.table(&part.to_places)?)];
-            let arguments = [
-                from, from_full, from_row, to, to_full, to_row, places[0], places[1], int(count), examples,
-            ];
+            let arguments =
+                [from, from_full, from_row, to, to_full, to_row, places[0], places[1], int(count), examples];
             self.launch("gather", Grid::Threads(count), &arguments);
         }
         Ok(())
@@ -425,19 +435,21 @@ impl<D: Device> Planner<'_, D> {
     }
 }
 
-/// Threads a row of a norm, and the blocks for so many rows an example.
-pub(super) fn norm_grid(rows: usize, width: usize) -> (usize, Grid) {
-    let lanes = if width > WIDE { 256 } else { 32 };
-    (lanes, Grid::Threads(rows * lanes))
+/// Threads a row of a norm: eight elements each, as far as a warp goes.
+pub(super) fn norm_lanes(width: usize) -> usize {
+    if width > WIDE { 256 } else { (width / 8).next_power_of_two().min(32) }
 }
 
 impl Part {
     /// Both lists of places by units of eight elements, and whether they are made of such units.
     pub(super) fn units(&self) -> (Vec<u32>, Vec<u32>, bool) {
         let whole = |places: &[u32]| {
-            places.len() == 8 && places[0] % 8 == 0 && places.iter().zip(places[0]..).all(|(&a, b)| a == b)
+            places.len() == 8
+                && places[0].is_multiple_of(8)
+                && places.iter().zip(places[0]..).all(|(&a, b)| a == b)
         };
-        let units = self.from_places.chunks(8).zip(self.to_places.chunks(8)).all(|(a, b)| whole(a) && whole(b));
+        let units =
+            self.from_places.chunks(8).zip(self.to_places.chunks(8)).all(|(a, b)| whole(a) && whole(b));
         let first = |places: &[u32]| places.iter().copied().step_by(8).collect();
         (first(&self.from_places), first(&self.to_places), units)
     }

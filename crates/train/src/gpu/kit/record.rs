@@ -56,39 +56,109 @@ pub(super) struct Matrix {
 #[derive(Clone, Debug)]
 pub(super) enum Op {
     /// An input of numbers, rows of `width`.
-    Numbers { input: usize, width: usize },
+    Numbers {
+        input: usize,
+        width: usize,
+    },
     /// Table indices at some places of an input.
-    Ids { input: usize, places: Vec<u32> },
+    Ids {
+        input: usize,
+        places: Vec<u32>,
+    },
     /// A parameter as it is.
-    Parameter { name: String },
+    Parameter {
+        name: String,
+    },
     /// Elements of a parameter, by index.
-    Chosen { of: Id, indices: Vec<u32> },
+    Chosen {
+        of: Id,
+        indices: Vec<u32>,
+    },
     /// Copies of parts of other values.
     Gather(Vec<Part>),
     /// A one in a row of zeros for each id.
-    OneHot { ids: Id, classes: usize },
+    OneHot {
+        ids: Id,
+        classes: usize,
+    },
     /// The neighbourhood of every square: `kernel^2` rows of channels.
-    Patches { x: Id, height: usize, width: usize, channels: usize, kernel: usize },
+    Patches {
+        x: Id,
+        height: usize,
+        width: usize,
+        channels: usize,
+        kernel: usize,
+    },
     Dense(Dense),
     /// Rows over their root mean square, times a gain; `count` elements of a row mean something.
-    Norm { x: Id, rows: usize, width: usize, count: usize, gain: String, eps: f32 },
-    Add { a: Id, b: Id },
+    Norm {
+        x: Id,
+        rows: usize,
+        width: usize,
+        count: usize,
+        gain: String,
+        eps: f32,
+    },
+    Add {
+        a: Id,
+        b: Id,
+    },
     /// A parameter, or elements chosen from one, added to every example.
-    AddParameter { x: Id, parameter: Id },
-    Mul { a: Id, b: Id },
-    Scale { x: Id, factor: f32 },
-    Activate { x: Id, activation: Activation },
+    AddParameter {
+        x: Id,
+        parameter: Id,
+    },
+    Mul {
+        a: Id,
+        b: Id,
+    },
+    Scale {
+        x: Id,
+        factor: f32,
+    },
+    Activate {
+        x: Id,
+        activation: Activation,
+    },
     /// `[m, k]` times `[k, n]`, `count` an example.
-    Matmul { a: Matrix, b: Matrix, sizes: [usize; 3], stride: usize, count: usize, scale: f32 },
-    Softmax { x: Id, rows: usize, width: usize, count: usize },
+    Matmul {
+        a: Matrix,
+        b: Matrix,
+        sizes: [usize; 3],
+        stride: usize,
+        count: usize,
+        scale: f32,
+    },
+    Softmax {
+        x: Id,
+        rows: usize,
+        width: usize,
+        count: usize,
+    },
     /// The mean of all rows.
-    Mean { x: Id, rows: usize, width: usize },
+    Mean {
+        x: Id,
+        rows: usize,
+        width: usize,
+    },
     /// The sum of the first `count` elements.
-    Sum { x: Id, count: usize },
+    Sum {
+        x: Id,
+        count: usize,
+    },
     /// The row of a table at a whole number.
-    LookUp { x: Id, table: Vec<f32>, width: usize },
+    LookUp {
+        x: Id,
+        table: Vec<f32>,
+        width: usize,
+    },
     /// Attention by its own kernels.
-    Attend { qkv: Id, gains: String, bias: Option<String>, attention: Attention },
+    Attend {
+        qkv: Id,
+        gains: String,
+        bias: Option<String>,
+        attention: Attention,
+    },
 }
 
 /// An operation and what it gives.
@@ -153,9 +223,13 @@ impl Op {
     /// The parameters whose gradients it adds to, by group.
     pub(super) fn parameters(&self) -> Vec<&str> {
         match self {
-            Op::Dense(dense) => [Some(&dense.weight), dense.bias.as_ref()].into_iter().flatten().map(String::as_str).collect(),
+            Op::Dense(dense) => {
+                [Some(&dense.weight), dense.bias.as_ref()].into_iter().flatten().map(String::as_str).collect()
+            }
             Op::Norm { gain, .. } => vec![gain],
-            Op::Attend { gains, bias, .. } => [Some(gains), bias.as_ref()].into_iter().flatten().map(String::as_str).collect(),
+            Op::Attend { gains, bias, .. } => {
+                [Some(gains), bias.as_ref()].into_iter().flatten().map(String::as_str).collect()
+            }
             _ => Vec::new(),
         }
     }

@@ -10,9 +10,7 @@ use tabia_encoding::{ElementKind, Encoding};
 use super::super::attention as kernels;
 use super::super::device::Order;
 use super::super::layout::{Factor, Group};
-use super::record::{
-    Activation, Dense, Head, Id, Learned, Matrix, Node, Op, Part, Record, by_rows,
-};
+use super::record::{Activation, Dense, Head, Id, Learned, Matrix, Node, Op, Part, Record, by_rows};
 use super::view::{Rows, UNIT, View, padded};
 use crate::nets::attention::Attention;
 use crate::nets::layers::{Heads, Layers};
@@ -161,8 +159,7 @@ impl Recorder<'_> {
     fn head(&mut self, value: &Value) -> Result<Head> {
         let (view, row) = View::canonical(&value.view.shape());
         let same = value.view.reshaped(&value.view.shape()) == view.reshaped(&view.shape());
-        let value =
-            if same && self.nodes[value.of].row == row { value.clone() } else { self.copied(value) };
+        let value = if same && self.nodes[value.of].row == row { value.clone() } else { self.copied(value) };
         let shape = value.view.shape();
         let width = shape.last().copied().unwrap_or(1);
         let stride = padded(width);
@@ -352,8 +349,7 @@ impl Layers for Recorder<'_> {
             1 => x.of,
             _ => self.push(Op::Patches { x: x.of, height, width, channels: deep, kernel }, squares * patch),
         };
-        let columns =
-            [Factor { size: channels, stride: 1 }, Factor { size: kernel * kernel, stride: deep }];
+        let columns = [Factor { size: channels, stride: 1 }, Factor { size: kernel * kernel, stride: deep }];
         self.place(&weight, by_rows(outputs, patch, &columns), padded(outputs) * patch)?;
         self.place_bias(Some(&bias), outputs)?;
         let op = Op::Dense(Dense {

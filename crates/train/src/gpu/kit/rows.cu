@@ -2,10 +2,10 @@
 
 #define MOST_WARPS 8
 
-// The sum over a row's threads: a warp, or a whole block of 256. `room` holds eight floats.
+// The sum over a row's threads: neighbours within a warp, or a whole block of 256. `room` holds eight floats.
 DEVICE float group_sum(float v, int lanes, float* room) {
-    v = warp_sum(v);
-    if (lanes == 32) return v;
+    for (int o = lanes < 32 ? lanes / 2 : 16; o; o >>= 1) v += __shfl_xor_sync(FULL_WARP, v, o);
+    if (lanes <= 32) return v;
     __syncthreads();
     if ((threadIdx.x & 31) == 0) room[threadIdx.x >> 5] = v;
     __syncthreads();
@@ -14,7 +14,8 @@ DEVICE float group_sum(float v, int lanes, float* room) {
     return v;
 }
 
-// h = x / sqrt(sum(x^2) / count + eps) * gain, by rows of `width`; `lanes` (32 or 256) threads a row.
+// h = x / sqrt(sum(x^2) / count + eps) * gain, by rows of `width`; `lanes` threads a row, a power
+// of two up to 32, or 256.
 KERNEL(norm_rows, 256, const bf16* x, const float* gain, bf16* h, int width, int count, float eps, int lanes,
        int rows) {
     SHARED(float, room, MOST_WARPS);
@@ -39,11 +40,15 @@ KERNEL(norm_rows, 256, const bf16* x, const float* gain, bf16* h, int width, int
         }
     }
 }
-// dx = before + the gradient through the norm; scales[row] keeps one over the root mean square.
+// dx = before + the gradient through the norm. That of the gain: where `partial` is given, which takes rows of at most
+// eight elements a lane, partial[block][width] sums it over the block's rows; else scales[row] keeps one over the root
+// mean square for `column_dots`.
 KERNEL(norm_rows_backward, 256, const bf16* x, const float* gain, const bf16* dh, const bf16* before, bf16* dx,
-       float* scales, int width, int count, float eps, int lanes, int rows) {
+       float* scales, float* partial, int width, int count, float eps, int lanes, int rows) {
     SHARED(float, room, MOST_WARPS);
+    SHARED(float, sums, 256 * 8);
     int each = 256 / lanes, group = threadIdx.x / lanes, first = threadIdx.x % lanes * 8;
+    float gained[8] = {0, 0, 0, 0, 0, 0, 0, 0};
     for (long base = (long)blockIdx.x * each; base < rows; base += (long)gridDim.x * each) {
         long at = (base + group) * width;
         bool mine = base + group < rows;
@@ -60,11 +65,23 @@ KERNEL(norm_rows_backward, 256, const bf16* x, const float* gain, const bf16* dh
             float v[8], g[8], d[8];
             load8(x + at + c, v), load8(gain + c, g), load8(dh + at + c, d);
 #pragma unroll
-            for (int j = 0; j < 8; j++) d[j] = scale * (g[j] * d[j] - v[j] * along);
+            for (int j = 0; j < 8; j++) {
+                gained[j] += d[j] * v[j] * scale;
+                d[j] = scale * (g[j] * d[j] - v[j] * along);
+            }
             add8(d, before, at + c);
             store8(dx + at + c, d);
         }
-        if (mine && first == 0) scales[base + group] = scale;
+        if (mine && first == 0 && scales) scales[base + group] = scale;
+    }
+    if (!partial) return;
+#pragma unroll
+    for (int j = 0; j < 8; j++) sums[threadIdx.x * 8 + j] = gained[j];
+    __syncthreads();
+    for (int c = threadIdx.x; c < width; c += 256) {
+        float total = 0;
+        for (int g = 0; g < each; g++) total += sums[g * lanes * 8 + c];
+        partial[(long)blockIdx.x * width + c] = total;
     }
 }
 
@@ -132,31 +149,35 @@ KERNEL(softmax_rows_backward, 256, const bf16* y, const bf16* dy, const bf16* be
 
 // to[example][square][kernel^2][channels] = x[example][square's neighbours][channels], zeros beyond the edge.
 KERNEL(patches, 256, const bf16* x, bf16* to, int height, int width, int channels, int kernel, int examples) {
-    int each = channels / 8, size = kernel * kernel, squares = height * width, reach = kernel / 2;
-    for (long i = grid_first(); i < (long)examples * squares * size * each; i += grid_step()) {
-        long place = i / each, square = place / size, example = square / squares;
-        int c = (int)(i - place * each) * 8, k = (int)(place - square * size), s = (int)(square - example * squares);
+    u32 each = channels / 8, size = kernel * kernel, squares = height * width;
+    int reach = kernel / 2;
+    EACH(i, examples * squares * size * each) {
+        u32 place = i / each, square = place / size;
+        long example = square / squares;
+        int c = (i - place * each) * 8, k = place - square * size, s = square - (u32)example * squares;
         int y = s / width + k / kernel - reach, z = s % width + k % kernel - reach;
         uint4 raw;
         raw.x = raw.y = raw.z = raw.w = 0;
         if (y >= 0 && y < height && z >= 0 && z < width)
             raw = *(const uint4*)(x + ((example * height + y) * width + z) * channels + c);
-        *(uint4*)(to + i * 8) = raw;
+        *(uint4*)(to + (long)i * 8) = raw;
     }
 }
 KERNEL(patches_backward, 256, const bf16* d_patches, const bf16* before, bf16* dx, int height, int width, int channels,
        int kernel, int examples) {
-    int each = channels / 8, size = kernel * kernel, squares = height * width, reach = kernel / 2;
-    for (long i = grid_first(); i < (long)examples * squares * each; i += grid_step()) {
-        long square = i / each, example = square / squares;
-        int c = (int)(i - square * each) * 8, s = (int)(square - example * squares);
+    u32 each = channels / 8, squares = height * width;
+    int size = kernel * kernel, reach = kernel / 2;
+    EACH(i, examples * squares * each) {
+        u32 square = i / each;
+        long example = square / squares;
+        int c = (i - square * each) * 8, s = square - (u32)example * squares;
         float total[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-        add8(total, before, i * 8);
+        add8(total, before, (long)i * 8);
         for (int k = 0; k < size; k++) {
             int y = s / width - k / kernel + reach, z = s % width - k % kernel + reach;
             if (y >= 0 && y < height && z >= 0 && z < width)
                 add8(total, d_patches, (((example * height + y) * width + z) * size + k) * channels + c);
         }
-        store8(dx + i * 8, total);
+        store8(dx + (long)i * 8, total);
     }
 }

@@ -42,11 +42,27 @@ pub(super) enum Grows {
 /// One thing the device does.
 #[derive(Clone, Debug)]
 pub(super) enum Work {
-    Launch { kernel: &'static str, grid: Grid, threads: u32, shared: u32, arguments: Vec<Given> },
+    Launch {
+        kernel: &'static str,
+        grid: Grid,
+        threads: u32,
+        shared: u32,
+        arguments: Vec<Given>,
+    },
     /// A product with the sizes of one example. Its right side is the parameter at `weight`, where there is one.
-    Multiply { product: Product, grows: Grows, weight: Option<usize> },
+    Multiply {
+        product: Product,
+        grows: Grows,
+        weight: Option<usize>,
+    },
     /// An input of numbers in rows of `width`, as brain floats in rows of `padded`.
-    Numbers { input: usize, to: Address, rows: usize, width: usize, padded: usize },
+    Numbers {
+        input: usize,
+        to: Address,
+        rows: usize,
+        width: usize,
+        padded: usize,
+    },
 }
 
 /// Blocks a multiprocessor of kernels that walk over their elements.

@@ -32,7 +32,12 @@ impl<D: Device> Transformer<D> {
             Int(rows as i32),
         ];
         self.training.run("norm_backward", blocks, 256, &arguments)?;
-        self.training.column_sums(m.partial, self.training.gradient_of(gain), blocks as usize, self.config.width)
+        self.training.column_sums(
+            m.partial,
+            self.training.gradient_of(gain),
+            blocks as usize,
+            self.config.width,
+        )
     }
 
     /// The trunk, from `d_normed` back to the inputs.
@@ -118,7 +123,12 @@ impl<D: Device> Transformer<D> {
             256,
             &[At(m.dx), At(m.d_game), At(m.partial), Int(boards as i32)],
         )?;
-        self.training.column_sums(m.partial, self.training.gradient_of("position.weight"), blocks as usize, TOKENS * d)?;
+        self.training.column_sums(
+            m.partial,
+            self.training.gradient_of("position.weight"),
+            blocks as usize,
+            TOKENS * d,
+        )?;
         let squares = self.training.gradient_of("squares.weight");
         multiply(Product::weight_gradient(rows, SQUARE_INPUTS, d, m.squares, m.dx, squares))?;
         let game = self.training.gradient_of("game.weight");

@@ -16,8 +16,16 @@ impl<D: Device> Transformer<D> {
         let full = |group: &str| At(self.training.full(source, group));
         let rounded = |group: &str| self.training.rounded(source, group);
 
-        self.training.round(self.training.input(batch, self.training.places.inputs[SQUARES].at), m.squares, rows * SQUARE_INPUTS)?;
-        self.training.round(self.training.input(batch, self.training.places.inputs[GAME].at), m.game, boards * GAME_INPUTS)?;
+        self.training.round(
+            self.training.input(batch, self.training.places.inputs[SQUARES].at),
+            m.squares,
+            rows * SQUARE_INPUTS,
+        )?;
+        self.training.round(
+            self.training.input(batch, self.training.places.inputs[GAME].at),
+            m.game,
+            boards * GAME_INPUTS,
+        )?;
         self.training.device.multiply(&Product::layer(
             rows,
             SQUARE_INPUTS,
@@ -47,7 +55,14 @@ impl<D: Device> Transformer<D> {
                 self.norm(layer.x, gain, layer.normed1, rows)?;
             }
             let weight = rounded(&name("attn.qkv.weight"));
-            self.training.device.multiply(&Product::layer(rows, d, 3 * d, layer.normed1, weight, layer.qkv))?;
+            self.training.device.multiply(&Product::layer(
+                rows,
+                d,
+                3 * d,
+                layer.normed1,
+                weight,
+                layer.qkv,
+            ))?;
             let (blocks, _) = self.attention_blocks(boards, attention::FORWARD_BLOCKS);
             let gains = self.training.full(source, &name("attn.gains"));
             let arguments = [
@@ -60,23 +75,43 @@ impl<D: Device> Transformer<D> {
             ];
             self.training.run("attention_forward", blocks, attention::threads(TOKENS), &arguments)?;
             let weight = rounded(&name("attn.out.weight"));
-            self.training.device
+            self.training
+                .device
                 .multiply(&Product::layer(rows, d, d, layer.context, weight, layer.middle).plus(layer.x))?;
             self.norm(layer.middle, full(&name("norm2.weight")), layer.normed2, rows)?;
             let inner = self.config.inner;
             let weight = rounded(&name("ffn.both"));
-            self.training.device.multiply(&Product::layer(rows, d, 2 * inner, layer.normed2, weight, layer.both))?;
+            self.training.device.multiply(&Product::layer(
+                rows,
+                d,
+                2 * inner,
+                layer.normed2,
+                weight,
+                layer.both,
+            ))?;
             let gated = self.training.blocks((rows * inner / 8).div_ceil(256), 16);
-            self.training.run("gated_forward", gated, 256, &[At(layer.both), At(layer.product), Int(rows as i32)])?;
+            self.training.run(
+                "gated_forward",
+                gated,
+                256,
+                &[At(layer.both), At(layer.product), Int(rows as i32)],
+            )?;
             let next = m.layers.get(i + 1).map_or(m.last, |next| next.x);
             let weight = rounded(&name("ffn.w2.weight"));
-            self.training.device
+            self.training
+                .device
                 .multiply(&Product::layer(rows, inner, d, layer.product, weight, next).plus(layer.middle))?;
         }
         self.norm(m.last, full("norm_final.weight"), m.y, rows)
     }
 
-    pub(super) fn norm(&self, x: Address, gain: Argument, h: Address, rows: usize) -> Result<(), DeviceError> {
+    pub(super) fn norm(
+        &self,
+        x: Address,
+        gain: Argument,
+        h: Address,
+        rows: usize,
+    ) -> Result<(), DeviceError> {
         let blocks = self.training.blocks(rows.div_ceil(8), 64);
         self.training.run("norm_forward", blocks, 256, &[At(x), gain, At(h), Int(rows as i32)])
     }

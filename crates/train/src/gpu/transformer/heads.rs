@@ -42,8 +42,11 @@ impl<D: Device> Transformer<D> {
             m.pairs,
         ))?;
         self.training.device.multiply(&self.pair_product(boards))?;
-        let starts =
-            if batch.targets == Targets::Soft { input(self.training.places.starts) } else { At(Address::NULL) };
+        let starts = if batch.targets == Targets::Soft {
+            input(self.training.places.starts)
+        } else {
+            At(Address::NULL)
+        };
         let arguments = [
             At(m.logits),
             input(self.training.places.legal),
@@ -73,12 +76,20 @@ impl<D: Device> Transformer<D> {
 
         self.training.run("pool", warps, 256, &[At(m.y), At(m.pooled), Int(boards as i32)])?;
         let weight = self.training.rounded(source, "value_hidden.weight");
-        self.training.device.multiply(&Product::layer(boards, d, hidden, m.pooled, weight, m.before).in_f32())?;
+        self.training
+            .device
+            .multiply(&Product::layer(boards, d, hidden, m.pooled, weight, m.before).in_f32())?;
         let bias = At(self.training.full(source, "value_hidden.bias"));
         let blocks = self.training.blocks((boards * hidden).div_ceil(256), 16);
-        self.training.run("hidden_forward", blocks, 256, &[At(m.before), bias, At(m.hidden), Int(boards as i32)])?;
+        self.training.run(
+            "hidden_forward",
+            blocks,
+            256,
+            &[At(m.before), bias, At(m.hidden), Int(boards as i32)],
+        )?;
         let weight = self.training.rounded(source, "outputs.weight");
-        self.training.device
+        self.training
+            .device
             .multiply(&Product::layer(boards, hidden, OUTPUTS, m.hidden, weight, m.outputs).in_f32())?;
         let arguments = [
             At(m.outputs),
@@ -136,7 +147,14 @@ impl<D: Device> Transformer<D> {
             self.training.gradient_of("pairs"),
         ))?;
         let weight = self.training.rounded(source, "pairs");
-        self.training.device.multiply(&Product::input_gradient(rows, d, 2 * pair, m.d_pairs, weight, m.d_normed))?;
+        self.training.device.multiply(&Product::input_gradient(
+            rows,
+            d,
+            2 * pair,
+            m.d_pairs,
+            weight,
+            m.d_normed,
+        ))?;
 
         let blocks = self.training.blocks(boards, 2);
         let arguments = [
@@ -150,7 +168,12 @@ impl<D: Device> Transformer<D> {
             Int(boards as i32),
         ];
         self.training.run("promotion_backward", blocks, 256, &arguments)?;
-        self.training.column_sums(m.partial, self.training.gradient_of("promotion_head.weight"), blocks as usize, 4 * d)?;
+        self.training.column_sums(
+            m.partial,
+            self.training.gradient_of("promotion_head.weight"),
+            blocks as usize,
+            4 * d,
+        )?;
 
         self.training.device.multiply(&Product::weight_gradient(
             boards,
@@ -171,8 +194,18 @@ impl<D: Device> Transformer<D> {
             At(m.d_before),
             Int(boards as i32),
         ];
-        self.training.run("hidden_backward", self.training.blocks((boards * hidden).div_ceil(256), 16), 256, &arguments)?;
-        self.training.column_sums(m.d_hidden, self.training.gradient_of("value_hidden.bias"), boards, hidden)?;
+        self.training.run(
+            "hidden_backward",
+            self.training.blocks((boards * hidden).div_ceil(256), 16),
+            256,
+            &arguments,
+        )?;
+        self.training.column_sums(
+            m.d_hidden,
+            self.training.gradient_of("value_hidden.bias"),
+            boards,
+            hidden,
+        )?;
         self.training.device.multiply(&Product::weight_gradient(
             boards,
             d,

@@ -156,7 +156,11 @@ impl<D: Device> Transformer<D> {
         let inputs = [(Form::Floats, TOKENS * SQUARE_INPUTS), (Form::Floats, GAME_INPUTS)];
         let places = Places::new(capacity, &inputs, Some(MOVES));
         let memory = Memory::new(&device, &config, capacity)?;
-        Ok(Transformer { training: Training::new(device, capacity, layout, places, factors)?, config, memory })
+        Ok(Transformer {
+            training: Training::new(device, capacity, layout, places, factors)?,
+            config,
+            memory,
+        })
     }
 
     /// The walk of the attention kernels: their blocks, and steps among the boards.
