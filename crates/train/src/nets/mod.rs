@@ -12,7 +12,7 @@ mod mlp;
 mod nnue;
 mod pair;
 mod policy_cnn;
-mod relative_bias;
+pub(crate) mod relative_bias;
 pub(crate) mod tensors;
 mod value_attention;
 mod value_cnn;

@@ -5,6 +5,7 @@ use candle_core::Result;
 use super::layers::Layers;
 
 const SIDE: usize = 8;
+pub(crate) const SQUARES: usize = SIDE * SIDE;
 /// Distances run from -7 to 7; one more row and column, which nothing reads, make the table unroll.
 pub(super) const TABLE: usize = 2 * SIDE;
 
@@ -18,6 +19,15 @@ pub(super) fn in_parts<L: Layers>(net: &mut L, name: &str) -> Result<L::Value> {
     let both = unroll(net, &ranks, &[SIDE, SIDE])?;
     let squares = net.permute(&both, &[0, 3, 1, 4, 2])?;
     net.reshape(&squares, &[SIDE * SIDE, SIDE * SIDE])
+}
+
+/// Which element of the table each pair of squares of each head has: what [`in_parts`] does, as a table of indices.
+pub(crate) fn indices(heads: usize) -> impl Iterator<Item = usize> {
+    let squares = |head| (0..SQUARES).flat_map(move |i| (0..SQUARES).map(move |j| (head, i, j)));
+    (0..heads).flat_map(squares).map(|(head, i, j)| {
+        let (row, column) = (SIDE - 1 + j / SIDE - i / SIDE, SIDE - 1 + j % SIDE - i % SIDE);
+        (head * TABLE + row) * TABLE + column
+    })
 }
 
 /// `[heads, TABLE, rest]` to `[heads, SIDE, SIDE, rest]`, with element `7 + j - i` at `i, j`.
@@ -48,6 +58,8 @@ mod tests {
         let batch = Batch::new(encoding("challenge-768").unwrap());
         let mut net = Tensors::constant(&table, &arena, &batch).unwrap();
         let bias: Vec<Vec<Vec<f32>>> = in_parts(&mut net, "bias").unwrap().to_vec3().unwrap();
+        let flat: Vec<usize> = bias.iter().flatten().flatten().map(|&element| element as usize).collect();
+        assert_eq!(flat, indices(2).collect::<Vec<_>>());
         for (head, bias) in bias.iter().enumerate() {
             for (i, j) in (0..64).flat_map(|i| (0..64).map(move |j| (i, j))) {
                 let (row, column) = (7 + j / 8 - i / 8, 7 + j % 8 - i % 8);

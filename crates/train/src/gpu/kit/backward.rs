@@ -295,13 +295,21 @@ impl<D: Device> Planner<'_, D> {
     }
 
     fn parameter_back(&mut self, parameter: Id, dy: Address, row: usize) -> Result<(), DeviceError> {
-        let name = self.parameter_of(parameter).to_owned();
         let operands = [dy, Address::NULL, Address::NULL];
-        let Op::Chosen { of, indices } = &self.record.nodes[parameter].op else {
+        if !matches!(self.record.nodes[parameter].op, Op::Chosen { .. }) {
+            let name = self.parameter_of(parameter).to_owned();
             return self.column_dots(operands, row, 1, &name);
-        };
+        }
         let sums = self.training.device.allocate(row * F32)?;
         self.column_sums(operands, row, 1, sums, Address::NULL)?;
+        self.fold_chosen(parameter, sums)
+    }
+
+    /// Brings the gradients of what was chosen of a parameter back to it.
+    fn fold_chosen(&mut self, chosen: Id, sums: Address) -> Result<(), DeviceError> {
+        let record = self.record;
+        let Op::Chosen { of, indices } = &record.nodes[chosen].op else { return Ok(()) };
+        let name = self.parameter_of(chosen).to_owned();
         let len = self.row(*of);
         let places: Vec<u32> = (0..indices.len() as u32).collect();
         let (starts, places) = inverse(len, indices, &places);
@@ -421,7 +429,8 @@ impl<D: Device> Planner<'_, D> {
         let (_, to) = self.owed(*qkv)?;
         let gains_at = self.offset(gains);
         let bias_at = match bias {
-            Some(bias) => Given::Full(self.offset(bias)),
+            Some(bias) if self.values[*bias] != Address::NULL => at(self.values[*bias]),
+            Some(bias) => Given::Full(self.offset(self.parameter_of(*bias))),
             None => at(Address::NULL),
         };
         self.backward.push(Work::Launch {
@@ -443,10 +452,15 @@ impl<D: Device> Planner<'_, D> {
         });
         let (gradient, before) = self.parameter_gradient(gains, 2 * head)?;
         self.sum_partials(partial, gradient, before, blocks as usize, 2 * head);
-        if let Some(bias) = bias {
-            let (gradient, before) = self.parameter_gradient(bias, pairs)?;
-            self.sum_partials(partial_bias, gradient, before, steps, pairs);
+        let Some(bias) = *bias else { return Ok(()) };
+        if matches!(record.nodes[bias].op, Op::Chosen { .. }) {
+            let sums = self.training.device.allocate(pairs * F32)?;
+            self.sum_partials(partial_bias, sums, Address::NULL, steps, pairs);
+            return self.fold_chosen(bias, sums);
         }
+        let name = self.parameter_of(bias).to_owned();
+        let (gradient, before) = self.parameter_gradient(&name, pairs)?;
+        self.sum_partials(partial_bias, gradient, before, steps, pairs);
         Ok(())
     }
 }

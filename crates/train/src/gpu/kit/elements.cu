@@ -168,6 +168,11 @@ KERNEL(add_parameter, 256, const void* x, int x_full, const float* parameter, co
         put8(y, y_full, i, v);
     }
 }
+// to[i] = from[indices[i]], i < count.
+KERNEL(choose, 256, const float* from, const u32* indices, float* to, int count) {
+    for (long i = grid_first(); i < count; i += grid_step()) to[i] = from[indices[i]];
+}
+
 // to[i] = before[i] + the sum of from[] at places[starts[i]..starts[i + 1]].
 KERNEL(fold_chosen, 256, const float* from, const u32* starts, const u32* places, const float* before, float* to,
        int count) {

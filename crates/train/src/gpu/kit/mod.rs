@@ -110,6 +110,7 @@ impl Recorded {
             "multiply_values",
             "scale_values",
             "add_parameter",
+            "choose",
             "fold_chosen",
             "gather",
             "gather8",

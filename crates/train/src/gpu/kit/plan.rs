@@ -127,8 +127,8 @@ impl<D: Device> Planner<'_, D> {
             for name in op.parameters() {
                 *self.uses.entry(name.to_owned()).or_default() += 1;
             }
-            if let Op::AddParameter { parameter, .. } = op {
-                *self.uses.entry(self.parameter_of(*parameter).to_owned()).or_default() += 1;
+            if let Some(shared) = op.shared_input() {
+                *self.uses.entry(self.parameter_of(shared).to_owned()).or_default() += 1;
             }
         }
         Ok(())
@@ -337,10 +337,7 @@ impl<D: Device> Planner<'_, D> {
                 let (blocks, _) = kernels::walk(device, attention.heads, self.training.capacity, per);
                 let gains = self.offset(gains);
                 let head = attention.width / attention.heads;
-                let bias = match bias {
-                    Some(bias) => Given::Full(self.offset(bias)),
-                    None => at(Address::NULL),
-                };
+                let bias = self.score_bias(*bias)?;
                 self.forward.push(Work::Launch {
                     kernel: "attention_forward",
                     grid: Grid::Blocks(blocks),
@@ -358,6 +355,21 @@ impl<D: Device> Planner<'_, D> {
             }
         }
         Ok(())
+    }
+
+    /// Where attention finds its bias: in the parameter, or in a buffer that what is chosen of it is copied to.
+    fn score_bias(&mut self, bias: Option<Id>) -> Result<Given, DeviceError> {
+        let Some(id) = bias else { return Ok(at(Address::NULL)) };
+        let record = self.record;
+        let whole = Given::Full(self.offset(self.parameter_of(id)));
+        let Op::Chosen { indices, .. } = &record.nodes[id].op else { return Ok(whole) };
+        if self.values[id] == Address::NULL {
+            let to = self.training.device.allocate(indices.len() * F32)?;
+            let arguments = [whole, at(self.table(indices)?), at(to), int(indices.len())];
+            self.launch("choose", Grid::Blocks(indices.len().div_ceil(256) as u32), &arguments);
+            self.values[id] = to;
+        }
+        Ok(at(self.values[id]))
     }
 
     /// A kernel of 256 threads a block, forward.

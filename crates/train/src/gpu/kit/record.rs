@@ -156,7 +156,8 @@ pub(super) enum Op {
     Attend {
         qkv: Id,
         gains: String,
-        bias: Option<String>,
+        /// A parameter, or elements chosen from one.
+        bias: Option<Id>,
         attention: Attention,
     },
 }
@@ -197,6 +198,15 @@ pub(super) struct Record {
 }
 
 impl Op {
+    /// The parameter, or what was chosen of one, that every example meets in the same way.
+    pub(super) fn shared_input(&self) -> Option<Id> {
+        match self {
+            Op::AddParameter { parameter, .. } => Some(*parameter),
+            Op::Attend { bias, .. } => *bias,
+            _ => None,
+        }
+    }
+
     /// The values it reads, parameters included.
     pub(super) fn inputs(&self) -> Vec<Id> {
         match self {
@@ -216,20 +226,18 @@ impl Op {
             | Op::Mean { x, .. }
             | Op::Sum { x, .. }
             | Op::LookUp { x, .. } => vec![*x],
-            Op::Attend { qkv, .. } => vec![*qkv],
+            Op::Attend { qkv, bias, .. } => [*qkv].into_iter().chain(*bias).collect(),
         }
     }
 
-    /// The parameters whose gradients it adds to, by group.
+    /// The parameters whose gradients it adds to, by group; those that are values of their own are not among them.
     pub(super) fn parameters(&self) -> Vec<&str> {
         match self {
             Op::Dense(dense) => {
                 [Some(&dense.weight), dense.bias.as_ref()].into_iter().flatten().map(String::as_str).collect()
             }
             Op::Norm { gain, .. } => vec![gain],
-            Op::Attend { gains, bias, .. } => {
-                [Some(gains), bias.as_ref()].into_iter().flatten().map(String::as_str).collect()
-            }
+            Op::Attend { gains, .. } => vec![gains],
             _ => Vec::new(),
         }
     }

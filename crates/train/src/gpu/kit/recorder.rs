@@ -14,6 +14,7 @@ use super::record::{Activation, Dense, Head, Id, Learned, Matrix, Node, Op, Part
 use super::view::{Rows, UNIT, View, padded};
 use crate::nets::attention::Attention;
 use crate::nets::layers::{Heads, Layers};
+use crate::nets::relative_bias;
 use crate::{NetConfig, ParameterTable};
 
 /// The eps the attention kernels were written with.
@@ -563,6 +564,15 @@ impl Layers for Recorder<'_> {
         Ok(self.alike(op, &x))
     }
 
+    fn relative_bias(&mut self, name: &str) -> Result<Value> {
+        let table = self.parameter(name)?;
+        let [heads, ..] = table.view.shape()[..] else { return failed(format!("{name} has no heads")) };
+        let places = table.view.places();
+        let indices = relative_bias::indices(heads).map(|index| places[index]).collect();
+        let (view, row) = View::canonical(&[heads, relative_bias::SQUARES, relative_bias::SQUARES]);
+        Ok(Value { of: self.push(Op::Chosen { of: table.of, indices }, row), view, batch: Batch::None })
+    }
+
     fn attend(
         &mut self,
         qkv: &Value,
@@ -574,11 +584,7 @@ impl Layers for Recorder<'_> {
         let canonical = qkv.view == View::canonical(&[tokens, 3 * width]).0;
         let norms = [format!("{layer}.q_norm.weight"), format!("{layer}.k_norm.weight")];
         let fresh = norms.iter().all(|norm| self.placed.iter().all(|(placed, _)| placed != norm));
-        let bias_name = bias.map(|bias| match &self.nodes[bias.of].op {
-            Op::Parameter { name } => Some(name.clone()),
-            _ => None,
-        });
-        let known = bias_name != Some(None) && tokens.is_multiple_of(UNIT) | bias.is_none();
+        let known = bias.is_none_or(|bias| bias.batch == Batch::None && tokens.is_multiple_of(UNIT));
         if !self.has_kernel(attention) || !canonical || !fresh || !known {
             return attention.in_parts(self, qkv, layer, bias);
         }
@@ -587,7 +593,7 @@ impl Layers for Recorder<'_> {
         let gains = format!("{layer}.gains");
         self.groups.push(Group::merged(&gains, &norms, 2 * head));
         self.placed.extend(norms.map(|norm| (norm, Vec::new())));
-        let op = Op::Attend { qkv: qkv.of, gains, bias: bias_name.flatten(), attention: *attention };
+        let op = Op::Attend { qkv: qkv.of, gains, bias: bias.map(|bias| bias.of), attention: *attention };
         Ok(self.canonical(op, &[tokens, width]))
     }
 }

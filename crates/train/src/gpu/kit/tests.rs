@@ -78,13 +78,15 @@ fn perspective_networks_have_the_gradients_of_the_plain_ones() {
 
 #[test]
 fn attention_has_the_gradients_of_the_plain_one() {
-    let net = |width, heads| {
-        let sizes = format!("width = {width}\nheads = {heads}\nlayers = 2\ninner = 40\nhidden = 12");
-        config(&format!("kind = 'challenge'\nbody = 'attention'\n{sizes}"), "")
+    let net = |width, bias| {
+        let sizes = format!("width = {width}\nheads = 2\nlayers = 2\ninner = 40\nhidden = 12");
+        config(&format!("kind = 'challenge'\nbody = 'attention'\nbias = '{bias}'\n{sizes}"), "")
     };
     // Heads the kernels know, and heads they do not.
-    for config in [net(32, 2), net(24, 2)] {
-        compare(&config);
+    for width in [32, 24] {
+        for bias in ["each-layer", "shared", "relative", "none"] {
+            compare(&net(width, bias));
+        }
     }
 }
 
