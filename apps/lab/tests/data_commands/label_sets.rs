@@ -176,7 +176,6 @@ fn strays_are_a_move_or_two_away_from_the_game() {
     let (strays, said) = run("strays", &["--stray", "1"]);
     assert!(said.contains(&format!("{} positions chosen that are a random move", strays.len())), "{said}");
     assert!(strays.len() > 3 && strays.is_subset(&(&names(&one) | &names(&two))), "{strays:?}");
-    // Whose turn it is tells how many moves were made.
     assert_ne!(strays, from_the_fourth);
     let (half, _) = run("half", &["--stray", "0.5", "--seed", "3"]);
     assert!(half.intersection(&from_the_fourth).next().is_some());

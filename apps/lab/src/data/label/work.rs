@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use shakmaty::{EnPassantMode, fen::Epd};
@@ -23,6 +23,9 @@ use crate::data::meter::Meter;
 /// How many positions may wait for an engine: the reader runs so far ahead, which is how the meter learns how many
 /// there are.
 const AHEAD: usize = 1 << 20;
+
+/// How long a chunk that is begun may take after the time is up; then it is given up.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// After so many positions in a row without an answer the engine is at fault, not the positions.
 pub(super) const MOST_FAULTS_IN_A_ROW: u32 = 8;
@@ -184,20 +187,24 @@ impl Work<'_> {
         asked
     }
 
-    /// Tasks are taken in order, and whoever takes one ends it: what is done when the time is up has no gaps.
+    /// The next task in order, while there is time.
     fn next_task(&self, todo: &Mutex<Receiver<Task>>) -> Option<Task> {
         let todo = todo.lock().unwrap_or_else(PoisonError::into_inner);
-        let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if late { None } else { todo.recv().ok() }
+        if self.is_past(Duration::ZERO) { None } else { todo.recv().ok() }
     }
 
-    /// `None` when stopped half way.
+    /// Whether the time was up so long ago.
+    fn is_past(&self, since: Duration) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now().saturating_duration_since(deadline) > since)
+    }
+
+    /// `None` when stopped or given up half way.
     fn label_task(&self, engine: &Labeller, task: &Task, faults_in_a_row: &mut u32) -> Result<Option<Done>> {
         engine.forget();
         let mut text = Vec::new();
         let (mut rows, mut short, mut faults) = (0, 0, 0);
         for keyed in &task.positions {
-            if self.stop.load(Ordering::Relaxed) {
+            if self.stop.load(Ordering::Relaxed) || self.is_past(GRACE) {
                 return Ok(None);
             }
             match engine.ask(&keyed.position) {
