@@ -6,8 +6,8 @@ use shakmaty::{Chess, Color, Position};
 use tabia_data::{Line, LineSample, RecordIndex, Sample, Target};
 use tabia_encoding::{Batch, ForWhite, Score, Situation, encoding, parse_uci};
 use tabia_train::{
-    Backend, CpuBackend, ExampleBuilder, Examples, FeedSupply, MetricsLine, RatingBalance, StepHyper, Supply,
-    SupplyOptions, TrainConfig, Weights,
+    Backend, CpuBackend, ExampleBuilder, Examples, FeedSupply, MetricsLine, Positions, RatingBalance,
+    StepHyper, Supply, SupplyOptions, TrainConfig, ValueCurve, ValueLoss, Weights,
 };
 
 use crate::configs::config;
@@ -109,7 +109,12 @@ fn setting(folder: &Folder, run: &str) -> Setting {
     }
     let run = folder.path().join(run);
     std::fs::create_dir_all(&run).unwrap();
-    Setting { set, run, config: config("challenge-relative").0, threads: 1 }
+    let mut config = config("challenge-perspective").0;
+    config.loss.value_kind = ValueLoss::CrossEntropy;
+    config.data.positions = Positions::Children;
+    config.data.children_per_record = 3;
+    config.data.value_curve = Some(ValueCurve::default());
+    Setting { set, run, config, threads: 1 }
 }
 
 #[test]
