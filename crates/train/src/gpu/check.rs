@@ -133,23 +133,33 @@ pub fn check(config: &TrainConfig, out: &mut dyn Write) -> Result<usize, Backend
         NetConfig::Human(net) => {
             let gpu = human(&config, *net, 1, Tuning::Suggested)?;
             let kernels = compare_kernels(gpu.device_of(), net)?;
+            describe(&gpu, out)?;
             compare(&config, gpu, &kernels, out)
         }
-        _ => compare(&config, kit::open(&config, 1, Tuning::Suggested)?, &[], out),
+        _ => {
+            let gpu = kit::open(&config, 1, Tuning::Suggested)?;
+            describe(&gpu, out)?;
+            compare(&config, gpu, &[], out)
+        }
     }
 }
 
-fn compare<N: Network<Device = Cuda>>(
+fn describe<N: Network<Device = Cuda>>(gpu: &Fused<N>, out: &mut dyn Write) -> Result<(), BackendError> {
+    wrote(writeln!(out, "device: {}", gpu.device()))?;
+    for (kernel, registers, spilled) in gpu.device_of().kernel_facts() {
+        wrote(writeln!(out, "kernel {kernel:22} {registers:4} registers {spilled:5} bytes spilled"))?;
+    }
+    Ok(())
+}
+
+/// Compares batches of the configuration's size, and says what was found for each kernel too.
+pub(crate) fn compare<N: Network>(
     config: &TrainConfig,
     mut gpu: Fused<N>,
     kernels: &[Compared],
     out: &mut dyn Write,
 ) -> Result<usize, BackendError> {
     let rows = config.data.batch;
-    wrote(writeln!(out, "device: {}", gpu.device()))?;
-    for (kernel, registers, spilled) in gpu.device_of().kernel_facts() {
-        wrote(writeln!(out, "kernel {kernel:22} {registers:4} registers {spilled:5} bytes spilled"))?;
-    }
     let mut bad = 0;
     let mut line = |out: &mut dyn Write, compared: &Compared, tolerance: f64| {
         let fine = compared.error <= tolerance;
