@@ -31,6 +31,28 @@ pub(crate) struct HeadsKnown {
     pub(crate) value: bool,
 }
 
+impl HeadsKnown {
+    /// Empties the columns of heads that are not there: what they left behind means nothing.
+    fn clear_others(self, scores: &mut Scores) {
+        if !self.policy {
+            scores.policy.clear();
+            scores.rank.clear();
+        }
+        if !self.value {
+            scores.value.clear();
+            scores.value_loss.clear();
+        }
+        let classes = [
+            (self.promotion, &mut scores.promotion),
+            (self.outcome, &mut scores.outcome),
+            (self.think, &mut scores.think),
+        ];
+        for (_, column) in classes.into_iter().filter(|(there, _)| !there) {
+            column.clear();
+        }
+    }
+}
+
 impl From<DeviceError> for BackendError {
     fn from(error: DeviceError) -> Self {
         BackendError::Device(error.to_string())
@@ -53,6 +75,11 @@ impl<N: Network> Fused<N> {
         let mut fused = Fused { net, table, encoding, heads, next_slot: 0, due: 0 };
         fused.load(&TrainerState::fresh(fused.table.initial(seed)))?;
         Ok(fused)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn net(&self) -> &N {
+        &self.net
     }
 
     pub(crate) fn device_of(&self) -> &N::Device {
@@ -149,19 +176,21 @@ impl<N: Network> Backend for Fused<N> {
         let found = training.read_examples(batch.rows)?;
         let [policy, promotion, outcome, think, value]: [Vec<f32>; LOSSES] = found.losses;
         let promotions = examples.policy.as_ref().map_or(&[][..], |policy| &policy.promotions);
-        let classes = |head: bool, losses: Vec<f32>, targets: &[u8]| {
-            where_known(head, losses, targets.iter().map(|&target| target != ABSENT))
+        let classes = |losses: Vec<f32>, targets: &[u8]| {
+            where_known(losses, targets.iter().map(|&target| target != ABSENT))
         };
-        let heads = self.heads;
-        Ok(Scores {
-            policy: if heads.policy { policy } else { Vec::new() },
-            rank: if heads.policy { found.ranks } else { Vec::new() },
-            promotion: classes(heads.promotion, promotion, promotions),
-            outcome: classes(heads.outcome, outcome, &examples.outcomes),
-            think: classes(heads.think, think, &examples.think),
-            value: if heads.value { found.values } else { Vec::new() },
-            value_loss: where_known(heads.value, value, examples.values.iter().map(|value| !value.is_nan())),
-        })
+        let values_known = examples.values.iter().map(|value| !value.is_nan());
+        let mut scores = Scores {
+            policy,
+            rank: found.ranks,
+            promotion: classes(promotion, promotions),
+            outcome: classes(outcome, &examples.outcomes),
+            think: classes(think, &examples.think),
+            value: found.values,
+            value_loss: where_known(value, values_known),
+        };
+        self.heads.clear_others(&mut scores);
+        Ok(scores)
     }
 
     fn gradients(&mut self, examples: &Examples) -> Result<(Losses, Vec<f32>), BackendError> {
@@ -196,9 +225,9 @@ impl<N: Network> Backend for Fused<N> {
     }
 }
 
-/// Losses of examples that have the target, NaN for the others; nothing where none has, or there is no such head.
-fn where_known(head: bool, mut losses: Vec<f32>, known: impl ExactSizeIterator<Item = bool>) -> Vec<f32> {
-    if !head || known.len() == 0 {
+/// Losses of examples that have the target, NaN for the others; nothing where none has.
+fn where_known(mut losses: Vec<f32>, known: impl ExactSizeIterator<Item = bool>) -> Vec<f32> {
+    if known.len() == 0 {
         return Vec::new();
     }
     for (loss, _) in losses.iter_mut().zip(known).filter(|(_, known)| !known) {

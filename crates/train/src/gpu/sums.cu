@@ -9,7 +9,8 @@ KERNEL(round_to_bf16, 256, const float* from, bf16* to, long count) {
     }
 }
 
-// out[c] = sum over rows of in[rows][columns], plus, when given, before[c]; in a fixed order; 32 columns a block of 1024 threads.
+// out[c] = the sum over rows of in[rows][columns], in a fixed order, plus, when given, before[c]; 32 columns a block of
+// 1024 threads.
 KERNEL(column_sums, 1024, const float* in, float* out, const float* before, int rows, int columns) {
     SHARED(float, sums, 32 * 32);
     int x = threadIdx.x & 31, y = threadIdx.x >> 5, c = blockIdx.x * 32 + x;

@@ -168,11 +168,16 @@ impl<D: Device> Training<D> {
         }
     }
 
-    /// An arena in the order of the parameter table.
-    pub(crate) fn read_arena(&self, arena: Arena) -> Result<Vec<f32>, DeviceError> {
+    /// An arena as the device holds it.
+    pub(crate) fn read_held(&self, arena: Arena) -> Result<Vec<f32>, DeviceError> {
         let mut values = vec![0_f32; self.layout.len()];
         self.device.read(self.arena(arena), bytemuck::cast_slice_mut(&mut values))?;
-        Ok(self.layout.to_table(&values))
+        Ok(values)
+    }
+
+    /// An arena in the order of the parameter table.
+    pub(crate) fn read_arena(&self, arena: Arena) -> Result<Vec<f32>, DeviceError> {
+        Ok(self.layout.to_table(&self.read_held(arena)?))
     }
 
     /// Sets an arena given in the order of the parameter table.

@@ -1,10 +1,14 @@
 //! Every network in emulation against its plain version.
 
-use super::super::check::{GRADIENT_TOLERANCE, LOSS_TOLERANCE, compare_gradients, stirred};
+use super::super::check::{
+    self, Compared, GRADIENT_TOLERANCE, LOSS_TOLERANCE, STEP_EPS, STEP_TOLERANCE, compare_gradients, stirred,
+};
+use super::super::device::{Argument, Launch};
 use super::super::emulated::Emulated;
 use super::super::synthetic;
+use super::super::training::Arena;
 use super::*;
-use crate::{Backend, CpuBackend, NetConfig, Weights};
+use crate::{Backend, CpuBackend, NetConfig, StepHyper, Weights};
 
 const ROWS: usize = 3;
 
@@ -117,7 +121,7 @@ fn transformers_over_tokens_have_the_gradients_of_the_plain_ones() {
 
 #[test]
 #[ignore = "takes minutes: networks of full size"]
-fn every_configuration_has_the_gradients_of_its_plain_network() {
+fn every_configuration_passes_the_check_in_emulation() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
     for file in std::fs::read_dir(folder).unwrap() {
         let path = file.unwrap().path();
@@ -126,6 +130,75 @@ fn every_configuration_has_the_gradients_of_its_plain_network() {
             continue;
         }
         config.data.batch = 16;
-        compare(&config);
+        let recorded = Recorded::new(&config).unwrap();
+        let Some(device) = Emulated::open(&recorded.sources(), &recorded.defines()) else { return };
+        let fused = recorded.on(device, &config, 1).unwrap();
+        let mut out = Vec::new();
+        let bad = check::compare(&config, fused, &[], &mut out).unwrap();
+        assert_eq!(bad, 0, "{}\n{}", path.display(), String::from_utf8_lossy(&out));
     }
+}
+
+#[test]
+fn steps_follow_the_plain_network_and_leave_padding_alone() {
+    let config = config("kind = 'pair'\nfirst = 12\nhidden = [20, 9]", "value_kind = 'cross-entropy'");
+    let recorded = Recorded::new(&config).unwrap();
+    let Some(device) = Emulated::open(&recorded.sources(), &recorded.defines()) else { return };
+    let mut fused = recorded.on(device, &config, 5).unwrap();
+    let state = stirred(&fused, &config.net, 5);
+    let mut plain = CpuBackend::new(&config, 5);
+    fused.load(&state).unwrap();
+    plain.load(&state).unwrap();
+    let hyper = StepHyper {
+        lr: 1e-2,
+        beta1: 0.9,
+        beta2: 0.98,
+        eps: STEP_EPS,
+        weight_decay: 0.1,
+        clip: 1.0,
+        ema_decay: 0.5,
+    };
+    for step in 1..=3 {
+        let examples = synthetic::examples(&config.net, ROWS, step);
+        let mut reports = fused.step(&examples, &hyper).unwrap();
+        reports.extend(fused.finish().unwrap());
+        let expected = plain.step(&examples, &hyper).unwrap();
+        assert_eq!((reports[0].step, expected[0].step), (step, step));
+        let error = (reports[0].losses.value / expected[0].losses.value - 1.0).abs();
+        assert!(error < 0.05, "{reports:?} {expected:?}");
+    }
+    let (a, b) = (fused.state().unwrap(), plain.state().unwrap());
+    let moved = |after: &[f32]| after.iter().zip(&state.weights).map(|(a, b)| a - b).collect::<Vec<f32>>();
+    for (a, b) in [(&a.weights, &b.weights), (&a.ema, &b.ema)] {
+        let compared = Compared::new("moved", &moved(a), &moved(b));
+        assert!(compared.error < STEP_TOLERANCE, "{compared:?}");
+    }
+    // What lies between parameters on the device is not in their table; it shows in what the device holds.
+    let training = fused.net().training();
+    let held = training.read_held(Arena::Weights).unwrap();
+    assert_eq!(training.layout.to_device(&training.layout.to_table(&held)), held);
+}
+
+#[test]
+fn inputs_arrive_the_same_as_bytes_and_as_floats() {
+    let config = config("kind = 'pair'\nfirst = 12\nhidden = [20, 9]", "");
+    let recorded = Recorded::new(&config).unwrap();
+    let Some(device) = Emulated::open(&recorded.sources(), &recorded.defines()) else { return };
+    let numbers: Vec<u8> = (0..2 * 13).map(|i| i * 5).collect();
+    let rows = |kernel, sent: &[u8]| {
+        let (from, to) = (device.allocate(sent.len()).unwrap(), device.allocate(2 * 16 * 2).unwrap());
+        device.write(from, sent).unwrap();
+        let launch = Launch { kernel, blocks: 1, threads: 256, shared: 0 };
+        let sizes = [2, 13, 16].map(Argument::Int);
+        let arguments: Vec<Argument> = [from, to].map(Argument::At).into_iter().chain(sizes).collect();
+        device.launch(launch, &arguments).unwrap();
+        let mut bits = [0_u16; 2 * 16];
+        device.read(to, bytemuck::cast_slice_mut(&mut bits)).unwrap();
+        bits.map(|bits| half::bf16::from_bits(bits).to_f32())
+    };
+    let floats: Vec<f32> = numbers.iter().map(|&number| f32::from(number)).collect();
+    let as_bytes = rows("bytes_to_rows", &numbers);
+    assert_eq!(as_bytes, rows("floats_to_rows", bytemuck::cast_slice(&floats)));
+    assert_eq!((&as_bytes[..13], &as_bytes[13..16]), (&floats[..13], &[0.0; 3][..]));
+    assert_eq!(as_bytes[16..29], floats[13..]);
 }
