@@ -1,6 +1,6 @@
 //! From chess to examples: the inputs of an encoding, and the targets a network can learn from them.
 
-use shakmaty::{Chess, Color, Move, Position};
+use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Position, Square};
 use tabia_data::{EvaluationRecord, GameHead, GameSample, LineSample, Sample, Target};
 use tabia_encoding::{
     Batch, Elo, Encoding, ForMover, ForWhite, MoveVocabulary, RatingPool, Score, Seat, Situation, encoding,
@@ -187,6 +187,7 @@ impl ExampleBuilder {
         };
         let viewer = view.color(after.turn(), context.map_or(after.turn(), Position::turn));
         let Some(value) = self.value_target(kind, viewer, game.evaluation, game.head.result) else { return };
+        let after = if context.is_none() { self.mirrored(after) } else { after };
         let situation = Situation { context, ..Situation::of(&after) };
         self.push_inputs(&situation, game.head, game.ply + 1);
         self.examples.values.push(value);
@@ -204,8 +205,11 @@ impl ExampleBuilder {
             let score = deepest.lines.first().map(|line| line.score);
             let Some(value) = self.value_target(kind, view.color(turn, turn), score, None) else { return };
             self.examples.values.push(value);
+            let position = self.mirrored(record.position.clone());
+            self.push_analysed(&position, deepest.depth);
+        } else {
+            self.push_analysed(&record.position, deepest.depth);
         }
-        self.push_analysed(&record.position, deepest.depth);
         if self.vocabulary.is_some() {
             self.push_policy(&record.position, best, &labels);
             self.examples.outcomes.push(ABSENT);
@@ -226,7 +230,20 @@ impl ExampleBuilder {
         let score = Some(after_move(line.score, position.turn()));
         let Some(value) = self.value_target(kind, viewer, score, None) else { return };
         self.examples.values.push(value);
+        let after = self.mirrored(after);
         self.push_analysed(&after, depth);
+    }
+
+    /// The position, or now and then its mirror image, if nobody may castle any more.
+    fn mirrored(&mut self, position: Chess) -> Chess {
+        if self.random.f32() >= self.data.mirror || position.castles().any() {
+            return position;
+        }
+        let mut setup = position.to_setup(EnPassantMode::Always);
+        setup.board.flip_horizontal();
+        setup.ep_square = setup.ep_square.map(Square::flip_horizontal);
+        // What is legal is so in a mirror too.
+        Chess::from_setup(setup, CastlingMode::Standard).unwrap_or(position)
     }
 
     /// The columns that every analysed position has.

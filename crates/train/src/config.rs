@@ -206,6 +206,9 @@ pub struct DataConfig {
     pub children_per_record: u32,
     /// Whether positions in the middle of an exchange are left out of value training.
     pub quiet_only: QuietOnly,
+    /// The share of positions without castling rights that a value network sees in a mirror, files reversed: they are
+    /// worth the same.
+    pub mirror: f32,
     /// How often conditions of the game are hidden from the network.
     pub dropout: Dropout,
 }
@@ -264,6 +267,7 @@ impl Default for DataConfig {
             positions: Positions::Roots,
             children_per_record: 0,
             quiet_only: QuietOnly::No,
+            mirror: 0.0,
             dropout: Dropout::default(),
         }
     }
@@ -357,6 +361,7 @@ impl TrainConfig {
         range(data.held_out_ppm < 1_000_000, "data.held_out_ppm", "must be below 1000000")?;
         range(data.balance_ratings >= 1.0, "data.balance_ratings", "must be at least 1")?;
         range(share(data.result_share), "data.result_share", "must lie between 0 and 1")?;
+        range(share(data.mirror), "data.mirror", "must lie between 0 and 1")?;
         range(positive(data.cp_scale), "data.cp_scale", "must be positive")?;
         range(positive(data.value_limit_cp), "data.value_limit_cp", "must be positive")?;
         if let Some(curve) = &data.value_curve {

@@ -194,6 +194,7 @@ impl FeedSupply {
         (config.data.lanes, config.data.seats) = (HELD_OUT_LANES, HELD_OUT_SEATS);
         // An evaluation sees every condition that is known.
         config.data.dropout = crate::Dropout::default();
+        config.data.mirror = 0.0;
         let options = stream_options(&config, Side::HeldOut, HELD_OUT_SEED);
         let stream = Stream::new(self.sets.clone(), options);
         start(&config, &self.balance, stream, HELD_OUT_SEED, self.options.threads)

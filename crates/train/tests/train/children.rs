@@ -102,6 +102,22 @@ fn loud_positions_are_left_out_where_that_is_asked_for() {
     }
 }
 
+#[test]
+fn a_mirror_reverses_the_files_unless_somebody_may_castle() {
+    let score = ForWhite(Score::Centipawns(100));
+    let config = pawns("positions = 'children'\nmirror = 1.0");
+    let inputs = |fen: &str| {
+        let mut inputs = Batch::new(encoding("challenge-768").unwrap());
+        inputs.push(&Situation::of(&position(fen)));
+        inputs.values(0).to_vec()
+    };
+    let seen = learned(&config, &position("8/3k4/8/4n3/8/8/6P1/4R1K1 b - - 0 1"), "d7c7", score);
+    assert_eq!(seen.inputs.values(0), inputs("8/5k2/8/3n4/8/8/1P6/1K1R4 w - - 0 1"));
+    assert_eq!(seen.values, [1.0]);
+    let seen = learned(&config, &position("4k3/8/8/8/8/8/P7/4K2R w K - 0 1"), "a2a3", score);
+    assert_eq!(seen.inputs.values(0), inputs("4k3/8/8/8/8/P7/8/4K2R b K - 0 1"));
+}
+
 fn setting(folder: &Folder, run: &str) -> Setting {
     let set = folder.path().join("moves");
     if !set.exists() {
