@@ -19,7 +19,10 @@ struct Answer {
 
 fn answers() -> Vec<(Chess, f32)> {
     let answers: Vec<Answer> = serde_json::from_str(EXPECTED).expect("the fixture parses");
-    let position = |fen: &str| fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
+    let position = |fen: &str| {
+        let fen: Fen = fen.parse().expect("a FEN");
+        fen.into_position(CastlingMode::Standard).expect("a legal position")
+    };
     answers.iter().map(|answer| (position(&answer.fen), answer.value)).collect()
 }
 

@@ -2,7 +2,7 @@
 //! an output layer chosen by how many men are left. `(768 -> width) x 2 -> 1`.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use tabia_encoding::encoding;
+use tabia_encoding::{SparseEncoding, encoding};
 
 use super::Recognised;
 use super::layers::Layers;
@@ -25,7 +25,7 @@ pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
     let [width, inputs] = tensors.dims("features.weight")?;
     let [buckets, _] = tensors.dims("output.weight")?;
     let sparse = encoding(ENCODING).and_then(|encoding| encoding.sparse());
-    let other_view = sparse.and_then(|sparse| sparse.other_view()).filter(|view| view.len() == inputs);
+    let other_view = sparse.and_then(SparseEncoding::other_view).filter(|view| view.len() == inputs);
     let Some(other_view) = other_view else {
         let message = format!("has {inputs} inputs; perspective networks see the 768 of {ENCODING}");
         return Err(tensors.error(LoadErrorKind::Shape, message).at_tensor("features.weight"));

@@ -7,7 +7,7 @@
 //!
 //! All of it is whole numbers, so that results are the same to the bit whatever moves led to a position and whatever
 //! instructions computed it. They are rounded, though: a search may take them, whoever wants the network's own numbers
-//! runs its graph. `docs/decisions/0014-perspective-networks.md` says how and why.
+//! runs its graph. `docs/decisions/0015-perspective-networks.md` says how and why.
 
 mod block;
 mod evaluator;
