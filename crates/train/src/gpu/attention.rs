@@ -3,9 +3,15 @@
 use super::device::Device;
 use super::training::{BF16, F32};
 
-/// Blocks a multiprocessor of the forward and the backward kernel.
-pub(crate) const FORWARD_BLOCKS: u32 = 5;
-pub(crate) const BACKWARD_BLOCKS: u32 = 3;
+/// Blocks a multiprocessor has registers and shared memory for, of the forward kernel.
+pub(crate) const fn forward_blocks(head: usize) -> u32 {
+    if head <= 16 { 7 } else { 5 }
+}
+
+/// The same of the backward kernel.
+pub(crate) const fn backward_blocks(head: usize) -> u32 {
+    if head <= 16 { 4 } else { 3 }
+}
 
 const fn padded(tokens: usize) -> usize {
     tokens.next_multiple_of(16)

@@ -414,7 +414,8 @@ impl<D: Device> Planner<'_, D> {
         let (heads, tokens) = (attention.heads, attention.tokens);
         let head = attention.width / heads;
         let capacity = self.training.capacity;
-        let (blocks, steps) = kernels::walk(&self.training.device, heads, capacity, kernels::BACKWARD_BLOCKS);
+        let (blocks, steps) =
+            kernels::walk(&self.training.device, heads, capacity, kernels::backward_blocks(head));
         let pairs = heads * tokens * tokens;
         let device = &self.training.device;
         let partial = device.allocate(blocks as usize * 2 * head * F32)?;

@@ -333,10 +333,10 @@ impl<D: Device> Planner<'_, D> {
             }
             Op::Attend { qkv, gains, bias, attention } => {
                 let device = &self.training.device;
-                let per = kernels::FORWARD_BLOCKS;
+                let head = attention.width / attention.heads;
+                let per = kernels::forward_blocks(head);
                 let (blocks, _) = kernels::walk(device, attention.heads, self.training.capacity, per);
                 let gains = self.offset(gains);
-                let head = attention.width / attention.heads;
                 let bias = self.score_bias(*bias)?;
                 self.forward.push(Work::Launch {
                     kernel: "attention_forward",

@@ -79,7 +79,7 @@ impl<D: Device> Transformer<D> {
 
             multiply(Product::weight_gradient(rows, d, d, layer.context, m.dx, gradient("attn.out.weight")))?;
             multiply(Product::input_gradient(rows, d, d, m.dx, weight("attn.out.weight"), m.d_context))?;
-            let (blocks, steps) = self.attention_blocks(boards, attention::BACKWARD_BLOCKS);
+            let (blocks, steps) = self.attention_blocks(boards, attention::backward_blocks(head));
             let gains = self.training.full(source, &name("attn.gains"));
             let arguments = [
                 At(layer.qkv),

@@ -63,7 +63,8 @@ impl<D: Device> Transformer<D> {
                 weight,
                 layer.qkv,
             ))?;
-            let (blocks, _) = self.attention_blocks(boards, attention::FORWARD_BLOCKS);
+            let (blocks, _) =
+                self.attention_blocks(boards, attention::forward_blocks(self.config.head_width()));
             let gains = self.training.full(source, &name("attn.gains"));
             let arguments = [
                 At(layer.qkv),

@@ -80,7 +80,7 @@ impl Memory {
         };
         let processors = device.multiprocessors() as usize;
         let (attention_blocks, steps) =
-            attention::walk(device, config.heads, boards, attention::BACKWARD_BLOCKS);
+            attention::walk(device, config.heads, boards, attention::backward_blocks(config.head_width()));
         let partial = [
             processors * NORM_BLOCKS as usize * d,
             processors * EMBED_BLOCKS as usize * TOKENS * d,
