@@ -4,6 +4,9 @@ import { isObject } from "./lines.mjs";
 /** Where a run stands and what a line is, rather than how well the run does. */
 const PLACES = new Set(["kind", "step", "positions", "seconds", "lr", "lines", "gradient_norm"]);
 
+/** What is counted rather than scored. */
+const COUNTS = new Set(["count", "choices"]);
+
 /** What numbers are called, in the order they are shown. `better` says which way is good, `share` that it is a part of one. */
 const KNOWN = {
   loss: { title: "Loss", better: "lower" },
@@ -16,6 +19,9 @@ const KNOWN = {
   value: { title: "Value loss", better: "lower" },
   value_error: { title: "Value error", better: "lower" },
   value_correlation: { title: "Value correlation", better: "higher" },
+  value_sign: { title: "Better side named", better: "higher", share: true },
+  best_move: { title: "Best move chosen", better: "higher", share: true },
+  move_loss_cp: { title: "Centipawns lost a move", better: "lower" },
   lr: { title: "Learning rate" },
   speed: { title: "Positions/s", better: "higher" },
   gradient_norm: { title: "Gradient norm" },
@@ -44,7 +50,7 @@ export function scoreKeys(runs) {
   const keys = new Set();
   for (const { lines } of runs) {
     for (const group of Object.values(lines.evaluations.at(-1)?.groups ?? {})) {
-      if (isObject(group)) for (const key in group) if (key !== "count" && typeof group[key] === "number") keys.add(key);
+      if (isObject(group)) for (const key in group) if (!COUNTS.has(key) && typeof group[key] === "number") keys.add(key);
     }
   }
   return inOrder(keys);

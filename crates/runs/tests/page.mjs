@@ -37,7 +37,7 @@ test("series are over the axis asked for, without gaps, and heads that are not t
 test("held-out scores come by group, and points on another number of positions are marked", () => {
   const lines = read(
     evaluation(1, { all: { count: 100, top1: 0.4 }, "phase endgame": { count: 10, top1: 0.3 } }),
-    evaluation(2, { all: { count: 800, top1: 0.5 }, "pool online 1200-1399": { count: 300, top1: 0.6 }, "pool online 0800-0999": { count: 3, top1: 0 } }),
+    evaluation(2, { all: { count: 800, choices: 40, top1: 0.5 }, "pool online 1200-1399": { count: 300, top1: 0.6 }, "pool online 0800-0999": { count: 3, top1: 0 } }),
   );
   assert.deepEqual(heldOut(lines, "all", "top1", "step"), [[1, 0.4, false], [2, 0.5, true]]);
   assert.deepEqual(groupNames([{ lines }]), ["all", "phase endgame"]);
