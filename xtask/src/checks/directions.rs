@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// What each crate may depend on within the workspace: nothing else, in any kind of dependency.
 ///
 /// A crate that does not exist yet is allowed here; a crate that is not here is an error.
-const DIRECTIONS: [(&str, &[&str]); 14] = [
+const DIRECTIONS: [(&str, &[&str]); 15] = [
     ("tabia-encoding", &[]),
     ("tabia-game", &["tabia-encoding"]),
     ("tabia-model", &["tabia-encoding", "tabia-game"]),
@@ -20,6 +20,8 @@ const DIRECTIONS: [(&str, &[&str]); 14] = [
     ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     ("tabia-data", &["tabia-encoding", "tabia-game"]),
     ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
+    // How runs look from outside: the lean program shows them, the laboratory makes them.
+    ("tabia-runs", &[]),
     // Of the search it asks which positions a network is to judge without one.
     ("tabia-train", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     (
@@ -30,6 +32,7 @@ const DIRECTIONS: [(&str, &[&str]); 14] = [
             "tabia-encoding",
             "tabia-game",
             "tabia-model",
+            "tabia-runs",
             "tabia-search",
             "tabia-uci",
         ],
@@ -44,6 +47,7 @@ const DIRECTIONS: [(&str, &[&str]); 14] = [
             "tabia-game",
             "tabia-model",
             "tabia-query",
+            "tabia-runs",
             "tabia-search",
             "tabia-train",
             "tabia-uci",

@@ -1,11 +1,13 @@
 use std::fs;
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
 use super::watch::TerminalWatch;
+use tabia_runs::{Ending, OpenRun, RunCard};
 use tabia_train::checkpoint::{self, Checkpoint};
 use tabia_train::export::write_whole;
 use tabia_train::{
@@ -90,14 +92,34 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let options = SupplyOptions { sets: args.data.clone(), seed, threads };
     let head = earlier.as_ref().map(|checkpoint| &checkpoint.head);
     let mut supply = FeedSupply::open(&config, options, head.map(|head| &head.supply))?;
+    let parameters = backend.table().parameters();
+    let mut card = RunCard::begun(now(), serde_json::to_value(&config)?);
+    (card.max_seconds, card.max_positions) = (args.max_seconds, args.max_positions);
+    let facts = [
+        ("device", backend.device().into()),
+        ("parameters", parameters.into()),
+        ("seed", seed.into()),
+        ("data", args.data.iter().map(|set| set.to_string_lossy()).collect()),
+        ("init", args.init.as_ref().map(|from| from.to_string_lossy()).into()),
+    ];
+    card.facts = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let open_run = OpenRun::begin(&folder, card)?;
     write_whole(&folder.join("config.toml"), text.as_bytes())?;
 
     let settings = RunSettings { config, seed, budget, folder, checkpoint_seconds: args.checkpoint_seconds };
-    let parameters = backend.table().parameters();
     writeln!(stdout(), "{} parameters on {}, {threads} loader threads", parameters, backend.device())?;
     let mut watch = TerminalWatch::new()?;
-    let end = train(&settings, &mut *backend, &mut supply, &mut watch, head)?;
+    let end = train(&settings, &mut *backend, &mut supply, &mut watch, head);
     drop(watch);
+    let ending = match &end {
+        Ok(end) if end.complete => Ending::Complete,
+        Ok(_) => Ending::Stopped,
+        Err(error) => Ending::Failed(error.to_string()),
+    };
+    let noted = open_run.end(ending, now());
+    // A run that failed says so first.
+    let end = end?;
+    noted?;
     report(&end, head.map_or((0, 0.0), |head| (head.positions, head.seconds)))
 }
 
@@ -127,6 +149,11 @@ fn earlier(args: &RunArgs, config: &TrainConfig, folder: &Path) -> anyhow::Resul
         bail!("{}: there is no checkpoint to continue from", folder.display());
     }
     bail!("no checkpoint can be read: {}", damaged.join("; "))
+}
+
+/// Seconds since 1970; 0 if the clock is before that.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
 fn report(end: &RunEnd, (positions, seconds): (u64, f64)) -> anyhow::Result<()> {

@@ -2,6 +2,8 @@
 
 mod explorer;
 mod guard;
+mod refusal;
+mod runs;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -14,15 +16,22 @@ use axum::routing::get;
 
 use self::explorer::Shelf;
 use self::guard::Guard;
+use self::runs::Roots;
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  tabia serve --data sets/games --data sets/evaluations\n  \
-    curl 'http://127.0.0.1:5001/api/data/games/random?min_rating=1800&phase=endgame'\n\n\
-    The answers are described in docs/guides/explorer.md.")]
+    curl 'http://127.0.0.1:5001/api/data/games/random?min_rating=1800&phase=endgame'\n  \
+    tabia serve --runs runs\n\n\
+    What is answered about data sets is described in docs/guides/explorer.md, the page of training runs in\n\
+    docs/guides/training.md.")]
 pub(crate) struct Args {
     /// A data set to explore, or a folder of them; may be given several times.
-    #[arg(long, value_name = "DIR", required = true)]
+    #[arg(long, value_name = "DIR", required_unless_present = "runs")]
     data: Vec<PathBuf>,
+
+    /// A training run, or a folder of them, to plot at /runs while they go on; may be given several times.
+    #[arg(long, value_name = "DIR")]
+    runs: Vec<PathBuf>,
 
     /// The port to listen on; 0 takes a free one.
     #[arg(long, default_value_t = 5001)]
@@ -35,27 +44,33 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let shelf = Shelf::open(&args.data)?;
+    let roots = Roots::open(&args.runs)?;
     // Two threads: one may read a block from the disk while the other answers.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .context("cannot start the server's threads")?;
-    runtime.block_on(serve(args, shelf))
+    runtime.block_on(serve(args, shelf, roots))
 }
 
-async fn serve(args: &Args, shelf: Shelf) -> Result<()> {
+async fn serve(args: &Args, shelf: Shelf, roots: Roots) -> Result<()> {
     let address = SocketAddr::new(args.bind, args.port);
     let listener = tokio::net::TcpListener::bind(address)
         .await
         .with_context(|| format!("cannot listen on {address}; --port 0 takes a free port"))?;
     let address = listener.local_addr().context("cannot tell the address the server listens on")?;
-    println!("{}", shelf.summary());
+    let summaries = [shelf.summary(), roots.summary()];
+    summaries.iter().filter(|summary| !summary.is_empty()).for_each(|summary| println!("{summary}"));
     println!("listening on http://{address}/ (Ctrl-C stops)");
-    let app = Router::new()
-        .route("/", get(async || Redirect::temporary("/api/data")))
-        .nest("/api/data", explorer::routes(shelf))
-        .layer(from_fn_with_state(Guard::of(address), guard::check));
+    let front = if args.runs.is_empty() { "/api/data" } else { "/runs" };
+    let mut app = Router::new()
+        .route("/", get(async move || Redirect::temporary(front)))
+        .nest("/api/data", explorer::routes(shelf));
+    if !args.runs.is_empty() {
+        app = app.nest("/runs", runs::page_routes()).nest("/api/runs", runs::routes(roots));
+    }
+    let app = app.layer(from_fn_with_state(Guard::of(address), guard::check));
     axum::serve(listener, app).with_graceful_shutdown(stopped()).await.context("the server failed")
 }
 

@@ -9,17 +9,17 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 use serde::Deserialize;
-use serde_json::json;
 use tabia_data::{LabelStrategy, PositionIndex};
 
 use self::filter::Filter;
 pub(super) use self::shelf::Shelf;
 use self::shelf::{Direction, Found};
 use self::view::View;
+use super::refusal::{Refusal, off_the_async_thread};
 
 pub(super) fn routes(shelf: Shelf) -> Router {
     Router::new()
@@ -32,21 +32,6 @@ pub(super) fn routes(shelf: Shelf) -> Router {
 }
 
 type Shared = State<Arc<Shelf>>;
-
-/// A question that has no answer, and why.
-struct Refusal(StatusCode, String);
-
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
-        (self.0, Json(json!({ "error": self.1 }))).into_response()
-    }
-}
-
-impl Refusal {
-    fn absent(what: impl Into<String>) -> Refusal {
-        Refusal(StatusCode::NOT_FOUND, what.into())
-    }
-}
 
 async fn list(State(shelf): Shared) -> impl IntoResponse {
     Json(shelf.list())
@@ -161,13 +146,4 @@ fn unknown_set(shelf: &Shelf, name: &str) -> Refusal {
 /// Data on this machine that cannot be read is this machine's fault, not the question's.
 fn broken(error: &tabia_data::SetError) -> Refusal {
     Refusal(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
-}
-
-/// Reading blocks and decoding games takes longer than other requests should wait.
-async fn off_the_async_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
-) -> Result<T, Refusal> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .unwrap_or_else(|_| Err(Refusal(StatusCode::INTERNAL_SERVER_ERROR, "the answer failed".to_owned())))
 }
