@@ -1,6 +1,7 @@
 //! From chess to examples: the inputs of an encoding, and the targets a network can learn from them.
 
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Position, Square};
+use tabia_data::stats::Phase;
 use tabia_data::{EvaluationRecord, GameHead, GameSample, LineSample, Sample, Target};
 use tabia_encoding::{
     Batch, Elo, Encoding, ForMover, ForWhite, MoveVocabulary, RatingPool, Score, Seat, Situation, encoding,
@@ -295,7 +296,7 @@ impl ExampleBuilder {
             rating: rating.map_or(0, |elo| elo.0),
             ply: u16::try_from(ply).unwrap_or(u16::MAX),
             pool: pool_number(head.pool),
-            men: situation.position.board().occupied().count() as u8,
+            phase: Phase::of(situation.position.board()),
             depth: 0,
         });
     }
@@ -379,7 +380,7 @@ impl ExampleBuilder {
 }
 
 fn analysed_facts(position: &Chess, depth: u8) -> Facts {
-    Facts { men: position.board().occupied().count() as u8, depth, ..Facts::default() }
+    Facts { phase: Phase::of(position.board()), depth, ..Facts::default() }
 }
 
 impl View {
