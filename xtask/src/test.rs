@@ -12,7 +12,7 @@ use crate::{checks, process, wasm};
 const REFERENCE: Environment = Environment { name: "tests", packages: &["chess==1.11.2"] };
 
 /// Features that exist for the tests' sake.
-const FEATURES: [&str; 2] = ["--features", "tabia-model/fuzzing"];
+const FEATURES: [&str; 2] = ["--features", "tabia-model/fuzzing,tabia-train/fuzzing"];
 
 /// The crate outside the workspace.
 const FUZZ_TARGETS: [&str; 2] = ["--manifest-path", "fuzz/Cargo.toml"];

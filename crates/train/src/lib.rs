@@ -21,6 +21,8 @@ mod evaluation;
 mod examples;
 pub mod export;
 mod feed_supply;
+#[cfg(feature = "fuzzing")]
+pub mod fuzz;
 pub mod gpu;
 mod initial_weights;
 mod losses;
