@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use tabia_train::export::write_whole;
+use crate::finished_file::write_whole;
 
 #[derive(Args, Debug)]
 pub(super) struct PlotArgs {
@@ -16,5 +16,5 @@ pub(super) struct PlotArgs {
 
 pub(super) fn run(args: &PlotArgs) -> anyhow::Result<()> {
     let page = tabia_train::plot(&args.runs)?;
-    Ok(write_whole(&args.out, page.as_bytes())?)
+    write_whole(&args.out, page.as_bytes())
 }
