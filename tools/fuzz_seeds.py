@@ -15,6 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 SEEDS = ROOT / "fuzz" / "seeds"
 # Target -> how its fixtures' names end.
 ENDINGS = {
+    "checkpoint": ".ckpt",
     "epd": ".epd",
     "evaluations": "golden.jsonl",
     "lc0": ".pb",
@@ -103,6 +104,25 @@ def npy_set() -> bytes:
     return b"".join(len(file).to_bytes(2, "little") + file for file in files[:4]) + files[4]
 
 
+def checkpoint_body() -> dict[str, bytes]:
+    """What the parts of the golden checkpoint hold: bytes that no checksum guards."""
+    part = next((ROOT / "fixtures" / "train" / "checkpoint").rglob("part-000.ckpt")).read_bytes()
+    body = part[32:]
+    length = int.from_bytes(body[:8], "little")
+    json, numbers = body[8 : 8 + length], body[8 + length :]
+
+    def with_width(width: bytes) -> bytes:
+        other = json.replace(b'"width":1,', b'"width":' + width + b",", 1)
+        return len(other).to_bytes(8, "little") + other + numbers
+
+    return {
+        "body": body,
+        "body-cut": body[: len(body) * 2 // 3],
+        "body-wider": with_width(b"9"),
+        "body-huge": with_width(b"1099511627776"),
+    }
+
+
 def write(target: str, ending: str, files: dict[str, bytes]) -> None:
     folder = SEEDS / target
     folder.mkdir(parents=True, exist_ok=True)
@@ -118,6 +138,7 @@ def main() -> None:
         fixtures = sorted((ROOT / "fixtures").rglob(f"*{ending}"), key=lambda file: (file.stat().st_size, file.name))
         if fixtures:
             write(target, pathlib.Path(ending).suffix or ending, damaged(fixtures[0].read_bytes()))
+    write("checkpoint", ".bin", checkpoint_body())
     write("npy", ".bin", damaged(npy_set()))
 
 

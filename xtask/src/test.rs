@@ -9,10 +9,11 @@ use crate::workspace::Workspace;
 use crate::{checks, process, wasm};
 
 /// What the tests compare against.
-const REFERENCE: Environment = Environment { name: "tests", packages: &["chess==1.11.2"] };
+const REFERENCE: Environment =
+    Environment { name: "tests", packages: &["chess==1.11.2", "numpy==2.4.6", "onnxruntime==1.31.1"] };
 
 /// Features that exist for the tests' sake.
-const FEATURES: [&str; 2] = ["--features", "tabia-model/fuzzing"];
+const FEATURES: [&str; 2] = ["--features", "tabia-model/fuzzing,tabia-train/fuzzing"];
 
 /// The crate outside the workspace.
 const FUZZ_TARGETS: [&str; 2] = ["--manifest-path", "fuzz/Cargo.toml"];

@@ -2,7 +2,9 @@
 
 #[cfg(feature = "query")]
 mod cluster;
+mod command_line;
 mod data;
+mod finished_file;
 #[cfg(feature = "query")]
 mod log_lines;
 mod train;

@@ -56,6 +56,10 @@ pub(crate) enum Command {
 pub(crate) enum ModelCommand {
     /// Say what a network is and what it thinks of a few positions.
     Info(InfoArgs),
+    /// Print a network's card as Markdown: data, training, results, licence.
+    Card(CardArgs),
+    /// Print what goes into a network and what comes out, as numbers, for other programs to compare with.
+    Tensors(TensorsArgs),
     /// Write a network as ONNX, or a state dict as safetensors, with its card inside.
     Convert(ConvertArgs),
 }
@@ -86,6 +90,28 @@ pub(crate) struct InfoArgs {
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:
+  tabia model card models/human.safetensors")]
+pub(crate) struct CardArgs {
+    /// An ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt) file.
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:
+  tabia model tensors net.onnx --fen '8/P6k/8/8/8/8/8/K7 w - - 0 1' | jq .outputs
+
+One JSON object: inputs and outputs by their names in the graph, one row a position. tools/check_onnx.py compares them
+with onnxruntime.")]
+pub(crate) struct TensorsArgs {
+    /// An ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt) file.
+    pub(crate) file: PathBuf,
+    /// A position instead of the usual five; may be given more than once.
+    #[arg(long, value_name = "FEN")]
+    pub(crate) fen: Vec<String>,
 }
 
 #[derive(Args)]

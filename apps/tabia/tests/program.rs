@@ -196,6 +196,73 @@ fn bench_prints_one_number() {
     assert!(nodes.is_some_and(|n| n > 100_000), "{printed}");
 }
 
+/// The files of `models/`, each with the page about it.
+fn shipped() -> Vec<(PathBuf, PathBuf)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let entries = std::fs::read_dir(root.join("models")).expect("the networks that come along");
+    let files = entries.map(|entry| entry.expect("a readable entry").path());
+    let files =
+        files.filter(|path| path.extension().is_some_and(|end| end == "onnx" || end == "safetensors"));
+    let page = |file: &Path| root.join("docs/models").join(file.file_name().unwrap()).with_extension("md");
+    files.map(|file| (file.clone(), page(&file))).collect()
+}
+
+#[test]
+fn pages_about_networks_say_what_their_cards_say() {
+    let shipped = shipped();
+    assert!(!shipped.is_empty());
+    for (file, page) in shipped {
+        let card = succeed({
+            let mut command = tabia(&["model", "card"]);
+            command.arg(&file);
+            command
+        });
+        for field in ["parameters", "trained on", "training", "licence", "Held-out positions"] {
+            assert!(card.contains(field), "{}: the card says nothing of {field}\n{card}", file.display());
+        }
+        let text =
+            std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
+        let command = format!("tabia model card models/{}", file.file_name().unwrap().to_string_lossy());
+        assert!(text.contains(&card), "{} does not hold what `{command}` prints:\n{card}", page.display());
+    }
+}
+
+#[test]
+fn a_card_is_a_table_for_people() {
+    let mut command = tabia(&["model", "card"]);
+    command.arg(fixture("challenge-mlp.onnx"));
+    let card = succeed(command);
+    assert!(card.starts_with("| | |\n|---|---|\n| file | `challenge-mlp.onnx`, ONNX, "), "{card}");
+    assert!(
+        card.contains("| inputs | `challenge-768` |") && card.contains("| licence | not stated |"),
+        "{card}"
+    );
+    assert!(info("challenge-mlp.onnx").contains("as the Chess Challenge counts"));
+}
+
+/// What goes in and out of a network, in onnxruntime too.
+#[test]
+fn onnxruntime_computes_the_same() {
+    let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let has_runtime = Command::new(&python).args(["-c", "import numpy, onnxruntime"]).output();
+    if !has_runtime.is_ok_and(|output| output.status.success()) {
+        assert!(std::env::var_os("TABIA_REQUIRE_PYTHON").is_none(), "{python} has no onnxruntime");
+        eprintln!("skipped: {python} has no onnxruntime");
+        return;
+    }
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_onnx.py");
+    for name in
+        ["challenge-mlp.onnx", "humchess-transformer.onnx", "conv-net.onnx", "quantised-transformer.onnx"]
+    {
+        let mut command = Command::new(&python);
+        command.arg(script).arg(fixture(name)).args(["--tabia", env!("CARGO_BIN_EXE_tabia")]);
+        let output = command.output().expect("python starts");
+        let said = text(&output.stdout);
+        assert!(output.status.success(), "{name}: {said}{}", text(&output.stderr));
+        assert!(said.contains("5 positions") && said.contains("the same"), "{name}: {said}");
+    }
+}
+
 /// The engine under a real client: python-chess plays games with it and reports any fault.
 #[test]
 fn uci_conforms_under_python_chess() {

@@ -1,10 +1,14 @@
 //! What a network is: the facts a player needs that the weights alone do not say.
 
+mod history;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 use tabia_encoding::{ForMover, ForWhite};
+
+pub use self::history::{Accuracy, Figures, HeldOut, Rounding, Training};
 
 /// The metadata key under which a card lies, as JSON, inside ONNX, safetensors and TFLite files.
 pub const CARD_KEY: &str = "tabia.card";
@@ -50,7 +54,16 @@ pub struct ModelCard {
     /// What it was trained on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training_data: Option<String>,
-    /// Anything else worth knowing: commands, results, caveats.
+    /// How it was trained.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training: Option<Training>,
+    /// What it reached on positions it was not trained on, by group.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_out: Vec<HeldOut>,
+    /// How exact the file's numbers are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rounding: Option<Rounding>,
+    /// Anything else worth knowing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
 }
@@ -179,6 +192,9 @@ impl ModelCard {
             licence: None,
             authors: None,
             training_data: None,
+            training: None,
+            held_out: Vec::new(),
+            rounding: None,
             notes: None,
         }
     }
@@ -232,11 +248,30 @@ impl ValueHead {
             Perspective::Comparison => ForWhite(2.0 * centipawns).for_mover(turn),
         }
     }
+
+    /// The number that [`read`](ValueHead::read) takes for `score`.
+    pub fn number(&self, score: ForMover<f32>, turn: Color, context_turn: Color) -> f32 {
+        let centipawns = match self.perspective {
+            Perspective::Mover => score.0,
+            Perspective::White => score.for_white(turn).0,
+            Perspective::ContextMover => score.for_white(turn).for_mover(context_turn).0,
+            Perspective::Comparison => score.for_white(turn).0 / 2.0,
+        };
+        match self.unit {
+            Unit::Centipawns(scale) => centipawns / scale,
+            Unit::Expectation => centipawns_to_expectation(centipawns),
+            Unit::Probability(scale) => centipawns / scale + 0.5,
+        }
+    }
 }
 
 /// The usual bridge between an expected result and centipawns, as Leela's users know it.
 fn expectation_to_centipawns(q: f32) -> f32 {
     90.0 * (1.563_754_2 * q.clamp(-1.0, 1.0)).tan()
+}
+
+fn centipawns_to_expectation(centipawns: f32) -> f32 {
+    (centipawns / 90.0).atan() / 1.563_754_2
 }
 
 fn object(text: &str) -> Result<serde_json::Value, CardError> {
@@ -318,6 +353,37 @@ mod tests {
     fn a_unit_is_replaced_as_a_whole() {
         let card = pair_card().overlaid(r#"{"value": {"unit": {"centipawns": 100}}}"#).unwrap();
         assert_eq!(card.value.unwrap().unit, Unit::Centipawns(100.0));
+    }
+
+    #[test]
+    fn a_score_leads_back_to_the_number_it_was_read_from() {
+        let units = [Unit::Centipawns(100.0), Unit::Expectation, Unit::Probability(1000.0)];
+        let perspectives =
+            [Perspective::White, Perspective::Mover, Perspective::ContextMover, Perspective::Comparison];
+        for (unit, perspective) in units.into_iter().flat_map(|unit| perspectives.map(|p| (unit, p))) {
+            let head = ValueHead { output: String::new(), unit, perspective };
+            for (turn, context_turn) in [(Color::White, Color::Black), (Color::Black, Color::White)] {
+                let again = head.number(head.read(0.3, turn, context_turn), turn, context_turn);
+                assert!((again - 0.3).abs() < 1e-5, "{unit:?} {perspective:?}: {again}");
+            }
+        }
+    }
+
+    #[test]
+    fn how_it_was_trained_is_part_of_the_card() {
+        let figures = Figures { top1: Some(0.5), ..Figures::default() };
+        let mut card = pair_card();
+        card.training = Some(Training { positions: 10, minutes: 0.5, ..Training::default() });
+        card.held_out = vec![HeldOut { group: "all".to_owned(), positions: 3, figures }];
+        let accuracy = Accuracy {
+            positions: 3,
+            trained: figures,
+            written: figures,
+            other_choices: Some(0.0),
+            value_difference: None,
+        };
+        card.rounding = Some(Rounding { weights: "int8".to_owned(), accuracy: Some(accuracy) });
+        assert_eq!(ModelCard::of_encoding("pair-769").overlaid(&card.to_json()).unwrap(), card);
     }
 
     #[test]

@@ -20,8 +20,8 @@ mod source;
 mod tensors;
 
 pub use card::{
-    CARD_KEY, CARD_VERSION, CardError, ModelCard, Perspective, PolicyHead, Side, ThinkTimeHead, Unit,
-    ValueHead, WdlHead, WdlScale,
+    Accuracy, CARD_KEY, CARD_VERSION, CardError, Figures, HeldOut, ModelCard, Perspective, PolicyHead,
+    Rounding, Side, ThinkTimeHead, Training, Unit, ValueHead, WdlHead, WdlScale,
 };
 pub use evaluation::{Candidate, Evaluation, Policy, Wdl};
 pub use load_error::{Format, LoadError, LoadErrorKind, Place};

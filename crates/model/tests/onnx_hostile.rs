@@ -354,6 +354,43 @@ fn an_outer_product_of_long_vectors_is_refused() {
     assert!(matches!(error.place(), Place::Operator(name) if name.starts_with("MatMul")), "{error}");
 }
 
+/// The runtime would pad with another number than the one that stands for zero, and answer wrongly.
+#[test]
+fn padding_of_an_integer_convolution_is_refused() {
+    let filter = TensorProto {
+        name: "w".to_owned(),
+        dims: vec![1, 1, 3, 3],
+        data_type: data_type::INT8,
+        raw_data: vec![1; 9],
+        ..TensorProto::default()
+    };
+    let with_pads = |pads: [i64; 4]| {
+        let mut quantise = node("DynamicQuantizeLinear", &["board"], "q");
+        quantise.output.extend(["scale".to_owned(), "zero".to_owned()]);
+        let mut conv = node("ConvInteger", &["q", "w", "zero"], "sums");
+        conv.attribute.push(AttributeProto {
+            name: "pads".to_owned(),
+            ints: pads.to_vec(),
+            r#type: 7,
+            ..AttributeProto::default()
+        });
+        let nodes = vec![
+            node("Reshape", &["x", "squares"], "board"),
+            quantise,
+            conv,
+            with_int(node("Cast", &["sums"], "floats"), "to", i64::from(data_type::FLOAT)),
+            node("Reshape", &["floats", "row"], "y"),
+        ];
+        model(nodes, vec![ints("squares", &[1, 1, 2, 2]), ints("row", &[1, -1]), filter.clone()])
+    };
+    assert_refused(
+        with_pads([1, 1, 1, 1]),
+        LoadErrorKind::Unsupported,
+        "the_convinteger",
+        "padding of an integer convolution",
+    );
+}
+
 #[test]
 fn repeated_doubling_is_refused() {
     let mut builder = GraphBuilder::new("doubling");

@@ -1,6 +1,7 @@
 //! From chess to examples: the inputs of an encoding, and the targets a network can learn from them.
 
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Position, Square};
+use tabia_data::stats::Phase;
 use tabia_data::{EvaluationRecord, GameHead, GameSample, LineSample, Sample, Target};
 use tabia_encoding::{
     Batch, Elo, Encoding, ForMover, ForWhite, MoveVocabulary, RatingPool, Score, Seat, Situation, encoding,
@@ -9,6 +10,7 @@ use tabia_encoding::{
 
 use crate::child_score::after_move;
 use crate::choices::{complete_session, moves};
+use crate::kept_situation::KeptSituation;
 use crate::{
     ABSENT, DataConfig, Dropout, Examples, Facts, NetConfig, PolicyTargets, QuietOnly, Reading, Root,
     TrainConfig, ValueLoss, ValueSource,
@@ -33,6 +35,8 @@ pub struct ExampleBuilder {
     value: Option<(ValueLoss, View)>,
     balance: RatingBalance,
     examples: Examples,
+    /// What the rows of `examples` were made from, where somebody asked for it.
+    kept: Option<Vec<KeptSituation>>,
     random: fastrand::Rng,
 }
 
@@ -116,8 +120,20 @@ impl ExampleBuilder {
             value,
             balance,
             examples: blank(encoding, vocabulary),
+            kept: None,
             random: fastrand::Rng::with_seed(0),
         })
+    }
+
+    /// The same, keeping what each row was made from.
+    pub(crate) fn keeping_situations(mut self) -> Self {
+        self.kept = Some(Vec::new());
+        self
+    }
+
+    /// What the rows collected were made from, in their order. Goes with [`take`](ExampleBuilder::take).
+    pub(crate) fn take_situations(&mut self) -> Vec<KeptSituation> {
+        self.kept.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Examples collected.
@@ -248,7 +264,7 @@ impl ExampleBuilder {
 
     /// The columns that every analysed position has.
     fn push_analysed(&mut self, position: &Chess, depth: u8) {
-        self.examples.inputs.push(&Situation::of(position));
+        self.push_situation(&Situation::of(position));
         self.examples.weights.push(1.0);
         self.examples.facts.push(analysed_facts(position, depth));
     }
@@ -273,7 +289,7 @@ impl ExampleBuilder {
         let start = Chess::default();
         let Some(&first) = start.legal_moves().first() else { return };
         while self.rows() < rows {
-            self.examples.inputs.push(&Situation::of(&start));
+            self.push_situation(&Situation::of(&start));
             self.examples.weights.push(0.0);
             self.examples.facts.push(Facts::default());
             if self.vocabulary.is_some() {
@@ -286,16 +302,24 @@ impl ExampleBuilder {
         }
     }
 
+    /// The inputs of one row.
+    fn push_situation(&mut self, situation: &Situation<'_>) {
+        self.examples.inputs.push(situation);
+        if let Some(kept) = &mut self.kept {
+            kept.push(KeptSituation::of(situation));
+        }
+    }
+
     /// The columns that every position of a game has.
     fn push_inputs(&mut self, situation: &Situation<'_>, head: &GameHead, ply: u32) {
-        self.examples.inputs.push(situation);
+        self.push_situation(situation);
         let rating = *head.ratings.get(situation.position.turn());
         self.examples.weights.push(self.balance.weight(head.pool, rating));
         self.examples.facts.push(Facts {
             rating: rating.map_or(0, |elo| elo.0),
             ply: u16::try_from(ply).unwrap_or(u16::MAX),
             pool: pool_number(head.pool),
-            men: situation.position.board().occupied().count() as u8,
+            phase: Phase::of(situation.position.board()),
             depth: 0,
         });
     }
@@ -379,7 +403,7 @@ impl ExampleBuilder {
 }
 
 fn analysed_facts(position: &Chess, depth: u8) -> Facts {
-    Facts { men: position.board().occupied().count() as u8, depth, ..Facts::default() }
+    Facts { phase: Phase::of(position.board()), depth, ..Facts::default() }
 }
 
 impl View {

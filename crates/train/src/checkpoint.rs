@@ -6,10 +6,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use twox_hash::XxHash3_64;
 
 use crate::metrics::Window;
-use crate::{ParameterTable, TrainConfig, TrainerState};
+use crate::{NetConfig, ParameterTable, TrainConfig, TrainerState};
 
 /// The first bytes of every part.
 pub const MAGIC: [u8; 8] = *b"TABIACKP";
@@ -21,6 +22,8 @@ pub const MAX_PART: usize = 15 << 20;
 const HEADER: usize = 32;
 /// A file with more parts than this is not one of ours: 64 GiB.
 const MAX_PARTS: usize = 4096;
+/// Weights, both moments and averaged weights.
+const ARENAS: usize = 4;
 const UNFINISHED: &str = "unfinished-";
 const FOLDER: &str = "step-";
 
@@ -50,7 +53,7 @@ pub struct CheckpointHead {
     /// The losses since the last line of metrics.
     pub window: Window,
     /// Where the supply of examples continues; its owner's own business.
-    pub supply: serde_json::Value,
+    pub supply: Value,
     /// What it was trained on, for the card.
     pub data: String,
 }
@@ -211,7 +214,7 @@ fn checksum(header: &[u8], body: &[u8]) -> u64 {
 }
 
 /// How many parts there are, and the bytes of this one.
-fn open_part(bytes: &[u8], index: usize) -> Result<(usize, &[u8]), String> {
+pub(crate) fn open_part(bytes: &[u8], index: usize) -> Result<(usize, &[u8]), String> {
     let mut fields = Fields(bytes);
     if fields.take::<8>()? != MAGIC {
         return Err("not a part of a checkpoint".to_owned());
@@ -238,7 +241,7 @@ fn open_part(bytes: &[u8], index: usize) -> Result<(usize, &[u8]), String> {
     Ok((parts, body))
 }
 
-fn encode(table: &ParameterTable, checkpoint: &Checkpoint) -> Result<Vec<u8>, String> {
+pub(crate) fn encode(table: &ParameterTable, checkpoint: &Checkpoint) -> Result<Vec<u8>, String> {
     let stored =
         Stored { head: checkpoint.head.clone(), step: checkpoint.state.step, tensors: shapes(table) };
     let json = serde_json::to_vec(&stored).map_err(|e| e.to_string())?;
@@ -254,16 +257,22 @@ fn encode(table: &ParameterTable, checkpoint: &Checkpoint) -> Result<Vec<u8>, St
     Ok(payload)
 }
 
-fn decode(payload: &[u8]) -> Result<Checkpoint, String> {
+pub(crate) fn decode(payload: &[u8]) -> Result<Checkpoint, String> {
     let mut fields = Fields(payload);
     let length = usize::try_from(u64::from_le_bytes(fields.take()?)).map_err(|e| e.to_string())?;
     let json = fields.slice(length)?;
     let Stored { head, step, tensors } =
         serde_json::from_slice(json).map_err(|e| format!("its header: {e}"))?;
+    fits(&head.config.net, tensors.len(), fields.0.len())?;
     head.config.net.check()?;
     let table = head.config.net.table();
     if tensors != shapes(&table) {
         return Err("its tensors are not those of the network it names".to_owned());
+    }
+    let (have, need) = (fields.0.len(), table.parameters().checked_mul(ARENAS * 4));
+    if Some(have) != need {
+        let parameters = table.parameters();
+        return Err(format!("{have} bytes of numbers for a network of {parameters} parameters"));
     }
     let mut arena = || -> Result<Vec<f32>, String> {
         let mut arena = vec![0.0; table.arena_len()];
@@ -277,10 +286,30 @@ fn decode(payload: &[u8]) -> Result<Checkpoint, String> {
         Ok(arena)
     };
     let state = TrainerState { step, weights: arena()?, m: arena()?, v: arena()?, ema: arena()? };
-    if !fields.0.is_empty() {
-        return Err(format!("{} bytes are left over", fields.0.len()));
-    }
     Ok(Checkpoint { head, state })
+}
+
+/// Whether a network of such sizes can have no more tensors and bytes than there are: asked before anything of its size is
+/// made. No width is larger than the number of weights, no depth than the number of tensors.
+fn fits(net: &NetConfig, tensors: usize, bytes: usize) -> Result<(), String> {
+    let json = serde_json::to_value(net).map_err(|e| e.to_string())?;
+    let weights = (bytes / (ARENAS * 4)) as u64;
+    let depth = tensors as u64;
+    let mut pending = vec![(weights, &json)];
+    while let Some((most, value)) = pending.pop() {
+        match value {
+            Value::Number(number) if number.as_f64().is_none_or(|number| number > most as f64) => {
+                return Err(format!("its network has a size of {number}, which is more than the file holds"));
+            }
+            Value::Array(items) => pending.extend(items.iter().map(|item| (most, item))),
+            Value::Object(fields) => pending.extend(fields.iter().map(|(name, field)| {
+                let is_depth = matches!(name.as_str(), "layers" | "blocks");
+                (if is_depth { most.min(depth) } else { most }, field)
+            })),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn shapes(table: &ParameterTable) -> Vec<(String, Vec<usize>)> {

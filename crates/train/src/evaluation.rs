@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tabia_data::stats::Category as _;
 
 use crate::{Choices, Examples, Facts, Scores};
 
@@ -171,14 +172,7 @@ fn groups(facts: &Facts) -> Vec<String> {
             groups.push(format!("pool {pool} {band:04}-{:04}", band + 199));
         }
     }
-    groups.push(
-        match facts.men {
-            0..=12 => "phase endgame",
-            13..=26 => "phase middlegame",
-            _ => "phase opening",
-        }
-        .to_owned(),
-    );
+    groups.push(format!("phase {}", facts.phase.label()));
     groups
 }
 

@@ -1,3 +1,4 @@
+use tabia_data::stats::Phase;
 use tabia_encoding::Batch;
 
 /// In a column of small numbers: this example has no such target.
@@ -60,8 +61,8 @@ pub struct Facts {
     pub ply: u16,
     /// The pool, as [`Facts::POOLS`] numbers it.
     pub pool: u8,
-    /// Men on the board.
-    pub men: u8,
+    /// How far the game has come.
+    pub phase: Phase,
     /// The depth of the engine session the target comes from, 0 if from none.
     pub depth: u8,
 }

@@ -15,7 +15,7 @@ use crate::{
 /// Which records are held out does not depend on the run's seed: a network's held-out games stay the same.
 const SPLIT_SEED: u64 = 1;
 /// The order in which held-out positions come.
-const HELD_OUT_SEED: u64 = 2;
+pub(crate) const HELD_OUT_SEED: u64 = 2;
 /// Samples whose ratings are counted before balancing.
 const BALANCE_SAMPLE: usize = 20_000;
 /// Positions before a two-input network's that its context is taken from.
@@ -131,6 +131,16 @@ fn analysed(config: &TrainConfig) -> Analysed {
     }
 }
 
+/// What the sets hold out, and the configuration that makes examples of it: an evaluation sees every condition that is known.
+pub(crate) fn held_out_stream(config: &TrainConfig, sets: Vec<Arc<Set>>) -> (TrainConfig, Stream) {
+    let mut config = config.clone();
+    (config.data.lanes, config.data.seats) = (HELD_OUT_LANES, HELD_OUT_SEATS);
+    config.data.dropout = crate::Dropout::default();
+    config.data.mirror = 0.0;
+    let options = stream_options(&config, Side::HeldOut, HELD_OUT_SEED);
+    (config, Stream::new(sets, options))
+}
+
 fn balance(
     config: &TrainConfig,
     sets: &[Arc<Set>],
@@ -190,13 +200,7 @@ fn counting(examples: &Examples) -> usize {
 
 impl FeedSupply {
     fn start_held_out(&self) -> Result<Feed<Examples>, SupplyError> {
-        let mut config = self.config.clone();
-        (config.data.lanes, config.data.seats) = (HELD_OUT_LANES, HELD_OUT_SEATS);
-        // An evaluation sees every condition that is known.
-        config.data.dropout = crate::Dropout::default();
-        config.data.mirror = 0.0;
-        let options = stream_options(&config, Side::HeldOut, HELD_OUT_SEED);
-        let stream = Stream::new(self.sets.clone(), options);
+        let (config, stream) = held_out_stream(&self.config, self.sets.clone());
         start(&config, &self.balance, stream, HELD_OUT_SEED, self.options.threads)
     }
 }
@@ -319,7 +323,11 @@ impl Supply for FeedSupply {
     fn describe(&self) -> String {
         let set = |set: &Arc<Set>| {
             let manifest = set.manifest();
-            let sources: Vec<&str> = manifest.sources.iter().map(|source| source.name.as_str()).collect();
+            let mut sources: Vec<&str> = manifest.sources.iter().map(|source| source.name.as_str()).collect();
+            // A set that does not say where it comes from is at least called something.
+            if sources.is_empty() {
+                sources.extend(set.dir().file_name().and_then(|name| name.to_str()));
+            }
             format!("{} {} of {}", manifest.records, manifest.kind, sources.join(", "))
         };
         self.sets.iter().map(set).collect::<Vec<_>>().join("; ")

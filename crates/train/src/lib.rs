@@ -21,8 +21,11 @@ mod evaluation;
 mod examples;
 pub mod export;
 mod feed_supply;
+#[cfg(feature = "fuzzing")]
+pub mod fuzz;
 pub mod gpu;
 mod initial_weights;
+mod kept_situation;
 mod losses;
 mod metrics;
 pub mod nets;
@@ -30,6 +33,7 @@ mod optimiser;
 mod parameters;
 mod run;
 mod schedule;
+mod starts;
 mod supply;
 mod value_curve;
 
@@ -51,5 +55,6 @@ pub use nets::NetConfig;
 pub use parameters::{ALIGNMENT, Decay, Initial, Parameter, ParameterTable};
 pub use run::{RunEnd, RunSettings, TrainError, Watch, checkpoints_path, train};
 pub use schedule::Budget;
+pub use starts::{Start, add_start, read_starts, starts_path};
 pub use supply::{Supply, SupplyError};
 pub use value_curve::ValueCurve;

@@ -6,7 +6,6 @@ mod build;
 mod building;
 #[cfg(feature = "query")]
 mod export;
-mod finished_file;
 mod head;
 mod label;
 mod meter;
@@ -21,6 +20,7 @@ mod verify;
 
 use clap::Subcommand;
 
+pub(crate) use self::meter::Meter;
 #[cfg(feature = "query")]
 pub(crate) use self::resources::bytes;
 

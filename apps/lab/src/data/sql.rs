@@ -8,8 +8,8 @@ use clap::{Args, ValueEnum};
 use tabia_query::{RowFormat, Session, write_rows};
 use tokio::runtime::Builder;
 
-use super::finished_file::FinishedFile;
 use super::resources::ResourceArgs;
+use crate::finished_file::FinishedFile;
 
 const EXAMPLES: &str = "\
 Tables:     pgn('x.pgn.zst' [, pool]), evaluations('x.jsonl.zst'), puzzles('x.epd'), shards('set'), and files: 'x.parquet'

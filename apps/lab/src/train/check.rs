@@ -1,11 +1,12 @@
 use std::io::stdout;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
-use tabia_train::TrainConfig;
 use tabia_train::gpu::{self, BenchPlan};
+
+use super::Configuration;
 
 #[derive(Args, Debug)]
 pub(super) struct CheckArgs {
@@ -31,7 +32,7 @@ pub(super) struct BenchArgs {
 const PROFILED_STEPS: u32 = 8;
 
 pub(super) fn check(args: &CheckArgs) -> Result<()> {
-    match gpu::check(&configuration(&args.config)?, &mut stdout())? {
+    match gpu::check(&Configuration::read(&args.config)?.config, &mut stdout())? {
         0 => Ok(()),
         bad => bail!("{bad} comparisons are out of tolerance"),
     }
@@ -40,10 +41,5 @@ pub(super) fn check(args: &CheckArgs) -> Result<()> {
 pub(super) fn bench(args: &BenchArgs) -> Result<()> {
     let profiled_steps = if args.profile { PROFILED_STEPS } else { 0 };
     let plan = BenchPlan { time: Duration::from_secs(args.seconds), profiled_steps };
-    Ok(gpu::bench(&configuration(&args.config)?, plan, &mut stdout())?)
-}
-
-fn configuration(path: &Path) -> Result<TrainConfig> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    TrainConfig::parse(&text).with_context(|| path.display().to_string())
+    Ok(gpu::bench(&Configuration::read(&args.config)?.config, plan, &mut stdout())?)
 }

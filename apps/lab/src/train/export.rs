@@ -1,13 +1,19 @@
-use std::io::{Write, stdout};
+use std::io::{Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use tabia_model::{Accuracy, Figures};
+use tabia_train::Weights;
+use tabia_train::checkpoint;
+use tabia_train::export::{
+    ExportFormat, Exported, Measurement, Precision, Provenance, export, export_measured,
+};
 
 use super::checkpoint_folder;
-use tabia_train::checkpoint::{self, Checkpoint};
-use tabia_train::export::{ExportFormat, Precision, Provenance, export, write_whole};
-use tabia_train::{Evaluation, MetricsLine, metrics_path, read_lines};
+use crate::command_line;
+use crate::data::Meter;
+use crate::finished_file::write_whole;
 
 #[derive(Args, Debug)]
 pub(super) struct ExportArgs {
@@ -20,15 +26,25 @@ pub(super) struct ExportArgs {
     /// Half precision (.safetensors).
     #[arg(long, conflicts_with = "int8")]
     f16: bool,
-    /// 8-bit weights (.onnx).
+    /// 8-bit weights with a scale for each output, 8-bit activations as they come (.onnx).
     #[arg(long)]
     int8: bool,
+    /// Sets whose held-out positions say what the file lost against the trained network.
+    #[arg(long, value_name = "DIR", num_args = 1..)]
+    data: Vec<PathBuf>,
+    /// At most so many held-out positions.
+    #[arg(long, value_name = "N", default_value_t = 16_384, requires = "data",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    positions: u64,
     /// Which weights.
     #[arg(long, value_enum, default_value = "ema")]
     weights: WhichWeights,
     /// What to call the network instead of its configuration's name.
     #[arg(long)]
     name: Option<String>,
+    /// The licence of the weights, for the card.
+    #[arg(long, default_value = "GPL-3.0-or-later")]
+    licence: String,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -48,64 +64,90 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         (_, true) => Precision::Int8,
         (false, false) => Precision::F32,
     };
-    let Checkpoint { head, state } = checkpoint::read(&checkpoint_folder(&args.from)?)?;
-    let arena = match args.weights {
-        WhichWeights::Ema => &state.ema,
-        WhichWeights::Live => &state.weights,
+    let folder = checkpoint_folder(&args.from)?;
+    let checkpoint = checkpoint::read(&folder)?;
+    let (weights, arena) = match args.weights {
+        WhichWeights::Ema => (Weights::Averaged, &checkpoint.state.ema),
+        WhichWeights::Live => (Weights::Live, &checkpoint.state.weights),
     };
-    let mut notes = format!(
-        "Trained by tabia-lab train: {} steps, {} positions, {:.0} seconds, seed {}.",
-        state.step, head.positions, head.seconds, head.seed
-    );
-    if let Some(evaluation) = last_evaluation(&args.from) {
-        notes.push(' ');
-        notes.push_str(&describe(&evaluation));
+    // A run keeps its checkpoints in a folder of its own.
+    let run = folder.ancestors().nth(2).unwrap_or(Path::new(""));
+    let mut provenance = Provenance::of_run(run, &checkpoint, weights)?;
+    provenance.name = args.name.clone().unwrap_or(provenance.name);
+    provenance.licence.clone_from(&args.licence);
+    if let Some(training) = &mut provenance.training {
+        training.commands.push(command_line::typed()?);
     }
-    let name = args.name.clone().unwrap_or_else(|| head.config.name.clone());
-    let value_unit_cp = Some(head.config.value_unit_cp());
-    let provenance = Provenance { name, data: head.data, notes, value_unit_cp };
-    let exported = export(&head.config.net, arena, format, precision, &provenance)
-        .with_context(|| format!("cannot export {}", args.from.display()))?;
+    let config = &checkpoint.head.config;
+    let exported = if args.data.is_empty() {
+        export(&config.net, arena, format, precision, &provenance)
+    } else {
+        let meter = Meter::new("held-out positions");
+        meter.set_total(args.positions);
+        let mut seen = 0;
+        let mut progress = |done: u64| {
+            meter.add(done - seen);
+            seen = done;
+        };
+        let (sets, positions) = (&args.data[..], args.positions);
+        let mut measurement = Measurement { config, sets, positions, progress: &mut progress };
+        let exported = export_measured(arena, format, precision, &provenance, &mut measurement);
+        meter.finish();
+        exported
+    };
+    let exported = exported.with_context(|| format!("cannot export {}", args.from.display()))?;
     write_whole(&args.out, &exported.bytes)?;
-    writeln!(
-        stdout(),
-        "{}: {} bytes, {} parameters; {}",
-        args.out.display(),
-        exported.bytes.len(),
-        exported.parameters,
-        exported.agreement
-    )?;
+    report(args, format, precision, &exported)
+}
+
+fn report(
+    args: &ExportArgs,
+    format: ExportFormat,
+    precision: Precision,
+    exported: &Exported,
+) -> anyhow::Result<()> {
+    let mut out = stdout();
+    let file = args.out.display();
+    let Exported { bytes, agreement, accuracy, parameters } = exported;
+    writeln!(out, "{file}: {} bytes, {parameters} parameters; {agreement}", bytes.len())?;
+    match accuracy {
+        Some(accuracy) => {
+            writeln!(out, "{}", compared(precision, accuracy))?;
+        }
+        None if precision != Precision::F32 => {
+            let advice = "name sets with --data to compare it with the trained network on held-out positions";
+            writeln!(
+                stderr(),
+                "{file}: what {precision} costs was not measured, and its card says so; {advice}"
+            )?;
+        }
+        None => {}
+    }
+    if format == ExportFormat::Onnx {
+        writeln!(out, "checked with tabia-model; for onnxruntime: python3 tools/check_onnx.py {file}")?;
+    }
     Ok(())
 }
 
-/// The last evaluation of a run; a bare checkpoint has none.
-fn last_evaluation(run: &Path) -> Option<Evaluation> {
-    let lines = read_lines(&metrics_path(run)).ok()?;
-    lines.into_iter().rev().find_map(|line| match line {
-        MetricsLine::Evaluation(evaluation) => Some(evaluation),
-        MetricsLine::Step(_) => None,
-    })
-}
-
-/// An evaluation in one sentence a group.
-pub(super) fn describe(evaluation: &Evaluation) -> String {
-    let group = |(name, score): (&String, &tabia_train::GroupScore)| {
-        let mut parts = vec![format!("{} positions", score.count)];
-        let mut add = |label: &str, value: Option<f64>| {
-            parts.extend(value.map(|value| format!("{label} {value:.3}")));
-        };
-        add("log-loss", score.policy);
-        add("top-1", score.top1);
-        add("top-5", score.top5);
-        add("result loss", score.outcome);
-        add("value loss", score.value);
-        add("value error", score.value_error);
-        add("value correlation", score.value_correlation);
-        add("better side named", score.value_sign);
-        add("best move chosen one ply ahead", score.best_move);
-        add("centipawns given away by that choice", score.move_loss_cp);
-        format!("{name}: {}", parts.join(", "))
+/// Both sets of figures side by side.
+fn compared(precision: Precision, accuracy: &Accuracy) -> String {
+    let Accuracy { positions, trained, written, other_choices, value_difference } = accuracy;
+    let mut text = format!("{positions} held-out positions, as trained -> {precision}:");
+    let mut add = |label: &str, of: fn(&Figures) -> Option<f64>| {
+        if let (Some(trained), Some(written)) = (of(trained), of(written)) {
+            text.push_str(&format!(" {label} {trained:.4} -> {written:.4},"));
+        }
     };
-    let groups: Vec<String> = evaluation.groups.iter().map(group).collect();
-    format!("Held out, at {} positions: {}.", evaluation.positions, groups.join("; "))
+    add("top-1", |figures| figures.top1);
+    add("top-5", |figures| figures.top5);
+    add("log-loss", |figures| figures.log_loss);
+    add("value loss", |figures| figures.value_loss);
+    add("value correlation", |figures| figures.value_correlation);
+    if let Some(share) = other_choices {
+        text.push_str(&format!(" {:.2}% other first choices,", 100.0 * share));
+    }
+    if let Some(difference) = value_difference {
+        text.push_str(&format!(" values differ by {difference:.5} on average,"));
+    }
+    text.trim_end_matches(',').to_owned()
 }

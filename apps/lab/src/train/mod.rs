@@ -6,9 +6,11 @@ mod plot;
 mod run;
 mod watch;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::{Args, Subcommand};
+use tabia_train::TrainConfig;
 
 /// Train a network, plot runs, export weights.
 ///
@@ -30,7 +32,10 @@ enum Other {
     Plot(plot::PlotArgs),
     /// Write the weights of a run or checkpoint as a model file.
     ///
-    /// Example: tabia-lab train export runs/human --out models/human.safetensors --f16
+    /// Examples:
+    ///   tabia-lab train export runs/human --out models/human.safetensors --f16
+    ///   tabia-lab train export runs/value --out value.onnx --int8 --data sets/games
+    #[command(verbatim_doc_comment)]
     Export(export::ExportArgs),
     /// Compare the GPU trainer with the plain one, kernel by kernel and gradient by gradient.
     ///
@@ -53,8 +58,23 @@ pub(crate) fn execute(command: &TrainCommand) -> anyhow::Result<()> {
     }
 }
 
+/// A configuration and the text it was read from.
+struct Configuration {
+    config: TrainConfig,
+    text: String,
+}
+
+impl Configuration {
+    fn read(path: &Path) -> anyhow::Result<Configuration> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let config = TrainConfig::parse(&text).with_context(|| path.display().to_string())?;
+        Ok(Configuration { config, text })
+    }
+}
+
 /// The checkpoint a path means: a checkpoint's folder, or the latest of a run.
-fn checkpoint_folder(path: &std::path::Path) -> anyhow::Result<PathBuf> {
+fn checkpoint_folder(path: &Path) -> anyhow::Result<PathBuf> {
     let latest = tabia_train::checkpoint::list(&tabia_train::checkpoints_path(path))?.into_iter().next();
     Ok(latest.unwrap_or_else(|| path.to_owned()))
 }

@@ -5,8 +5,8 @@ use anyhow::bail;
 use clap::Args;
 
 use super::run::now;
+use crate::finished_file::write_whole;
 use tabia_runs::{FoundRun, find, page};
-use tabia_train::export::write_whole;
 
 #[derive(Args, Debug)]
 pub(super) struct PlotArgs {

@@ -6,13 +6,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
+use super::Configuration;
 use super::watch::TerminalWatch;
 use tabia_runs::{Ending, OpenRun, RunCard};
+use crate::command_line;
+use crate::finished_file::write_whole;
 use tabia_train::checkpoint::{self, Checkpoint};
-use tabia_train::export::write_whole;
 use tabia_train::{
-    Budget, Device, FeedSupply, RunEnd, RunSettings, SupplyOptions, TrainConfig, TrainerState,
-    checkpoints_path, initial_weights, open_backend, train,
+    Budget, Device, FeedSupply, RunEnd, RunSettings, Start, SupplyOptions, TrainConfig, TrainerState,
+    add_start, checkpoints_path, initial_weights, open_backend, starts_path, train,
 };
 
 #[derive(Args, Debug)]
@@ -61,8 +63,7 @@ enum DeviceName {
 
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let Some(path) = &args.config else { bail!("name a configuration, such as configs/human.toml") };
-    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let config = TrainConfig::parse(&text).with_context(|| path.display().to_string())?;
+    let Configuration { config, text } = Configuration::read(path)?;
     if args.data.is_empty() {
         bail!("name at least one set with --data");
     }
@@ -105,6 +106,9 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     card.facts = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
     let open_run = OpenRun::begin(&folder, card)?;
     write_whole(&folder.join("config.toml"), text.as_bytes())?;
+    let step = earlier.as_ref().map_or(0, |checkpoint| checkpoint.state.step);
+    let start = Start { step, command: command_line::typed()?, device: backend.device() };
+    add_start(&starts_path(&folder), &start).with_context(|| folder.display().to_string())?;
 
     let settings = RunSettings { config, seed, budget, folder, checkpoint_seconds: args.checkpoint_seconds };
     writeln!(stdout(), "{} parameters on {}, {threads} loader threads", parameters, backend.device())?;

@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::export::describe;
 use tabia_train::{Evaluation, StepLine, Watch};
 
 /// Without a terminal, at least this many seconds lie between two lines.
@@ -95,4 +94,27 @@ impl Drop for TerminalWatch {
             bar.finish_and_clear();
         }
     }
+}
+
+/// An evaluation in one sentence a group.
+fn describe(evaluation: &Evaluation) -> String {
+    let group = |(name, score): (&String, &tabia_train::GroupScore)| {
+        let mut parts = vec![format!("{} positions", score.count)];
+        let mut add = |label: &str, value: Option<f64>| {
+            parts.extend(value.map(|value| format!("{label} {value:.3}")));
+        };
+        add("log-loss", score.policy);
+        add("top-1", score.top1);
+        add("top-5", score.top5);
+        add("result loss", score.outcome);
+        add("value loss", score.value);
+        add("value error", score.value_error);
+        add("value correlation", score.value_correlation);
+        add("better side named", score.value_sign);
+        add("best move chosen one ply ahead", score.best_move);
+        add("centipawns given away by that choice", score.move_loss_cp);
+        format!("{name}: {}", parts.join(", "))
+    };
+    let groups: Vec<String> = evaluation.groups.iter().map(group).collect();
+    format!("Held out, at {} positions: {}.", evaluation.positions, groups.join("; "))
 }

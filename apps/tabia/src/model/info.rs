@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use shakmaty::fen::Fen;
 use shakmaty::san::SanPlus;
-use shakmaty::{CastlingMode, Chess, Position};
+use shakmaty::{Chess, Position};
 use tabia_encoding::{Elo, RatingPool, Seat, Situation, TIME_BINS, time_bin_range};
-use tabia_model::{Evaluation, Model};
+use tabia_model::{Evaluation, Format, Model};
 
+use super::{card, grouped, position};
 use crate::cli::InfoArgs;
 
 /// Positions on which a sound network shows its character: nothing known, a queen up, a queen down.
@@ -48,11 +48,7 @@ fn evaluate(model: &Model, args: &InfoArgs) -> Result<Vec<Entry>> {
     asked
         .into_iter()
         .map(|(label, fen)| {
-            let fen: Fen = fen.parse().with_context(|| format!("--fen {fen:?}"))?;
-            let position: Chess = fen
-                .clone()
-                .into_position(CastlingMode::Standard)
-                .with_context(|| format!("--fen \"{fen}\""))?;
+            let position = position(fen)?;
             // The scale `human,elo=N` plays on.
             let pool = RatingPool::Online;
             let situation = Situation { mover, pool, ..Situation::of(&position) };
@@ -63,53 +59,70 @@ fn evaluate(model: &Model, args: &InfoArgs) -> Result<Vec<Entry>> {
 }
 
 fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
-    let (card, graph) = (model.card(), model.graph());
+    let (facts, graph) = (model.card(), model.graph());
     let mut text = format!("{}\n", args.file.display());
     let mut line = |label: &str, value: String| {
         writeln!(text, "  {label:<14}{value}").expect("writing to a String cannot fail");
     };
     let stated = |value: &Option<String>| value.clone().unwrap_or_else(|| "not stated".to_owned());
-    if let Some(name) = &card.name {
+    if let Some(name) = &facts.name {
         line("name", name.clone());
     }
     line("format", model.format().to_string());
     line("size", format!("{} bytes, sha256 {}", grouped(model.file_bytes() as u64), model.sha256()));
-    line("parameters", grouped(model.parameters()));
+    let rule = match model.format() {
+        Format::Onnx => " (initializers and constants, as the Chess Challenge counts)",
+        _ => "",
+    };
+    line("parameters", format!("{}{rule}", grouped(model.parameters())));
     line("work", format!("{} multiply-adds a position", grouped(graph.multiply_adds)));
     line("runtime", model.runtime().to_string());
-    line("architecture", stated(&card.architecture));
-    line("encoding", format!("{} (version {})", card.encoding, model.encoding().version()));
+    line("architecture", stated(&facts.architecture));
+    line("encoding", format!("{} (version {})", facts.encoding, model.encoding().version()));
     for input in &graph.inputs {
         line("input", described(input));
     }
     for output in &graph.outputs {
         line("output", described(output));
     }
-    if let Some(head) = &card.policy {
+    if let Some(head) = &facts.policy {
         let promotions =
             head.promotion_output.as_ref().map_or(String::new(), |o| format!(", promotions {o:?}"));
         line("policy", format!("{:?} over {}{promotions}", head.output, head.vocabulary));
     }
-    if let Some(head) = &card.value {
+    if let Some(head) = &facts.value {
         line("value", format!("{:?}: {}, for {}", head.output, head.unit, head.perspective));
     }
-    if let Some(head) = &card.wdl {
+    if let Some(head) = &facts.wdl {
         line("WDL", format!("{:?}, for {}", head.output, head.perspective));
     }
-    if let Some(head) = &card.think_time {
+    if let Some(head) = &facts.think_time {
         line("think time", format!("{:?}, {TIME_BINS} bins", head.output));
     }
-    line("licence", stated(&card.licence));
-    line("authors", stated(&card.authors));
-    line("training data", stated(&card.training_data));
-    if let Some(notes) = &card.notes {
+    line("licence", stated(&facts.licence));
+    line("authors", stated(&facts.authors));
+    line("training data", stated(&facts.training_data));
+    if let Some(training) = &facts.training {
+        line("training", card::effort(training));
+        for command in &training.commands {
+            line("command", command.clone());
+        }
+    }
+    if let Some(rounding) = &facts.rounding {
+        line("weights", card::exactness(rounding));
+    }
+    if let Some(all) = facts.held_out.iter().find(|held| held.group == "all") {
+        line("held out", format!("{}; `tabia model card` shows every group", card::summary(all)));
+    }
+    if let Some(notes) = &facts.notes {
         line("notes", notes.clone());
     }
 
     text.push('\n');
     let width = entries.iter().map(|e| e.label.len()).max().unwrap_or(0).max("position".len());
     // A column of its own only where there is something to show.
-    let think = |shown: &str| if card.think_time.is_some() { format!("  {shown:>8}") } else { String::new() };
+    let think =
+        |shown: &str| if facts.think_time.is_some() { format!("  {shown:>8}") } else { String::new() };
     let head = format!("{:<width$}  {:>8}  {:>15}", "position", "White", "W / D / L");
     text.push_str(&format!("{head}{}  likeliest moves\n", think("thinks")));
     for entry in entries {
@@ -183,29 +196,4 @@ fn typical_seconds(chances: &[f32; TIME_BINS]) -> f32 {
 fn described(tensor: &tabia_model::onnx::check::TensorInfo) -> String {
     let dims: Vec<_> = tensor.shape.iter().map(|d| d.map_or("batch".to_owned(), |d| d.to_string())).collect();
     format!("{:?} [{}]", tensor.name, dims.join(", "))
-}
-
-/// 1234567 as 1,234,567.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::grouped;
-
-    #[test]
-    fn digits_are_grouped_by_three() {
-        assert_eq!(grouped(7), "7");
-        assert_eq!(grouped(123), "123");
-        assert_eq!(grouped(5_809_284), "5,809,284");
-    }
 }

@@ -174,9 +174,10 @@ impl Category for Pool {
 }
 
 /// How far a game has come, by the pieces that are left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// More than ten pieces other than kings and pawns.
+    #[default]
     Opening,
     /// Seven to ten of them.
     Middlegame,

@@ -1,22 +1,10 @@
 use tabia_model::{
-    ModelCard, Perspective, PolicyHead, Side, ThinkTimeHead, Unit, ValueHead, WdlHead, WdlScale,
+    Figures, ModelCard, Perspective, PolicyHead, Side, ThinkTimeHead, Unit, ValueHead, WdlHead, WdlScale,
 };
 
-use crate::NetConfig;
+use super::Provenance;
 use crate::nets::NnueActivation;
-
-/// Where a network comes from.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Provenance {
-    /// What people call it.
-    pub name: String,
-    /// What it was trained on.
-    pub data: String,
-    /// How it was trained and what it reached.
-    pub notes: String,
-    /// How many centipawns a unit of its value is; it counts pawns where nothing is said.
-    pub value_unit_cp: Option<f32>,
-}
+use crate::{GroupScore, NetConfig};
 
 /// The card of an exported network.
 pub(super) fn card(net: &NetConfig, provenance: &Provenance) -> ModelCard {
@@ -24,6 +12,9 @@ pub(super) fn card(net: &NetConfig, provenance: &Provenance) -> ModelCard {
     let mut card = ModelCard::of_encoding(net.encoding());
     card.name = filled(&provenance.name);
     card.training_data = filled(&provenance.data);
+    card.licence = filled(&provenance.licence);
+    card.training.clone_from(&provenance.training);
+    card.held_out.clone_from(&provenance.held_out);
     card.notes = filled(&provenance.notes);
     card.architecture = Some(architecture(net));
     if let Some(vocabulary) = net.vocabulary() {
@@ -84,4 +75,27 @@ fn architecture(net: &NetConfig) -> String {
         NetConfig::Pair(c) => format!("two inputs of 769, {} each, then {:?}", c.first, c.hidden),
         NetConfig::Challenge(c) => format!("Chess Challenge entry: {c:?}"),
     }
+}
+
+/// A score as a card has it.
+pub(super) fn figures(score: &GroupScore) -> Figures {
+    let digits = |value: Option<f64>| value.map(rounded);
+    Figures {
+        log_loss: digits(score.policy),
+        top1: digits(score.top1),
+        top5: digits(score.top5),
+        result_loss: digits(score.outcome),
+        think_loss: digits(score.think),
+        value_loss: digits(score.value),
+        value_error: digits(score.value_error),
+        value_correlation: digits(score.value_correlation),
+        value_sign: digits(score.value_sign),
+        best_move: digits(score.best_move),
+        move_loss_cp: digits(score.move_loss_cp),
+    }
+}
+
+/// As many digits as mean something.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 1e5).round() / 1e5
 }

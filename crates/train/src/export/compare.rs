@@ -7,7 +7,7 @@ use tabia_encoding::{Batch, Elo, Encoding, MoveVocabulary, RatingPool, Seat, Sit
 use tabia_model::dense::perspective::PerspectiveEvaluator;
 use tabia_model::{Evaluation, Model, Policy, Wdl};
 
-use super::{ExportError, Precision};
+use super::{ExportError, Precision, file_value};
 use crate::NetConfig;
 use crate::nets::layers::Heads;
 use crate::nets::tensors::Tensors;
@@ -174,13 +174,10 @@ fn trained(
             let legal = situation.position.legal_moves();
             Policy::from_logits(vocabulary, turn, &legal, &logits[row], promotions)
         });
-        let score = value.as_ref().zip(model.card().value.as_ref()).map(|(value, head)| {
-            let raw = match net {
-                NetConfig::Pair(_) => 1.0 / (1.0 + (-value[row][0]).exp()),
-                _ => value[row][0],
-            };
-            head.read(raw, turn, turn)
-        });
+        let score = value
+            .as_ref()
+            .zip(model.card().value.as_ref())
+            .map(|(value, head)| head.read(file_value(net, value[row][0]), turn, turn));
         let wdl = outcome.as_ref().map(|logits| {
             let chances = softmax(&logits[row]);
             Wdl { win: chances[0], draw: chances[1], loss: chances[2] }

@@ -2,23 +2,25 @@
 //!
 //! No file gets its name before it was read back through `tabia-model` and gave the same answers as the trainer.
 
+mod accuracy;
 mod card;
 mod compare;
 mod int8;
+mod provenance;
 mod state_dict;
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fmt;
+use std::path::Path;
 
 use prost::Message;
 use tabia_encoding::encoding;
-use tabia_model::{CARD_KEY, LoadError, Model, ModelCard};
+use tabia_model::{Accuracy, CARD_KEY, LoadError, Model, ModelCard, Rounding};
 
-pub use self::card::Provenance;
+pub use self::accuracy::Measurement;
 pub use self::compare::Agreement;
-use crate::NetConfig;
+pub use self::provenance::Provenance;
 use crate::nets::graph;
+use crate::{NetConfig, SupplyError};
 
 /// The format of an exported file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +53,16 @@ pub enum Precision {
     Int8,
 }
 
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Precision::F32 => "f32",
+            Precision::F16 => "f16",
+            Precision::Int8 => "int8",
+        })
+    }
+}
+
 /// Why there is no exported file.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
@@ -72,14 +84,9 @@ pub enum ExportError {
     /// The file that was made gives other answers.
     #[error("the exported network disagrees with the trained one: {0}")]
     Disagrees(Agreement),
-    /// The file could not be written.
-    #[error("{}: {error}", path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
+    /// There was nothing to measure it on.
+    #[error(transparent)]
+    Data(#[from] SupplyError),
 }
 
 /// An exported network, read back and compared.
@@ -89,6 +96,8 @@ pub struct Exported {
     pub bytes: Vec<u8>,
     /// How closely it agrees with the trained network.
     pub agreement: Agreement,
+    /// What it makes of held-out positions beside the trained network, if that was asked for.
+    pub accuracy: Option<Accuracy>,
     /// Its parameters, as `tabia-model` counts them.
     pub parameters: u64,
 }
@@ -104,23 +113,56 @@ pub fn export(
     precision: Precision,
     provenance: &Provenance,
 ) -> Result<Exported, ExportError> {
-    let card = card::card(net, provenance);
-    let bytes = encode(net, arena, format, precision, &card)?;
-    let agreement = compare::compare(net, arena, &Model::from_bytes(&bytes)?)?;
+    write(net, arena, format, precision, provenance, None)
+}
+
+/// The same, and the card says what the file makes of held-out positions beside the trained network.
+///
+/// # Errors
+/// As [`export`], and if the sets cannot be read or hold nothing out.
+pub fn export_measured(
+    arena: &[f32],
+    format: ExportFormat,
+    precision: Precision,
+    provenance: &Provenance,
+    measurement: &mut Measurement<'_>,
+) -> Result<Exported, ExportError> {
+    let net = measurement.config.net.clone();
+    write(&net, arena, format, precision, provenance, Some(measurement))
+}
+
+fn write(
+    net: &NetConfig,
+    arena: &[f32],
+    format: ExportFormat,
+    precision: Precision,
+    provenance: &Provenance,
+    measurement: Option<&mut Measurement<'_>>,
+) -> Result<Exported, ExportError> {
+    let mut card = card::card(net, provenance);
+    let model = Model::from_bytes(&encode(net, arena, format, precision, &card)?)?;
+    let agreement = compare::compare(net, arena, &model)?;
     if !agreement.within(precision) {
         return Err(ExportError::Disagrees(agreement));
     }
     // What rounding cost is part of what the network is.
-    let bytes = if precision == Precision::F32 && agreement.in_search.is_none() {
-        bytes
-    } else {
-        let mut card = card;
+    if precision != Precision::F32 || agreement.in_search.is_some() {
         let notes = card.notes.take().unwrap_or_default();
         card.notes = Some(format!("{notes} Rounding: {agreement}.").trim_start().to_owned());
-        encode(net, arena, format, precision, &card)?
-    };
-    let parameters = Model::from_bytes(&bytes)?.parameters();
-    Ok(Exported { bytes, agreement, parameters })
+    }
+    let accuracy = measurement.map(|measurement| measurement.measure(arena, &model)).transpose()?;
+    card.rounding = Some(Rounding { weights: precision.to_string(), accuracy });
+    let bytes = encode(net, arena, format, precision, &card)?;
+    let again = Model::from_bytes(&bytes)?;
+    Ok(Exported { bytes, agreement, accuracy, parameters: again.parameters() })
+}
+
+/// What a file gives where the network has this number: two-input networks give a probability.
+fn file_value(net: &NetConfig, number: f32) -> f32 {
+    match net {
+        NetConfig::Pair(_) => 1.0 / (1.0 + (-number).exp()),
+        _ => number,
+    }
 }
 
 fn encode(
@@ -158,18 +200,4 @@ fn encode(
             Ok(model.encode_to_vec())
         }
     }
-}
-
-/// Writes `bytes` to `path` so that the file is whole or not there.
-///
-/// # Errors
-/// If the file system refuses.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), ExportError> {
-    let at = |error| ExportError::Io { path: path.to_owned(), error };
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".unfinished");
-    let work = path.with_file_name(name);
-    let mut file = File::create(&work).map_err(at)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at)?;
-    fs::rename(&work, path).map_err(at)
 }

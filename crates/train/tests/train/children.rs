@@ -3,6 +3,7 @@
 use std::num::NonZeroI32;
 
 use shakmaty::{Chess, Color, Position};
+use tabia_data::stats::Phase;
 use tabia_data::{Line, LineSample, RecordIndex, Sample, Target};
 use tabia_encoding::{Batch, ForWhite, Score, Situation, encoding, parse_uci};
 use tabia_train::{
@@ -55,7 +56,7 @@ fn a_line_teaches_the_position_after_its_move_as_its_mover_sees_it() {
     let mut wanted = Batch::new(encoding("challenge-768").unwrap());
     wanted.push(&Situation::of(&after));
     assert_eq!(examples.inputs.values(0), wanted.values(0));
-    assert_eq!((examples.facts[0].men, examples.facts[0].depth), (32, 6));
+    assert_eq!((examples.facts[0].phase, examples.facts[0].depth), (Phase::Opening, 6));
     // And for Black's moves.
     let examples = learned(&config, &after, "e7e5", ForWhite(Score::Centipawns(30)));
     assert_eq!(examples.values, [0.3]);

@@ -4,6 +4,7 @@
 mod checkpoints;
 mod children;
 mod configs;
+mod exports;
 mod folder;
 mod gradients;
 mod learning;

@@ -14,9 +14,9 @@ use tabia_game::write_game;
 use tabia_query::HumChessWriter;
 
 use self::written_game::written_game;
-use super::finished_file::FinishedFile;
 use super::meter::Meter;
 use super::rows::write_rows;
+use crate::finished_file::FinishedFile;
 
 /// Rows and games are text with much repetition.
 const ZSTD_LEVEL: i32 = 9;

@@ -14,9 +14,9 @@ use tabia_data::{AnyRecord, LabelStrategy, Record, Set, Shard};
 
 pub(super) use self::charts::{charts, grouped, percent};
 pub(super) use self::text::text;
-use super::finished_file::write_whole;
 use super::meter::Meter;
 use super::shards::in_parallel;
+use crate::finished_file::write_whole;
 
 /// Count what sets hold: ratings, time controls, lengths, results; depths, lines and labels of evaluations.
 ///

@@ -195,6 +195,12 @@ pub(super) fn conv(call: &Call<'_>) -> Ruled {
         has_shape(bias, &[outer], "the bias")?;
     }
     let window = Window::read(call, kernel)?;
+    // The runtime pads bytes with another number than the one that stands for zero.
+    if bytes && (window.same != Same::No || window.before.iter().chain(&window.after).any(|&pad| pad > 0)) {
+        return Err(Refusal::unsupported(
+            "padding of an integer convolution; pad the numbers it is made from",
+        ));
+    }
     let mut shape = vec![n, outer];
     shape.extend(window.positions(board, false)?);
     let cost = elements(&shape).saturating_mul(inner as u64).saturating_mul(elements(kernel));

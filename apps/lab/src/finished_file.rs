@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// A file being written under another name; dropped before it is finished, it is gone.
-pub(super) struct FinishedFile {
+pub(crate) struct FinishedFile {
     path: PathBuf,
     part: PathBuf,
     /// `None` once finished.
@@ -16,7 +16,7 @@ pub(super) struct FinishedFile {
 
 impl FinishedFile {
     /// Begins a file that will be `path`, whether or not there is one now.
-    pub(super) fn create(path: &Path) -> Result<FinishedFile> {
+    pub(crate) fn create(path: &Path) -> Result<FinishedFile> {
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
         let part = PathBuf::from(part);
@@ -25,7 +25,7 @@ impl FinishedFile {
     }
 
     /// Gives the file its name.
-    pub(super) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         let path = self.path.clone();
         let wrong = || format!("cannot write {}", path.display());
         self.flush().with_context(wrong)?;
@@ -58,7 +58,7 @@ impl Drop for FinishedFile {
 }
 
 /// Writes a whole file at once.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = FinishedFile::create(path)?;
     file.write_all(bytes).with_context(|| format!("cannot write {}", path.display()))?;
     file.finish()

@@ -1,0 +1,56 @@
+//! `tabia model tensors`: what goes into a network and what comes out, as bare numbers, for other programs to compare with.
+
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+use shakmaty::Chess;
+use tabia_encoding::{Batch, Column, Situation};
+use tabia_model::runtime::{InputData, InputTensor, Session};
+use tabia_model::{Model, Source};
+
+use super::position;
+use crate::cli::TensorsArgs;
+
+/// Positions of every kind: the first, castling still possible, an en-passant capture, a pawn about to promote, few men.
+const POSITIONS: [&str; 5] = [
+    "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+    "r3k2r/pppq1ppp/2npbn2/2b1p3/2B1P3/2NPBN2/PPPQ1PPP/R3K2R b KQkq - 6 8",
+    "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
+    "8/P6k/8/8/8/8/6Kp/8 w - - 0 50",
+    "8/5k2/8/3R4/8/4K3/5p2/8 b - - 3 60",
+];
+
+pub(crate) fn run(args: &TensorsArgs) -> Result<()> {
+    let named = || args.file.display().to_string();
+    let model = Model::open(&args.file).with_context(named)?;
+    let given: Vec<&str> =
+        if args.fen.is_empty() { POSITIONS.to_vec() } else { args.fen.iter().map(String::as_str).collect() };
+    let positions: Vec<Chess> = given.iter().map(|fen| position(fen)).collect::<Result<_>>()?;
+    let mut batch = Batch::new(model.encoding());
+    for position in &positions {
+        batch.push(&Situation { context: Some(position), ..Situation::of(position) });
+    }
+    let mut inputs = Map::new();
+    let mut tensors = Vec::new();
+    for ((column, spec), info) in
+        batch.columns().iter().zip(batch.encoding().inputs()).zip(&model.graph().inputs)
+    {
+        let shape: Vec<usize> = std::iter::once(batch.rows()).chain(spec.shape.iter().copied()).collect();
+        let (data, value) = match column {
+            Column::Ids(ids) => (InputData::Ids(ids), json!({ "shape": shape, "ids": ids })),
+            Column::Values(values) => {
+                (InputData::Values(values), json!({ "shape": shape, "values": values }))
+            }
+        };
+        inputs.insert(info.name.clone(), value);
+        tensors.push((shape, data));
+    }
+    let session = Session::new(Source::open(&args.file).with_context(named)?.graph)?;
+    let asked: Vec<_> = tensors.iter().map(|(shape, data)| InputTensor { shape, data: *data }).collect();
+    let outputs: Map<String, Value> = session
+        .run(&asked)?
+        .into_iter()
+        .map(|output| (output.name, json!({ "shape": output.shape, "values": output.values })))
+        .collect();
+    println!("{}", json!({ "positions": given, "inputs": inputs, "outputs": outputs }));
+    Ok(())
+}

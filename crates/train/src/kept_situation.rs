@@ -1,0 +1,46 @@
+use shakmaty::{Chess, Move};
+use tabia_encoding::{Pace, RatingPool, Seat, Situation};
+
+/// A situation that owns what it speaks of, to be asked about again later.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptSituation {
+    position: Chess,
+    earlier: Vec<Chess>,
+    last_moves: Vec<Move>,
+    mover: Seat,
+    opponent: Seat,
+    pool: RatingPool,
+    pace: Option<Pace>,
+    context: Option<Chess>,
+}
+
+impl KeptSituation {
+    /// A copy of everything a situation says.
+    pub(crate) fn of(situation: &Situation<'_>) -> Self {
+        let Situation { position, earlier, last_moves, mover, opponent, pool, pace, context } = *situation;
+        KeptSituation {
+            position: position.clone(),
+            earlier: earlier.to_vec(),
+            last_moves: last_moves.to_vec(),
+            mover,
+            opponent,
+            pool,
+            pace,
+            context: context.cloned(),
+        }
+    }
+
+    /// The situation again.
+    pub(crate) fn get(&self) -> Situation<'_> {
+        Situation {
+            position: &self.position,
+            earlier: &self.earlier,
+            last_moves: &self.last_moves,
+            mover: self.mover,
+            opponent: self.opponent,
+            pool: self.pool,
+            pace: self.pace,
+            context: self.context.as_ref(),
+        }
+    }
+}

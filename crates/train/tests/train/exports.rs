@@ -1,0 +1,191 @@
+//! What an exported file's card says: where it comes from, and what rounding cost.
+
+use std::fs;
+use std::path::PathBuf;
+
+use tabia_model::{Figures, Model, Source, Unit};
+use tabia_train::checkpoint::{Checkpoint, CheckpointHead};
+use tabia_train::export::{
+    Agreement, ExportError, ExportFormat, Exported, Measurement, Precision, Provenance, export,
+    export_measured,
+};
+use tabia_train::{Start, TrainConfig, TrainerState, Weights, Window, add_start, metrics_path, starts_path};
+
+use crate::configs::{From, config};
+use crate::folder::Folder;
+use crate::sets;
+
+const MOST: u64 = 90;
+
+/// A network as it is before training, and the set it would learn from.
+struct Untrained {
+    config: TrainConfig,
+    arena: Vec<f32>,
+    set: PathBuf,
+}
+
+impl Untrained {
+    fn new(folder: &Folder, name: &str) -> Self {
+        let (config, from) = config(name);
+        let set = folder.path().join(if from == From::Games { "games" } else { "evaluations" });
+        if !set.exists() {
+            if from == From::Games { sets::games(&set) } else { sets::evaluations(&set) }
+        }
+        let arena = config.net.table().initial(1);
+        Untrained { config, arena, set }
+    }
+
+    fn measured(&self, format: ExportFormat, precision: Precision) -> Result<(Exported, u64), ExportError> {
+        let mut heard = 0;
+        let mut progress = |done| heard = done;
+        let sets = [self.set.clone()];
+        let mut measurement =
+            Measurement { config: &self.config, sets: &sets, positions: MOST, progress: &mut progress };
+        let provenance = Provenance::default();
+        let exported = export_measured(&self.arena, format, precision, &provenance, &mut measurement)?;
+        Ok((exported, heard))
+    }
+}
+
+fn worst(a: &Figures, b: &Figures) -> f64 {
+    let all = |f: &Figures| {
+        [
+            f.log_loss,
+            f.top1,
+            f.top5,
+            f.result_loss,
+            f.think_loss,
+            f.value_loss,
+            f.value_error,
+            f.value_correlation,
+        ]
+    };
+    let apart = |(a, b): (Option<f64>, Option<f64>)| {
+        assert_eq!(a.is_some(), b.is_some(), "a figure of one side alone");
+        a.zip(b).map_or(0.0, |(a, b)| (a - b).abs())
+    };
+    all(a).into_iter().zip(all(b)).map(apart).fold(0.0, f64::max)
+}
+
+#[test]
+fn an_exact_file_loses_nothing_and_8_bits_lose_little() {
+    let folder = Folder::new("measured");
+    for name in ["human", "humchess-68", "policy-cnn", "policy-mlp", "value-mlp", "nnue", "value-cnn", "pair"]
+    {
+        let network = Untrained::new(&folder, name);
+        let (exact, heard) = network.measured(ExportFormat::Onnx, Precision::F32).unwrap();
+        let accuracy = exact.accuracy.unwrap();
+        assert_eq!((accuracy.positions, heard), (MOST, MOST), "{name}");
+        assert!(worst(&accuracy.trained, &accuracy.written) < 1e-3, "{name}: {accuracy:?}");
+        assert!(accuracy.value_difference.is_none_or(|difference| difference < 1e-3), "{name}: {accuracy:?}");
+        assert!(accuracy.other_choices.is_none_or(|share| share == 0.0), "{name}: {accuracy:?}");
+
+        let (rounded, _) = network.measured(ExportFormat::Onnx, Precision::Int8).unwrap();
+        let again = rounded.accuracy.unwrap();
+        assert_eq!(again.trained, accuracy.trained, "{name}: other positions");
+        assert!(worst(&again.trained, &again.written) < 0.2, "{name}: {again:?}");
+        // What the file says of itself is what was measured.
+        let rounding = Model::from_bytes(&rounded.bytes).unwrap().card().rounding.clone().unwrap();
+        assert_eq!((rounding.weights.as_str(), rounding.accuracy), ("int8", Some(again)), "{name}");
+    }
+}
+
+#[test]
+fn what_was_not_measured_is_not_in_the_card() {
+    let (config, _) = config("policy-mlp");
+    let arena = config.net.table().initial(3);
+    for (format, precision) in
+        [(ExportFormat::Onnx, Precision::Int8), (ExportFormat::Safetensors, Precision::F16)]
+    {
+        let exported = export(&config.net, &arena, format, precision, &Provenance::default()).unwrap();
+        let model = Model::from_bytes(&exported.bytes).unwrap();
+        let rounding = model.card().rounding.clone().unwrap();
+        assert_eq!((rounding.weights, rounding.accuracy), (precision.to_string(), None));
+    }
+}
+
+#[test]
+fn a_set_that_holds_nothing_out_is_refused() {
+    let folder = Folder::new("nothing-held-out");
+    let mut network = Untrained::new(&folder, "nnue");
+    network.config.data.held_out_ppm = 0;
+    let error = network.measured(ExportFormat::Onnx, Precision::Int8).unwrap_err().to_string();
+    assert!(error.contains("games") && error.contains("held out"), "{error}");
+}
+
+#[test]
+fn convolutions_are_in_8_bits_too() {
+    // Wide enough that a convolution is worth it; the norms before it give numbers of both signs.
+    let text = "name = 'wide'\n[net]\nkind = 'policy-cnn'\nview = 'mover'\nchannels = 16\nblocks = 1\nkernel = 3\nhead = { bilinear = 8 }";
+    let wide = TrainConfig::parse(text).unwrap();
+    let arena = wide.net.table().initial(3);
+    let exported =
+        export(&wide.net, &arena, ExportFormat::Onnx, Precision::Int8, &Provenance::default()).unwrap();
+    let Agreement { positions, probability, .. } = exported.agreement;
+    assert!(positions > 50 && probability > 0.0 && probability < 0.1, "{}", exported.agreement);
+    let exact =
+        export(&wide.net, &arena, ExportFormat::Onnx, Precision::F32, &Provenance::default()).unwrap();
+    assert!(exported.bytes.len() < exact.bytes.len(), "{}", exported.bytes.len());
+    let graph = Source::read(&exported.bytes).unwrap().graph.graph.unwrap();
+    let count = |op: &str| graph.node.iter().filter(|node| node.op_type == op).count();
+    assert!(count("ConvInteger") >= 2, "{}", count("ConvInteger"));
+    let read: Vec<&String> = graph.node.iter().flat_map(|node| &node.input).collect();
+    assert!(
+        graph.initializer.iter().all(|tensor| read.contains(&&tensor.name)),
+        "an initializer nobody reads"
+    );
+}
+
+#[test]
+fn a_run_fills_the_card() {
+    let folder = Folder::new("provenance");
+    let run = folder.path();
+    let (config, _) = config("nnue");
+    let arena = config.net.table().initial(1);
+    let head = CheckpointHead {
+        config: config.clone(),
+        seed: 7,
+        positions: 480,
+        seconds: 90.0,
+        evaluations: 1,
+        window: Window::default(),
+        supply: serde_json::Value::Null,
+        data: "60 games of somebody".to_owned(),
+    };
+    let checkpoint =
+        Checkpoint { head, state: TrainerState { step: 30, ..TrainerState::fresh(arena.clone()) } };
+    let start = |step, device: &str| Start {
+        step,
+        command: format!("train --from {step}"),
+        device: device.to_owned(),
+    };
+    let path = starts_path(run);
+    // The second start was undone by the third, which went on from an earlier step.
+    for start in [start(0, "CPU"), start(20, "CPU"), start(10, "H200"), start(40, "H200")] {
+        add_start(&path, &start).unwrap();
+    }
+    let line = |step: u64, loss: f64| {
+        format!(
+            "{{\"kind\":\"evaluation\",\"step\":{step},\"positions\":1,\"seconds\":1.0,\"groups\":{{\"all\":{{\"count\":9,\"value\":{loss}}}}}}}\n"
+        )
+    };
+    fs::write(metrics_path(run), line(15, 0.3) + &line(30, 0.25) + &line(40, 0.1)).unwrap();
+
+    let provenance = Provenance::of_run(run, &checkpoint, Weights::Averaged).unwrap();
+    let exported = export(&config.net, &arena, ExportFormat::Onnx, Precision::F32, &provenance).unwrap();
+    let model = Model::from_bytes(&exported.bytes).unwrap();
+    let card = model.card();
+    assert_eq!(card.name.as_deref(), Some("nnue"));
+    assert_eq!(card.training_data.as_deref(), Some("60 games of somebody"));
+    let training = card.training.as_ref().unwrap();
+    assert_eq!(training.commands, ["train --from 0", "train --from 10"]);
+    assert_eq!(training.device.as_deref(), Some("CPU, then H200"));
+    assert_eq!((training.seed, training.steps, training.positions, training.minutes), (7, 30, 480, 1.5));
+    let [all] = card.held_out.as_slice() else { panic!("{:?}", card.held_out) };
+    assert_eq!((all.group.as_str(), all.positions, all.figures.value_loss), ("all", 9, Some(0.25)));
+    assert!(matches!(card.value.as_ref().unwrap().unit, Unit::Centipawns(_)));
+    // The figures are those of the averaged weights.
+    assert!(Provenance::of_run(run, &checkpoint, Weights::Live).unwrap().held_out.is_empty());
+    let twice = export(&config.net, &arena, ExportFormat::Onnx, Precision::F32, &provenance).unwrap();
+    assert_eq!(twice.bytes, exported.bytes);
+}
