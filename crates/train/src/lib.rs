@@ -23,6 +23,7 @@ pub mod export;
 mod feed_supply;
 pub mod gpu;
 mod initial_weights;
+mod kernels;
 mod losses;
 mod metrics;
 pub mod nets;
