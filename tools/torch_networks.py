@@ -99,13 +99,17 @@ class PolicyCnn(nn.Module):
 
 
 class Attention(nn.Module):
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, bias):
         super().__init__()
         self.heads = heads
         self.qkv = nn.Linear(width, 3 * width, bias=False)
         self.q_norm = rms_norm(width // heads)
         self.k_norm = rms_norm(width // heads)
-        self.bias = nn.Parameter(torch.zeros(heads, SQUARES, SQUARES))
+        self.relative = {"each-layer": False, "relative": True}[bias]
+        self.bias = nn.Parameter(torch.zeros((heads, 16, 16) if self.relative else (heads, SQUARES, SQUARES)))
+        here, there = torch.arange(SQUARES)[:, None], torch.arange(SQUARES)[None]
+        distance = (7 + there // 8 - here // 8) * 16 + 7 + there % 8 - here % 8
+        self.register_buffer("distance", distance, persistent=False)
         self.out = nn.Linear(width, width, bias=False)
 
     def forward(self, x):
@@ -113,7 +117,8 @@ class Attention(nn.Module):
         # Norms are computed in 32 bits even where the rest is not.
         q, k = self.q_norm(q.float()).to(v.dtype), self.k_norm(k.float()).to(v.dtype)
         q, k, v = (part.transpose(1, 2) for part in (q, k, v))
-        bias = self.bias.to(v.dtype).expand(len(x), -1, -1, -1)
+        bias = self.bias.flatten(1)[:, self.distance] if self.relative else self.bias
+        bias = bias.to(v.dtype).expand(len(x), -1, -1, -1)
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=bias)
         return self.out(mixed.transpose(1, 2).flatten(2))
 
@@ -134,7 +139,8 @@ class Block(nn.Module):
     def __init__(self, net, gated):
         super().__init__()
         width = net["width"]
-        self.norm1, self.attn = rms_norm(width), Attention(width, net["heads"])
+        attention = Attention(width, net["heads"], net.get("bias", "each-layer"))
+        self.norm1, self.attn = rms_norm(width), attention
         self.norm2, self.ffn = rms_norm(width), FeedForward(width, net["inner"], gated)
 
     def forward(self, x):

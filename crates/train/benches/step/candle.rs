@@ -9,7 +9,8 @@ use candle_nn::{
 };
 use tabia_encoding::{CANONICAL_1968_ROWS, Column};
 use tabia_train::nets::{
-    ChallengeConfig, HumanConfig, NnueConfig, PolicyCnnConfig, PolicyCnnHead, ValueAttentionConfig,
+    AttentionBias, ChallengeConfig, HumanConfig, NnueConfig, PolicyCnnConfig, PolicyCnnHead,
+    ValueAttentionConfig,
 };
 use tabia_train::{LossFactors, NetConfig, ValueLoss};
 
@@ -262,7 +263,7 @@ struct Nnue {
 
 impl Nnue {
     fn new(config: &NnueConfig, vb: &VarBuilder) -> Result<Self> {
-        let view: Vec<u32> = (0..768).map(|at| (at / 64 + 6) % 12 * 64 + (at % 64 ^ 56)).collect();
+        let view: Vec<u32> = (0..768).map(|at| (at / 64 + 6) % 12 * 64 + ((at % 64) ^ 56)).collect();
         Ok(Nnue {
             features: linear(768, config.width, vb.pp("features"))?,
             output: linear(2 * config.width, config.buckets, vb.pp("output"))?,
@@ -359,13 +360,43 @@ struct Block {
     qkv: Linear,
     q_norm: RmsNorm,
     k_norm: RmsNorm,
-    bias: Tensor,
+    bias: Bias,
     out: Linear,
     norm2: RmsNorm,
     w1: Linear,
     w3: Option<Linear>,
     w2: Linear,
     heads: usize,
+}
+
+/// What is added to the products of attention: a number for each pair of squares, or for each distance.
+enum Bias {
+    Pairs(Tensor),
+    Distances { table: Tensor, places: Tensor },
+}
+
+impl Bias {
+    fn pairs(heads: usize, vb: &VarBuilder) -> Result<Self> {
+        Ok(Bias::Pairs(vb.get((heads, SQUARES, SQUARES), "attn.bias")?))
+    }
+
+    fn distances(heads: usize, vb: &VarBuilder) -> Result<Self> {
+        let place = |i: usize, j: usize| ((7 + j / 8 - i / 8) * 16 + 7 + j % 8 - i % 8) as u32;
+        let places: Vec<u32> = (0..SQUARES).flat_map(|i| (0..SQUARES).map(move |j| place(i, j))).collect();
+        Ok(Bias::Distances {
+            table: vb.get((heads, 16, 16), "attn.bias")?,
+            places: Tensor::from_vec(places, SQUARES * SQUARES, &Device::Cpu)?,
+        })
+    }
+
+    fn of_pairs(&self) -> Result<Tensor> {
+        match self {
+            Bias::Pairs(bias) => Ok(bias.clone()),
+            Bias::Distances { table, places } => {
+                table.flatten_from(1)?.index_select(places, 1)?.reshape(((), SQUARES, SQUARES))
+            }
+        }
+    }
 }
 
 /// Whether the layer after attention has a gate.
@@ -376,13 +407,20 @@ enum Gate {
 }
 
 impl Block {
-    fn new(width: usize, heads: usize, inner: usize, gate: Gate, vb: &VarBuilder) -> Result<Self> {
+    fn new(
+        width: usize,
+        heads: usize,
+        inner: usize,
+        gate: Gate,
+        bias: Bias,
+        vb: &VarBuilder,
+    ) -> Result<Self> {
         Ok(Block {
             norm1: rms_norm(width, 1e-6, vb.pp("norm1"))?,
             qkv: linear_no_bias(width, 3 * width, vb.pp("attn.qkv"))?,
             q_norm: rms_norm(width / heads, 1e-6, vb.pp("attn.q_norm"))?,
             k_norm: rms_norm(width / heads, 1e-6, vb.pp("attn.k_norm"))?,
-            bias: vb.get((heads, SQUARES, SQUARES), "attn.bias")?,
+            bias,
             out: linear_no_bias(width, width, vb.pp("attn.out"))?,
             norm2: rms_norm(width, 1e-6, vb.pp("norm2"))?,
             w1: linear_no_bias(width, inner, vb.pp("ffn.w1"))?,
@@ -407,7 +445,7 @@ impl Block {
         let q = self.q_norm.forward_diff(&part(0)?)?.transpose(1, 2)?.contiguous()?;
         let k = self.k_norm.forward_diff(&part(1)?)?.permute((0, 2, 3, 1))?.contiguous()?;
         let v = part(2)?.transpose(1, 2)?.contiguous()?;
-        let scores = (q.matmul(&k)? / (head as f64).sqrt())?.broadcast_add(&self.bias)?;
+        let scores = (q.matmul(&k)? / (head as f64).sqrt())?.broadcast_add(&self.bias.of_pairs()?)?;
         let mixed = ops::softmax(&scores, D::Minus1)?.matmul(&v)?;
         let mixed = mixed.transpose(1, 2)?.reshape((batch, squares, width))?;
         let x = (x + self.out.forward(&mixed)?)?;
@@ -431,8 +469,16 @@ struct ValueAttention {
 
 impl ValueAttention {
     fn new(config: &ValueAttentionConfig, vb: &VarBuilder) -> Result<Self> {
-        let &ValueAttentionConfig { width, heads, layers, inner, hidden } = config;
-        let block = |at: usize| Block::new(width, heads, inner, Gate::None, &vb.pp(format!("blocks.{at}")));
+        let &ValueAttentionConfig { width, heads, layers, inner, hidden, bias } = config;
+        let block = |at: usize| {
+            let vb = vb.pp(format!("blocks.{at}"));
+            let bias = match bias {
+                AttentionBias::EachLayer => Bias::pairs(heads, &vb)?,
+                AttentionBias::Relative => Bias::distances(heads, &vb)?,
+                _ => candle_core::bail!("has another bias of attention"),
+            };
+            Block::new(width, heads, inner, Gate::None, bias, &vb)
+        };
         Ok(ValueAttention {
             squares: linear_no_bias(12, width, vb.pp("squares"))?,
             position: vb.get((SQUARES, width), "position.weight")?,
@@ -472,7 +518,10 @@ struct Human {
 impl Human {
     fn new(config: &HumanConfig, vb: &VarBuilder) -> Result<Self> {
         let &HumanConfig { width, heads, layers, inner, pair, hidden } = config;
-        let block = |at: usize| Block::new(width, heads, inner, Gate::Gated, &vb.pp(format!("blocks.{at}")));
+        let block = |at: usize| {
+            let vb = vb.pp(format!("blocks.{at}"));
+            Block::new(width, heads, inner, Gate::Gated, Bias::pairs(heads, &vb)?, &vb)
+        };
         Ok(Human {
             squares: linear_no_bias(32, width, vb.pp("squares"))?,
             position: vb.get((SQUARES, width), "position.weight")?,

@@ -62,7 +62,7 @@ fn examples(config: &TrainConfig, rows: usize) -> Result<Examples, String> {
         examples.inputs.push(&Situation { mover, opponent, pool, ..Situation::of(&position) });
         match (&mut policy, vocabulary) {
             (Some(policy), Some(vocabulary)) => {
-                push_moves(policy, vocabulary, &position, played, &mut random)
+                push_moves(policy, vocabulary, &position, played, &mut random);
             }
             _ => examples.values.push(value(config.loss.value_kind, &mut random)),
         }

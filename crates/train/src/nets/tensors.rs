@@ -36,7 +36,8 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    fn dense(&self) -> Result<Tensor> {
+    /// As a tensor.
+    pub(crate) fn dense(&self) -> Result<Tensor> {
         match self {
             Value::Dense(tensor) => Ok(tensor.clone()),
             Value::Sparse(rows) => rows.dense(),
