@@ -1,6 +1,7 @@
 use anyhow::Result;
 
 use crate::bench_data::DataBench;
+use crate::bench_train::TrainBench;
 use crate::process;
 use crate::python::Environment;
 use crate::workspace::Workspace;
@@ -15,6 +16,7 @@ const ONNXRUNTIME: Environment =
 ///   cargo xtask bench model
 ///   cargo xtask bench search
 ///   cargo xtask bench data --file games.pgn.zst
+///   cargo xtask bench train value-nnue human
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Bench {
@@ -29,6 +31,7 @@ enum Subject {
     /// The engine's nodes a second against Stockfish (`stockfish` in the path, or `TABIA_STOCKFISH`) and level 5
     Search,
     Data(DataBench),
+    Train(TrainBench),
 }
 
 impl Bench {
@@ -44,6 +47,7 @@ impl Bench {
                 process::run(workspace.cargo("bench").args(["--package", "tabia-search", "--bench", "nodes"]))
             }
             Subject::Data(data) => data.run(workspace),
+            Subject::Train(train) => train.run(workspace),
         }
     }
 }

@@ -4,6 +4,7 @@
 mod apt;
 mod bench;
 mod bench_data;
+mod bench_train;
 mod checks;
 mod fixtures;
 mod fuzz;

@@ -14,15 +14,15 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::Command,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use prost::Message;
 use shakmaty::{CastlingMode, Chess, MoveList, Position, fen::Fen};
+use tabia_bench::{Contender, LineProcess, Round, Shown, Table, best_of};
 use tabia_encoding::{Batch, Situation, encoding};
 use tabia_model::{
     dense::{DenseGraph, DenseNet, Evaluator, Level},
@@ -46,75 +46,78 @@ fn main() {
 fn bench() {
     let model = random_network(&[INPUTS, 256, 32, 1]);
     let positions = Positions::read();
-    let mut contenders: Vec<Box<dyn Contender>> = Vec::new();
+    let mut runtimes: Vec<Box<dyn Runtime>> = Vec::new();
     let net = dense_net(&model);
     for level in Level::available() {
         let evaluator = |net: &Arc<DenseNet>| Evaluator::at_level(net.clone(), &Chess::default(), level);
-        contenders.push(Box::new(Incremental(evaluator(&net))));
-        contenders.push(Box::new(FromScratch(evaluator(&net))));
+        runtimes.push(Box::new(Incremental(evaluator(&net))));
+        runtimes.push(Box::new(FromScratch(evaluator(&net))));
     }
     let session = Arc::new(Session::new(model.clone()).expect("our own graph is valid"));
-    contenders.push(Box::new(Rten { session: session.clone(), calls: Calls::Single }));
-    contenders.push(Box::new(Rten { session, calls: Calls::Batched }));
+    runtimes.push(Box::new(Rten { session: session.clone(), calls: Calls::Single }));
+    runtimes.push(Box::new(Rten { session, calls: Calls::Batched }));
     match Onnxruntime::start(&model, &positions) {
         Ok([single, batched]) => {
-            contenders.push(Box::new(single));
-            contenders.push(Box::new(batched));
+            runtimes.push(Box::new(single));
+            runtimes.push(Box::new(batched));
         }
         Err(why) => println!("onnxruntime is left out: {why}"),
     }
 
-    let mut best = vec![Duration::MAX; contenders.len()];
-    let mut outputs = vec![Vec::new(); contenders.len()];
-    for _ in 0..ROUNDS {
-        for ((contender, best), outputs) in contenders.iter_mut().zip(&mut best).zip(&mut outputs) {
-            outputs.clear();
-            *best = (*best).min(contender.round(&positions, outputs));
-        }
+    let pass = |runtime| Box::new(Pass { runtime, positions: &positions, outputs: Vec::new() });
+    let mut passes: Vec<Box<Pass<'_>>> = runtimes.into_iter().map(pass).collect();
+    let best = best_of(ROUNDS, &mut passes);
+    for pass in &passes {
+        assert_eq!(pass.outputs.len(), positions.children(), "{}", pass.name());
+        let pairs = pass.outputs.iter().zip(&passes[0].outputs);
+        let far = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        assert!(far <= 1e-4, "{} is off by {far}", pass.name());
     }
-
-    let expected = outputs[0].clone();
-    for (contender, outputs) in contenders.iter().zip(&outputs) {
-        assert_eq!(outputs.len(), positions.children(), "{}", contender.name());
-        let far = outputs.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-        assert!(far <= 1e-4, "{} is off by {far}", contender.name());
-    }
-    report(&contenders, &best, &positions);
-}
-
-fn report(contenders: &[Box<dyn Contender>], best: &[Duration], positions: &Positions) {
-    let nanoseconds = |time: &Duration| time.as_nanos() as f64 / positions.children() as f64;
-    let baseline =
-        contenders.iter().position(|c| c.name() == ONNXRUNTIME_SINGLE).map(|i| nanoseconds(&best[i]));
     println!(
         "768-256-32-1, {} children of {} positions, best of {ROUNDS} rounds, one thread\n",
         positions.children(),
         positions.parents.len()
     );
-    println!("{:32}{:>16}{:>28}", "", "ns / evaluation", "onnxruntime single call is");
-    for (contender, time) in contenders.iter().zip(best) {
-        let time = nanoseconds(time);
-        let ratio = baseline.map_or_else(String::new, |b| format!("{:.1}x", b / time));
-        println!("{:32}{time:>16.0}{ratio:>28}", contender.name());
-    }
+    let lines = passes.iter().map(|pass| pass.name()).zip(best).collect();
+    let ratios = [("of onnxruntime's", ONNXRUNTIME_SINGLE)];
+    println!("{}", Table { unit: "evaluation", shown: Shown::NanosecondsEach, lines, ratios: &ratios });
 }
 
 /// Something that evaluates all children.
-trait Contender {
+trait Runtime {
     fn name(&self) -> String;
 
     /// One pass over all children: appends what it found and returns the time it took.
-    fn round(&mut self, positions: &Positions, outputs: &mut Vec<f32>) -> Duration;
+    fn evaluate(&mut self, positions: &Positions, outputs: &mut Vec<f32>) -> Duration;
+}
+
+/// A runtime, what it evaluates, and what it found last.
+struct Pass<'a> {
+    runtime: Box<dyn Runtime>,
+    positions: &'a Positions,
+    outputs: Vec<f32>,
+}
+
+impl Contender for Pass<'_> {
+    fn name(&self) -> String {
+        self.runtime.name()
+    }
+
+    fn round(&mut self) -> Round {
+        self.outputs.clear();
+        let time = self.runtime.evaluate(self.positions, &mut self.outputs);
+        Round { work: self.positions.children() as u64, time }
+    }
 }
 
 struct Incremental(Evaluator);
 
-impl Contender for Incremental {
+impl Runtime for Incremental {
     fn name(&self) -> String {
         format!("tabia, incremental, {}", self.0.level())
     }
 
-    fn round(&mut self, positions: &Positions, outputs: &mut Vec<f32>) -> Duration {
+    fn evaluate(&mut self, positions: &Positions, outputs: &mut Vec<f32>) -> Duration {
         let started = Instant::now();
         for (parent, moves) in &positions.parents {
             self.0.set_position(parent);
@@ -134,12 +137,12 @@ impl Contender for Incremental {
 
 struct FromScratch(Evaluator);
 
-impl Contender for FromScratch {
+impl Runtime for FromScratch {
     fn name(&self) -> String {
         format!("tabia, from scratch, {}", self.0.level())
     }
 
-    fn round(&mut self, positions: &Positions, outputs: &mut Vec<f32>) -> Duration {
+    fn evaluate(&mut self, positions: &Positions, outputs: &mut Vec<f32>) -> Duration {
         let started = Instant::now();
         for (parent, moves) in &positions.parents {
             for &m in moves {
@@ -169,7 +172,7 @@ struct Rten {
     calls: Calls,
 }
 
-impl Contender for Rten {
+impl Runtime for Rten {
     fn name(&self) -> String {
         match self.calls {
             Calls::Single => "rten, single call".to_owned(),
@@ -177,7 +180,7 @@ impl Contender for Rten {
         }
     }
 
-    fn round(&mut self, positions: &Positions, outputs: &mut Vec<f32>) -> Duration {
+    fn evaluate(&mut self, positions: &Positions, outputs: &mut Vec<f32>) -> Duration {
         let started = Instant::now();
         let mut rows = &positions.rows[..];
         for (_, moves) in &positions.parents {
@@ -206,9 +209,7 @@ struct Onnxruntime {
 }
 
 struct PythonChild {
-    process: Child,
-    commands: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    process: LineProcess,
     outputs: PathBuf,
 }
 
@@ -230,45 +231,22 @@ impl Onnxruntime {
         let outputs = path("outputs.f32");
         let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/bench_onnxruntime.py");
-        let mut process = Command::new(&python)
-            .arg(script)
-            .args(files.iter().map(|(path, _)| path))
-            .arg(&outputs)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|e| format!("{python}: {e}"))?;
-        let commands = process.stdin.take().expect("stdin is piped");
-        let answers = BufReader::new(process.stdout.take().expect("stdout is piped"));
-        let mut child = PythonChild { process, commands, answers, outputs };
-        let greeting = child.answer();
+        let mut command = Command::new(&python);
+        command.arg(script).args(files.iter().map(|(path, _)| path)).arg(&outputs);
+        let started =
+            LineProcess::start(&mut command).and_then(|mut process| Ok((process.answer()?, process)));
+        let (greeting, process) = started.map_err(|e| format!("{python}: {e}"))?;
         println!("{greeting}");
         if !greeting.starts_with("ready: ") {
             return Err(format!("{python} cannot run it"));
         }
+        let child = PythonChild { process, outputs };
         let child = Arc::new(std::sync::Mutex::new(child));
         Ok([Calls::Single, Calls::Batched].map(|calls| Onnxruntime { child: child.clone(), calls }))
     }
 }
 
-impl PythonChild {
-    /// The next line the child prints; nothing if it has ended.
-    fn answer(&mut self) -> String {
-        let mut line = String::new();
-        self.answers.read_line(&mut line).expect("the child writes UTF-8");
-        line.trim_end().to_owned()
-    }
-}
-
-impl Drop for PythonChild {
-    fn drop(&mut self) {
-        // It may have ended by itself; there is nothing to tell anyone then.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-impl Contender for Onnxruntime {
+impl Runtime for Onnxruntime {
     fn name(&self) -> String {
         match self.calls {
             Calls::Single => ONNXRUNTIME_SINGLE.to_owned(),
@@ -276,14 +254,15 @@ impl Contender for Onnxruntime {
         }
     }
 
-    fn round(&mut self, _: &Positions, outputs: &mut Vec<f32>) -> Duration {
+    fn evaluate(&mut self, _: &Positions, outputs: &mut Vec<f32>) -> Duration {
         let command = match self.calls {
             Calls::Single => "single",
             Calls::Batched => "batched",
         };
         let mut child = self.child.lock().expect("no thread panicked");
-        writeln!(child.commands, "{command}").expect("the child is listening");
-        let nanoseconds = child.answer().parse().expect("the child answers with nanoseconds");
+        child.process.say(command).expect("the child is listening");
+        let answer = child.process.answer().expect("the child is listening");
+        let nanoseconds = answer.parse().expect("the child answers with nanoseconds");
         let found = fs::read(&child.outputs).expect("the child has written its outputs");
         outputs.extend(found.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
         Duration::from_nanos(nanoseconds)

@@ -14,13 +14,14 @@
 )]
 
 use std::{
-    io::{self, BufRead, BufReader, Write},
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    io,
+    process::Command,
     time::{Duration, Instant},
 };
 
 use prost::Message;
 use shakmaty::{ByColor, EnPassantMode, fen::Fen};
+use tabia_bench::{Contender, LineProcess, Round, Shown, Table, best_of};
 use tabia_encoding::encoding;
 use tabia_game::{History, position_from_fen};
 use tabia_model::{
@@ -51,74 +52,55 @@ fn main() {
 fn bench() {
     let games = positions();
     let level = Level::new(5).expect("there are five levels");
-    let mut contenders: Vec<Box<dyn Contender>> = vec![
+    let mut searchers: Vec<Box<dyn Searcher>> = vec![
         Box::new(Ours::engine(BASELINE, Box::new(BaselineLeaf))),
         Box::new(Ours::engine("engine, (768-256)x2-1", perspective_network())),
         Box::new(Ours::engine("engine, 768-256-32-1", random_network(&[768, 256, 32, 1]))),
         Box::new(Ours { name: LEVEL_5, player: Box::new(LevelPlayer::new(level)) }),
     ];
     match Stockfish::start() {
-        Ok(stockfish) => contenders.push(Box::new(stockfish)),
+        Ok(stockfish) => searchers.push(Box::new(stockfish)),
         Err(why) => println!("Stockfish is left out: {why}"),
     }
 
-    let mut best = vec![Speed { nodes: 0, time: Duration::MAX }; contenders.len()];
-    for _ in 0..ROUNDS {
-        for (contender, best) in contenders.iter_mut().zip(&mut best) {
-            let mut round = Speed { nodes: 0, time: Duration::ZERO };
-            for game in &games {
-                let search = contender.search(game);
-                round.nodes += search.nodes;
-                round.time += search.time;
-            }
-            if round.per_second() > best.per_second() {
-                *best = round;
-            }
-        }
-    }
-    report(&contenders, &best, games.len());
-}
-
-fn report(contenders: &[Box<dyn Contender>], best: &[Speed], positions: usize) {
-    let speed_of = |wanted: fn(&str) -> bool| {
-        let at = contenders.iter().position(|contender| wanted(contender.name()));
-        at.map(|at| best[at].per_second())
-    };
-    let stockfish = speed_of(|name| name.starts_with("Stockfish"));
-    let level = speed_of(|name| name == LEVEL_5);
+    let searches = |searcher| Box::new(Searches { searcher, games: &games });
+    let mut contenders: Vec<Box<Searches<'_>>> = searchers.into_iter().map(searches).collect();
+    let best = best_of(ROUNDS, &mut contenders);
+    let positions = games.len();
     println!("{positions} positions, {NODES} nodes each, {HASH} MiB, one thread, best of {ROUNDS} rounds\n");
-    let baseline = speed_of(|name| name == BASELINE);
-    println!(
-        "{:32}{:>12}{:>12}{:>16}{:>16}{:>16}",
-        "", "nodes", "nodes/s", "of Stockfish's", "of level 5's", "of baseline's"
-    );
-    for (contender, speed) in contenders.iter().zip(best) {
-        let per_second = speed.per_second();
-        let ratio = |to: Option<f64>| to.map_or_else(String::new, |to| format!("{:.2}x", per_second / to));
-        let (to_stockfish, to_level, to_baseline) = (ratio(stockfish), ratio(level), ratio(baseline));
-        let (name, nodes) = (contender.name(), speed.nodes);
-        println!("{name:32}{nodes:>12}{per_second:>12.0}{to_stockfish:>16}{to_level:>16}{to_baseline:>16}");
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Speed {
-    nodes: u64,
-    time: Duration,
-}
-
-impl Speed {
-    fn per_second(self) -> f64 {
-        self.nodes as f64 / self.time.as_secs_f64()
-    }
+    let lines = contenders.iter().map(|contender| contender.name()).zip(best).collect();
+    let ratios = [("of Stockfish's", "Stockfish"), ("of level 5's", LEVEL_5), ("of baseline's", BASELINE)];
+    println!("{}", Table { unit: "node", shown: Shown::PerSecond, lines, ratios: &ratios });
 }
 
 /// Something that searches.
-trait Contender {
+trait Searcher {
     fn name(&self) -> &str;
 
-    /// One search of the game's last position, with nothing remembered from the one before.
-    fn search(&mut self, game: &History) -> Speed;
+    /// One search of the game's last position, with nothing remembered from the one before: nodes and time.
+    fn search(&mut self, game: &History) -> Round;
+}
+
+/// A searcher and what it searches.
+struct Searches<'a> {
+    searcher: Box<dyn Searcher>,
+    games: &'a [History],
+}
+
+impl Contender for Searches<'_> {
+    fn name(&self) -> String {
+        self.searcher.name().to_owned()
+    }
+
+    fn round(&mut self) -> Round {
+        let mut round = Round { work: 0, time: Duration::ZERO };
+        for game in self.games {
+            let search = self.searcher.search(game);
+            round.work += search.work;
+            round.time += search.time;
+        }
+        round
+    }
 }
 
 const LEVEL_5: &str = "level 5";
@@ -136,26 +118,24 @@ impl Ours {
     }
 }
 
-impl Contender for Ours {
+impl Searcher for Ours {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn search(&mut self, game: &History) -> Speed {
+    fn search(&mut self, game: &History) -> Round {
         let limits = Limits { nodes: Some(NODES), ..Limits::default() };
         self.player.new_game();
         let started = Instant::now();
         let choice = self.player.choose(game, &limits, &Quiet).expect("the positions have moves");
-        Speed { nodes: choice.nodes, time: started.elapsed() }
+        Round { work: choice.nodes, time: started.elapsed() }
     }
 }
 
 struct Stockfish {
     /// As it introduces itself, with the instructions it was compiled for: they decide its speed.
     name: String,
-    process: Child,
-    commands: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    process: LineProcess,
 }
 
 impl Stockfish {
@@ -165,15 +145,11 @@ impl Stockfish {
             Some(program) => vec![program.as_str()],
             None => vec!["stockfish", "/usr/games/stockfish"],
         };
-        let start =
-            |program: &&str| Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok();
-        let mut process = programs
+        let process = programs
             .iter()
-            .find_map(start)
+            .find_map(|program| LineProcess::start(&mut Command::new(program)).ok())
             .ok_or_else(|| format!("cannot start {} (apt-get install stockfish)", programs.join(" or ")))?;
-        let commands = process.stdin.take().expect("stdin is piped");
-        let answers = BufReader::new(process.stdout.take().expect("stdout is piped"));
-        let mut stockfish = Stockfish { name: String::new(), process, commands, answers };
+        let mut stockfish = Stockfish { name: String::new(), process };
         stockfish.greet().map_err(|error| format!("{}: {error}", programs.join(" or ")))?;
         Ok(stockfish)
     }
@@ -193,25 +169,21 @@ impl Stockfish {
     }
 
     fn say(&mut self, line: &str) -> io::Result<()> {
-        writeln!(self.commands, "{line}")
+        self.process.say(line)
     }
 
     /// The lines up to the one that starts with `end`, which is the last.
     fn until(&mut self, end: &str) -> io::Result<Vec<String>> {
         let mut lines = Vec::new();
         loop {
-            let mut line = String::new();
-            if self.answers.read_line(&mut line)? == 0 {
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the program has ended"));
-            }
-            lines.push(line.trim_end().to_owned());
-            if line.starts_with(end) {
+            lines.push(self.process.answer()?);
+            if lines.last().is_some_and(|line| line.starts_with(end)) {
                 return Ok(lines);
             }
         }
     }
 
-    fn timed(&mut self, game: &History) -> io::Result<Speed> {
+    fn timed(&mut self, game: &History) -> io::Result<Round> {
         let fen = Fen::from_position(game.current(), EnPassantMode::Legal);
         self.say("ucinewgame")?;
         self.say(&format!("position fen {fen}"))?;
@@ -226,25 +198,17 @@ impl Stockfish {
             words.nth(1)?.parse().ok()
         });
         let nodes = nodes.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no node count"))?;
-        Ok(Speed { nodes, time })
+        Ok(Round { work: nodes, time })
     }
 }
 
-impl Contender for Stockfish {
+impl Searcher for Stockfish {
     fn name(&self) -> &str {
         &self.name
     }
 
-    fn search(&mut self, game: &History) -> Speed {
+    fn search(&mut self, game: &History) -> Round {
         self.timed(game).expect("Stockfish answers")
-    }
-}
-
-impl Drop for Stockfish {
-    fn drop(&mut self) {
-        // It may have ended by itself; there is nothing to tell anyone then.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

@@ -1,7 +1,8 @@
 use candle_core::Tensor;
 
+use crate::kernels::rows::read;
 use crate::losses::{self, ValueRule};
-use crate::nets::tensors::{Tensors, variables};
+use crate::nets::tensors::{Kernels, Tensors, variables};
 use crate::{
     Backend, BackendError, Examples, LossFactors, Losses, NetConfig, ParameterTable, Scores, StepHyper,
     StepReport, TrainConfig, TrainerState, Weights, optimiser,
@@ -9,8 +10,10 @@ use crate::{
 
 /// Training on the CPU: candle's automatic differentiation in 32 bits and an optimiser of our own.
 ///
-/// The plain version of everything: clear rather than fast, and the one other backends are compared with.
+/// It comes in two versions: one whose layers are candle's operations alone, clear rather than fast, which is what
+/// everything else is compared with, and one with kernels of our own, which agrees with it up to rounding.
 pub struct CpuBackend {
+    kernels: Kernels,
     net: NetConfig,
     table: ParameterTable,
     factors: LossFactors,
@@ -21,9 +24,25 @@ pub struct CpuBackend {
 impl CpuBackend {
     /// The network of a configuration with initial weights.
     pub fn new(config: &TrainConfig, seed: u64) -> Self {
+        CpuBackend::with_kernels(config, seed, Kernels::Fast)
+    }
+
+    /// The same by candle's operations alone: the specification.
+    pub fn plain(config: &TrainConfig, seed: u64) -> Self {
+        CpuBackend::with_kernels(config, seed, Kernels::Plain)
+    }
+
+    fn with_kernels(config: &TrainConfig, seed: u64, kernels: Kernels) -> Self {
         let table = config.net.table();
         let state = TrainerState::fresh(table.initial(seed));
-        CpuBackend { net: config.net.clone(), table, factors: config.loss, rule: config.value_rule(), state }
+        CpuBackend {
+            kernels,
+            net: config.net.clone(),
+            table,
+            factors: config.loss,
+            rule: config.value_rule(),
+            state,
+        }
     }
 
     fn check(&self, examples: &Examples) -> Result<(), BackendError> {
@@ -66,24 +85,28 @@ impl Backend for CpuBackend {
             Weights::Live => &self.state.weights,
             Weights::Averaged => &self.state.ema,
         };
-        let mut tensors = Tensors::constant(&self.table, arena, &examples.inputs)?;
-        let heads = self.net.forward(&mut tensors)?;
-        Ok(losses::scores(&heads, examples, self.rule)?)
+        let mut tensors = Tensors::constant(&self.table, arena, &examples.inputs, self.kernels)?;
+        let heads = self.net.forward(&mut tensors)?.dense()?;
+        Ok(losses::scores(&heads, examples, self.rule, self.kernels)?)
     }
 
     fn gradients(&mut self, examples: &Examples) -> Result<(Losses, Vec<f32>), BackendError> {
         self.check(examples)?;
         let variables = variables(&self.table, &self.state.weights)?;
         let parameters: Vec<Tensor> = variables.iter().map(|v| v.as_tensor().clone()).collect();
-        let mut tensors = Tensors::new(&self.table, parameters, &examples.inputs)?;
-        let heads = self.net.forward(&mut tensors)?;
-        let (total, losses) = losses::total(&heads, examples, &self.factors, self.rule)?;
+        let mut tensors = Tensors::new(&self.table, parameters, &examples.inputs, self.kernels)?;
+        let heads = self.net.forward(&mut tensors)?.dense()?;
+        let (total, losses) = losses::total(&heads, examples, &self.factors, self.rule, self.kernels)?;
         let store = total.backward()?;
         let mut gradient = vec![0.0; self.table.arena_len()];
         for (entry, variable) in self.table.entries().iter().zip(&variables) {
             // A head without targets in this batch has no gradient.
             if let Some(tensor) = store.get(variable.as_tensor()) {
-                entry.of_mut(&mut gradient).copy_from_slice(&tensor.flatten_all()?.to_vec1::<f32>()?);
+                let own = entry.of_mut(&mut gradient);
+                read(tensor, |values| {
+                    own.copy_from_slice(values);
+                    Ok(())
+                })?;
             }
         }
         Ok((losses, gradient))

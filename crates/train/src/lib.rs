@@ -26,6 +26,7 @@ pub mod fuzz;
 pub mod gpu;
 mod initial_weights;
 mod kept_situation;
+mod kernels;
 mod losses;
 mod metrics;
 pub mod nets;

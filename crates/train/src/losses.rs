@@ -2,7 +2,9 @@
 
 use candle_core::{D, Device, Result, Tensor};
 
+use crate::kernels;
 use crate::nets::layers::Heads;
+use crate::nets::tensors::Kernels;
 use crate::{ABSENT, Examples, LossFactors, Losses, PolicyTargets, Scores, ValueLoss};
 
 /// Instead of minus infinity, whose products with zero are not numbers.
@@ -31,8 +33,9 @@ pub(crate) fn total(
     examples: &Examples,
     factors: &LossFactors,
     rule: ValueRule,
+    kernels: Kernels,
 ) -> Result<(Tensor, Losses)> {
-    let by_example = by_example(heads, examples, rule)?;
+    let by_example = by_example(heads, examples, rule, kernels)?;
     let weights = Tensor::from_slice(&examples.weights, examples.rows(), &Device::Cpu)?;
     let scale = 1.0 / f64::from(examples.total_weight().max(f32::MIN_POSITIVE));
     let mut sum = Tensor::zeros((), candle_core::DType::F32, &Device::Cpu)?;
@@ -55,8 +58,13 @@ pub(crate) fn total(
 }
 
 /// What the network says of each example, with losses that are absent as NaN.
-pub(crate) fn scores(heads: &Heads<Tensor>, examples: &Examples, rule: ValueRule) -> Result<Scores> {
-    let by_example = by_example(heads, examples, rule)?;
+pub(crate) fn scores(
+    heads: &Heads<Tensor>,
+    examples: &Examples,
+    rule: ValueRule,
+    kernels: Kernels,
+) -> Result<Scores> {
+    let by_example = by_example(heads, examples, rule, kernels)?;
     let column = |loss: Option<Tensor>, present: &dyn Fn(usize) -> bool| -> Result<Vec<f32>> {
         let Some(loss) = loss else { return Ok(Vec::new()) };
         let mut loss: Vec<f32> = loss.to_vec1()?;
@@ -90,9 +98,17 @@ pub(crate) fn scores(heads: &Heads<Tensor>, examples: &Examples, rule: ValueRule
     })
 }
 
-fn by_example(heads: &Heads<Tensor>, examples: &Examples, rule: ValueRule) -> Result<ByExample> {
+fn by_example(
+    heads: &Heads<Tensor>,
+    examples: &Examples,
+    rule: ValueRule,
+    kernels: Kernels,
+) -> Result<ByExample> {
     let policy = match (&heads.policy, &examples.policy) {
-        (Some(logits), Some(targets)) => Some(policy_loss(logits, targets)?),
+        (Some(logits), Some(targets)) => Some(match kernels {
+            Kernels::Plain => policy_loss(logits, targets)?,
+            Kernels::Fast => kernels::policy_loss(logits, targets)?,
+        }),
         _ => None,
     };
     let promotion = match (&heads.promotion, &examples.policy) {

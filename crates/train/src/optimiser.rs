@@ -1,8 +1,22 @@
+use rayon::prelude::*;
+
+use crate::kernels::rows::{CHUNK, simd};
 use crate::{Decay, ParameterTable, StepHyper, TrainerState};
 
 /// The norm of a whole gradient, summed in 64 bits so that its size does not depend on the number of parameters.
 pub(crate) fn norm(gradient: &[f32]) -> f32 {
-    gradient.iter().map(|&g| f64::from(g) * f64::from(g)).sum::<f64>().sqrt() as f32
+    let square = |chunk: &[f32]| {
+        let mut lanes = [0.0_f64; 8];
+        simd(|| {
+            for part in chunk.chunks(lanes.len()) {
+                lanes.iter_mut().zip(part).for_each(|(lane, &g)| *lane += f64::from(g) * f64::from(g));
+            }
+        });
+        lanes.iter().sum::<f64>()
+    };
+    // Chunks are added in order, whichever thread had them.
+    let squares: Vec<f64> = gradient.par_chunks(CHUNK).map(square).collect();
+    squares.iter().sum::<f64>().sqrt() as f32
 }
 
 /// One step of AdamW with averaging, as [`StepHyper`] states it.
@@ -26,14 +40,24 @@ pub(crate) fn adamw(
         let (w, m, v) =
             (entry.of_mut(&mut state.weights), entry.of_mut(&mut state.m), entry.of_mut(&mut state.v));
         let (ema, g) = (entry.of_mut(&mut state.ema), entry.of(gradient));
-        for i in 0..w.len() {
-            let g = g[i] * shrink;
-            m[i] = beta1 * m[i] + (1.0 - beta1) * g;
-            v[i] = beta2 * v[i] + (1.0 - beta2) * g * g;
-            let step = (m[i] / unbias1) / ((v[i] / unbias2).sqrt() + eps);
-            w[i] -= lr * (step + decay * w[i]);
-            ema[i] = ema_decay * ema[i] + (1.0 - ema_decay) * w[i];
-        }
+        let chunks = w
+            .par_chunks_mut(CHUNK)
+            .zip(m.par_chunks_mut(CHUNK))
+            .zip(v.par_chunks_mut(CHUNK))
+            .zip(ema.par_chunks_mut(CHUNK))
+            .zip(g.par_chunks(CHUNK));
+        chunks.for_each(|((((w, m), v), ema), g)| {
+            simd(|| {
+                for ((((w, m), v), ema), g) in w.iter_mut().zip(m).zip(v).zip(ema).zip(g) {
+                    let g = g * shrink;
+                    *m = beta1 * *m + (1.0 - beta1) * g;
+                    *v = beta2 * *v + (1.0 - beta2) * g * g;
+                    let step = (*m / unbias1) / ((*v / unbias2).sqrt() + eps);
+                    *w -= lr * (step + decay * *w);
+                    *ema = ema_decay * *ema + (1.0 - ema_decay) * *w;
+                }
+            });
+        });
     }
 }
 

@@ -10,11 +10,13 @@ use crate::workspace::Workspace;
 /// What each crate may depend on within the workspace: nothing else, in any kind of dependency.
 ///
 /// A crate that does not exist yet is allowed here; a crate that is not here is an error.
-const DIRECTIONS: [(&str, &[&str]); 15] = [
+const DIRECTIONS: [(&str, &[&str]); 16] = [
+    // How the benches of the others compare.
+    ("tabia-bench", &[]),
     ("tabia-encoding", &[]),
     ("tabia-game", &["tabia-encoding"]),
-    ("tabia-model", &["tabia-encoding", "tabia-game"]),
-    ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model"]),
+    ("tabia-model", &["tabia-bench", "tabia-encoding", "tabia-game"]),
+    ("tabia-search", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model"]),
     // Messages only: players and engines meet in the apps.
     ("tabia-uci", &[]),
     ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
@@ -23,7 +25,10 @@ const DIRECTIONS: [(&str, &[&str]); 15] = [
     // How runs look from outside: the lean program shows them, the laboratory makes them.
     ("tabia-runs", &[]),
     // Of the search it asks which positions a network is to judge without one.
-    ("tabia-train", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
+    (
+        "tabia-train",
+        &["tabia-bench", "tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"],
+    ),
     (
         "tabia",
         &[

@@ -8,9 +8,9 @@ use clap::{Args, ValueEnum};
 
 use super::Configuration;
 use super::watch::TerminalWatch;
-use tabia_runs::{Ending, OpenRun, RunCard};
 use crate::command_line;
 use crate::finished_file::write_whole;
+use tabia_runs::{Ending, OpenRun, RunCard};
 use tabia_train::checkpoint::{self, Checkpoint};
 use tabia_train::{
     Budget, Device, FeedSupply, RunEnd, RunSettings, Start, SupplyOptions, TrainConfig, TrainerState,

@@ -171,7 +171,7 @@ pub(crate) fn compare<N: Network>(
     for compared in kernels {
         line(out, compared, KERNEL_TOLERANCE)?;
     }
-    let mut plain = CpuBackend::new(config, 1);
+    let mut plain = CpuBackend::plain(config, 1);
     gpu.load(&stirred(&gpu, &config.net, 3))?;
     let examples = synthetic::examples(&config.net, rows, 11);
     let (gradients, losses) = compare_gradients(&mut gpu, &mut plain, &examples)?;
@@ -373,7 +373,7 @@ mod tests {
     fn gradients_are_those_of_the_plain_network() {
         for net in [small(), HumanConfig { width: 128, heads: 2, layers: 1, ..small() }] {
             let Some(mut fused) = emulated(net, 4) else { return };
-            let mut plain = CpuBackend::new(&config(net), 5);
+            let mut plain = CpuBackend::plain(&config(net), 5);
             let examples = synthetic::examples(&NetConfig::Human(net), 3, 7);
             let (gradients, losses) = compare_gradients(&mut fused, &mut plain, &examples).unwrap();
             for compared in losses {
@@ -389,7 +389,7 @@ mod tests {
     fn steps_and_scores_follow_the_plain_network() {
         let net = HumanConfig { layers: 1, ..small() };
         let Some(mut fused) = emulated(net, 4) else { return };
-        let mut plain = CpuBackend::new(&config(net), 5);
+        let mut plain = CpuBackend::plain(&config(net), 5);
         plain.load(&fused.state().unwrap()).unwrap();
         let before = fused.state().unwrap();
         let hyper = StepHyper {

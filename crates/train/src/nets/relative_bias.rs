@@ -47,7 +47,7 @@ mod tests {
     use tabia_encoding::{Batch, encoding};
 
     use super::*;
-    use crate::nets::tensors::Tensors;
+    use crate::nets::tensors::{Kernels, Tensors};
     use crate::parameters::{Decay, Initial, ParameterTable};
 
     #[test]
@@ -56,8 +56,9 @@ mod tests {
         table.push("bias", &[2, TABLE, TABLE], Initial::Zeros, Decay::Exempt);
         let arena: Vec<f32> = (0..table.arena_len()).map(|at| at as f32).collect();
         let batch = Batch::new(encoding("challenge-768").unwrap());
-        let mut net = Tensors::constant(&table, &arena, &batch).unwrap();
-        let bias: Vec<Vec<Vec<f32>>> = in_parts(&mut net, "bias").unwrap().to_vec3().unwrap();
+        let mut net = Tensors::constant(&table, &arena, &batch, Kernels::Plain).unwrap();
+        let bias: Vec<Vec<Vec<f32>>> =
+            in_parts(&mut net, "bias").unwrap().dense().unwrap().to_vec3().unwrap();
         let flat: Vec<usize> = bias.iter().flatten().flatten().map(|&element| element as usize).collect();
         assert_eq!(flat, indices(2).collect::<Vec<_>>());
         for (head, bias) in bias.iter().enumerate() {

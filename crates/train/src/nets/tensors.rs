@@ -1,17 +1,62 @@
 //! Networks computed on candle tensors.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use candle_core::{D, Device, Result, Tensor, Var};
 use tabia_encoding::{Batch, Column};
 
-use super::layers::Layers;
+use super::layers::{Heads, Layers};
 use crate::ParameterTable;
+use crate::kernels::{self, SparseRows};
+
+/// How layers are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kernels {
+    /// By candle's own operations alone: the specification.
+    Plain,
+    /// By ours where there are any.
+    Fast,
+}
 
 /// A network's parameters as tensors, and the inputs of one batch.
 pub(crate) struct Tensors {
     parameters: HashMap<String, Tensor>,
-    inputs: Vec<Tensor>,
+    inputs: Vec<Value>,
+    kernels: Kernels,
+}
+
+/// A value on its way through the network.
+#[derive(Clone)]
+pub(crate) enum Value {
+    /// As a tensor.
+    Dense(Tensor),
+    /// An input that is mostly zero.
+    Sparse(Arc<SparseRows>),
+}
+
+impl Value {
+    /// As a tensor.
+    pub(crate) fn dense(&self) -> Result<Tensor> {
+        match self {
+            Value::Dense(tensor) => Ok(tensor.clone()),
+            Value::Sparse(rows) => rows.dense(),
+        }
+    }
+}
+
+impl Heads<Value> {
+    /// The same as tensors.
+    pub(crate) fn dense(self) -> Result<Heads<Tensor>> {
+        let dense = |value: Option<Value>| value.map(|value| value.dense()).transpose();
+        Ok(Heads {
+            policy: dense(self.policy)?,
+            promotion: dense(self.promotion)?,
+            outcome: dense(self.outcome)?,
+            think: dense(self.think)?,
+            value: dense(self.value)?,
+        })
+    }
 }
 
 /// The parameters of `arena` as variables, which a loss can be differentiated by.
@@ -23,17 +68,27 @@ pub(crate) fn variables(table: &ParameterTable, arena: &[f32]) -> Result<Vec<Var
 
 impl Tensors {
     /// Parameters given in the order of the table, and the rows of `batch`.
-    pub(crate) fn new(table: &ParameterTable, parameters: Vec<Tensor>, batch: &Batch) -> Result<Self> {
+    pub(crate) fn new(
+        table: &ParameterTable,
+        parameters: Vec<Tensor>,
+        batch: &Batch,
+        kernels: Kernels,
+    ) -> Result<Self> {
         let names = table.entries().iter().map(|entry| entry.name.clone());
-        Ok(Tensors { parameters: names.zip(parameters).collect(), inputs: inputs(batch)? })
+        Ok(Tensors { parameters: names.zip(parameters).collect(), inputs: inputs(batch, kernels)?, kernels })
     }
 
     /// Parameters that nothing is differentiated by.
-    pub(crate) fn constant(table: &ParameterTable, arena: &[f32], batch: &Batch) -> Result<Self> {
+    pub(crate) fn constant(
+        table: &ParameterTable,
+        arena: &[f32],
+        batch: &Batch,
+        kernels: Kernels,
+    ) -> Result<Self> {
         let tensor = |entry: &crate::Parameter| {
             Tensor::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu)
         };
-        Tensors::new(table, table.entries().iter().map(tensor).collect::<Result<_>>()?, batch)
+        Tensors::new(table, table.entries().iter().map(tensor).collect::<Result<_>>()?, batch, kernels)
     }
 
     fn named(&self, name: &str) -> Result<&Tensor> {
@@ -43,136 +98,205 @@ impl Tensors {
     }
 }
 
-fn inputs(batch: &Batch) -> Result<Vec<Tensor>> {
-    let tensor = |(column, spec): (&Column, &tabia_encoding::InputSpec)| {
+fn inputs(batch: &Batch, kernels: Kernels) -> Result<Vec<Value>> {
+    let value = |(column, spec): (&Column, &tabia_encoding::InputSpec)| {
+        if let (Kernels::Fast, Column::Values(values), &[width]) = (kernels, column, spec.shape)
+            && let Some(rows) = SparseRows::find(values, width)
+        {
+            return Ok(Value::Sparse(Arc::new(rows)));
+        }
         let shape: Vec<usize> = std::iter::once(batch.rows()).chain(spec.shape.iter().copied()).collect();
-        match column {
+        let tensor = match column {
             Column::Values(values) => Tensor::from_slice(values, shape, &Device::Cpu),
             Column::Ids(ids) => {
                 let ids: Vec<u32> = ids.iter().map(|&id| id as u32).collect();
                 Tensor::from_vec(ids, shape, &Device::Cpu)
             }
-        }
+        };
+        tensor.map(Value::Dense)
     };
-    batch.columns().iter().zip(batch.encoding().inputs()).map(tensor).collect()
+    batch.columns().iter().zip(batch.encoding().inputs()).map(value).collect()
 }
 
 impl Layers for Tensors {
-    type Value = Tensor;
+    type Value = Value;
 
-    fn input(&mut self, index: usize) -> Result<Tensor> {
+    fn input(&mut self, index: usize) -> Result<Value> {
         Ok(self.inputs[index].clone())
     }
 
-    fn parameter(&mut self, name: &str) -> Result<Tensor> {
-        self.named(name).cloned()
+    fn parameter(&mut self, name: &str) -> Result<Value> {
+        self.named(name).cloned().map(Value::Dense)
     }
 
-    fn embed(&mut self, name: &str, ids: &Tensor) -> Result<Tensor> {
+    fn embed(&mut self, name: &str, ids: &Value) -> Result<Value> {
+        let ids = ids.dense()?;
         let table = self.named(name)?;
         let mut shape = ids.dims().to_vec();
         shape.push(table.dim(1)?);
-        table.index_select(&ids.flatten_all()?, 0)?.reshape(shape)
+        table.index_select(&ids.flatten_all()?, 0)?.reshape(shape).map(Value::Dense)
     }
 
-    fn linear(&mut self, x: &Tensor, layer: &str) -> Result<Tensor> {
+    fn linear(&mut self, x: &Value, layer: &str) -> Result<Value> {
         let weight = self.named(&format!("{layer}.weight"))?;
-        x.matmul(&weight.t()?)?.broadcast_add(self.named(&format!("{layer}.bias"))?)
+        let bias = self.named(&format!("{layer}.bias"))?;
+        let y = match (self.kernels, x) {
+            (_, Value::Sparse(rows)) => kernels::sparse_linear(rows, weight, bias),
+            (Kernels::Fast, Value::Dense(x)) => kernels::linear(x, weight, bias),
+            (Kernels::Plain, Value::Dense(x)) => x.matmul(&weight.t()?)?.broadcast_add(bias),
+        };
+        y.map(Value::Dense)
     }
 
-    fn project(&mut self, x: &Tensor, weight: &str) -> Result<Tensor> {
-        let weight = self.named(weight)?;
+    fn project(&mut self, x: &Value, weight: &str) -> Result<Value> {
+        let (x, weight) = (x.dense()?, self.named(weight)?);
+        if self.kernels == Kernels::Fast {
+            return kernels::project(&x, weight).map(Value::Dense);
+        }
         let mut shape = x.dims().to_vec();
         let last = shape.len() - 1;
         let rows = shape[..last].iter().product::<usize>();
         let flat = x.reshape((rows, shape[last]))?;
         shape[last] = weight.dim(0)?;
-        flat.matmul(&weight.t()?)?.reshape(shape)
+        flat.matmul(&weight.t()?)?.reshape(shape).map(Value::Dense)
     }
 
-    fn conv(&mut self, x: &Tensor, layer: &str) -> Result<Tensor> {
+    fn conv(&mut self, x: &Value, layer: &str) -> Result<Value> {
+        let x = x.dense()?;
         let weight = self.named(&format!("{layer}.weight"))?;
         let bias = self.named(&format!("{layer}.bias"))?;
-        let y = x.conv2d(weight, weight.dim(2)? / 2, 1, 1, 1)?;
-        y.broadcast_add(&bias.reshape((1, (), 1, 1))?)
+        let y = match self.kernels {
+            Kernels::Fast => kernels::conv(&x, weight, bias),
+            Kernels::Plain => {
+                let y = x.conv2d(weight, weight.dim(2)? / 2, 1, 1, 1)?;
+                y.broadcast_add(&bias.reshape((1, (), 1, 1))?)
+            }
+        };
+        y.map(Value::Dense)
     }
 
-    fn rms_norm(&mut self, x: &Tensor, weight: &str, eps: f32) -> Result<Tensor> {
-        let weight = self.named(weight)?.flatten_all()?;
-        let mean = x.sqr()?.mean_keepdim(D::Minus1)?;
-        x.broadcast_div(&(mean + f64::from(eps))?.sqrt()?)?.broadcast_mul(&weight)
+    fn rms_norm(&mut self, x: &Value, weight: &str, eps: f32) -> Result<Value> {
+        let (x, weight) = (x.dense()?, self.named(weight)?.flatten_all()?);
+        let y = match self.kernels {
+            Kernels::Fast => kernels::rms_norm(&x, &weight, eps),
+            Kernels::Plain => {
+                let mean = x.sqr()?.mean_keepdim(D::Minus1)?;
+                x.broadcast_div(&(mean + f64::from(eps))?.sqrt()?)?.broadcast_mul(&weight)
+            }
+        };
+        y.map(Value::Dense)
     }
 
-    fn add(&mut self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        a.broadcast_add(b)
+    fn add(&mut self, a: &Value, b: &Value) -> Result<Value> {
+        a.dense()?.broadcast_add(&b.dense()?).map(Value::Dense)
     }
 
-    fn mul(&mut self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        a.broadcast_mul(b)
+    fn mul(&mut self, a: &Value, b: &Value) -> Result<Value> {
+        a.dense()?.broadcast_mul(&b.dense()?).map(Value::Dense)
     }
 
-    fn matmul(&mut self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        a.contiguous()?.matmul(&b.contiguous()?)
+    fn matmul(&mut self, a: &Value, b: &Value) -> Result<Value> {
+        let (a, b) = (a.dense()?, b.dense()?);
+        let y = match self.kernels {
+            Kernels::Fast => kernels::matmul(&a, &b),
+            Kernels::Plain => a.contiguous()?.matmul(&b.contiguous()?),
+        };
+        y.map(Value::Dense)
     }
 
-    fn scale(&mut self, x: &Tensor, factor: f32) -> Result<Tensor> {
-        x * f64::from(factor)
+    fn scale(&mut self, x: &Value, factor: f32) -> Result<Value> {
+        (x.dense()? * f64::from(factor)).map(Value::Dense)
     }
 
-    fn reshape(&mut self, x: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    fn reshape(&mut self, x: &Value, shape: &[usize]) -> Result<Value> {
+        let x = x.dense()?;
         let whole: Vec<usize> = std::iter::once(x.dim(0)?).chain(shape.iter().copied()).collect();
-        x.reshape(whole)
+        x.reshape(whole).map(Value::Dense)
     }
 
-    fn permute(&mut self, x: &Tensor, order: &[usize]) -> Result<Tensor> {
-        x.permute(order)?.contiguous()
+    fn permute(&mut self, x: &Value, order: &[usize]) -> Result<Value> {
+        x.dense()?.permute(order)?.contiguous().map(Value::Dense)
     }
 
-    fn slice(&mut self, x: &Tensor, axis: usize, from: usize, to: usize) -> Result<Tensor> {
-        x.narrow(axis, from, to - from)?.contiguous()
+    fn slice(&mut self, x: &Value, axis: usize, from: usize, to: usize) -> Result<Value> {
+        x.dense()?.narrow(axis, from, to - from)?.contiguous().map(Value::Dense)
     }
 
-    fn select(&mut self, x: &Tensor, axis: usize, indices: &[u32]) -> Result<Tensor> {
-        x.index_select(&Tensor::from_slice(indices, indices.len(), &Device::Cpu)?, axis)
+    fn select(&mut self, x: &Value, axis: usize, indices: &[u32]) -> Result<Value> {
+        if let (Value::Sparse(rows), 1) = (x, axis)
+            && let Some(rows) = rows.reordered(indices)
+        {
+            return Ok(Value::Sparse(Arc::new(rows)));
+        }
+        let indices = Tensor::from_slice(indices, indices.len(), &Device::Cpu)?;
+        x.dense()?.index_select(&indices, axis).map(Value::Dense)
     }
 
-    fn concat(&mut self, parts: &[&Tensor], axis: usize) -> Result<Tensor> {
-        Tensor::cat(parts, axis)
+    fn concat(&mut self, parts: &[&Value], axis: usize) -> Result<Value> {
+        let parts = parts.iter().map(|part| part.dense()).collect::<Result<Vec<Tensor>>>()?;
+        Tensor::cat(&parts, axis).map(Value::Dense)
     }
 
-    fn mean(&mut self, x: &Tensor, axis: usize) -> Result<Tensor> {
-        x.mean(axis)
+    fn mean(&mut self, x: &Value, axis: usize) -> Result<Value> {
+        x.dense()?.mean(axis).map(Value::Dense)
     }
 
-    fn sum(&mut self, x: &Tensor, axis: usize) -> Result<Tensor> {
-        x.sum_keepdim(axis)
+    fn sum(&mut self, x: &Value, axis: usize) -> Result<Value> {
+        let sums = match (x, axis) {
+            (Value::Sparse(rows), 1) => rows.sums(),
+            _ => x.dense()?.sum_keepdim(axis),
+        };
+        sums.map(Value::Dense)
     }
 
-    fn look_up(&mut self, x: &Tensor, table: &[f32], width: usize) -> Result<Tensor> {
-        let rows: Vec<u32> = x.flatten_all()?.to_vec1::<f32>()?.into_iter().map(|row| row as u32).collect();
+    fn look_up(&mut self, x: &Value, table: &[f32], width: usize) -> Result<Value> {
+        let rows = x.dense()?.flatten_all()?.to_vec1::<f32>()?;
+        let rows: Vec<u32> = rows.into_iter().map(|row| row as u32).collect();
         let table = Tensor::from_slice(table, (table.len() / width, width), &Device::Cpu)?;
-        table.index_select(&Tensor::from_slice(&rows, rows.len(), &Device::Cpu)?, 0)
+        table.index_select(&Tensor::from_slice(&rows, rows.len(), &Device::Cpu)?, 0).map(Value::Dense)
     }
 
-    fn relu(&mut self, x: &Tensor) -> Result<Tensor> {
-        x.relu()
+    fn relu(&mut self, x: &Value) -> Result<Value> {
+        x.dense()?.relu().map(Value::Dense)
     }
 
-    fn clipped_relu(&mut self, x: &Tensor) -> Result<Tensor> {
-        // Not `clamp`: its gradient is shared between both sides of a tie, and ReLU's at zero is zero.
-        1.0 - (1.0 - x.relu()?)?.relu()?
+    fn clipped_relu(&mut self, x: &Value) -> Result<Value> {
+        let x = x.dense()?;
+        let y = match self.kernels {
+            Kernels::Fast => kernels::clipped_relu(&x),
+            // Not `clamp`: its gradient is shared between both sides of a tie, and ReLU's at zero is zero.
+            Kernels::Plain => 1.0 - (1.0 - x.relu()?)?.relu()?,
+        };
+        y.map(Value::Dense)
     }
 
-    fn silu(&mut self, x: &Tensor) -> Result<Tensor> {
-        x.silu()
+    fn silu(&mut self, x: &Value) -> Result<Value> {
+        let x = x.dense()?;
+        let y = match self.kernels {
+            Kernels::Fast => kernels::silu(&x),
+            Kernels::Plain => x.silu(),
+        };
+        y.map(Value::Dense)
     }
 
-    fn gelu(&mut self, x: &Tensor) -> Result<Tensor> {
-        x.gelu_erf()
+    fn gelu(&mut self, x: &Value) -> Result<Value> {
+        let x = x.dense()?;
+        let y = match self.kernels {
+            Kernels::Fast => kernels::gelu(&x),
+            Kernels::Plain => x.gelu_erf(),
+        };
+        y.map(Value::Dense)
     }
 
-    fn softmax(&mut self, x: &Tensor) -> Result<Tensor> {
-        let e = x.broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?.exp()?;
-        e.broadcast_div(&e.sum_keepdim(D::Minus1)?)
+    fn softmax(&mut self, x: &Value) -> Result<Value> {
+        let x = x.dense()?;
+        let y = match self.kernels {
+            Kernels::Fast => kernels::softmax(&x),
+            Kernels::Plain => {
+                let e = x.broadcast_sub(&x.detach().max_keepdim(D::Minus1)?)?.exp()?;
+                e.broadcast_div(&e.sum_keepdim(D::Minus1)?)
+            }
+        };
+        y.map(Value::Dense)
     }
 }

@@ -1,7 +1,7 @@
 //! Gradients against finite differences, for every parameter of every kind of network.
 
 use tabia_train::{
-    Backend, CpuBackend, Examples, FeedSupply, Supply, SupplyOptions, TrainConfig, TrainerState,
+    Backend, CpuBackend, Examples, FeedSupply, Supply, SupplyOptions, TrainConfig, TrainerState, Weights,
 };
 
 use crate::configs::{From, KINDS, config};
@@ -34,7 +34,7 @@ fn gradients_are_slopes() {
         let (mut config, from) = config(name);
         config.data.batch = 4;
         let examples = examples(&folder, &config, from);
-        let mut backend = CpuBackend::new(&config, 5);
+        let mut backend = CpuBackend::plain(&config, 5);
         let weights = backend.state().unwrap().weights;
         let (losses, gradient) = backend.gradients(&examples).unwrap();
         assert!(losses.total.is_finite() && losses.total > 0.0, "{name}: {losses:?}");
@@ -63,5 +63,56 @@ fn gradients_are_slopes() {
             checked += 1;
         }
         assert!(2 * checked > table.entries().len(), "{name}: only {checked} tensors have a slope");
+    }
+}
+
+fn length(values: impl Iterator<Item = f64>) -> f64 {
+    values.map(|v| v * v).sum::<f64>().sqrt()
+}
+
+#[test]
+fn fast_kernels_agree_with_the_plain_network() {
+    let folder = Folder::new("kernels");
+    for (name, ..) in KINDS {
+        let (mut config, from) = config(name);
+        // More than the kernels take at a time, and no multiple of it.
+        config.data.batch = 21;
+        let examples = examples(&folder, &config, from);
+        let (mut plain, mut fast) = (CpuBackend::plain(&config, 5), CpuBackend::new(&config, 5));
+        let (plain_losses, plain_gradient) = plain.gradients(&examples).unwrap();
+        let (fast_losses, fast_gradient) = fast.gradients(&examples).unwrap();
+        let off = (plain_losses.total - fast_losses.total).abs();
+        assert!(off < 1e-5 * plain_losses.total.max(1.0), "{name}: {plain_losses:?} {fast_losses:?}");
+        let whole = length(plain_gradient.iter().map(|&g| f64::from(g)));
+        for entry in plain.table().entries() {
+            let (own, other) = (entry.of(&plain_gradient), entry.of(&fast_gradient));
+            let off = length(own.iter().zip(other).map(|(&a, &b)| f64::from(a) - f64::from(b)));
+            // What cancels out but for rounding has no length to compare with.
+            let scale = length(own.iter().map(|&g| f64::from(g))).max(1e-3 * whole);
+            assert!(off < 1e-4 * scale, "{name}: {} is off by {off} of {scale}", entry.name);
+        }
+        for weights in [Weights::Live, Weights::Averaged] {
+            let (a, b) =
+                (plain.evaluate(&examples, weights).unwrap(), fast.evaluate(&examples, weights).unwrap());
+            assert_eq!(a.rank, b.rank, "{name}");
+            for (a, b) in a.policy.iter().chain(&a.value).zip(b.policy.iter().chain(&b.value)) {
+                assert!((a - b).abs() < 1e-4, "{name}: {a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_do_not_depend_on_the_number_of_threads() {
+    let folder = Folder::new("threads");
+    for name in ["human", "policy-cnn", "policy-mlp", "nnue"] {
+        let (mut config, from) = config(name);
+        config.data.batch = 37;
+        let examples = examples(&folder, &config, from);
+        let gradient = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| CpuBackend::new(&config, 5).gradients(&examples).unwrap().1)
+        };
+        assert_eq!(gradient(1), gradient(3), "{name}");
     }
 }

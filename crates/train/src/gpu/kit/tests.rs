@@ -23,7 +23,7 @@ fn compare(config: &TrainConfig) {
     let Some(device) = Emulated::open(&recorded.sources(), &recorded.defines()) else { return };
     let mut fused = recorded.on(device, config, 5).unwrap();
     fused.load(&stirred(&fused, &config.net, 5)).unwrap();
-    let mut plain = CpuBackend::new(config, 5);
+    let mut plain = CpuBackend::plain(config, 5);
     let examples = synthetic::examples(&config.net, config.data.batch - 1, 7);
     let (gradients, losses) = compare_gradients(&mut fused, &mut plain, &examples).unwrap();
     for compared in losses {
@@ -146,7 +146,7 @@ fn steps_follow_the_plain_network_and_leave_padding_alone() {
     let Some(device) = Emulated::open(&recorded.sources(), &recorded.defines()) else { return };
     let mut fused = recorded.on(device, &config, 5).unwrap();
     let state = stirred(&fused, &config.net, 5);
-    let mut plain = CpuBackend::new(&config, 5);
+    let mut plain = CpuBackend::plain(&config, 5);
     fused.load(&state).unwrap();
     plain.load(&state).unwrap();
     let hyper = StepHyper {

@@ -1,0 +1,133 @@
+use std::fmt;
+use std::time::Duration;
+
+/// What was done in one round, and in which time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Round {
+    /// How many units of work: evaluations, nodes, positions.
+    pub work: u64,
+    /// How long they took.
+    pub time: Duration,
+}
+
+impl Round {
+    /// Units a second.
+    pub fn per_second(self) -> f64 {
+        self.work as f64 / self.time.as_secs_f64()
+    }
+}
+
+/// Someone who takes part.
+pub trait Contender {
+    /// Who, for the table.
+    fn name(&self) -> String;
+
+    /// One round.
+    fn round(&mut self) -> Round;
+}
+
+/// The best round of each contender. They take turns, so that a busy minute falls on all of them.
+///
+/// # Panics
+/// Without rounds: there is no best then.
+pub fn best_of<C: Contender + ?Sized>(rounds: usize, contenders: &mut [Box<C>]) -> Vec<Round> {
+    assert!(rounds > 0, "a contest needs a round");
+    let mut best: Vec<Round> = contenders.iter_mut().map(|contender| contender.round()).collect();
+    for _ in 1..rounds {
+        for (contender, best) in contenders.iter_mut().zip(&mut best) {
+            let round = contender.round();
+            if round.per_second() > best.per_second() {
+                *best = round;
+            }
+        }
+    }
+    best
+}
+
+/// How the table shows a speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// Units a second.
+    PerSecond,
+    /// Nanoseconds a unit.
+    NanosecondsEach,
+}
+
+/// The best rounds side by side: a line a contender, its speed, and its speed as a multiple of others'.
+pub struct Table<'a> {
+    /// What is counted, in the singular.
+    pub unit: &'a str,
+    /// How speeds are shown.
+    pub shown: Shown,
+    /// Names and best rounds.
+    pub lines: Vec<(String, Round)>,
+    /// Columns of ratios: a title, and the beginning of the name of the line that is 1. A column whose line is missing
+    /// stays empty.
+    pub ratios: &'a [(&'a str, &'a str)],
+}
+
+impl fmt::Display for Table<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let speed = match self.shown {
+            Shown::PerSecond => format!("{}s/s", self.unit),
+            Shown::NanosecondsEach => format!("ns / {}", self.unit),
+        };
+        write!(f, "{:32}{speed:>18}", "")?;
+        for (title, _) in self.ratios {
+            write!(f, "{title:>18}")?;
+        }
+        for (name, round) in &self.lines {
+            let per_second = round.per_second();
+            let speed = match self.shown {
+                Shown::PerSecond => per_second,
+                Shown::NanosecondsEach => 1e9 / per_second,
+            };
+            write!(f, "\n{name:32}{speed:>18.0}")?;
+            for (_, one) in self.ratios {
+                let one = self.lines.iter().find(|(name, _)| name.starts_with(one));
+                let ratio =
+                    one.map_or_else(String::new, |(_, one)| format!("{:.2}x", per_second / one.per_second()));
+                write!(f, "{ratio:>18}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(work: u64, milliseconds: u64) -> Round {
+        Round { work, time: Duration::from_millis(milliseconds) }
+    }
+
+    struct Scripted(&'static str, Vec<Round>);
+
+    impl Contender for Scripted {
+        fn name(&self) -> String {
+            self.0.to_owned()
+        }
+
+        fn round(&mut self) -> Round {
+            self.1.remove(0)
+        }
+    }
+
+    #[test]
+    fn the_best_round_counts_and_ratios_are_of_speeds() {
+        let mut contenders = [
+            Box::new(Scripted("ours", vec![round(10, 500), round(10, 100)])),
+            Box::new(Scripted("theirs 2.0", vec![round(10, 200), round(10, 400)])),
+        ];
+        let best = best_of(2, &mut contenders);
+        assert_eq!(best, [round(10, 100), round(10, 200)]);
+        let lines = contenders.iter().map(|c| c.name()).zip(best).collect();
+        let ratios = [("of theirs", "theirs"), ("of nobody's", "nobody")];
+        let table = Table { unit: "node", shown: Shown::PerSecond, lines, ratios: &ratios }.to_string();
+        let words: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(words[0], ["nodes/s", "of", "theirs", "of", "nobody's"]);
+        assert_eq!(words[1], ["ours", "100", "2.00x"]);
+        assert_eq!(words[2], ["theirs", "2.0", "50", "1.00x"]);
+    }
+}

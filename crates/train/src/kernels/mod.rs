@@ -1,0 +1,23 @@
+//! Faster ways to compute some layers on the CPU, each an operation of candle's with a gradient of its own.
+//!
+//! They say what the plain layers of [`Tensors`](crate::nets::tensors::Tensors) say, up to rounding: those are the
+//! specification, and tests compare gradients of both for every kind of network. Results do not depend on the number of
+//! threads: what is summed is summed in an order of its own.
+
+mod activation;
+mod conv;
+mod linear;
+mod norm;
+mod policy;
+mod product;
+pub(crate) mod rows;
+mod softmax;
+mod sparse;
+
+pub(crate) use self::activation::{clipped_relu, gelu, silu};
+pub(crate) use self::conv::conv;
+pub(crate) use self::linear::{linear, matmul, project};
+pub(crate) use self::norm::rms_norm;
+pub(crate) use self::policy::policy_loss;
+pub(crate) use self::softmax::softmax;
+pub(crate) use self::sparse::{SparseRows, sparse_linear};

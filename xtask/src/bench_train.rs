@@ -1,0 +1,68 @@
+//! The speed of training: the CPU's step against candle's and PyTorch's, the GPU's against PyTorch's.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Result;
+
+use crate::process;
+use crate::python::Environment;
+use crate::workspace::Workspace;
+
+/// What the steps are measured against. On Linux the index has PyTorch with all of CUDA alone: about 5 GB on the disk.
+const PYTORCH: Environment =
+    Environment { name: "pytorch", packages: &["torch==2.15.0", "safetensors==0.8.0", "numpy==2.4.6"] };
+
+/// The profile with which the laboratory is meant to be used.
+const PROFILE: &str = "lab";
+
+/// The network the GPU trainer is measured with.
+const CONFIG: &str = "configs/human.toml";
+
+/// A training step of several networks, against candle and PyTorch; on an NVIDIA GPU also the human network
+#[derive(clap::Args)]
+pub(crate) struct TrainBench {
+    /// A Python that has torch, safetensors and numpy [default: one made in the target folder, of about 5 GB]
+    #[arg(long, value_name = "PROGRAM")]
+    python: Option<PathBuf>,
+    /// The configurations to measure on the CPU, by name [default: six]
+    #[arg(value_name = "NAME")]
+    configs: Vec<String>,
+}
+
+impl TrainBench {
+    pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
+        let python = match &self.python {
+            Some(python) => python.clone(),
+            None => PYTORCH.ready(workspace)?,
+        };
+        process::run(
+            workspace
+                .cargo("bench")
+                .args(["--profile", PROFILE, "--package", "tabia-train", "--bench", "step", "--"])
+                .args(&self.configs)
+                .env("TABIA_PYTHON", &python),
+        )?;
+        if process::succeeds(Command::new("nvidia-smi").arg("-L")) {
+            gpu(workspace, &python)
+        } else {
+            println!("\nno NVIDIA GPU is found (nvidia-smi -L): the GPU trainer is not measured");
+            Ok(())
+        }
+    }
+}
+
+fn gpu(workspace: &Workspace, python: &Path) -> Result<()> {
+    let build = ["--profile", PROFILE, "--package", "tabia-lab", "--no-default-features"];
+    process::run(workspace.cargo("build").args(build))?;
+    let mut lab = Command::new(workspace.target.join(PROFILE).join("tabia-lab"));
+    process::run(lab.args(["train", "bench", CONFIG]).current_dir(&workspace.root))?;
+    let cuda = "import torch; assert torch.cuda.is_available()";
+    if process::succeeds(Command::new(python).args(["-c", cuda])) {
+        let script = workspace.root.join("tools/bench_torch_human.py");
+        process::run(Command::new(python).arg(script).arg(CONFIG).current_dir(&workspace.root))
+    } else {
+        println!("PyTorch is left out: {} finds no GPU", python.display());
+        Ok(())
+    }
+}
