@@ -203,7 +203,9 @@ fn shipped() -> Vec<(PathBuf, PathBuf)> {
     let files = entries.map(|entry| entry.expect("a readable entry").path());
     let files =
         files.filter(|path| path.extension().is_some_and(|end| end == "onnx" || end == "safetensors"));
-    let page = |file: &Path| root.join("docs/models").join(file.file_name().unwrap()).with_extension("md");
+    let page = |file: &Path| {
+        root.join("docs/models").join(file.file_name().expect("a file has a name")).with_extension("md")
+    };
     files.map(|file| (file.clone(), page(&file))).collect()
 }
 

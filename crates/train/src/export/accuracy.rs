@@ -15,7 +15,7 @@ use crate::evaluation::Tallies;
 use crate::feed_supply::{HELD_OUT_SEED, held_out_stream};
 use crate::kept_situation::KeptSituation;
 use crate::nets::layers::Heads;
-use crate::nets::tensors::Tensors;
+use crate::nets::tensors::{Kernels, Tensors};
 use crate::{
     ExampleBuilder, Examples, GroupScore, NetConfig, PolicyTargets, RatingBalance, SupplyError, TrainConfig,
     losses,
@@ -100,12 +100,12 @@ impl Sides {
         situations: &[KeptSituation],
     ) -> Result<(), ExportError> {
         let net = &config.net;
-        let mut tensors = Tensors::constant(&net.table(), arena, &examples.inputs)?;
-        let trained = net.forward(&mut tensors)?;
+        let mut tensors = Tensors::constant(&net.table(), arena, &examples.inputs, Kernels::Fast)?;
+        let trained = net.forward(&mut tensors)?.dense()?;
         let written = as_heads(net, model, situations)?;
         let rule = config.value_rule();
-        self.trained.add(examples, &losses::scores(&trained, examples, rule)?);
-        self.written.add(examples, &losses::scores(&written, examples, rule)?);
+        self.trained.add(examples, &losses::scores(&trained, examples, rule, Kernels::Fast)?);
+        self.written.add(examples, &losses::scores(&written, examples, rule, Kernels::Fast)?);
         if let (Some(targets), Some(a), Some(b)) = (&examples.policy, &trained.policy, &written.policy) {
             let (a, b) = (a.to_vec2::<f32>()?, b.to_vec2::<f32>()?);
             let other =
