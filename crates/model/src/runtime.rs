@@ -134,14 +134,16 @@ enum Foretold {
     Mixed,
 }
 
-/// A network loaded into memory. It runs on one thread of its own, so that players do not compete for cores.
+/// A network loaded into memory. Every run has one thread, so that players do not compete for cores; runs at the same time
+/// have a thread each.
 pub struct Session {
     model: Model,
     outline: Outline,
     info: GraphInfo,
     inputs: Vec<NodeId>,
     outputs: Vec<NodeId>,
-    options: RunOptions,
+    /// Threads that no run is using now.
+    idle: Mutex<Vec<Arc<ThreadPool>>>,
     forecasts: Mutex<Vec<(Vec<Vec<usize>>, Foretold)>>,
 }
 
@@ -177,10 +179,8 @@ impl Session {
             tensors.iter().map(id).collect()
         };
         let (inputs, outputs) = (ids(&info.inputs)?, ids(&info.outputs)?);
-        let pool = Arc::new(ThreadPool::with_num_threads(1));
-        let options = RunOptions::default().with_thread_pool(Some(pool));
-        let forecasts = Mutex::new(Vec::new());
-        let session = Session { model, outline, info, inputs, outputs, options, forecasts };
+        let (idle, forecasts) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+        let session = Session { model, outline, info, inputs, outputs, idle, forecasts };
         match session.trial() {
             Ok(()) | Err(RunError::NotFinite { .. }) => Ok(session),
             Err(e) => Err(refused(e.to_string())),
@@ -309,8 +309,12 @@ impl Session {
         for ((input, info), &id) in inputs.iter().zip(&self.info.inputs).zip(&self.inputs) {
             values.push((id, runtime_value(input, info)?));
         }
-        let run = || self.model.run(values, &self.outputs, Some(self.options.clone()));
-        let outputs = caught(run).map_err(RunError::Runtime)?;
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let thread = idle.unwrap_or_else(|| Arc::new(ThreadPool::with_num_threads(1)));
+        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(&thread)));
+        let outputs = caught(|| self.model.run(values, &self.outputs, Some(options)));
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        let outputs = outputs.map_err(RunError::Runtime)?;
         let outputs = outputs.map_err(|e| RunError::Runtime(e.to_string()))?;
         let named = outputs.into_iter().zip(&self.info.outputs);
         named.map(|(value, info)| output_tensor(&info.name, value)).collect()

@@ -4,8 +4,8 @@ use tabia_encoding::Column;
 
 use crate::{ABSENT, BackendError, Examples, PolicyTargets, StepHyper};
 
-/// Soft targets a batch has room for, by position.
-pub(crate) const SOFT_TARGETS: usize = 32;
+/// Soft targets a batch has room for, by position: as many as a position has legal moves at most.
+pub(crate) const SOFT_TARGETS: usize = 218;
 
 /// How an input crosses to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,6 +258,13 @@ mod tests {
         for bad in [0.5, -1.0, 256.0, 1e9, f32::NAN, f32::INFINITY, 254.999] {
             assert!(!narrow(&[1.0, bad], &mut bytes[..2]), "{bad}");
         }
+    }
+
+    #[test]
+    fn every_move_of_the_position_with_the_most_may_be_a_target() {
+        let most = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1";
+        let position = tabia_game::position_from_fen(most).unwrap();
+        assert_eq!(shakmaty::Position::legal_moves(&position).len(), SOFT_TARGETS);
     }
 
     #[test]

@@ -72,9 +72,9 @@ fn push_moves(
         policy.legal[start + usize::from(index) / 8] |= 1 << (index % 8);
     }
     if random.bool() {
-        let probabilities: Vec<f32> = legal.iter().take(20).map(|_| random.f32()).collect();
+        let probabilities: Vec<f32> = legal.iter().map(|_| random.f32()).collect();
         let sum: f32 = probabilities.iter().sum();
-        policy.soft.indices.extend(legal.iter().take(20));
+        policy.soft.indices.extend(&legal);
         policy.soft.probabilities.extend(probabilities.iter().map(|p| p / sum));
     }
     policy.soft.starts.push(policy.soft.indices.len() as u32);
