@@ -29,7 +29,7 @@ fn evaluated_by(makers: &Makers, evaluation: &EngineEvaluation) -> Result<String
     let model = match evaluation {
         EngineEvaluation::File(file) => Some(makers.open(file)?),
         EngineEvaluation::Baseline => None,
-        EngineEvaluation::Usual => makers.value()?,
+        EngineEvaluation::Usual => Some(makers.value()?),
     };
     Ok(match model {
         Some(model) => {

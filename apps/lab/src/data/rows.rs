@@ -4,8 +4,6 @@ use std::io::Write;
 
 use anyhow::Result;
 use serde::Serialize;
-use shakmaty::{CastlingMode, EnPassantMode, fen::Epd};
-use tabia_data::EvaluationRecord;
 use tabia_encoding::{ForWhite, Score};
 
 /// One row as Lichess writes it: a line of moves, castling as king takes rook, and a score for White.
@@ -39,16 +37,4 @@ impl<'a> Row<'a> {
         serde_json::to_writer(&mut out, self)?;
         Ok(out.write_all(b"\n")?)
     }
-}
-
-/// Writes a row for each line of each session.
-pub(crate) fn write_rows(out: &mut dyn Write, record: &EvaluationRecord) -> Result<()> {
-    let fen = Epd::from_position(&record.position, EnPassantMode::Legal).to_string();
-    for session in &record.sessions {
-        for line in &session.lines {
-            let first = line.first.to_uci(CastlingMode::Chess960).to_string();
-            Row::new(&fen, &first, session.depth.into(), session.knodes, line.score).write(&mut *out)?;
-        }
-    }
-    Ok(())
 }

@@ -87,22 +87,19 @@ impl Makers {
             EngineEvaluation::Baseline => {
                 Ok((format!("{}, hand-written evaluation", engine()), Box::new(BaselineLeaf)))
             }
-            EngineEvaluation::Usual => match self.value()? {
-                Some(model) => Ok((engine(), leaf_evaluator(&model)?)),
-                None => Ok((engine(), Box::new(BaselineLeaf))),
-            },
+            EngineEvaluation::Usual => Ok((engine(), leaf_evaluator(&self.value()?)?)),
         }
     }
 
-    /// The engine's network that comes with the program, if one does; opened once.
-    pub(crate) fn value(&self) -> Result<Option<Arc<Model>>> {
+    /// The engine's network that comes with the program; opened once.
+    pub(crate) fn value(&self) -> Result<Arc<Model>> {
         let mut value = self.value.lock().unwrap_or_else(PoisonError::into_inner);
-        if value.is_none()
-            && let Some(opened) = shipped::value()
-        {
-            *value = Some(Arc::new(opened.context("the built-in evaluation")?));
+        if let Some(model) = &*value {
+            return Ok(Arc::clone(model));
         }
-        Ok(value.clone())
+        let model = Arc::new(shipped::value().context("the built-in evaluation")?);
+        *value = Some(Arc::clone(&model));
+        Ok(model)
     }
 
     fn network(&self, file: &Path) -> Result<(String, Box<dyn LeafEvaluator>)> {

@@ -3,7 +3,7 @@ use tabia_model::{
 };
 
 use super::Provenance;
-use crate::nets::NnueActivation;
+use crate::nets::{ChallengeConfig, NnueActivation};
 use crate::{GroupScore, NetConfig};
 
 /// The card of an exported network.
@@ -73,7 +73,21 @@ fn architecture(net: &NetConfig) -> String {
         }
         NetConfig::ValueCnn(c) => format!("value CNN: {} residual blocks, {} channels", c.blocks, c.channels),
         NetConfig::Pair(c) => format!("two inputs of 769, {} each, then {:?}", c.first, c.hidden),
-        NetConfig::Challenge(c) => format!("Chess Challenge entry: {c:?}"),
+        NetConfig::Challenge(c) => format!("Chess Challenge entry, {}", challenge_body(c)),
+    }
+}
+
+fn challenge_body(body: &ChallengeConfig) -> String {
+    match body {
+        ChallengeConfig::Dense { hidden } => format!("dense, hidden layers {hidden:?}"),
+        ChallengeConfig::Conv { channels, blocks, .. } => {
+            format!("convolutions: {blocks} residual blocks, {channels} channels")
+        }
+        ChallengeConfig::Attention(c) => format!(
+            "attention over the squares: {} layers, width {}, {} heads, inner width {}",
+            c.layers, c.width, c.heads, c.inner
+        ),
+        ChallengeConfig::Perspective(c) => architecture(&NetConfig::Nnue(*c)),
     }
 }
 

@@ -263,7 +263,8 @@ mod tests {
     #[test]
     fn every_move_of_the_position_with_the_most_may_be_a_target() {
         let most = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1";
-        let position = tabia_game::position_from_fen(most).unwrap();
+        let fen: shakmaty::fen::Fen = most.parse().unwrap();
+        let position: shakmaty::Chess = fen.into_position(shakmaty::CastlingMode::Standard).unwrap();
         assert_eq!(shakmaty::Position::legal_moves(&position).len(), SOFT_TARGETS);
     }
 

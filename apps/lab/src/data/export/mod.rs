@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
+use shakmaty::{CastlingMode, EnPassantMode, fen::Epd};
 use tabia_data::{
     EvaluationRecord, GameRecord, NpyWriter, PlayerHash, RecordKind, Set, Side, Split, SplitBy,
 };
@@ -15,7 +16,7 @@ use tabia_query::HumChessWriter;
 
 use self::written_game::written_game;
 use super::meter::Meter;
-use super::rows::write_rows;
+use super::rows::Row;
 use crate::finished_file::FinishedFile;
 
 /// Rows and games are text with much repetition.
@@ -182,4 +183,16 @@ impl Records<'_> {
 
 fn said(records: u64, path: &Path) -> String {
     format!("{}: {records} records", path.display())
+}
+
+/// Writes a row for each line of each session.
+fn write_rows(out: &mut dyn Write, record: &EvaluationRecord) -> Result<()> {
+    let fen = Epd::from_position(&record.position, EnPassantMode::Legal).to_string();
+    for session in &record.sessions {
+        for line in &session.lines {
+            let first = line.first.to_uci(CastlingMode::Chess960).to_string();
+            Row::new(&fen, &first, session.depth.into(), session.knodes, line.score).write(&mut *out)?;
+        }
+    }
+    Ok(())
 }
