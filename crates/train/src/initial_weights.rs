@@ -57,8 +57,7 @@ fn copy(
 ) -> Result<Vec<f32>, String> {
     let mut arena = vec![0.0; table.arena_len()];
     for entry in table.entries() {
-        let (shape, data) =
-            find(&entry.name).ok_or_else(|| format!("has no tensor {}", entry.name))?;
+        let (shape, data) = find(&entry.name).ok_or_else(|| format!("has no tensor {}", entry.name))?;
         if shape != entry.shape {
             return Err(format!("{} has shape {shape:?}, the network {:?}", entry.name, entry.shape));
         }

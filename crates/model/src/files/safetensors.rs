@@ -220,9 +220,8 @@ mod tests {
     /// Two rows of 8-bit weights and their scales.
     fn rounded(weights: &str, scales: &str, scale_bytes: &[u8]) -> Vec<u8> {
         let end = 4 + scale_bytes.len();
-        let header = format!(
-            r#"{{"w":{{{weights},"data_offsets":[0,4]}},"{scales},"data_offsets":[4,{end}]}}}}"#
-        );
+        let header =
+            format!(r#"{{"w":{{{weights},"data_offsets":[0,4]}},"{scales},"data_offsets":[4,{end}]}}}}"#);
         file(&header, &[&[127, 0xff, 0x80, 2], scale_bytes].concat())
     }
 

@@ -5,6 +5,7 @@
 mod accuracy;
 mod card;
 mod compare;
+mod from_file;
 mod int8;
 mod provenance;
 mod state_dict;
@@ -18,6 +19,7 @@ use tabia_model::{Accuracy, CARD_KEY, LoadError, Model, ModelCard, Rounding};
 
 pub use self::accuracy::Measurement;
 pub use self::compare::Agreement;
+pub use self::from_file::{FromFileError, from_file};
 pub use self::provenance::Provenance;
 use crate::nets::graph;
 use crate::{NetConfig, SupplyError};
