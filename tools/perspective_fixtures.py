@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes fixtures/models/perspective.safetensors and perspective.json: a small random perspective network, and what numpy
-makes of it in some positions.
+"""Writes fixtures/models/perspective.safetensors, perspective-int8.safetensors and perspective.json: a small random
+perspective network, the same with its large matrix in 8 bits, and what numpy makes of both in some positions.
 
 The network is (768 -> 16) x 2 -> 1 with squared clipped sums and 8 outputs chosen by the number of men. The positions are
-every tenth of fixtures/positions.fen, read by python-chess; perspective.json has the network's number for each, in
-64-bit arithmetic. The weights are such that 16-bit floats hold them exactly. Deterministic.
+every tenth of fixtures/positions.fen, read by python-chess; perspective.json has the networks' numbers for each, in
+64-bit arithmetic. 8-bit weights have a scale for each row, in 32 bits. The other weights are such that 16-bit floats hold them exactly. Deterministic.
 Needs: pip install chess numpy safetensors
 """
 import json
@@ -33,6 +33,13 @@ def random_weights():
     }
 
 
+def in_8_bits(weights):
+    """Bytes and scales, and the floats they stand for."""
+    scales = (np.abs(weights.astype(np.float32)).max(axis=1) / 127).astype(np.float32)
+    numbers = np.rint(weights / scales[:, None]).astype(np.int8)
+    return numbers, scales, numbers * scales[:, None].astype(np.float64)
+
+
 def view(board, viewer):
     """12 planes of 64 squares: the viewer's P N B R Q K, then the other side's; ranks flipped for Black."""
     row = np.zeros(768)
@@ -54,10 +61,19 @@ def evaluate(w, board):
 def main():
     weights = random_weights()
     wide = {name: weight.astype(np.float64) for name, weight in weights.items()}
+    numbers, scales, floats = in_8_bits(weights["features.weight"])
+    rounded = weights | {"features.weight": numbers, "features.weight.scale": scales}
+    wide_rounded = wide | {"features.weight": floats}
     fens = (FIXTURES / "positions.fen").read_text().splitlines()[::10]
-    answers = [{"fen": fen, "value": round(evaluate(wide, chess.Board(fen)), 6)} for fen in fens]
+    answers = []
+    for fen in fens:
+        board = chess.Board(fen)
+        values = {"value": evaluate(wide, board), "int8": evaluate(wide_rounded, board)}
+        answers.append({"fen": fen} | {name: round(value, 6) for name, value in values.items()})
     out = FIXTURES / "models"
-    safetensors.numpy.save_file(weights, out / "perspective.safetensors")
+    for name, tensors in {"perspective": weights, "perspective-int8": rounded}.items():
+        safetensors.numpy.save_file(tensors, out / f"{name}.safetensors")
+        (out / f"{name}.safetensors").chmod(0o644)
     lines = ",\n".join(json.dumps(answer) for answer in answers)
     (out / "perspective.json").write_text(f"[\n{lines}\n]\n")
 

@@ -219,7 +219,7 @@ fn pages_about_networks_say_what_their_cards_say() {
             command.arg(&file);
             command
         });
-        for field in ["parameters", "trained on", "training", "licence", "Held-out positions"] {
+        for field in ["parameters", "trained on", "training", "licence", "Made by", "Held-out positions"] {
             assert!(card.contains(field), "{}: the card says nothing of {field}\n{card}", file.display());
         }
         let text =

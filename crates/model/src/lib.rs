@@ -27,3 +27,4 @@ pub use evaluation::{Candidate, Evaluation, Policy, Wdl};
 pub use load_error::{Format, LoadError, LoadErrorKind, Place};
 pub use model::{Model, Runtime};
 pub use source::{Facts, Source};
+pub use tensors::Tensor;

@@ -1,6 +1,7 @@
 //! A network as its file gives it: recognised, read into the common form, not yet ready to run.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::collections::BTreeMap;
 #[cfg(not(target_family = "wasm"))]
 use std::io::Read;
 
@@ -12,7 +13,7 @@ use crate::files::{lc0, safetensors, tflite, torch};
 use crate::nets::{self, Recognised};
 use crate::onnx::proto::{ModelProto, StringStringEntryProto, data_type};
 use crate::onnx::read::{self, MAX_FILE_BYTES};
-use crate::tensors::TensorMap;
+use crate::tensors::{Tensor, TensorMap};
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// A network as its file gives it.
@@ -89,18 +90,15 @@ impl Source {
     /// # Errors
     /// If the file is not a state dict.
     pub fn state_dict_to_safetensors(bytes: &[u8], card: &ModelCard) -> Result<Vec<u8>, LoadError> {
-        let format = sniff(bytes).ok_or_else(|| unknown_format(bytes))?;
-        let mut tensors = match format {
-            Format::Safetensors => safetensors::read(bytes)?.tensors,
-            Format::Torch => torch::read(bytes)?,
-            Format::Onnx | Format::Tflite | Format::Lc0 => {
-                let message =
-                    "a graph has no state dict; only PyTorch and safetensors files do. Convert it to .onnx";
-                return Err(LoadError::new(LoadErrorKind::Unsupported, format, message));
-            }
-        };
-        tensors.strip_wrappers();
-        safetensors::write(&tensors, [(CARD_KEY.to_owned(), card.to_json())].into())
+        safetensors::write(&state_dict(bytes)?, [(CARD_KEY.to_owned(), card.to_json())].into())
+    }
+
+    /// The weights of a state dict (PyTorch or safetensors) by name, without the prefixes of wrappers.
+    ///
+    /// # Errors
+    /// If the file is not a state dict.
+    pub fn state_dict(bytes: &[u8]) -> Result<BTreeMap<String, Tensor>, LoadError> {
+        Ok(state_dict(bytes)?.into_tensors())
     }
 
     /// How many parameters the network has. For an ONNX file by the Chess Challenge's rule, which counts every
@@ -121,6 +119,21 @@ impl Source {
         graph.metadata_props.push(StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_json() });
         graph.encode_to_vec()
     }
+}
+
+fn state_dict(bytes: &[u8]) -> Result<TensorMap, LoadError> {
+    let format = sniff(bytes).ok_or_else(|| unknown_format(bytes))?;
+    let mut tensors = match format {
+        Format::Safetensors => safetensors::read(bytes)?.tensors,
+        Format::Torch => torch::read(bytes)?,
+        Format::Onnx | Format::Tflite | Format::Lc0 => {
+            let message =
+                "a graph has no state dict; only PyTorch and safetensors files do. Convert it to .onnx";
+            return Err(LoadError::new(LoadErrorKind::Unsupported, format, message));
+        }
+    };
+    tensors.strip_wrappers();
+    Ok(tensors)
 }
 
 /// The byte that nearly every ONNX file starts with.

@@ -67,17 +67,19 @@ fn decode_with<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) ->
 
 /// A weight tensor, row-major. `data` has exactly the elements `shape` asks for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Tensor {
+pub struct Tensor {
     shape: Vec<usize>,
     data: Vec<f32>,
 }
 
 impl Tensor {
-    pub(crate) fn shape(&self) -> &[usize] {
+    /// The sizes of its dimensions.
+    pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    pub(crate) fn data(&self) -> &[f32] {
+    /// Its elements.
+    pub fn data(&self) -> &[f32] {
         &self.data
     }
 
@@ -155,6 +157,11 @@ impl TensorMap {
     /// All tensors in the order of their names.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
         self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))
+    }
+
+    /// All tensors by name.
+    pub(crate) fn into_tensors(self) -> BTreeMap<String, Tensor> {
+        self.tensors
     }
 
     /// All names in order.

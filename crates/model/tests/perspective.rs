@@ -9,21 +9,28 @@ use tabia_model::dense::perspective::PerspectiveEvaluator;
 use tabia_model::{Format, Model, Runtime, Source};
 
 const FILE: &[u8] = include_bytes!("../../../fixtures/models/perspective.safetensors");
+/// The same network, its first matrix in 8 bits.
+const FILE_INT8: &[u8] = include_bytes!("../../../fixtures/models/perspective-int8.safetensors");
 const EXPECTED: &str = include_str!("../../../fixtures/models/perspective.json");
 
 #[derive(Deserialize)]
 struct Answer {
     fen: String,
     value: f32,
+    int8: f32,
 }
 
 fn answers() -> Vec<(Chess, f32)> {
+    answers_of(|answer| answer.value)
+}
+
+fn answers_of(network: fn(&Answer) -> f32) -> Vec<(Chess, f32)> {
     let answers: Vec<Answer> = serde_json::from_str(EXPECTED).expect("the fixture parses");
     let position = |fen: &str| {
         let fen: Fen = fen.parse().expect("a FEN");
         fen.into_position(CastlingMode::Standard).expect("a legal position")
     };
-    answers.iter().map(|answer| (position(&answer.fen), answer.value)).collect()
+    answers.iter().map(|answer| (position(&answer.fen), network(answer))).collect()
 }
 
 #[test]
@@ -39,6 +46,22 @@ fn the_network_says_what_numpy_says() {
         let score = model.evaluate(&[Situation::of(position)]).unwrap()[0].score.unwrap().0;
         assert!((score - 100.0 * value).abs() < 0.01, "{score}, not {}", 100.0 * value);
     }
+}
+
+#[test]
+fn weights_in_8_bits_say_what_numpy_says() {
+    let model = Model::from_bytes(FILE_INT8).unwrap();
+    assert_eq!((model.runtime(), model.parameters()), (Runtime::Perspective, 12_568));
+    let answers = answers_of(|answer| answer.int8);
+    for (position, value) in &answers {
+        let score = model.evaluate(&[Situation::of(position)]).unwrap()[0].score.unwrap().0;
+        assert!((score - 100.0 * value).abs() < 0.01, "{score}, not {}", 100.0 * value);
+    }
+    let apart = |((_, rounded), (_, exact)): (&(Chess, f32), &(Chess, f32))| (rounded - exact).abs();
+    assert!(answers.iter().zip(&self::answers()).map(apart).fold(0.0, f32::max) > 0.001);
+    // Written as an ordinary state dict the numbers are the same.
+    let plain = Source::state_dict_to_safetensors(FILE_INT8, model.card()).unwrap();
+    assert_eq!(Source::state_dict(&plain).unwrap(), Source::state_dict(FILE_INT8).unwrap());
 }
 
 #[test]

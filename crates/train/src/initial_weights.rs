@@ -4,8 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use half::{bf16, f16};
-use safetensors::{Dtype, SafeTensors};
+use tabia_model::Source;
 
 use crate::checkpoint::{self, CheckpointError};
 use crate::{ParameterTable, checkpoints_path};
@@ -26,7 +25,7 @@ pub enum InitialWeightsError {
     },
 }
 
-/// An arena of `table` from a safetensors file, a checkpoint or a run: its latest checkpoint. Of a checkpoint the averaged
+/// An arena of `table` from a state dict (safetensors or PyTorch), a checkpoint or a run: its latest checkpoint. Of a checkpoint the averaged
 /// weights are taken.
 ///
 /// # Errors
@@ -44,10 +43,10 @@ pub fn initial_weights(path: &Path, table: &ParameterTable) -> Result<Vec<f32>, 
         .map_err(wrong);
     }
     let bytes = fs::read(path).map_err(|e| wrong(e.to_string()))?;
-    let file = SafeTensors::deserialize(&bytes).map_err(|e| wrong(e.to_string()))?;
+    let found = Source::state_dict(&bytes).map_err(|e| wrong(e.to_string()))?;
     copy(table, |name| {
-        let tensor = file.tensor(name).ok()?;
-        Some((tensor.shape().to_vec(), floats(tensor.dtype(), tensor.data())?))
+        let tensor = found.get(name)?;
+        Some((tensor.shape().to_vec(), tensor.data().to_vec()))
     })
     .map_err(wrong)
 }
@@ -58,21 +57,11 @@ fn copy(
 ) -> Result<Vec<f32>, String> {
     let mut arena = vec![0.0; table.arena_len()];
     for entry in table.entries() {
-        let (shape, data) =
-            find(&entry.name).ok_or_else(|| format!("has no tensor {} of floats", entry.name))?;
+        let (shape, data) = find(&entry.name).ok_or_else(|| format!("has no tensor {}", entry.name))?;
         if shape != entry.shape {
             return Err(format!("{} has shape {shape:?}, the network {:?}", entry.name, entry.shape));
         }
         entry.of_mut(&mut arena).copy_from_slice(&data);
     }
     Ok(arena)
-}
-
-fn floats(dtype: Dtype, bytes: &[u8]) -> Option<Vec<f32>> {
-    Some(match dtype {
-        Dtype::F32 => bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
-        Dtype::F16 => bytes.as_chunks().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
-        Dtype::BF16 => bytes.as_chunks().0.iter().map(|b| bf16::from_le_bytes(*b).to_f32()).collect(),
-        _ => return None,
-    })
 }

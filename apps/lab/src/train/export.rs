@@ -4,47 +4,52 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use tabia_model::{Accuracy, Figures};
-use tabia_train::Weights;
-use tabia_train::checkpoint;
 use tabia_train::export::{
-    ExportFormat, Exported, Measurement, Precision, Provenance, export, export_measured,
+    ExportFormat, Exported, Measurement, Precision, Provenance, export, export_measured, from_file,
 };
+use tabia_train::{TrainConfig, Weights, checkpoint};
 
-use super::checkpoint_folder;
+use super::{Configuration, checkpoint_folder};
 use crate::command_line;
 use crate::data::Meter;
 use crate::finished_file::write_whole;
 
+/// The licence of networks trained here, unless another one is named.
+const LICENCE: &str = "GPL-3.0-or-later";
+
 #[derive(Args, Debug)]
 pub(super) struct ExportArgs {
-    /// The folder of a run or of one checkpoint.
-    #[arg(value_name = "RUN|CHECKPOINT")]
+    /// The folder of a run or of one checkpoint, or a .safetensors or .pt file.
+    #[arg(value_name = "RUN|CHECKPOINT|FILE")]
     from: PathBuf,
+    /// The configuration with the network of a file; a run has its own.
+    #[arg(long, value_name = "CONFIG")]
+    config: Option<PathBuf>,
     /// The file to write: .safetensors or .onnx.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Half precision (.safetensors).
     #[arg(long, conflicts_with = "int8")]
     f16: bool,
-    /// 8-bit weights with a scale for each output, 8-bit activations as they come (.onnx).
+    /// 8-bit weights with a scale for each output; in an .onnx file 8-bit activations, too, as they come.
     #[arg(long)]
     int8: bool,
-    /// Sets whose held-out positions say what the file lost against the trained network.
+    /// Sets whose held-out positions say what the file lost against the network it is made of.
     #[arg(long, value_name = "DIR", num_args = 1..)]
     data: Vec<PathBuf>,
     /// At most so many held-out positions.
     #[arg(long, value_name = "N", default_value_t = 16_384, requires = "data",
           value_parser = clap::value_parser!(u64).range(1..))]
     positions: u64,
-    /// Which weights.
+    /// Which weights of a run.
     #[arg(long, value_enum, default_value = "ema")]
     weights: WhichWeights,
-    /// What to call the network instead of its configuration's name.
+    /// What to call the network instead of its configuration's name, or the name in a file's card.
     #[arg(long)]
     name: Option<String>,
-    /// The licence of the weights, for the card.
-    #[arg(long, default_value = "GPL-3.0-or-later")]
-    licence: String,
+    /// The licence of the weights, for the card: of a run's GPL-3.0-or-later, of a file's what its card says.
+    #[arg(long)]
+    licence: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -64,23 +69,15 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         (_, true) => Precision::Int8,
         (false, false) => Precision::F32,
     };
-    let folder = checkpoint_folder(&args.from)?;
-    let checkpoint = checkpoint::read(&folder)?;
-    let (weights, arena) = match args.weights {
-        WhichWeights::Ema => (Weights::Averaged, &checkpoint.state.ema),
-        WhichWeights::Live => (Weights::Live, &checkpoint.state.weights),
-    };
-    // A run keeps its checkpoints in a folder of its own.
-    let run = folder.ancestors().nth(2).unwrap_or(Path::new(""));
-    let mut provenance = Provenance::of_run(run, &checkpoint, weights)?;
+    let Origin { config, arena, mut provenance } =
+        if args.from.is_file() { of_file(args)? } else { of_run(args)? };
     provenance.name = args.name.clone().unwrap_or(provenance.name);
-    provenance.licence.clone_from(&args.licence);
+    provenance.licence = args.licence.clone().unwrap_or(provenance.licence);
     if let Some(training) = &mut provenance.training {
         training.commands.push(command_line::typed()?);
     }
-    let config = &checkpoint.head.config;
     let exported = if args.data.is_empty() {
-        export(&config.net, arena, format, precision, &provenance)
+        export(&config.net, &arena, format, precision, &provenance)
     } else {
         let meter = Meter::new("held-out positions");
         meter.set_total(args.positions);
@@ -90,14 +87,56 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
             seen = done;
         };
         let (sets, positions) = (&args.data[..], args.positions);
-        let mut measurement = Measurement { config, sets, positions, progress: &mut progress };
-        let exported = export_measured(arena, format, precision, &provenance, &mut measurement);
+        let mut measurement = Measurement { config: &config, sets, positions, progress: &mut progress };
+        let exported = export_measured(&arena, format, precision, &provenance, &mut measurement);
         meter.finish();
         exported
     };
     let exported = exported.with_context(|| format!("cannot export {}", args.from.display()))?;
     write_whole(&args.out, &exported.bytes)?;
     report(args, format, precision, &exported)
+}
+
+/// What is exported.
+struct Origin {
+    config: TrainConfig,
+    arena: Vec<f32>,
+    provenance: Provenance,
+}
+
+fn of_run(args: &ExportArgs) -> anyhow::Result<Origin> {
+    if let Some(config) = &args.config {
+        bail!("{} has its own configuration; leave out --config {}", args.from.display(), config.display());
+    }
+    let folder = checkpoint_folder(&args.from)?;
+    let checkpoint = checkpoint::read(&folder)?;
+    let weights = match args.weights {
+        WhichWeights::Ema => Weights::Averaged,
+        WhichWeights::Live => Weights::Live,
+    };
+    // A run keeps its checkpoints in a folder of its own.
+    let run = folder.ancestors().nth(2).unwrap_or(Path::new(""));
+    let mut provenance = Provenance::of_run(run, &checkpoint, weights)?;
+    provenance.licence = LICENCE.to_owned();
+    let arena = match weights {
+        Weights::Averaged => checkpoint.state.ema,
+        Weights::Live => checkpoint.state.weights,
+    };
+    Ok(Origin { config: checkpoint.head.config, arena, provenance })
+}
+
+fn of_file(args: &ExportArgs) -> anyhow::Result<Origin> {
+    let file = args.from.display();
+    let Some(path) = &args.config else {
+        bail!("{file}: name the configuration of its network, as in --config configs/human.toml");
+    };
+    if let WhichWeights::Live = args.weights {
+        bail!("{file}: a file has one set of weights; leave out --weights live");
+    }
+    let Configuration { config, .. } = Configuration::read(path)?;
+    let (arena, provenance) =
+        from_file(&args.from, &config.net).with_context(|| format!("{file} with {}", path.display()))?;
+    Ok(Origin { config, arena, provenance })
 }
 
 fn report(

@@ -30,11 +30,12 @@ enum Other {
     ///
     /// Example: tabia-lab train plot runs/a runs/b --out runs.html
     Plot(plot::PlotArgs),
-    /// Write the weights of a run or checkpoint as a model file.
+    /// Write the weights of a run, a checkpoint or a model file as a model file.
     ///
     /// Examples:
     ///   tabia-lab train export runs/human --out models/human.safetensors --f16
     ///   tabia-lab train export runs/value --out value.onnx --int8 --data sets/games
+    ///   tabia-lab train export human.safetensors --config configs/human.toml --out human8.safetensors --int8
     #[command(verbatim_doc_comment)]
     Export(export::ExportArgs),
     /// Compare the GPU trainer with the plain one, kernel by kernel and gradient by gradient.

@@ -10,6 +10,9 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use crate::tensors::{Element, TensorMap};
 use crate::{Format, LoadError, LoadErrorKind};
 
+/// What follows the name of 8-bit weights in the name of their scales.
+const SCALE: &str = ".scale";
+
 /// What a safetensors file holds.
 #[derive(Debug)]
 pub(crate) struct SafetensorsFile {
@@ -22,13 +25,27 @@ pub(crate) struct SafetensorsFile {
 /// Reads a whole file.
 ///
 /// # Errors
-/// If it is cut off, its header does not describe its bytes, or its tensors are too large together.
+/// If it is cut off, its header does not describe its bytes, its tensors are too large together, or 8-bit weights and
+/// their scales do not fit each other.
 pub(crate) fn read(bytes: &[u8]) -> Result<SafetensorsFile, LoadError> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| explain(&e))?;
     let file = SafeTensors::deserialize(bytes).map_err(|e| explain(&e))?;
 
     let mut tensors = TensorMap::new(Format::Safetensors);
+    let has_rounded = file.iter().any(|(_, view)| is_rounded(&view));
     for (name, view) in file.iter() {
+        if is_rounded(&view) {
+            tensors.reserve(name, view.data().len())?;
+            tensors.insert(name, view.shape(), unrounded(&view, &scales(&file, name, &view)?))?;
+            continue;
+        }
+        if has_rounded && let Some(weights) = name.strip_suffix(SCALE) {
+            if file.tensor(weights).is_ok_and(|view| is_rounded(&view)) {
+                continue;
+            }
+            let message = format!("a scale, but {weights:?} are no 8-bit weights of this file");
+            return Err(malformed(message).at_tensor(name));
+        }
         match element(view.dtype()) {
             Some(element) => {
                 tensors.reserve(name, view.data().len() / element.size())?;
@@ -39,6 +56,50 @@ pub(crate) fn read(bytes: &[u8]) -> Result<SafetensorsFile, LoadError> {
     }
     let metadata = header.metadata().iter().flatten().map(|(k, v)| (k.clone(), v.clone())).collect();
     Ok(SafetensorsFile { tensors, metadata })
+}
+
+/// Whether a tensor is weights in 8 bits: bytes in rows. One row alone is whole numbers.
+fn is_rounded(view: &TensorView<'_>) -> bool {
+    view.dtype() == Dtype::I8 && view.shape().len() >= 2
+}
+
+/// The scales of 8-bit weights, one for each row.
+fn scales(file: &SafeTensors<'_>, name: &str, weights: &TensorView<'_>) -> Result<Vec<f32>, LoadError> {
+    let scale_name = format!("{name}{SCALE}");
+    let view = file.tensor(&scale_name).map_err(|_| {
+        malformed(format!("8-bit weights without their scales, {scale_name:?}")).at_tensor(name)
+    })?;
+    let rows = weights.shape().first().copied().unwrap_or_default();
+    let element = match view.dtype() {
+        Dtype::F32 => Element::F32,
+        Dtype::F16 => Element::F16,
+        other => {
+            let message = format!("scales are F32 or F16, not {other:?}");
+            return Err(malformed(message).at_tensor(scale_name));
+        }
+    };
+    if view.shape() != [rows] {
+        let message = format!("has shape {:?}, but {name:?} has {rows} rows", view.shape());
+        return Err(LoadError::new(LoadErrorKind::Shape, Format::Safetensors, message).at_tensor(scale_name));
+    }
+    let scales = element.decode(view.data());
+    if let Some(at) = scales.iter().position(|scale| !(scale.is_finite() && *scale > 0.0)) {
+        let message = format!("the scale of row {at} is not a finite number above zero");
+        let error = LoadError::new(LoadErrorKind::NotFinite, Format::Safetensors, message);
+        return Err(error.at_tensor(scale_name));
+    }
+    Ok(scales)
+}
+
+/// 8-bit weights as the floats they stand for.
+fn unrounded(weights: &TensorView<'_>, scales: &[f32]) -> Vec<f32> {
+    let bytes = weights.data();
+    let row_len = bytes.len().checked_div(scales.len()).unwrap_or(0).max(1);
+    let mut floats = Vec::with_capacity(bytes.len());
+    for (row, scale) in bytes.chunks_exact(row_len).zip(scales) {
+        floats.extend(row.iter().map(|&byte| f32::from(byte as i8) * scale));
+    }
+    floats
 }
 
 /// Writes a state dict. A tensor that half precision holds exactly is written in half precision.
@@ -83,21 +144,24 @@ fn element(dtype: Dtype) -> Option<Element> {
     })
 }
 
+fn malformed(message: String) -> LoadError {
+    LoadError::new(LoadErrorKind::Malformed, Format::Safetensors, message)
+}
+
 fn explain(cause: &SafeTensorError) -> LoadError {
-    let error = |message: String| LoadError::new(LoadErrorKind::Malformed, Format::Safetensors, message);
     match cause {
         SafeTensorError::InvalidOffset(name) => {
-            error("its byte range does not follow the one before it".to_owned()).at_tensor(name)
+            malformed("its byte range does not follow the one before it".to_owned()).at_tensor(name)
         }
         // The header follows the eight bytes of its own length.
         SafeTensorError::InvalidHeaderDeserialization(json) if json.line() == 1 => {
-            error(format!("header: {json}")).at_byte(8 + json.column())
+            malformed(format!("header: {json}")).at_byte(8 + json.column())
         }
-        SafeTensorError::InvalidHeader(_) => error(cause.to_string()).at_byte(8),
+        SafeTensorError::InvalidHeader(_) => malformed(cause.to_string()).at_byte(8),
         SafeTensorError::HeaderTooSmall
         | SafeTensorError::HeaderTooLarge
-        | SafeTensorError::InvalidHeaderLength => error(cause.to_string()).at_byte(0),
-        _ => error(cause.to_string()),
+        | SafeTensorError::InvalidHeaderLength => malformed(cause.to_string()).at_byte(0),
+        _ => malformed(cause.to_string()),
     }
 }
 
@@ -151,5 +215,81 @@ mod tests {
         let mut endless = file("{}", &[]);
         endless[..8].copy_from_slice(&u64::MAX.to_le_bytes());
         assert_eq!(read(&endless).unwrap_err().place(), &Place::Byte(0));
+    }
+
+    /// Two rows of 8-bit weights and their scales.
+    fn rounded(weights: &str, scales: &str, scale_bytes: &[u8]) -> Vec<u8> {
+        let end = 4 + scale_bytes.len();
+        let header =
+            format!(r#"{{"w":{{{weights},"data_offsets":[0,4]}},"{scales},"data_offsets":[4,{end}]}}}}"#);
+        file(&header, &[&[127, 0xff, 0x80, 2], scale_bytes].concat())
+    }
+
+    const WEIGHTS: &str = r#""dtype":"I8","shape":[2,2]"#;
+    const SCALES: &str = r#"w.scale":{"dtype":"F32","shape":[2]"#;
+
+    fn numbers(scales: [f32; 2]) -> Vec<u8> {
+        scales.iter().flat_map(|scale| scale.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn weights_in_8_bits_are_multiplied_by_the_scale_of_their_row() {
+        let expected = [63.5, -0.5, -256.0, 4.0];
+        let halves = r#"w.scale":{"dtype":"F16","shape":[2]"#;
+        let half_bytes: Vec<u8> = [0.5, 2.0].iter().flat_map(|&s| f16::from_f32(s).to_le_bytes()).collect();
+        for bytes in [rounded(WEIGHTS, SCALES, &numbers([0.5, 2.0])), rounded(WEIGHTS, halves, &half_bytes)] {
+            let mut read = read(&bytes).unwrap();
+            assert_eq!(read.tensors.names().collect::<Vec<_>>(), ["w"]);
+            assert_eq!(read.tensors.take("w", &[2, 2]).unwrap().data(), expected);
+        }
+        // Whole numbers in one row stay what they are.
+        let plain = r#"{"n":{"dtype":"I8","shape":[2],"data_offsets":[0,2]}}"#;
+        let mut plain = read(&file(plain, &[3, 0xff])).unwrap();
+        assert_eq!(plain.tensors.take("n", &[2]).unwrap().data(), [3.0, -1.0]);
+    }
+
+    #[test]
+    fn weights_and_scales_that_do_not_fit_are_named() {
+        let good = numbers([0.5, 2.0]);
+        let kind_and_place = |bytes: &[u8]| {
+            let error = read(bytes).unwrap_err();
+            (error.kind(), error.place().clone())
+        };
+        let at = |kind, name: &str| (kind, Place::Tensor(name.to_owned()));
+        let (malformed, shape) = (LoadErrorKind::Malformed, LoadErrorKind::Shape);
+        let orphan = r#"v.scale":{"dtype":"F32","shape":[2]"#;
+        assert_eq!(kind_and_place(&rounded(WEIGHTS, orphan, &good)).0, malformed);
+        let alone = r#"{"w":{"dtype":"I8","shape":[2,2],"data_offsets":[0,4]}}"#;
+        assert_eq!(kind_and_place(&file(alone, &[0; 4])), at(malformed, "w"));
+        let more = r#"{"w":{"dtype":"I8","shape":[1,2],"data_offsets":[0,2]},
+            "v":{"dtype":"F16","shape":[1],"data_offsets":[2,4]},
+            "v.scale":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},
+            "w.scale":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}"#;
+        let one = 1_f32.to_le_bytes();
+        let bytes = file(more, &[&[0; 4][..], &one, &one].concat());
+        assert_eq!(kind_and_place(&bytes), at(malformed, "v.scale"));
+        let column = r#"w.scale":{"dtype":"F32","shape":[2,1]"#;
+        assert_eq!(kind_and_place(&rounded(WEIGHTS, column, &good)), at(shape, "w.scale"));
+        let short = r#"w.scale":{"dtype":"F32","shape":[1]"#;
+        assert_eq!(kind_and_place(&rounded(WEIGHTS, short, &one)), at(shape, "w.scale"));
+        let whole = r#"w.scale":{"dtype":"I32","shape":[2]"#;
+        assert_eq!(kind_and_place(&rounded(WEIGHTS, whole, &good)), at(malformed, "w.scale"));
+        for bad in [f32::NAN, f32::INFINITY, 0.0, -1.0] {
+            let bytes = rounded(WEIGHTS, SCALES, &numbers([1.0, bad]));
+            assert_eq!(kind_and_place(&bytes), at(LoadErrorKind::NotFinite, "w.scale"), "{bad}");
+        }
+        // Without 8-bit weights `.scale` is a name like any other; empty weights are no trouble.
+        let other = r#"{"norm.scale":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+        assert!(read(&file(other, &one)).unwrap().tensors.contains("norm.scale"));
+        for shape in [[0, 2], [2, 0]] {
+            let scales = 4 * shape[0];
+            let header = format!(
+                r#"{{"w":{{"dtype":"I8","shape":{shape:?},"data_offsets":[0,0]}},
+                    "w.scale":{{"dtype":"F32","shape":[{}],"data_offsets":[0,{scales}]}}}}"#,
+                shape[0]
+            );
+            let read = read(&file(&header, &one.repeat(shape[0]))).unwrap();
+            assert_eq!(read.tensors.shape("w"), Some(&shape[..]));
+        }
     }
 }

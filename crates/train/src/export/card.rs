@@ -11,6 +11,7 @@ pub(super) fn card(net: &NetConfig, provenance: &Provenance) -> ModelCard {
     let filled = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let mut card = ModelCard::of_encoding(net.encoding());
     card.name = filled(&provenance.name);
+    card.authors = filled(&provenance.authors);
     card.training_data = filled(&provenance.data);
     card.licence = filled(&provenance.licence);
     card.training.clone_from(&provenance.training);

@@ -5,6 +5,7 @@
 mod accuracy;
 mod card;
 mod compare;
+mod from_file;
 mod int8;
 mod provenance;
 mod state_dict;
@@ -18,6 +19,7 @@ use tabia_model::{Accuracy, CARD_KEY, LoadError, Model, ModelCard, Rounding};
 
 pub use self::accuracy::Measurement;
 pub use self::compare::Agreement;
+pub use self::from_file::{FromFileError, from_file};
 pub use self::provenance::Provenance;
 use crate::nets::graph;
 use crate::{NetConfig, SupplyError};
@@ -49,7 +51,8 @@ pub enum Precision {
     F32,
     /// Half precision; safetensors only.
     F16,
-    /// Weights of products in 8 bits with a scale for each output, activations in 8 bits as they come; ONNX only.
+    /// Large weights in 8 bits with a scale for each output. In a safetensors file the others have 16 bits, and the network
+    /// is computed in floats; in an ONNX file products take 8-bit activations, rounded as they come.
     Int8,
 }
 
@@ -174,7 +177,6 @@ fn encode(
 ) -> Result<Vec<u8>, ExportError> {
     let unsupported = |message: &str| Err(ExportError::Unsupported(message.to_owned()));
     match (format, precision) {
-        (ExportFormat::Safetensors, Precision::Int8) => unsupported("8-bit weights need an .onnx file"),
         (ExportFormat::Onnx, Precision::F16) => unsupported("half precision needs a .safetensors file"),
         (ExportFormat::Safetensors, _) => {
             if !state_dict::is_known(net) {

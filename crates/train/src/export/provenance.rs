@@ -14,6 +14,8 @@ use crate::{Evaluation, Weights};
 pub struct Provenance {
     /// What people call it.
     pub name: String,
+    /// Who made it.
+    pub authors: String,
     /// What it was trained on.
     pub data: String,
     /// The licence of the weights.
@@ -65,6 +67,7 @@ impl Provenance {
         };
         Ok(Provenance {
             name: head.config.name.clone(),
+            authors: String::new(),
             data: head.data.clone(),
             licence: String::new(),
             training: Some(training),

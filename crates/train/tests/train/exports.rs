@@ -3,11 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 
-use tabia_model::{Figures, Model, Source, Unit};
+use tabia_model::{Figures, HeldOut, Model, Source, Training, Unit};
 use tabia_train::checkpoint::{Checkpoint, CheckpointHead};
 use tabia_train::export::{
     Agreement, ExportError, ExportFormat, Exported, Measurement, Precision, Provenance, export,
-    export_measured,
+    export_measured, from_file,
 };
 use tabia_train::{Start, TrainConfig, TrainerState, Weights, Window, add_start, metrics_path, starts_path};
 
@@ -91,12 +91,93 @@ fn an_exact_file_loses_nothing_and_8_bits_lose_little() {
 }
 
 #[test]
+fn a_state_dict_in_8_bits_is_smaller_and_loses_little() {
+    let folder = Folder::new("state-dict");
+    for name in ["human", "policy-mlp", "nnue"] {
+        let network = Untrained::new(&folder, name);
+        let (halves, _) = network.measured(ExportFormat::Safetensors, Precision::F16).unwrap();
+        let (bytes, _) = network.measured(ExportFormat::Safetensors, Precision::Int8).unwrap();
+        assert_eq!(bytes.parameters, halves.parameters, "{name}");
+        assert!(bytes.bytes.len() < halves.bytes.len(), "{name}: {}", bytes.bytes.len());
+        let accuracy = bytes.accuracy.unwrap();
+        assert!(worst(&accuracy.trained, &accuracy.written) < 0.05, "{name}: {accuracy:?}");
+        // No number is further off than half a step of its row.
+        let state = Source::state_dict(&bytes.bytes).unwrap();
+        let table = network.config.net.table();
+        for entry in table.entries() {
+            let (exact, read) = (entry.of(&network.arena), state[&entry.name].data());
+            let row_len = exact.len() / entry.shape[0];
+            for (exact, read) in exact.chunks(row_len).zip(read.chunks(row_len)) {
+                let largest = exact.iter().fold(0.0_f32, |largest, v| largest.max(v.abs()));
+                let step = largest / 127.0 + 1e-7;
+                let near = exact.iter().zip(read).all(|(a, b)| (a - b).abs() <= 0.501 * step);
+                assert!(near, "{name}: {}", entry.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_is_exported_again_and_keeps_its_history() {
+    let folder = Folder::new("again");
+    let (config, _) = config("nnue-squared");
+    let arena = config.net.table().initial(3);
+    let figures = Figures { value_loss: Some(0.25), ..Figures::default() };
+    let training =
+        Training { commands: vec!["train".to_owned()], seed: 7, positions: 10, ..Training::default() };
+    let provenance = Provenance {
+        name: "small".to_owned(),
+        data: "60 games of somebody".to_owned(),
+        training: Some(training.clone()),
+        held_out: vec![HeldOut { group: "all".to_owned(), positions: 9, figures }],
+        value_unit_cp: Some(50.0),
+        ..Provenance::default()
+    };
+    let path = folder.path().join("small.safetensors");
+    let first = export(&config.net, &arena, ExportFormat::Safetensors, Precision::F16, &provenance).unwrap();
+    fs::write(&path, &first.bytes).unwrap();
+    // The sidecar is part of what a file says.
+    fs::write(folder.path().join("small.safetensors.card.json"), r#"{"licence": "MIT", "authors": "us"}"#)
+        .unwrap();
+    let (read, found) = from_file(&path, &config.net).unwrap();
+    let furthest = arena.iter().zip(&read).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    assert!(furthest > 0.0 && furthest < 1e-3, "{furthest}");
+
+    let rounded = export(&config.net, &read, ExportFormat::Safetensors, Precision::Int8, &found).unwrap();
+    let model = Model::from_bytes(&rounded.bytes).unwrap();
+    let card = model.card();
+    let said = [&card.name, &card.training_data, &card.licence, &card.authors].map(Option::as_deref);
+    assert_eq!(said, [Some("small"), Some("60 games of somebody"), Some("MIT"), Some("us")]);
+    assert_eq!((card.training.as_ref(), &card.held_out), (Some(&training), &provenance.held_out));
+    assert_eq!(card.value.as_ref().unwrap().unit, Unit::Centipawns(50.0));
+    assert_eq!(card.rounding.as_ref().unwrap().weights, "int8");
+    let notes = card.notes.as_deref().unwrap();
+    let origin = Model::from_bytes(&first.bytes).unwrap().sha256().to_owned();
+    assert!(notes.contains(&format!("{origin} in f16")), "{notes}");
+
+    // 8 bits are read again, too.
+    fs::write(&path, &rounded.bytes).unwrap();
+    let (again, _) = from_file(&path, &config.net).unwrap();
+    let state = Source::state_dict(&rounded.bytes).unwrap();
+    for entry in config.net.table().entries() {
+        assert_eq!(entry.of(&again), state[&entry.name].data());
+    }
+    // Tensors of the same shapes do not make the same network.
+    let error = from_file(&path, &crate::configs::config("nnue").0.net).unwrap_err().to_string();
+    assert!(error.contains("another network"), "{error}");
+    let error = from_file(&path, &crate::configs::config("human").0.net).unwrap_err().to_string();
+    assert!(error.contains("tabia-human-1") && error.contains("challenge-768"), "{error}");
+}
+
+#[test]
 fn what_was_not_measured_is_not_in_the_card() {
     let (config, _) = config("policy-mlp");
     let arena = config.net.table().initial(3);
-    for (format, precision) in
-        [(ExportFormat::Onnx, Precision::Int8), (ExportFormat::Safetensors, Precision::F16)]
-    {
+    for (format, precision) in [
+        (ExportFormat::Onnx, Precision::Int8),
+        (ExportFormat::Safetensors, Precision::F16),
+        (ExportFormat::Safetensors, Precision::Int8),
+    ] {
         let exported = export(&config.net, &arena, format, precision, &Provenance::default()).unwrap();
         let model = Model::from_bytes(&exported.bytes).unwrap();
         let rounding = model.card().rounding.clone().unwrap();

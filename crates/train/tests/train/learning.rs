@@ -52,6 +52,7 @@ fn plays(name: &str, net: &NetConfig, arena: &[f32]) {
     for (format, precision) in [
         (ExportFormat::Safetensors, Precision::F32),
         (ExportFormat::Safetensors, Precision::F16),
+        (ExportFormat::Safetensors, Precision::Int8),
         (ExportFormat::Onnx, Precision::Int8),
     ] {
         match write(format, precision) {

@@ -1,0 +1,66 @@
+//! Weights of a model file, to be written in another way.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::path::Path;
+
+use tabia_model::{LoadError, Model, Unit};
+
+use super::{ExportError, Precision, Provenance, compare};
+use crate::{InitialWeightsError, NetConfig, initial_weights};
+
+/// Why the weights of a file cannot be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum FromFileError {
+    /// It is no model file, or its sidecar no card.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Its tensors are not the network's.
+    #[error(transparent)]
+    Weights(#[from] InitialWeightsError),
+    /// The network could not be computed.
+    #[error(transparent)]
+    Compare(#[from] ExportError),
+    /// The tensors fit, but it computes something else.
+    #[error("the configuration describes another network: {0}")]
+    OtherNetwork(String),
+}
+
+/// An arena of `net` from a state dict (safetensors or PyTorch), and what its card, sidecar included, says of it.
+///
+/// # Errors
+/// If the file cannot be read, or does not compute what `net` does.
+pub fn from_file(path: &Path, net: &NetConfig) -> Result<(Vec<f32>, Provenance), FromFileError> {
+    let model = Model::open(path)?;
+    let takes = model.card().encoding.as_str();
+    if takes != net.encoding() {
+        let message = format!("it takes {}, the file {takes}", net.encoding());
+        return Err(FromFileError::OtherNetwork(message));
+    }
+    let arena = initial_weights(path, &net.table())?;
+    let agreement = compare::compare(net, &arena, &model)?;
+    if !agreement.within(Precision::F32) {
+        return Err(FromFileError::OtherNetwork(agreement.to_string()));
+    }
+    Ok((arena, provenance(&model)))
+}
+
+fn provenance(model: &Model) -> Provenance {
+    let card = model.card();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let exactness = card.rounding.as_ref().map_or(String::new(), |r| format!(" in {}", r.weights));
+    let origin = format!("Written from the file with sha256 {}{exactness}.", model.sha256());
+    let value_unit_cp = match card.value.as_ref().map(|head| head.unit) {
+        Some(Unit::Centipawns(unit)) => Some(unit),
+        Some(Unit::Expectation | Unit::Probability(_)) | None => None,
+    };
+    Provenance {
+        name: text(&card.name),
+        authors: text(&card.authors),
+        data: text(&card.training_data),
+        licence: text(&card.licence),
+        training: card.training.clone(),
+        held_out: card.held_out.clone(),
+        value_unit_cp,
+        notes: format!("{} {origin}", text(&card.notes)).trim_start().to_owned(),
+    }
+}
