@@ -386,7 +386,7 @@ fn padding_of_an_integer_convolution_is_refused() {
     assert_refused(
         with_pads([1, 1, 1, 1]),
         LoadErrorKind::Unsupported,
-        "the_convinteger",
+        "ConvInteger the_convinteger",
         "padding of an integer convolution",
     );
 }
