@@ -83,6 +83,7 @@ impl Test {
         if steps.is_empty() {
             bail!("every step is skipped");
         }
+        workspace.claim_target()?;
         steps::run(steps)
     }
 

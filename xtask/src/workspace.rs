@@ -35,6 +35,33 @@ impl Workspace {
         command
     }
 
+    /// Makes the target folder this checkout's: what another checkout built of our own crates is thrown away.
+    ///
+    /// Cargo takes such builds for its own, but tests have the paths of the checkout they were built in inside them.
+    pub(crate) fn claim_target(&self) -> Result<()> {
+        let note = self.target.join("checkout");
+        if !self.is_foreign(std::fs::read_to_string(&note).ok().as_deref()) {
+            return Ok(());
+        }
+        let metadata = MetadataCommand::new().current_dir(&self.root).no_deps().exec()?;
+        let mut clean = self.cargo("clean");
+        for package in metadata.workspace_packages() {
+            // Not this program, which is running.
+            if package.name.as_str() != env!("CARGO_PKG_NAME") {
+                clean.args(["--package", package.name.as_str()]);
+            }
+        }
+        process::run(&mut clean)?;
+        std::fs::create_dir_all(&self.target)?;
+        std::fs::write(&note, self.root.display().to_string())
+            .with_context(|| format!("cannot write {}", note.display()))
+    }
+
+    /// Whether a target folder with this note was last used by another checkout, or by nobody knows whom.
+    fn is_foreign(&self, note: Option<&str>) -> bool {
+        note != Some(&*self.root.display().to_string())
+    }
+
     /// Every package the manifest at `manifest` (relative to the root) leads to, all targets and features.
     pub(crate) fn dependency_graph(&self, manifest: &str) -> Result<Metadata> {
         MetadataCommand::new()
@@ -61,5 +88,18 @@ impl Workspace {
         files.sort();
         files.dedup();
         Ok(files)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_folder_belongs_to_the_checkout_that_used_it_last() {
+        let workspace = Workspace { root: "/here/tabia".into(), target: "/cache".into() };
+        assert!(!workspace.is_foreign(Some("/here/tabia")));
+        assert!(workspace.is_foreign(Some("/there/tabia")));
+        assert!(workspace.is_foreign(None));
     }
 }
