@@ -24,6 +24,7 @@ class Nnue(nn.Module):
     def __init__(self, net):
         super().__init__()
         self.buckets = net["buckets"]
+        self.power = {"clipped": 1, "squared-clipped": 2}[net.get("activation", "clipped")]
         self.features = nn.Linear(768, net["width"])
         self.output = nn.Linear(2 * net["width"], self.buckets)
         view = [(at // 64 + 6) % 12 * 64 + (at % 64 ^ 56) for at in range(768)]
@@ -31,7 +32,7 @@ class Nnue(nn.Module):
 
     def forward(self, board):
         views = torch.cat([board, board[:, self.view]])
-        own, theirs = self.features(views).clamp(0, 1).chunk(2)
+        own, theirs = self.features(views).clamp(0, 1).pow(self.power).chunk(2)
         values = self.output(torch.cat([own, theirs], 1))
         men = board.sum(1, keepdim=True).long()
         return values.gather(1, (men - 1).clamp(min=0) * self.buckets // 32)

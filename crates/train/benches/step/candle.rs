@@ -9,7 +9,7 @@ use candle_nn::{
 };
 use tabia_encoding::{CANONICAL_1968_ROWS, Column};
 use tabia_train::nets::{
-    AttentionBias, ChallengeConfig, HumanConfig, NnueConfig, PolicyCnnConfig, PolicyCnnHead,
+    AttentionBias, ChallengeConfig, HumanConfig, NnueActivation, NnueConfig, PolicyCnnConfig, PolicyCnnHead,
     ValueAttentionConfig,
 };
 use tabia_train::{LossFactors, NetConfig, ValueLoss};
@@ -259,6 +259,7 @@ struct Nnue {
     output: Linear,
     view: Tensor,
     buckets: usize,
+    activation: NnueActivation,
 }
 
 impl Nnue {
@@ -269,12 +270,19 @@ impl Nnue {
             output: linear(2 * config.width, config.buckets, vb.pp("output"))?,
             view: Tensor::from_vec(view, 768, &Device::Cpu)?,
             buckets: config.buckets,
+            activation: config.activation,
         })
     }
 
     fn forward(&self, board: &Tensor) -> Result<Tensor> {
         let theirs = board.index_select(&self.view, 1)?;
-        let half = |view: &Tensor| self.features.forward(view)?.clamp(0.0, 1.0);
+        let half = |view: &Tensor| -> Result<Tensor> {
+            let clipped = self.features.forward(view)?.clamp(0.0, 1.0)?;
+            match self.activation {
+                NnueActivation::Clipped => Ok(clipped),
+                NnueActivation::SquaredClipped => clipped.sqr(),
+            }
+        };
         let values = self.output.forward(&Tensor::cat(&[half(board)?, half(&theirs)?], 1)?)?;
         let men = board.sum(1)?.to_vec1::<f32>()?;
         let bucket = |men: f32| ((men as usize).saturating_sub(1) * self.buckets / 32) as u32;
