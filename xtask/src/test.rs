@@ -83,7 +83,6 @@ impl Test {
         if steps.is_empty() {
             bail!("every step is skipped");
         }
-        workspace.claim_target()?;
         steps::run(steps)
     }
 
@@ -142,6 +141,7 @@ impl Test {
 
     /// With `--skip python` the tests that need it leave themselves out; otherwise they must run.
     fn tests(&self, workspace: &Workspace) -> Result<()> {
+        workspace.claim_target()?;
         let python: Option<PathBuf> =
             if self.skip.contains(&Check::Python) { None } else { Some(REFERENCE.ready(workspace)?) };
         let nextest = process::succeeds(workspace.cargo("nextest").arg("--version"));

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -159,6 +159,17 @@ fn an_engine_that_answers_nothing_ends_the_run() {
     assert!(said.contains("cannot start /nowhere/engine"), "{said}");
 }
 
+/// Waits until a run has noted down more than the `before` bytes its journal had, or has ended.
+pub(crate) fn until_noted(run: &mut Child, journal: &Path, before: u64) {
+    let noted = || {
+        let text = std::fs::read_to_string(journal).unwrap_or_default();
+        text.len() as u64 > before && text.contains("written")
+    };
+    while !noted() && run.try_wait().expect("the run can be asked").is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
     let folder = Folder::new("label-kill");
@@ -180,13 +191,7 @@ fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
-        let noted = || {
-            let text = std::fs::read_to_string(&journal).unwrap_or_default();
-            text.len() as u64 > before && text.contains("written")
-        };
-        while !noted() && run.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until_noted(&mut run, &journal, before);
         run.kill().unwrap();
         run.wait().unwrap();
         assert!(!out.exists(), "killed before its end");

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -14,7 +13,7 @@ use tabia_game::position_from_fen;
 
 use crate::annotate::files;
 use crate::folder::Folder;
-use crate::label::{STOCKFISH, epd, label, lines_file, scripted, table, walk};
+use crate::label::{STOCKFISH, epd, label, lines_file, scripted, table, until_noted, walk};
 use crate::made::{games, write_set};
 use crate::program::{fail, succeed};
 
@@ -100,16 +99,10 @@ fn a_set_that_is_killed_goes_on_or_ends_with_what_there_is() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let noted = || {
-            let text = std::fs::read_to_string(&journal).unwrap_or_default();
-            text.len() as u64 > before && text.contains("written")
-        };
-        while !noted() && run.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until_noted(&mut run, &journal, before);
         kill_process(Pid::from_child(&run), signal).unwrap();
         let ended = run.wait_with_output().unwrap();
-        assert!(noted() && !out.join("set.json").exists(), "killed before its end");
+        assert!(!out.join("set.json").exists(), "killed before its end");
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(said.contains("the same command goes on from there"), signal == Signal::INT, "{said}");
     }

@@ -40,18 +40,7 @@ KERNEL(any_move_loss, 256, const float* logits, const u8* legal, const u16* play
     }
     __syncthreads();  // the targets' gradients replace what was just stored
     if (warp == 0) {
-        u32 first = starts ? starts[board] : 0, end = starts ? starts[board + 1] : 0;
-        bool soft = end > first;
-        u32 count = soft ? end - first : 1;
-        float expected = 0;
-        for (u32 i = lane; i < (count + 31) / 32 * 32; i += 32) {
-            bool mine = i < count;
-            int index = mine ? (soft ? indices[first + i] : played[board]) : 0;
-            float p = mine ? (soft ? probabilities[first + i] : 1.f) : 0.f, logit = row[index];
-            expected += p * logit;
-            if (mine) d_row[index] = narrow(scale * (__expf(logit - top) / sum - p));
-        }
-        expected = warp_sum(expected);
+        float expected = meet_targets(board, played, starts, indices, probabilities, row, d_row, top, sum, scale);
         if (lane == 0) loss[board] = logf(sum) + top - expected, rank[board] = (u16)higher;
     }
 }

@@ -78,6 +78,7 @@ impl Recorded {
             include_str!("../sums.cu"),
             include_str!("elements.cu"),
             include_str!("rows.cu"),
+            include_str!("../targets.cu"),
             include_str!("losses.cu"),
             include_str!("../optimiser.cu"),
         ];

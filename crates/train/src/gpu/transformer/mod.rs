@@ -35,11 +35,12 @@ pub(crate) const HEADS: HeadsKnown =
     HeadsKnown { policy: true, promotion: true, outcome: true, think: true, value: false };
 
 /// The kernels, in the order they build on each other.
-pub(crate) const SOURCES: [&str; 6] = [
+pub(crate) const SOURCES: [&str; 7] = [
     include_str!("../prelude.cu"),
     include_str!("../sums.cu"),
     include_str!("../rows.cu"),
     include_str!("../attention.cu"),
+    include_str!("../targets.cu"),
     include_str!("../heads.cu"),
     include_str!("../optimiser.cu"),
 ];

@@ -1,11 +1,8 @@
-//! The explorer's answers, asked over HTTP as a page or a script would.
-#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+//! The explorer's answers.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
 use std::num::NonZeroI32;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -16,20 +13,9 @@ use tabia_data::{
 };
 use tabia_encoding::{Elo, ForWhite, Pace, RatingPool, Score};
 
-struct Served {
-    child: Child,
-    address: String,
-    folder: PathBuf,
-}
+use crate::server::Server;
 
-impl Drop for Served {
-    fn drop(&mut self) {
-        // The server may have been stopped by the test itself.
-        let _gone = self.child.kill();
-        let _gone = self.child.wait();
-        std::fs::remove_dir_all(&self.folder).expect("the test's own folder");
-    }
-}
+struct Served(Server);
 
 impl Served {
     /// Serves a set of two games and one of two analysed positions.
@@ -47,34 +33,19 @@ impl Served {
         let analysed: Vec<_> =
             analysed.iter().map(|one| (one.key().unwrap(), one.to_bytes().unwrap())).collect();
         write_set(&folder.join("analysed"), RecordKind::Evaluations, analysed);
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tabia"))
-            .args(["serve", "--port", "0", "--data"])
-            .arg(&folder)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let address = lines
-            .map_while(Result::ok)
-            .find_map(|line| Some(line.strip_prefix("listening on http://")?.split('/').next()?.to_owned()))
-            .expect("the server says where it listens");
-        Served { child, address, folder }
+        Served(Server::start(folder.clone(), "--data", &folder))
     }
 
     fn ask(&self, path: &str) -> (u16, Value) {
-        self.ask_as(&self.address, path)
+        self.ask_as(&self.0.address, path)
     }
 
     /// The status and the JSON of the answer; null when it is none.
     fn ask_as(&self, host: &str, path: &str) -> (u16, Value) {
-        let mut stream = TcpStream::connect(&self.address).expect("the server listens");
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
+        let answer = self.0.ask_with(path, &format!("Host: {host}\r\n"));
+        let (status, head) = (answer.status, &answer.head);
         assert!(head.to_ascii_lowercase().contains("nosniff") || status == 421, "{head}");
-        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+        (status, serde_json::from_str(&answer.body).unwrap_or(Value::Null))
     }
 
     fn position(&self, path: &str) -> Value {
@@ -224,10 +195,10 @@ fn wrong_questions_are_refused_with_what_is_wrong() {
 fn a_signal_stops_the_server_gracefully() {
     let mut served = Served::start("stop");
     assert_eq!(served.ask("/api/data").0, 200);
-    let pid = served.child.id().to_string();
+    let pid = served.0.child.id().to_string();
     let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("kill exists on unix");
     assert!(sent.success());
-    assert!(served.child.wait().unwrap().success());
+    assert!(served.0.child.wait().unwrap().success());
 }
 
 #[test]

@@ -1,89 +1,35 @@
-//! Training runs over HTTP, as the page asks for them.
-#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+//! Training runs, as the page asks for them.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 use tabia_runs::{Ending, OpenRun, RunCard};
 
-struct Served {
-    child: Child,
-    address: String,
-    folder: PathBuf,
-}
+use crate::server::{Answer, Server};
 
-impl Drop for Served {
-    fn drop(&mut self) {
-        // The server may have ended by itself; the test then failed for that.
-        let _gone = self.child.kill();
-        let _gone = self.child.wait();
-        fs::remove_dir_all(&self.folder).expect("the test's own folder");
-    }
-}
-
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
-}
-
-impl Answer {
-    fn header(&self, name: &str) -> Option<&str> {
-        let of = |line: &'_ str| {
-            line.split_once(": ")
-                .filter(|(key, _)| key.eq_ignore_ascii_case(name))
-                .map(|(_, value)| value.len())
-        };
-        self.head.lines().find_map(|line| of(line).map(|length| &line[line.len() - length..]))
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
-    }
-}
+struct Served(Server);
 
 impl Served {
     /// Serves an empty folder, `runs` within the test's own.
     fn start(name: &str) -> Served {
         let folder = std::env::temp_dir().join(format!("tabia-serve-runs-{name}-{}", std::process::id()));
-        fs::create_dir_all(folder.join("runs")).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tabia"))
-            .args(["serve", "--port", "0", "--runs"])
-            .arg(folder.join("runs"))
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let address = lines
-            .map_while(Result::ok)
-            .find_map(|line| Some(line.strip_prefix("listening on http://")?.split('/').next()?.to_owned()))
-            .expect("the server says where it listens");
-        Served { child, address, folder }
+        let runs = folder.join("runs");
+        fs::create_dir_all(&runs).unwrap();
+        Served(Server::start(folder, "--runs", &runs))
     }
 
     fn run(&self, name: &str, metrics: &str) -> PathBuf {
-        let run = self.folder.join("runs").join(name);
+        let run = self.0.folder.join("runs").join(name);
         fs::create_dir_all(&run).unwrap();
         fs::write(run.join("metrics.jsonl"), metrics).unwrap();
         run
     }
 
     fn ask(&self, path: &str) -> Answer {
-        self.ask_with(path, &format!("Host: {}\r\n", self.address))
-    }
-
-    fn ask_with(&self, path: &str, headers: &str) -> Answer {
-        let mut stream = TcpStream::connect(&self.address).expect("the server listens");
-        write!(stream, "GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
-        Answer { status, head: head.to_owned(), body: body.to_owned() }
+        self.0.ask(path)
     }
 
     /// The list's entry of a run.
@@ -137,15 +83,15 @@ fn only_what_is_new_travels() {
 
     let list = served.ask("/api/runs");
     let tag = list.header("etag").expect("a tag").to_owned();
-    let host = &served.address;
-    let again = served.ask_with("/api/runs", &format!("Host: {host}\r\nIf-None-Match: {tag}\r\n"));
+    let host = &served.0.address;
+    let again = served.0.ask_with("/api/runs", &format!("Host: {host}\r\nIf-None-Match: {tag}\r\n"));
     assert_eq!((again.status, again.body.as_str()), (304, ""));
 
     let first = served.ask("/api/runs/metrics?run=a%20run");
     assert_eq!((first.status, &first.body), (200, &(step(20) + &step(40))));
     let (file, next) = (first.header("tabia-file").unwrap(), first.header("tabia-next").unwrap());
     append(&run, &step(60)["{\"kind\":\"st".len()..]);
-    let changed = served.ask_with("/api/runs", &format!("Host: {host}\r\nIf-None-Match: {tag}\r\n"));
+    let changed = served.0.ask_with("/api/runs", &format!("Host: {host}\r\nIf-None-Match: {tag}\r\n"));
     assert_eq!(changed.status, 200);
     let more = served.ask(&format!("/api/runs/metrics?run=a%20run&from={next}&file={file}"));
     assert_eq!((more.body, more.head.contains(&format!("tabia-from: {next}"))), (step(60), true));
@@ -194,16 +140,16 @@ fn the_page_comes_whole_from_this_server() {
 fn nothing_else_can_be_read() {
     let served = Served::start("guard");
     served.run("run", &step(20));
-    let outside = served.folder.join("outside");
+    let outside = served.0.folder.join("outside");
     fs::create_dir_all(&outside).unwrap();
     fs::write(outside.join("metrics.jsonl"), "secret\n").unwrap();
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(&outside, served.folder.join("runs/link")).unwrap();
-        fs::create_dir_all(served.folder.join("runs/file-link")).unwrap();
+        std::os::unix::fs::symlink(&outside, served.0.folder.join("runs/link")).unwrap();
+        fs::create_dir_all(served.0.folder.join("runs/file-link")).unwrap();
         std::os::unix::fs::symlink(
             outside.join("metrics.jsonl"),
-            served.folder.join("runs/file-link/metrics.jsonl"),
+            served.0.folder.join("runs/file-link/metrics.jsonl"),
         )
         .unwrap();
     }
@@ -221,7 +167,7 @@ fn nothing_else_can_be_read() {
     assert_eq!(served.ask("/api/runs/metrics?run=run&from=-1").status, 400);
     assert_eq!(served.ask("/api/runs/metrics?run=run&from=18446744073709551615&file=x").status, 200);
     for path in ["/runs", "/api/runs", "/api/runs/metrics?run=run", "/runs/page.js"] {
-        assert_eq!(served.ask_with(path, "Host: evil.example\r\n").status, 421, "{path}");
+        assert_eq!(served.0.ask_with(path, "Host: evil.example\r\n").status, 421, "{path}");
     }
 }
 

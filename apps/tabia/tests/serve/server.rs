@@ -1,0 +1,76 @@
+//! The program as a server, with a folder of its own.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) address: String,
+    pub(crate) folder: PathBuf,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The server may have been stopped by the test itself, or have ended, for which the test then failed.
+        let _gone = self.child.kill();
+        let _gone = self.child.wait();
+        std::fs::remove_dir_all(&self.folder).expect("the test's own folder");
+    }
+}
+
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Answer {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let of = |line: &'_ str| {
+            line.split_once(": ")
+                .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+                .map(|(_, value)| value.len())
+        };
+        self.head.lines().find_map(|line| of(line).map(|length| &line[line.len() - length..]))
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
+    }
+}
+
+impl Server {
+    /// Serves `what` under the name of its option; `folder` goes away with the server.
+    pub(crate) fn start(folder: PathBuf, option: &str, what: &Path) -> Server {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tabia"))
+            .args(["serve", "--port", "0", option])
+            .arg(what)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let address = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.strip_prefix("listening on http://")?.split('/').next()?.to_owned()))
+            .expect("the server says where it listens");
+        Server { child, address, folder }
+    }
+
+    pub(crate) fn ask(&self, path: &str) -> Answer {
+        self.ask_with(path, &format!("Host: {}\r\n", self.address))
+    }
+
+    pub(crate) fn ask_with(&self, path: &str, headers: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).expect("the server listens");
+        write!(stream, "GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
+        Answer { status, head: head.to_owned(), body: body.to_owned() }
+    }
+}
