@@ -101,7 +101,7 @@ pub(crate) const KINDS: &[(&str, &str, &str, From)] = &[
     ),
     (
         "challenge-shared",
-        "kind = 'challenge'\nbody = 'attention'\nwidth = 16\nheads = 2\nlayers = 1\ninner = 16\nhidden = 8\nbias = 'shared'",
+        "kind = 'challenge'\nbody = 'attention'\nwidth = 16\nheads = 2\nlayers = 3\ndistinct = 2\ninner = 16\nhidden = 8\nbias = 'shared'",
         "positions = 'both'\nquiet_only = 'exchanges'",
         From::Evaluations,
     ),

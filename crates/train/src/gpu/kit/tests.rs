@@ -95,6 +95,12 @@ fn attention_has_the_gradients_of_the_plain_one() {
 }
 
 #[test]
+fn weights_used_by_several_layers_get_the_gradients_of_all() {
+    let sizes = "width = 32\nheads = 2\nlayers = 5\ndistinct = 2\ninner = 40\nhidden = 12\nbias = 'relative'";
+    compare(&config(&format!("kind = 'challenge'\nbody = 'attention'\n{sizes}"), ""));
+}
+
+#[test]
 fn convolutions_have_the_gradients_of_the_plain_ones() {
     let value = "channels = 12\nblocks = 1\nsqueeze = 3\nhidden = 8";
     let policy = "kind = 'policy-cnn'\nchannels = 12\nblocks = 1\nkernel = 3";
