@@ -31,13 +31,13 @@ impl Attention {
         let inputs = Initial::Normal(1.0 / (d as f32).sqrt());
         let name = |part: &str| format!("blocks.{i}.{part}");
         table.push(name("norm1.weight"), &[d], Initial::Ones, Decay::Exempt);
-        table.push(name("attn.qkv.weight"), &[3 * d, d], inputs, Decay::Decayed);
+        table.push_body(name("attn.qkv.weight"), [3 * d, d], inputs, 3);
         table.push(name("attn.q_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
         table.push(name("attn.k_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
         if let Some(shape) = bias {
             table.push(name("attn.bias"), shape, Initial::Zeros, Decay::Exempt);
         }
-        table.push(name("attn.out.weight"), &[d, d], out, Decay::Decayed);
+        table.push_body(name("attn.out.weight"), [d, d], out, 1);
         table.push(name("norm2.weight"), &[d], Initial::Ones, Decay::Exempt);
     }
 

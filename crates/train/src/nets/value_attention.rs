@@ -86,8 +86,8 @@ impl ValueAttentionConfig {
                 continue;
             }
             attention.push_with_bias(&mut table, i, residual(d), own_bias.as_ref().map(|shape| &shape[..]));
-            table.push(name("ffn.w1.weight"), &[inner, d], fan(d), Decay::Decayed);
-            table.push(name("ffn.w2.weight"), &[d, inner], residual(inner), Decay::Decayed);
+            table.push_body(name("ffn.w1.weight"), [inner, d], fan(d), 1);
+            table.push_body(name("ffn.w2.weight"), [d, inner], residual(inner), 1);
         }
         table.push("norm_final.weight", &[d], Initial::Ones, Decay::Exempt);
         table.push("hidden.weight", &[hidden, d], fan(d), Decay::Decayed);
