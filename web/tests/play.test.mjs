@@ -353,6 +353,18 @@ test('the game is downloaded as PGN, with clocks', () =>
     assert.match(pgn, /1\. e4 \{ ?\[%clk 0:05:00/);
   }));
 
+test('a link begins a game from its position, and a wrong one says what is wrong', () =>
+  onPage({ ...playing({}), at: `#/play?fen=${encodeURIComponent('8/8/8/8/8/8/8/K7 w - - 0 1')}` }, async (page) => {
+    await page.getByText('position cannot be played').waitFor();
+    await waitForPiece(page, 'e2', 'white pawn');
+    await page.evaluate((fen) => (location.hash = `#/play?fen=${encodeURIComponent(fen)}`), '3k4/8/8/8/8/8/4Q3/4K3 w - - 0 1');
+    await waitForPiece(page, 'e2', 'white queen');
+    await drag(page, 'e2', 'e5');
+    await waitForMoves(page, 2);
+    await page.reload();
+    await waitForPiece(page, 'e5', 'white queen');
+  }));
+
 test('a finished game goes to the analysis', () =>
   onPage(playing({}), async (page) => {
     await drag(page, 'e2', 'e4');
