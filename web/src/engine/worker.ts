@@ -1,0 +1,124 @@
+import * as tabia from '../wasm/tabia.js';
+import type { MatchSetup, Studio } from '../wasm/tabia.js';
+import { download } from './download';
+import type { Reply, Request, StreamKind, Streams } from './protocol';
+
+// One studio. Calls are answered as they come; streams give way between steps, so that calls and stops get through.
+
+let studio: Studio | undefined;
+const running = new Map<number, { stopped: boolean }>();
+
+self.addEventListener('message', (message: MessageEvent<Request>) => {
+  const request = message.data;
+  if (request.kind === 'start') {
+    tabia.initSync({ module: request.module });
+    studio = new tabia.Studio(request.seed);
+  } else if (request.kind === 'stop') {
+    const stream = running.get(request.id);
+    if (stream) stream.stopped = true;
+  } else void answer(request);
+});
+
+async function answer(request: Exclude<Request, { kind: 'start' | 'stop' }>): Promise<void> {
+  const { id } = request;
+  try {
+    if (!studio) throw new Error('the engine has not been started');
+    reply({ kind: 'done', id, result: await perform(studio, request) });
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    // After a trap the module's memory cannot be trusted.
+    const broken = error instanceof WebAssembly.RuntimeError;
+    reply({ kind: 'failed', id, problem, broken });
+  } finally {
+    running.delete(id);
+  }
+}
+
+async function perform(studio: Studio, request: Exclude<Request, { kind: 'start' | 'stop' }>): Promise<unknown> {
+  const { id } = request;
+  switch (request.kind) {
+    case 'fetch': {
+      const bytes = await download(request.url, (loaded, total) => reply({ kind: 'progress', id, loaded, total }));
+      return studio.addModel(request.name, bytes);
+    }
+    case 'read':
+      return studio.addModel(request.name, new Uint8Array(await request.file.arrayBuffer()));
+    case 'call': {
+      const method = studio[request.method] as (...args: unknown[]) => unknown;
+      return method.apply(studio, request.args);
+    }
+    case 'stream':
+      return stream(studio, id, request.stream, request.args);
+  }
+}
+
+async function stream(studio: Studio, id: number, kind: StreamKind, args: unknown[]): Promise<unknown> {
+  const state = { stopped: false };
+  running.set(id, state);
+  const tell = (event: unknown) => reply({ kind: 'event', id, event });
+  /** Steps until a step says it was the last, or the page has had enough. */
+  const steps = async (step: () => boolean) => {
+    while (!state.stopped && step()) await breath();
+  };
+  switch (kind) {
+    case 'analysis': {
+      const [game, lines, seconds, slices] = args as Streams['analysis']['args'];
+      let left = slices;
+      await steps(() => {
+        tell(studio.analyse(game, lines, seconds));
+        return --left > 0;
+      });
+      return null;
+    }
+    case 'review': {
+      const review = new tabia.Review(studio, ...(args as Streams['review']['args']));
+      tell({ total: review.total() });
+      await steps(() => {
+        const move = review.step();
+        if (move) tell(move);
+        return move !== undefined;
+      });
+      review.free();
+      return null;
+    }
+    case 'match': {
+      const match = new tabia.Match(studio, ...(args as [MatchSetup]));
+      await steps(() => {
+        const event = match.step();
+        tell(event);
+        if (event.kind === 'game-end') tell({ kind: 'results', results: match.results() });
+        return event.kind !== 'done';
+      });
+      const end = { results: match.results(), pgn: match.pgn(), json: match.json() };
+      match.free();
+      return end;
+    }
+    case 'challenge': {
+      const challenge = new tabia.Challenge(studio, ...(args as Streams['challenge']['args']));
+      await steps(() => {
+        const event = challenge.step();
+        tell(event);
+        return event.kind !== 'done';
+      });
+      const end = { scorecard: challenge.scorecard(), text: challenge.text() };
+      challenge.free();
+      return end;
+    }
+  }
+}
+
+function reply(message: Reply): void {
+  self.postMessage(message);
+}
+
+const lungs = new MessageChannel();
+const breathing: (() => void)[] = [];
+lungs.port1.onmessage = () => breathing.shift()?.();
+
+/** Lets waiting messages in. A message to oneself is not slowed down as timers are. */
+function breath(): Promise<void> {
+  return new Promise((resolve) => {
+    breathing.push(resolve);
+    lungs.port2.postMessage(null);
+  });
+}
