@@ -18,7 +18,7 @@ export type Brush = 'engine' | 'human' | 'good' | 'bad' | 'quiet';
 
 const BRUSHES: Record<Brush, { color: string; opacity: number }> = {
   engine: { color: '#2b5d9e', opacity: 1 },
-  human: { color: '#1f6f5f', opacity: 1 },
+  human: { color: '#b4500f', opacity: 1 },
   good: { color: '#2f7d4f', opacity: 1 },
   bad: { color: '#b3402f', opacity: 1 },
   quiet: { color: '#4a4a4a', opacity: 0.6 },

@@ -13,9 +13,11 @@ const SETTLED_MS = 150;
 /** The ratings of a curve, those first that already give it its shape. */
 const RATINGS = (() => {
   const all = Array.from({ length: (HIGHEST - LOWEST) / STEP + 1 }, (_, index) => LOWEST + index * STEP);
-  const rough = all.filter((rating) => (rating - LOWEST) % 500 === 0);
-  return [...rough, ...all.filter((rating) => !rough.includes(rating))];
+  const every = (step: number) => all.filter((rating) => (rating - LOWEST) % step === 0);
+  return [...new Set([...every(500), ...every(200), ...all])];
 })();
+/** A curve is drawn anew when it has so many points. */
+const SHOWN_AFTER = [5, 13, RATINGS.length];
 
 /** What people of one rating would do: a view for each rating asked so far, in order. */
 export type Curve = { rating: number; view: HumanView }[];
@@ -25,14 +27,19 @@ export class People {
   /** Every network that can be asked: the one that comes along and the files that were dropped. */
   models = $state.raw<ModelFacts[]>([]);
   model = $state('human');
+  /** What it says; of the position before as long as `stale`. */
   view = $state.raw<HumanView>();
   curve = $state.raw<Curve>([]);
   /** Bytes of the network that have arrived, while it does. */
   arriving = $state.raw<{ loaded: number; total: number }>();
   problem = $state('');
+  stale = $state(false);
 
   #client: EngineClient;
   #asked = 0;
+  #position = '';
+  /** The call the worker is busy with; it cannot be stopped, so the next one waits to see whether it is still wanted. */
+  #busy: Promise<unknown> | undefined;
   #remembered = new Map<string, HumanView>();
 
   constructor(client: EngineClient) {
@@ -49,21 +56,25 @@ export class People {
     const asked = ++this.#asked;
     const { model } = this;
     const current = () => asked === this.#asked;
+    const position = keyOf(model, questionAt(null), null);
+    if (position !== this.#position) this.stale = true;
+    this.#position = position;
     try {
       if (model === 'human') await this.#come();
       if (!current()) return;
       const { rated } = this;
-      const view = await this.#at(model, questionAt, rated ? rating : null);
-      if (!current()) return;
+      const view = await this.#at(model, questionAt, rated ? rating : null, current);
+      if (!current() || !view) return;
       this.problem = '';
+      this.stale = false;
       this.view = view;
       this.curve = rated ? this.#known(model, questionAt) : [];
       if (!rated || this.curve.length === RATINGS.length) return;
       await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
       for (const [index, at] of RATINGS.entries()) {
         if (!current()) return;
-        await this.#at(model, questionAt, at);
-        if (current() && (index === 4 || index === RATINGS.length - 1)) this.curve = this.#known(model, questionAt);
+        await this.#at(model, questionAt, at, current);
+        if (current() && SHOWN_AFTER.includes(index + 1)) this.curve = this.#known(model, questionAt);
       }
     } catch (error) {
       if (!current()) return;
@@ -75,6 +86,8 @@ export class People {
   /** Forgets the answers: there is nothing to ask about. */
   clear(): void {
     this.#asked++;
+    this.#position = '';
+    this.stale = false;
     this.view = undefined;
     this.curve = [];
   }
@@ -104,12 +117,25 @@ export class People {
     }
   }
 
-  async #at(model: string, questionAt: (rating: number | null) => GameInput, rating: number | null): Promise<HumanView> {
+  /** What the network says at a rating, or undefined if nobody wants to know any more when its turn comes. */
+  async #at(
+    model: string,
+    questionAt: (rating: number | null) => GameInput,
+    rating: number | null,
+    wanted: () => boolean,
+  ): Promise<HumanView | undefined> {
     const game = questionAt(rating);
     const key = keyOf(model, game, rating);
     const known = this.#remembered.get(key);
     if (known) return known;
-    const [view] = await this.#client.call('human', model, game, [rating]);
+    while (this.#busy) await this.#busy;
+    if (!wanted()) return undefined;
+    const answer = this.#client.call('human', model, game, [rating]);
+    this.#busy = answer.then(
+      () => (this.#busy = undefined),
+      () => (this.#busy = undefined),
+    );
+    const [view] = await answer;
     if (!view) throw new Error('the network gave no answer');
     this.#remembered.set(key, view);
     for (const oldest of this.#remembered.keys()) {
