@@ -167,7 +167,7 @@ test('every legal move has a probability, as an arrow, a bar and a curve over ra
     // The curves, as a picture and as a table.
     await page.getByText('As a table').click();
     const table = page.getByRole('region', { name: 'Probability of each move by rating' });
-    await table.getByRole('rowheader', { name: '700', exact: true }).waitFor();
+    await table.getByRole('rowheader', { name: '700', exact: true }).waitFor({ timeout: 120_000 });
     const rows = await table.getByRole('row').allInnerTexts();
     assert.equal(rows.length, 22, '600 to 2600 and a head');
     assert.notEqual(rows[1]?.replace(/^\d+/, ''), rows[21]?.replace(/^\d+/, ''), 'beginners and masters play alike');
@@ -371,7 +371,8 @@ for (const size of /** @type {const} */ (['phone', 'tablet', 'desktop'])) {
       await page.locator('.bar[data-uci]').first().waitFor();
       await page.locator('.uplot canvas').nth(1).waitFor();
       await assertFits(page);
-      await page.waitForTimeout(1000);
+      await page.evaluate(() => scrollTo(0, 0));
+      await page.mouse.move(0, 0);
       await screenshot(page, `analyse-${size}`);
       await assertAccessible(page);
       await page.getByRole('button', { name: 'Edit board' }).click();

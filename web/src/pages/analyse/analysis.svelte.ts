@@ -171,7 +171,11 @@ export class Analysis {
           id: node.id,
           ply: node.ply,
           name: `${number}${white ? '.' : '…'} ${node.san}`,
-          chance: reviewed ? chanceOf(node.ply, reviewed.winAfter) : node.evaluation && share(node.evaluation),
+          chance: reviewed
+            ? chanceOf(node.ply, reviewed.winAfter)
+            : node.san.endsWith('#')
+              ? chanceOf(node.ply, 1)
+              : node.evaluation && share(node.evaluation),
           mark: this.marks.get(node.id),
         };
       }),

@@ -14,9 +14,6 @@ export class Lookout {
   thinking = $state(false);
   arriving = $state.raw<{ loaded: number; total: number }>();
   problem = $state('');
-  /** Positions visited and seconds spent on this position. */
-  nodes = $state(0);
-  seconds = $state(0);
 
   #stop: AbortController | undefined;
 
@@ -26,8 +23,6 @@ export class Lookout {
     const stop = new AbortController();
     this.#stop = stop;
     this.thought = undefined;
-    this.nodes = 0;
-    this.seconds = 0;
     this.problem = '';
     this.thinking = true;
     try {
@@ -35,7 +30,7 @@ export class Lookout {
       this.arriving = undefined;
       if (stop.signal.aborted) return;
       const slices = Math.ceil(MOST_SECONDS / SLICE_SECONDS);
-      await this.client.stream('analysis', [game, lines, SLICE_SECONDS, slices], (thought) => this.#hear(thought), stop.signal);
+      await this.client.stream('analysis', [game, lines, SLICE_SECONDS, slices], (thought) => (this.thought = thought), stop.signal);
     } catch (error) {
       if (!stop.signal.aborted) this.problem = sentence(error);
     } finally {
@@ -62,15 +57,4 @@ export class Lookout {
     this.stop();
     this.client.close();
   }
-
-  #hear(thought: Thought): void {
-    this.nodes += thought.nodes;
-    this.seconds += thought.seconds;
-    // A slice that was too short to get as deep as the one before knows less.
-    if (depthOf(thought) >= depthOf(this.thought)) this.thought = thought;
-  }
-}
-
-function depthOf(thought: Thought | undefined): number {
-  return thought?.lines[0]?.depth ?? -1;
 }

@@ -8,9 +8,9 @@ export const MARKS: Record<Kind, Mark & { nag?: number }> = {
   inaccuracy: { glyph: '?!', tone: 'caution', title: 'inaccuracy', nag: 6 },
   mistake: { glyph: '?', tone: 'bad', title: 'mistake', nag: 2 },
   blunder: { glyph: '??', tone: 'bad', title: 'blunder', nag: 4 },
-  good: { glyph: '!', tone: 'good', title: 'good move', nag: 1 },
-  brilliant: { glyph: '!!', tone: 'good', title: 'brilliant move', nag: 3 },
-  'hard-to-find': { glyph: '◆', tone: 'good', title: 'hard to find: the only good move, and rarely played' },
+  good: { glyph: '!', tone: 'good', title: 'the only good move, and few find it', nag: 1 },
+  brilliant: { glyph: '!!', tone: 'good', title: 'the only good move by far, and hardly anybody finds it', nag: 3 },
+  'hard-to-find': { glyph: '◆', tone: 'quiet', title: 'missed the only good move, which is hard to find' },
 };
 
 const NAGS: Record<number, Mark> = {

@@ -12,10 +12,13 @@ export function written({ cp, mate }: Opinion): string {
   return cp > 0 ? `+${pawns}` : cp < 0 ? `−${pawns}` : pawns;
 }
 
-/** White's share of the points, for the eye: where a graph draws an opinion that nobody gave as a chance. */
+/** Per centipawn, as reviews have it. */
+const STEEPNESS = 0.003_682_08;
+
+/** White's chance to win, where a graph draws an opinion that nobody gave as a chance. */
 export function share({ cp, mate }: Opinion): number | undefined {
   if (mate !== undefined && mate !== null) return mate > 0 ? 1 : 0;
-  return cp === undefined || cp === null ? undefined : 1 / (1 + 10 ** (-cp / 400));
+  return cp === undefined || cp === null ? undefined : 1 / (1 + Math.exp(-STEEPNESS * cp));
 }
 
 /** A chance as whole percent, with "<1 %" for what is small but not nothing. */

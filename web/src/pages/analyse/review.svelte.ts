@@ -8,7 +8,9 @@ export interface Summary {
   inaccuracies: number;
   mistakes: number;
   blunders: number;
-  hardToFind: number;
+  /** Only good moves that few people play: found, and missed. */
+  found: number;
+  missed: number;
   /** Chance to win given away by a move, on average. */
   loss: number;
   /** How likely people of the rating are to play these moves, on average. */
@@ -99,7 +101,8 @@ export function summary(reviewed: Reviewed, side: Side, moverOf: (ply: number) =
     inaccuracies: marked('inaccuracy'),
     mistakes: marked('mistake'),
     blunders: marked('blunder'),
-    hardToFind: marked('hard-to-find'),
+    found: marked('good') + marked('brilliant'),
+    missed: marked('hard-to-find'),
     loss: average((move) => Math.max(0, move.winBefore - move.winAfter)),
     likeness: average((move) => move.probability),
   };
