@@ -60,6 +60,12 @@ export class Analysis {
     }
     return undefined;
   });
+  /** Who played, with their ratings where they are known; else just the colours. */
+  readonly players: { white: string; black: string } = $derived.by(() => ({
+    white: this.#named('White'),
+    black: this.#named('Black'),
+  }));
+  /** Whether there is no move to make. */
   readonly over: boolean = $derived.by(() => Object.keys(this.session.view.destinations).length === 0);
 
   /** Goes on with what was kept. */
@@ -151,6 +157,13 @@ export class Analysis {
         tree.setNags(node.id, judged(node.nags, move.mark));
       });
     });
+  }
+
+  #named(side: 'White' | 'Black'): string {
+    const headers = new Map(this.session.view.headers);
+    const [name, rating] = [headers.get(side), headers.get(`${side}Elo`)];
+    if (!name || name === '?') return side;
+    return rating && rating !== '?' ? `${name} (${rating})` : name;
   }
 
   #nodeOf(id: number): MoveNode | undefined {

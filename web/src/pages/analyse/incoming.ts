@@ -7,9 +7,10 @@ const MODEL_FILE = /\.(onnx|safetensors|tflite|pb|pb\.gz|gz|bin|nnue)$/i;
 
 /** What somebody pasted, dropped or opened. */
 export type Incoming =
-  | { kind: 'position'; tree: GameTree }
-  /** To be freed by whoever gets it. */
-  | { kind: 'games'; games: PgnGames };
+  /** A position, or the only game. */
+  | { kind: 'tree'; tree: GameTree }
+  /** Several games, or broken ones. To be freed by whoever gets it. */
+  | { kind: 'choice'; games: PgnGames };
 
 /** Whether a file is for the network's panel rather than a text with games. */
 export function isModelFile(file: File): boolean {
@@ -28,13 +29,17 @@ export async function readFile(rules: Rules, file: File): Promise<Incoming> {
 export function read(rules: Rules, text: string): Incoming {
   const trimmed = text.trim();
   if (!trimmed) throw new Error('there is nothing in it');
-  if (looksLikeFen(trimmed)) return { kind: 'position', tree: new rules.GameTree(trimmed) };
+  if (looksLikeFen(trimmed)) return { kind: 'tree', tree: new rules.GameTree(trimmed) };
   if (trimmed.includes('\0')) throw new Error('this is no text: a PGN or a FEN was expected');
   const games = rules.GameTree.fromPgn(trimmed);
-  if (games.games.length > 0) return { kind: 'games', games };
-  const [problem] = games.problems;
-  games.free();
-  throw new Error(problem ?? 'there is neither a game nor a position in it');
+  const [count, problems] = [games.games.length, games.problems];
+  if (count > 1 || (count === 1 && problems.length > 0)) return { kind: 'choice', games };
+  try {
+    if (count === 1) return { kind: 'tree', tree: games.take(0) };
+    throw new Error(problems[0] ?? 'there is neither a game nor a position in it');
+  } finally {
+    games.free();
+  }
 }
 
 /** One line whose first word has eight rows of a board. */
