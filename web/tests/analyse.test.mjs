@@ -180,6 +180,7 @@ test('every legal move has a probability, as an arrow, a bar and a curve over ra
       String(found.find(({ uci }) => uci === 'e2e4')?.probability),
     );
     assert.equal(await page.getByLabel('Rating', { exact: true }).inputValue(), '2600');
+    await page.locator('.curves').scrollIntoViewIfNeeded();
     await screenshot(page, 'analyse-people');
     await assertAccessible(page);
   }));
@@ -233,6 +234,7 @@ test('a review marks the blunder, draws the game and can be cancelled', () =>
     const { pgn } = await exported(page);
     assert.match(pgn, /Nf6 (\$4|\?\?) ?\{ ?\[%eval #1/);
     await page.mouse.move(0, 0);
+    await page.getByRole('row', { name: /How likely/ }).scrollIntoViewIfNeeded();
     await screenshot(page, 'analyse-review');
     await assertAccessible(page);
 

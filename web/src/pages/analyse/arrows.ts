@@ -43,7 +43,7 @@ export function shapesOf(arrows: readonly Arrow[], pointed: string | undefined):
   return arrows.map(({ from, to, probability }) => {
     const weight = Math.sqrt(probability);
     const faded = pointed !== undefined && pointed !== from + to;
-    return { from, to, brush: 'human', width: Math.round(3 + 12 * weight), opacity: faded ? 0.2 : 0.4 + 0.5 * weight };
+    return { from, to, brush: 'human', width: Math.round(3 + 12 * weight), opacity: faded ? 0.3 : 0.5 + 0.5 * weight };
   });
 }
 
