@@ -107,6 +107,11 @@ test('two games are imported, the broken one is named, and what goes out is what
 
     const { pgn } = await exported(page);
     assert.deepEqual(substance(pgn), substance(FIRST));
+    await page.getByRole('button', { name: 'Share' }).click();
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
+    assert.equal(download.suggestedFilename(), 'Ada-Boris.pgn');
+    assert.equal(await readFile(await download.path(), 'utf8'), pgn);
+    await page.keyboard.press('Escape');
 
     // The whole game by keyboard, with its variation.
     await page.keyboard.press('End');
@@ -162,7 +167,7 @@ test('every legal move has a probability, as an arrow, a bar and a curve over ra
     const { x, y } = await spot(page, 'e3');
     await page.mouse.move(x, y);
     await page.locator('.tip').waitFor();
-    assert.match((await page.locator('.tip').textContent()) ?? '', /e[34] \d+ %/);
+    assert.match((await page.locator('.tip').textContent()) ?? '', /e[34] \d+\s%/);
 
     // The curves, as a picture and as a table.
     await page.getByText('As a table').click();
@@ -343,10 +348,16 @@ test('kept data that is broken is forgotten', () =>
     },
   ));
 
-test('a dropped PGN is read, and a dropped model is asked', () =>
+test('what is pasted or dropped is read, and a dropped model is asked', () =>
   onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
     await bars(page);
+    await page.evaluate(() => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', '4k3/8/8/8/8/4p3/8/4K3 b - - 0 1');
+      document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+    });
+    await waitForPiece(page, 'e3', 'black pawn');
     await page.evaluate((pgn) => {
       const transfer = new DataTransfer();
       transfer.items.add(new File([pgn], 'game.pgn'));

@@ -21,8 +21,8 @@ export function share({ cp, mate }: Opinion): number | undefined {
   return cp === undefined || cp === null ? undefined : 1 / (1 + Math.exp(-STEEPNESS * cp));
 }
 
-/** A chance as whole percent, with "<1 %" for what is small but not nothing. */
+/** A chance as whole percent, with "<1 %" for what is small but not nothing. It does not break over two lines. */
 export function percent(chance: number): string {
-  if (chance > 0 && chance < 0.005) return '<1 %';
-  return `${Math.round(chance * 100)} %`;
+  if (chance > 0 && chance < 0.005) return '<1\u00a0%';
+  return `${Math.round(chance * 100)}\u00a0%`;
 }
