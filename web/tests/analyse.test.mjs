@@ -9,7 +9,7 @@ import { address, assertAccessible, assertFits, drag, onPage, pieces, screenshot
 
 useBrowser();
 
-const MODELS = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', '..', 'models');
+const FIXTURES = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', '..', 'fixtures', 'models');
 
 const FIRST = `[Event "Club match"]
 [Site "?"]
@@ -81,6 +81,22 @@ function substance(pgn) {
     evals: [...text.matchAll(/%eval (#?-?[\d.]+)/g)].map(([, value = '']) => (value.startsWith('#') ? value : Number(value))),
     moves: text.replace(/\{[^}]*\}/g, ' ').replace(/\d+\.+/g, ' ').replace(/[()]/g, ' $& ').trim().split(/\s+/),
   };
+}
+
+/**
+ * @param {Page} page
+ * @param {string} name
+ * @param {string} data in base 64
+ */
+async function dropFile(page, name, data) {
+  await page.evaluate(
+    ([name = '', data = '']) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))], name));
+      window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, cancelable: true }));
+    },
+    [name, data],
+  );
 }
 
 /** @param {Page} page */
@@ -326,11 +342,7 @@ test('junk is met with a sentence, and the page lives on', () =>
     await dialog.getByRole('button', { name: 'Import' }).click();
     await dialog.locator('.problem', { hasText: /king/i }).waitFor();
     await page.keyboard.press('Escape');
-    await page.evaluate(() => {
-      const transfer = new DataTransfer();
-      transfer.items.add(new File([new Uint8Array(64)], 'broken.onnx'));
-      window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, cancelable: true }));
-    });
+    await dropFile(page, 'broken.onnx', btoa('not a network'));
     await alert.getByText(/broken\.onnx cannot be asked/).waitFor();
     await drag(page, 'e2', 'e4');
     await waitForPiece(page, 'e4', 'white pawn');
@@ -358,21 +370,28 @@ test('what is pasted or dropped is read, and a dropped model is asked', () =>
       document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
     });
     await waitForPiece(page, 'e3', 'black pawn');
-    await page.evaluate((pgn) => {
-      const transfer = new DataTransfer();
-      transfer.items.add(new File([pgn], 'game.pgn'));
-      window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, cancelable: true }));
-    }, SECOND);
+    await dropFile(page, 'game.pgn', btoa(SECOND));
     await page.getByText('Clara – Dora').waitFor();
-    const bytes = (await readFile(path.join(MODELS, 'human.safetensors'))).toString('base64');
-    await page.evaluate((data) => {
-      const transfer = new DataTransfer();
-      transfer.items.add(new File([Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))], 'mine.safetensors'));
-      window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, cancelable: true }));
-    }, bytes);
-    await page.getByRole('status').getByText('mine.safetensors is asked now').waitFor();
-    assert.equal(await page.getByLabel('Network that is asked').inputValue(), 'mine.safetensors');
+
+    const dropModel = async (/** @type {string} */ name) => dropFile(page, name, await readFile(path.join(FIXTURES, name), 'base64'));
+    const asked = page.getByLabel('Network that is asked');
+    const notice = (/** @type {string} */ name) => page.getByRole('status').getByText(`${name} is asked now`).waitFor();
+    // One that looks at ratings, one that does not, and one that knows no moves.
+    await dropModel('human.safetensors');
+    await notice('human.safetensors');
+    assert.equal(await asked.inputValue(), 'human.safetensors');
+    await page.locator('.curves canvas').waitFor();
     assert.equal((await bars(page)).length, 20);
+    await dropModel('lc0-plain-conv.pb.gz');
+    await notice('lc0-plain-conv.pb.gz');
+    await page.getByText('This network does not look at ratings.').waitFor();
+    await page.locator('.bars:not(.stale)').waitFor();
+    assert.equal(await page.locator('.curves').count(), 0);
+    await dropModel('perspective.safetensors');
+    await page.getByRole('alert').getByText(/perspective\.safetensors cannot be asked: it has no move head/).waitFor();
+    assert.equal(await asked.inputValue(), 'lc0-plain-conv.pb.gz');
+    await asked.selectOption('human');
+    await page.getByLabel('Rating', { exact: true }).waitFor();
   }));
 
 for (const size of /** @type {const} */ (['phone', 'tablet', 'desktop'])) {
@@ -390,6 +409,12 @@ for (const size of /** @type {const} */ (['phone', 'tablet', 'desktop'])) {
       await assertAccessible(page);
       await page.getByRole('button', { name: 'Edit board' }).click();
       await assertFits(page);
+      if (size !== 'desktop') {
+        await page.getByRole('button', { name: 'Place a black queen' }).tap();
+        const { x, y } = await spot(page, 'e3');
+        await page.touchscreen.tap(x, y);
+        await waitForPiece(page, 'e3', 'black queen');
+      }
       await screenshot(page, `analyse-editor-${size}`);
     }));
 }
