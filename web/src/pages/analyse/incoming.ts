@@ -2,7 +2,7 @@ import type { Rules } from '../../engine/load';
 import type { GameTree, PgnGames } from '../../wasm/tabia.js';
 
 /** Longer texts would keep the page from answering while they are read. */
-const LARGEST_MB = 24;
+const LARGEST_MB = 16;
 const MODEL_FILE = /\.(onnx|safetensors|tflite|pb|pb\.gz|gz|bin|nnue)$/i;
 
 /** What somebody pasted, dropped or opened. */
