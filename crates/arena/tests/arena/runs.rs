@@ -7,10 +7,12 @@ use std::{
     sync::Mutex,
 };
 
+use shakmaty::Position as _;
+
 use crate::scripted::{FakeTimer, Script, Scripted, folder, scripted};
 use tabia_arena::{
-    End, Entrant, Finished, Format, GameRecord, Ledger, Openings, PlayerId, Rules, Run, RunError, Schedule,
-    Settings, Stop, Wish,
+    End, Entrant, Finished, Format, GameRecord, Happening, Ledger, Openings, PlayerId, Rules, Run, RunError,
+    Schedule, Settings, Sitting, Stop, Wish,
     statistics::{EloScale, Sprt, Tally, Verdict},
 };
 use tabia_game::PgnReader;
@@ -315,4 +317,52 @@ fn two_runs_cannot_write_one_ledger() {
     let _held = Ledger::open(&path, &settings).unwrap();
     let error = Ledger::open(&path, &settings).unwrap_err().to_string();
     assert!(error.ends_with("another run is writing to it"), "{error}");
+}
+
+#[test]
+fn a_sitting_plays_the_games_of_a_run() {
+    for second in [Script::Hashed(2), Script::Dice, Script::Fails(4), Script::Cheats(6)] {
+        let setup = Setup::of_two(Script::Greedy(1), second.clone(), 2, 60);
+        let run = setup.play(1, None).unwrap();
+        let schedule = Schedule::new(Format::Match, 2, 2, setup.openings.list().len()).unwrap();
+        let entrants: Vec<Box<dyn Entrant>> =
+            vec![Box::new(scripted("first", Script::Greedy(1))), Box::new(scripted("second", second))];
+        let rules = setup.rules.clone();
+        let mut sitting =
+            Sitting::new("a test", entrants, setup.openings.clone(), &schedule, 4, rules, 5).unwrap();
+        let (mut started, mut moved, mut ended) = (0, 0, 0);
+        loop {
+            match sitting.step(&FakeTimer::default()).unwrap() {
+                Happening::Starts(fixture) => {
+                    assert_eq!((fixture.game, started), (ended, ended));
+                    (started, moved) = (started + 1, 0);
+                }
+                Happening::Moved { plies, before, played, after, .. } => {
+                    moved += 1;
+                    let mut position = *before;
+                    position.play_unchecked(played.mv);
+                    assert_eq!((plies, &position), (moved, after));
+                }
+                Happening::Ends(record) => {
+                    assert_eq!(record.moves.len(), moved);
+                    ended += 1;
+                }
+                Happening::Done => break,
+            }
+        }
+        assert!(sitting.is_done() && started == 4);
+        assert_eq!((sitting.records(), sitting.standings()), (run.records.as_slice(), &run.standings));
+        assert_eq!(sitting.games().len(), 4);
+    }
+}
+
+#[test]
+fn a_sitting_without_its_player_says_who_is_missing() {
+    let schedule = Schedule::new(Format::Match, 2, 1, 1).unwrap();
+    let entrants: Vec<Box<dyn Entrant>> =
+        vec![Box::new(scripted("first", Script::Dice)), Box::new(scripted("second", Script::Missing))];
+    let openings = Openings::start_position();
+    let mut sitting = Sitting::new("", entrants, openings, &schedule, 1, Rules::default(), 0).unwrap();
+    let error = sitting.step(&FakeTimer::default()).unwrap_err().to_string();
+    assert_eq!(error, "second cannot play: its file is not there");
 }
