@@ -5,6 +5,8 @@ mod facts;
 mod human;
 pub(crate) mod input;
 mod shelf;
+#[cfg(test)]
+mod tests;
 mod thought;
 
 use std::collections::HashMap;

@@ -4,6 +4,8 @@ mod ending;
 mod picture;
 mod premoves;
 mod several;
+#[cfg(test)]
+mod tests;
 
 use std::{num::NonZeroI32, time::Duration};
 

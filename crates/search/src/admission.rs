@@ -4,7 +4,7 @@ use tabia_game::position_from_fen;
 use tabia_model::{Format, Model, runtime::RunError};
 
 /// The most parameters a network may have.
-pub const MOST_PARAMETERS: u64 = 1_000_000;
+const MOST_PARAMETERS: u64 = 1_000_000;
 
 /// What a network of the challenge is shown, for those who come with another.
 pub const CHALLENGE_INPUT: &str = "the challenge takes one input \"board\" of 768 (or 1540) numbers";
