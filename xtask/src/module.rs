@@ -28,8 +28,8 @@ struct Variant {
     features: &'static str,
 }
 
-/// For every browser, and for those whose processor's own arithmetic may be used. They share what does not depend on
-/// features: nothing but the standard library where that comes compiled.
+/// The one for every browser first; those that need more of a processor follow. Each is compiled by itself, but for the
+/// standard library where that comes compiled.
 const VARIANTS: [Variant; 1] = [Variant { name: "tabia", features: BASIC }];
 
 /// Build the module of the page into web/src/wasm

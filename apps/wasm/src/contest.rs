@@ -169,7 +169,7 @@ pub struct Match {
 impl Match {
     /// A match to be played with a studio's models.
     #[wasm_bindgen(constructor)]
-    pub fn new(studio: &Studio, setup: Ts<MatchSetup>) -> Result<Match, Fault> {
+    pub fn new(studio: &Studio, setup: &Ts<MatchSetup>) -> Result<Match, Fault> {
         Match::of(studio, &setup.to_rust()?)
     }
 
