@@ -62,6 +62,8 @@ class Arena {
   /** What is being fetched and how far. */
   fetching = $state.raw<{ what: string; loaded: number; total: number }>();
   setup = $state.raw<MatchSetup>();
+  /** What the players are called on the page. */
+  names = $state.raw<[first: string, second: string]>(['', '']);
   games = $state.raw<ArenaGame[]>([]);
   results = $state.raw<MatchResults>();
   outcome = $state.raw<Outcome>();
@@ -89,11 +91,12 @@ class Arena {
   }
 
   /** Plays a match to its end, or until it is stopped. Throws nothing: what goes wrong is in `problem`. */
-  async play(setup: MatchSetup): Promise<void> {
+  async play(setup: MatchSetup, names: [first: string, second: string]): Promise<void> {
     if (this.busy) return;
     this.phase = 'fetching';
     this.problem = '';
     this.setup = setup;
+    this.names = names[0] === names[1] ? [names[0], `${names[1]} (2)`] : names;
     this.games = [];
     this.results = undefined;
     this.outcome = undefined;
@@ -178,7 +181,9 @@ class Arena {
   #take(event: MatchEvent | { kind: 'results'; results: MatchResults }): void {
     switch (event.kind) {
       case 'game-start': {
-        const { game: number, white, black, fen: startFen, opening } = event;
+        const { game: number, fen: startFen, opening } = event;
+        const [first, second] = this.names;
+        const [white, black] = event.white === this.setup?.first ? [first, second] : [second, first];
         this.games = [...this.games, { number, white, black, opening, startFen, moves: [], reason: '' }];
         break;
       }

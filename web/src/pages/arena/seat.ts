@@ -84,6 +84,34 @@ export function specOf(seat: Seat): string {
   }
 }
 
+/** The player in a few words. */
+export function nameOf(seat: Seat): string {
+  switch (seat.kind) {
+    case 'human':
+      return `Human-like ${seat.rating}${manner(seat)}`;
+    case 'engine':
+      return `Engine${seat.evaluation === 'baseline' ? ' by rules' : ''}, ${patience(seat)}`;
+    case 'challenge':
+      return `Level ${seat.level}`;
+    case 'file':
+      return `${seat.file}${seat.role === 'human' ? ` ${seat.rating}` : ''}${seat.role === 'engine' ? `, ${patience(seat)}` : ''}${seat.role === 'human' || seat.role === 'maia' ? manner(seat) : ''}`;
+    case 'random':
+      return 'Random moves';
+    case 'spec':
+      return seat.spec.trim();
+  }
+}
+
+function manner({ pick, temperature }: Seat): string {
+  if (pick === 'argmax') return ', likeliest moves';
+  return temperature === 1 ? '' : `, temperature ${temperature}`;
+}
+
+function patience({ limit, amounts }: Seat): string {
+  const amount = amounts[limit].toLocaleString('en');
+  return { movetime: `${amount} ms`, depth: `depth ${amount}`, nodes: `${amount} positions` }[limit];
+}
+
 function fileSpec(seat: Seat): string {
   if (!seat.file) throw new Error('a player waits for a model file');
   const name = quoted(seat.file);
