@@ -1,8 +1,10 @@
 import { EngineClient, Reins } from '../../engine/client';
+import { LARGEST_MODEL } from '../../engine/largest';
 import type { MatchEvent, MatchResults, MatchSetup, ModelFacts, Side, Thought } from '../../wasm/tabia.js';
 import { sentence } from '../../notices.svelte';
 import { size } from '../../numbers';
-import { needsOf, rolesOf, seatOf, specOf, type Role } from './seat';
+import { rolesOf, type Role } from '../play/opponent';
+import { needsOf, seatOf, specOf } from './seat';
 
 /** A move a player thought of. */
 export interface Candidate {
@@ -50,8 +52,6 @@ export interface ArenaFile {
 export type Phase = 'idle' | 'fetching' | 'playing' | 'paused' | 'stopping' | 'over' | 'failed';
 export type Outcome = { results: MatchResults; pgn: string; json: string };
 
-/** What the wasm module reads at most. */
-const LARGEST = 256 * 2 ** 20;
 /** Nobody sees more pictures, and the players need the processor. */
 const FRAME_MS = 80;
 
@@ -154,8 +154,8 @@ class Arena {
 
   /** Opens a model file for both seats. Throws a sentence for the visitor if it cannot play. */
   async hold(file: File): Promise<ArenaFile> {
-    if (file.size > LARGEST)
-      throw new Error(`${file.name} is ${size(file.size)} large; the page reads model files of up to ${size(LARGEST)}. The program tabia plays larger ones.`);
+    if (file.size > LARGEST_MODEL)
+      throw new Error(`${file.name} is ${size(file.size)} large; the page reads model files of up to ${size(LARGEST_MODEL)}. The program tabia plays larger ones.`);
     if (file.size === 0) throw new Error(`${file.name} is empty, or a folder.`);
     // These names are taken by the networks that come along.
     const name = ['human', 'value'].includes(file.name) ? `${file.name} (file)` : file.name;

@@ -1,6 +1,6 @@
 import type { ComesAlong } from '../../engine/protocol';
-import type { ModelFacts } from '../../wasm/tabia.js';
 import { keep, recall } from '../../storage';
+import { RATINGS, type Role } from '../play/opponent';
 
 /** Who sits at one side of the board, with what was chosen for the other kinds of players kept beside it. */
 export interface Seat {
@@ -23,11 +23,6 @@ export interface Seat {
 export type Kind = 'human' | 'engine' | 'challenge' | 'file' | 'random' | 'spec';
 /** Milliseconds, plies or positions a move. */
 export type Limit = 'movetime' | 'depth' | 'nodes';
-/** How a network plays: from its move head as a person or as Maia, one ply ahead, or as the engine's evaluation. */
-export type Role = 'human' | 'maia' | 'net' | 'engine';
-
-export const RATINGS = { lowest: 600, highest: 2600, usual: 1500 };
-export const CHALLENGE_LEVELS = ['Beginner', 'Novice', 'Intermediate', 'Advanced', 'Expert'];
 
 export const KIND_NAMES: Record<Kind, string> = {
   human: 'Human-like',
@@ -36,13 +31,6 @@ export const KIND_NAMES: Record<Kind, string> = {
   file: 'Model file',
   random: 'Random moves',
   spec: 'By spec',
-};
-
-export const ROLE_NAMES: Record<Role, string> = {
-  human: 'plays from its move head, as a person of a rating',
-  maia: 'plays from its move head',
-  net: 'judges positions, one move ahead',
-  engine: 'judges positions for the engine’s search',
 };
 
 export const LIMITS: Record<Limit, { label: string; least: number; most: number }> = {
@@ -150,13 +138,6 @@ export function needsOf(spec: string): ComesAlong[] {
 /** Whether a player searches deeper the fewer candidates it must report. */
 export function searches(spec: string): boolean {
   return spec.startsWith('engine') || /,search=ab(,|$)/.test(spec);
-}
-
-/** The roles a network may be able to play, the most fitting first. */
-export function rolesOf(facts: ModelFacts): Role[] {
-  const fromMoves: Role[] = facts.plays ? (facts.rated ? ['human', 'maia'] : ['maia', 'human']) : [];
-  const fromValues: Role[] = facts.evaluates ? ['net', 'engine'] : [];
-  return [...fromMoves, ...fromValues];
 }
 
 /** A seat for a model file, otherwise as usual. */

@@ -1,10 +1,11 @@
 import { EngineClient } from '../../engine/client';
 import { download } from '../../engine/download';
+import { LARGEST_MODEL } from '../../engine/largest';
 import { sentence } from '../../notices.svelte';
 import { size } from '../../numbers';
+import { CHALLENGE_LEVELS } from '../play/opponent';
 import type { ChallengeEvent, ModelFacts } from '../../wasm/tabia.js';
 
-export const LEVEL_NAMES = ['Beginner', 'Novice', 'Intermediate', 'Advanced', 'Expert'];
 /** Games a level, and the points of them that pass it. */
 export const GAMES = 50;
 export const PASS = 35;
@@ -76,8 +77,6 @@ export interface ScoredGame {
 
 export type Phase = 'idle' | 'reading' | 'ready' | 'climbing' | 'stopping' | 'over';
 
-/** What the wasm module reads at most. */
-const LARGEST = 256 * 2 ** 20;
 
 /** One challenger at a time. It lives outside the page's components, so it climbs on while other pages are looked at. */
 class Climb {
@@ -113,7 +112,7 @@ class Climb {
   async open(file: File): Promise<void> {
     if (this.busy) return;
     await this.#read(file.name, () => {
-      if (file.size > LARGEST)
+      if (file.size > LARGEST_MODEL)
         throw new Error(`it is ${size(file.size)} large; the challenge allows 1,000,000 parameters, which are a few megabytes`);
       if (file.size === 0) throw new Error('it is empty, or a folder');
       return Promise.resolve(file);
@@ -157,7 +156,7 @@ class Climb {
     this.card = undefined;
     this.saved = false;
     this.last = undefined;
-    this.levels = LEVEL_NAMES.map((_, index) => fresh(index + 1)).filter(({ level }) => level >= this.firstLevel);
+    this.levels = CHALLENGE_LEVELS.map((_, index) => fresh(index + 1)).filter(({ level }) => level >= this.firstLevel);
     this.#change(this.firstLevel, { state: 'playing' });
     this.#stop = new AbortController();
     try {
