@@ -43,7 +43,7 @@ test('two levels play a match, with score, games, traces and files', () =>
     await page.getByText(/Elo difference/).waitFor();
     assert.equal(await page.getByRole('region', { name: 'Games', exact: true }).getByRole('row').count(), 3);
 
-    await page.getByRole('button', { name: /^1,/ }).click();
+    await page.getByRole('button', { name: /^Game 1,/ }).click();
     await page.getByText(/ply 0 of \d+/).waitFor();
     await page.keyboard.press('End');
     const last = (await page.getByText(/ply \d+ of \d+/).innerText()).match(/ply (\d+) of (\d+)/);
@@ -100,7 +100,7 @@ test('a human-like player shows the probabilities of its moves', () =>
   onPage({ at: '#/arena' }, async (page) => {
     await start(page, 'human,elo=1500', 'level:1', { games: 1, plies: 12 });
     await page.getByText('The match is over').waitFor({ timeout: 120_000 });
-    await page.getByRole('button', { name: /^1,/ }).click();
+    await page.getByRole('button', { name: /^Game 1,/ }).click();
     await page.keyboard.press('ArrowRight');
     await page.getByRole('columnheader', { name: 'Probability' }).waitFor();
     const row = await page.getByRole('region', { name: 'What the player thought' }).getByRole('row').nth(1).innerText();
@@ -139,8 +139,8 @@ test('a model file takes a seat', () =>
     await page.getByLabel('Draw after').fill('10');
     await page.getByRole('button', { name: 'Start match' }).click();
     await page.getByText('The match is over').waitFor({ timeout: 60_000 });
-    await page.getByRole('button', { name: /^1,/ }).click();
-    await page.getByText('challenge-s.onnx').first().waitFor();
+    await page.getByRole('button', { name: /^Game 1,/ }).click();
+    await page.locator('.player', { hasText: 'challenge-s.onnx' }).waitFor();
   }));
 
 test('matches and scorecards of the server appear', () =>
