@@ -21,6 +21,7 @@ export function points(n: number): string {
 /** A signed whole number with a real minus. */
 export function signed(n: number): string {
   const rounded = Math.round(n);
+  if (rounded === 0) return '±0';
   return rounded < 0 ? `−${-rounded}` : `+${rounded}`;
 }
 

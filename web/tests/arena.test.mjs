@@ -19,6 +19,7 @@ const serviceWorkers = /** @type {const} */ ('block');
  * @param {{ games: number, plies?: number }} length
  */
 async function start(page, first, second, { games, plies = 300 }) {
+  await page.locator('details.setup').evaluate((setup) => setup.setAttribute('open', ''));
   for (const [title, spec] of [['First player', first], ['Second player', second]]) {
     const seat = page.getByRole('group', { name: title });
     await seat.getByLabel('Player', { exact: true }).selectOption('By spec');
@@ -90,6 +91,7 @@ test('a match is paused, goes on, outlives the page and can be stopped', () =>
       return now.join() !== old;
     }, Object.keys(still).sort().join());
     await page.getByText('Reloading or closing the tab loses it').waitFor();
+    await screenshot(page, 'arena-live');
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('The match is over').waitFor({ timeout: 60_000 });
     const json = JSON.parse(await saved(page, 'Save JSON'));
@@ -113,6 +115,7 @@ test('what is wrong with a match is said', () =>
   onPage({ at: '#/arena' }, async (page) => {
     await start(page, 'level:9', 'level:1', { games: 2 });
     await page.getByRole('alert').filter({ hasText: '9 is no level' }).waitFor();
+    await page.getByText('Match', { exact: true }).click();
     const seat = page.getByRole('group', { name: 'First player' });
     await seat.getByLabel('Player', { exact: true }).selectOption('Model file');
     await page.getByRole('button', { name: 'Start match' }).click();
