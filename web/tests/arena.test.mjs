@@ -92,6 +92,11 @@ test('a match is paused, goes on, outlives the page and can be stopped', () =>
     }, Object.keys(still).sort().join());
     await page.getByText('Reloading or closing the tab loses it').waitFor();
     await screenshot(page, 'arena-live');
+    const asked = page.waitForEvent('dialog');
+    await page.evaluate(() => setTimeout(() => location.reload()));
+    const dialog = await asked;
+    assert.equal(dialog.type(), 'beforeunload');
+    await dialog.dismiss();
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByText('The match is over').waitFor({ timeout: 60_000 });
     const json = JSON.parse(await saved(page, 'Save JSON'));

@@ -60,7 +60,7 @@ function explorer(url) {
   for (let looked = 0; looked < about.positions; looked++) {
     i = (i + step + about.positions) % about.positions;
     const found = at(i);
-    const rating = found.game?.white_elo;
+    const rating = 'game' in found ? found.game.white_elo : undefined;
     const low = ask.get('min_rating');
     if (ask.get('phase') && found.phase !== ask.get('phase')) continue;
     if (low && !(rating !== undefined && rating >= Number(low))) continue;
