@@ -11,7 +11,7 @@ test('the small network climbs the ladder as it does on the command line', () =>
     await page.getByText('It may take part.').waitFor();
     await page.getByText('18,932 of 1,000,000').waitFor();
     await page.getByRole('button', { name: 'Start climbing' }).click();
-    await page.getByText(/points of [1-9]/).waitFor({ timeout: 60_000 });
+    await page.getByText(/^[\d½]+ points of [1-9]/).waitFor({ timeout: 60_000 });
     await page.getByRole('heading', { name: 'The game that ended last' }).waitFor();
     await screenshot(page, 'challenge-climbing');
     await page.getByRole('heading', { name: 'Scorecard: No level passed.' }).waitFor({ timeout: 300_000 });
@@ -36,9 +36,14 @@ test('the ladder can be stopped and then has a scorecard of what was played', ()
     await page.getByRole('button', { name: 'small' }).click();
     await page.getByLabel('from').selectOption('level 2, Novice');
     await page.getByRole('button', { name: 'Start climbing' }).click();
-    await page.getByText(/points of [1-9]/).waitFor({ timeout: 60_000 });
+    await page.getByText(/^[\d½]+ points of [1-9]/).waitFor({ timeout: 60_000 });
     await page.getByRole('button', { name: 'Stop' }).click();
     await page.getByRole('heading', { name: 'Scorecard: Stopped before the end.' }).waitFor({ timeout: 60_000 });
+    const row = await page.getByRole('region', { name: 'Points by level' }).getByRole('row', { name: /^2 / }).innerText();
+    const [wins = 0, draws = 0, losses = 0] = row.split(/\s+/).slice(1).map(Number);
+    const played = wins + draws + losses;
+    assert.ok(played > 0 && played < 50, row);
+    await page.getByText(new RegExp(`^[\\d½]+ points of ${played}$`)).waitFor();
     await assertFits(page);
     await assertAccessible(page);
     await screenshot(page, 'challenge-phone');

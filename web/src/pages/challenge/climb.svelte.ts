@@ -165,6 +165,11 @@ class Climb {
       this.json = end.scorecard;
       this.text = end.text;
       this.card = JSON.parse(end.scorecard) as Scorecard;
+      // The game during which it was stopped is on the card, but nobody told of it.
+      for (const { level, games, points, passed } of this.card.levels) {
+        const played = games.wins + games.draws + games.losses;
+        this.#change(level, { ...games, points, games: played, state: passed ? 'passed' : played < GAMES ? 'waiting' : 'missed' });
+      }
       this.phase = 'over';
     } catch (error) {
       this.problem = `The challenge broke off: ${sentence(error)}.`;
