@@ -7,6 +7,8 @@ export default defineConfig({
   // Relative, so that the same build works under any path.
   base: './',
   plugins: [svelte(), models(fileURLToPath(new URL('../models', import.meta.url)))],
+  // The training page reads runs as the page that stands alone does.
+  resolve: { alias: { '#runs': fileURLToPath(new URL('../crates/runs/page', import.meta.url)) } },
   worker: { format: 'es' },
   build: {
     target: 'es2023',

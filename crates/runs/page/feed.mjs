@@ -29,7 +29,16 @@ export class Feed {
     this.timer = null;
     this.asking = false;
     this.again = false;
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.ask(); });
+    this.stopped = false;
+    this.seen = () => { if (!document.hidden && !this.stopped) this.ask(); };
+    document.addEventListener("visibilitychange", this.seen);
+  }
+
+  /** Asks no more. */
+  stop() {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    document.removeEventListener("visibilitychange", this.seen);
   }
 
   /** Asks now, and then every few seconds while the page can be seen. */
@@ -54,7 +63,7 @@ export class Feed {
       this.trouble(error instanceof TypeError ? "The server does not answer; what is shown may be old. Trying again." : error.message);
     }
     this.asking = false;
-    if (!document.hidden) this.timer = setTimeout(() => this.ask(), 1000 * this.pause);
+    if (!document.hidden && !this.stopped) this.timer = setTimeout(() => this.ask(), 1000 * this.pause);
   }
 
   async list() {

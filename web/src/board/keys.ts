@@ -8,6 +8,8 @@ export interface Walk {
   up?: () => void;
   down?: () => void;
   flip?: () => void;
+  /** Somewhere else. */
+  random?: () => void;
 }
 
 const KEYS: Record<string, keyof Walk> = {
@@ -18,6 +20,7 @@ const KEYS: Record<string, keyof Walk> = {
   Home: 'start',
   End: 'end',
   f: 'flip',
+  r: 'random',
 };
 
 // Where the same keys already mean something else.

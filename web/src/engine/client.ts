@@ -2,6 +2,7 @@ import { compile } from './load';
 import type {
   ComesAlong,
   ModelFacts,
+  Pace,
   Reply,
   Request,
   StreamKind,
@@ -24,6 +25,26 @@ interface Model {
   source: string | Blob;
   facts: Promise<ModelFacts>;
   loaded: boolean;
+}
+
+/** Holds a stream back while it runs. */
+export class Reins {
+  #pace: Pace = { paused: false, delay: 0 };
+  #told: (pace: Pace) => void = () => {};
+
+  get pace(): Pace {
+    return this.#pace;
+  }
+
+  set pace(pace: Pace) {
+    this.#pace = pace;
+    this.#told(pace);
+  }
+
+  /** Whoever drives the stream hears of every change. */
+  hold(told: (pace: Pace) => void): void {
+    this.#told = told;
+  }
 }
 
 /**
@@ -53,13 +74,14 @@ export class EngineClient {
 
   /**
    * Runs long work step by step. Stops between steps when the signal says so, and then resolves with what there is by
-   * then; rejects only if a step fails.
+   * then; rejects only if a step fails. The reins pause it and slow it down.
    */
   async stream<K extends StreamKind>(
     kind: K,
     args: Streams[K]['args'],
     onEvent: (event: Streams[K]['event']) => void,
     signal?: AbortSignal,
+    reins = new Reins(),
   ): Promise<Streams[K]['end']> {
     const worker = await this.#alive();
     let stop = () => {};
@@ -68,13 +90,15 @@ export class EngineClient {
         worker,
         (id) => {
           stop = () => worker.postMessage({ kind: 'stop', id } satisfies Request);
-          return { kind: 'stream', id, stream: kind, args };
+          reins.hold((pace) => worker.postMessage({ kind: 'pace', id, pace } satisfies Request));
+          return { kind: 'stream', id, stream: kind, args, pace: reins.pace };
         },
         { onEvent: (event: never) => signal?.aborted || onEvent(event) },
         () => (signal?.aborted ? stop() : signal?.addEventListener('abort', stop, { once: true })),
       );
     } finally {
       signal?.removeEventListener('abort', stop);
+      reins.hold(() => {});
     }
   }
 

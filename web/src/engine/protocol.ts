@@ -35,13 +35,20 @@ export interface Streams {
 }
 export type StreamKind = keyof Streams;
 
+/** How fast a stream goes: not at all, or with so many milliseconds between its steps. */
+export interface Pace {
+  paused: boolean;
+  delay: number;
+}
+
 /** What the page tells the worker. */
 export type Request =
   | { kind: 'start'; module: WebAssembly.Module; seed: number }
   | { kind: 'fetch'; id: number; name: string; url: string }
   | { kind: 'read'; id: number; name: string; file: Blob }
   | { kind: 'call'; id: number; method: StudioMethod; args: unknown[] }
-  | { kind: 'stream'; id: number; stream: StreamKind; args: unknown[] }
+  | { kind: 'stream'; id: number; stream: StreamKind; args: unknown[]; pace: Pace }
+  | { kind: 'pace'; id: number; pace: Pace }
   | { kind: 'stop'; id: number };
 
 /** What the worker tells the page. `broken`: the module has trapped and the worker is of no more use. */

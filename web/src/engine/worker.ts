@@ -1,12 +1,19 @@
 import * as tabia from '../wasm/tabia.js';
 import type { MatchSetup, Studio } from '../wasm/tabia.js';
 import { download } from './download';
-import type { Reply, Request, StreamKind, Streams } from './protocol';
+import type { Pace, Reply, Request, StreamKind, Streams } from './protocol';
 
 // One studio. Calls are answered as they come; streams give way between steps, so that calls and stops get through.
 
 let studio: Studio | undefined;
-const running = new Map<number, { stopped: boolean }>();
+const running = new Map<number, Running>();
+
+/** A stream on its way. `wake` ends its wait for the next step. */
+interface Running {
+  stopped: boolean;
+  pace: Pace;
+  wake: () => void;
+}
 
 self.addEventListener('message', (message: MessageEvent<Request>) => {
   const request = message.data;
@@ -16,10 +23,18 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
   } else if (request.kind === 'stop') {
     const stream = running.get(request.id);
     if (stream) stream.stopped = true;
+    stream?.wake();
+  } else if (request.kind === 'pace') {
+    const stream = running.get(request.id);
+    if (stream) stream.pace = request.pace;
+    stream?.wake();
   } else void answer(request);
 });
 
-async function answer(request: Exclude<Request, { kind: 'start' | 'stop' }>): Promise<void> {
+/** What is answered. */
+type Question = Exclude<Request, { kind: 'start' | 'stop' | 'pace' }>;
+
+async function answer(request: Question): Promise<void> {
   const { id } = request;
   try {
     if (!studio) throw new Error('the engine has not been started');
@@ -34,7 +49,7 @@ async function answer(request: Exclude<Request, { kind: 'start' | 'stop' }>): Pr
   }
 }
 
-async function perform(studio: Studio, request: Exclude<Request, { kind: 'start' | 'stop' }>): Promise<unknown> {
+async function perform(studio: Studio, request: Question): Promise<unknown> {
   const { id } = request;
   switch (request.kind) {
     case 'fetch': {
@@ -48,17 +63,17 @@ async function perform(studio: Studio, request: Exclude<Request, { kind: 'start'
       return method.apply(studio, request.args);
     }
     case 'stream':
-      return stream(studio, id, request.stream, request.args);
+      return stream(studio, id, request.stream, request.args, request.pace);
   }
 }
 
-async function stream(studio: Studio, id: number, kind: StreamKind, args: unknown[]): Promise<unknown> {
-  const state = { stopped: false };
+async function stream(studio: Studio, id: number, kind: StreamKind, args: unknown[], pace: Pace): Promise<unknown> {
+  const state: Running = { stopped: false, pace, wake: () => {} };
   running.set(id, state);
   const tell = (event: unknown) => reply({ kind: 'event', id, event });
   /** Steps until a step says it was the last, or the page has had enough. */
   const steps = async (step: () => boolean) => {
-    while (!state.stopped && step()) await breath();
+    while (!state.stopped && step()) await turn(state);
   };
   switch (kind) {
     case 'analysis': {
@@ -109,6 +124,21 @@ async function stream(studio: Studio, id: number, kind: StreamKind, args: unknow
 
 function reply(message: Reply): void {
   self.postMessage(message);
+}
+
+/** Waits until a stream may take its next step. */
+async function turn(state: Running): Promise<void> {
+  const since = performance.now();
+  for (;;) {
+    const { paused, delay } = state.pace;
+    const left = since + delay - performance.now();
+    if (state.stopped || (!paused && left <= 0)) break;
+    await new Promise<void>((resolve) => {
+      state.wake = resolve;
+      if (!paused) setTimeout(resolve, left);
+    });
+  }
+  await breath();
 }
 
 const lungs = new MessageChannel();

@@ -1,4 +1,5 @@
 import type { EngineClient } from '../../engine/client';
+import { LARGEST_MODEL } from '../../engine/largest';
 import type { ModelFacts } from '../../wasm/tabia.js';
 import { FILE_MODEL, rolesOf, specOf, type Role } from './opponent';
 
@@ -10,9 +11,6 @@ export interface HeldFile {
   roles: Role[];
 }
 
-/** What the wasm module reads at most. */
-const LARGEST = 256 * 2 ** 20;
-
 let held = $state.raw<HeldFile>();
 
 export function heldFile(): HeldFile | undefined {
@@ -21,9 +19,9 @@ export function heldFile(): HeldFile | undefined {
 
 /** Opens a model file for playing. Throws a sentence for the visitor if it cannot play. */
 export async function holdFile(engine: EngineClient, file: File): Promise<HeldFile> {
-  if (file.size > LARGEST)
+  if (file.size > LARGEST_MODEL)
     throw new Error(
-      `${file.name} is ${Math.round(file.size / 2 ** 20)} MB large; the page reads model files of up to ${LARGEST / 2 ** 20} MB. The program tabia plays larger ones.`,
+      `${file.name} is ${Math.round(file.size / 2 ** 20)} MB large; the page reads model files of up to ${LARGEST_MODEL / 2 ** 20} MB. The program tabia plays larger ones.`,
     );
   if (file.size === 0) throw new Error(`${file.name} is empty, or a folder.`);
   const facts = await engine.add(FILE_MODEL, file).catch((error: Error) => {
