@@ -56,7 +56,7 @@ impl Agreement {
         let (probability, score) = match precision {
             Precision::F32 => (1e-3, 1e-3),
             Precision::F16 => (0.05, 0.02),
-            Precision::Int8 => (0.5, 0.5),
+            Precision::Int8 | Precision::Int8Weights => (0.5, 0.5),
         };
         let in_search = self.in_search.is_none_or(|off| off <= MOST_CENTIPAWNS_OFF);
         self.probability <= probability && self.score <= score && in_search

@@ -2,6 +2,8 @@
 //!
 //! `x W` becomes `DynamicQuantizeLinear(x)`, `MatMulInteger`, and a product with both scales; a convolution becomes
 //! `ConvInteger` alike. Small weights stay as they are: they cost little and lose most.
+//!
+//! With [`quantise_weights`] only the file is in 8 bits: a `DequantizeLinear` gives the weights back as floats.
 
 use std::collections::HashMap;
 
@@ -35,6 +37,43 @@ pub(super) fn quantise(model: &mut ModelProto) {
     graph.initializer.retain(|tensor| !unread.contains(&tensor.name));
 }
 
+/// Keeps large weights of products and convolutions in 8 bits, to be read as floats; what is computed stays as it is.
+pub(super) fn quantise_weights(model: &mut ModelProto) {
+    let Some(graph) = &mut model.graph else { return };
+    let mut read_back = Vec::new();
+    for node in &graph.node {
+        let (Some(kind), Some(name)) = (Weights::of(node), node.input.get(1)) else { continue };
+        let Some(place) = graph.initializer.iter().position(|tensor| tensor.name == *name) else { continue };
+        let Some(rounded) = Rounded::of(kind, &graph.initializer[place]) else { continue };
+        let (numbers, scales) = (format!("{name}_int8"), format!("{name}_scales"));
+        let tensor = &mut graph.initializer[place];
+        tensor.name.clone_from(&numbers);
+        tensor.data_type = data_type::INT8;
+        tensor.raw_data = rounded.bytes.iter().map(|&byte| byte as u8).collect();
+        graph.initializer.push(TensorProto {
+            dims: vec![rounded.scales.len() as i64],
+            data_type: data_type::FLOAT,
+            name: scales.clone(),
+            raw_data: rounded.scales.iter().flat_map(|scale| scale.to_le_bytes()).collect(),
+            ..TensorProto::default()
+        });
+        read_back.push(NodeProto {
+            name: format!("{name}_floats"),
+            op_type: "DequantizeLinear".to_owned(),
+            input: vec![numbers, scales],
+            output: vec![name.clone()],
+            attribute: vec![AttributeProto {
+                name: "axis".to_owned(),
+                i: Some(kind.output_axis()),
+                r#type: attribute_type::INT,
+                ..AttributeProto::default()
+            }],
+            ..NodeProto::default()
+        });
+    }
+    graph.node.splice(0..0, read_back);
+}
+
 /// Weights in 8 bits: names of their numbers and of the scales of their outputs.
 #[derive(Clone)]
 struct Quantised {
@@ -64,6 +103,51 @@ impl Weights {
             _ => None,
         }
     }
+
+    fn output_axis(self) -> i64 {
+        match self {
+            Weights::ByInput => 1,
+            Weights::ByOutput | Weights::Filters => 0,
+        }
+    }
+}
+
+/// Weights rounded to 8 bits where they lie, with a scale for each output.
+struct Rounded {
+    bytes: Vec<i8>,
+    scales: Vec<f32>,
+}
+
+impl Rounded {
+    /// `None` where weights stay as they are.
+    fn of(kind: Weights, tensor: &TensorProto) -> Option<Self> {
+        let dims: Vec<usize> = tensor.dims.iter().map(|&dim| dim as usize).collect();
+        let elements: usize = dims.iter().product();
+        if tensor.data_type != data_type::FLOAT || elements < SMALLEST {
+            return None;
+        }
+        // How many outputs there are, and how many elements on the next one begins.
+        let (outputs, step) = match (kind, dims.as_slice()) {
+            (Weights::ByInput, &[_, outputs]) => (outputs, 1),
+            (Weights::ByOutput, &[outputs, inputs]) => (outputs, inputs),
+            (Weights::Filters, &[outputs, ..]) => (outputs, elements / outputs.max(1)),
+            _ => return None,
+        };
+        let (chunks, _) = tensor.raw_data.as_chunks::<4>();
+        let numbers = || chunks.iter().map(|chunk| f32::from_le_bytes(*chunk));
+        let output = |place: usize| place / step % outputs;
+        let mut scales = vec![0.0_f32; outputs];
+        for (place, number) in numbers().enumerate() {
+            let scale = &mut scales[output(place)];
+            *scale = scale.max(number.abs() / 127.0);
+        }
+        scales.iter_mut().filter(|scale| **scale == 0.0).for_each(|scale| *scale = 1.0);
+        let byte = |(place, number): (usize, f32)| {
+            (number / scales[output(place)]).round().clamp(-127.0, 127.0) as i8
+        };
+        let bytes = numbers().enumerate().map(byte).collect();
+        Some(Rounded { bytes, scales })
+    }
 }
 
 /// The quantised weights of a node, made on first use; `None` where the node stays as it is.
@@ -78,39 +162,19 @@ fn weights(
         return Some(found.clone());
     }
     let tensor = graph.initializer.iter().find(|tensor| tensor.name == *name)?;
+    let Rounded { bytes, scales } = Rounded::of(kind, tensor)?;
     let dims: Vec<usize> = tensor.dims.iter().map(|&dim| dim as usize).collect();
-    let elements: usize = dims.iter().product();
-    let (inputs, outputs) = match (kind, dims.as_slice()) {
-        (Weights::ByInput, &[inputs, outputs]) | (Weights::ByOutput, &[outputs, inputs]) => (inputs, outputs),
-        (Weights::Filters, &[outputs, ..]) => (elements / outputs.max(1), outputs),
-        _ => return None,
-    };
-    if tensor.data_type != data_type::FLOAT || elements < SMALLEST {
-        return None;
-    }
-    let (chunks, _) = tensor.raw_data.as_chunks::<4>();
-    let numbers: Vec<f32> = chunks.iter().map(|chunk| f32::from_le_bytes(*chunk)).collect();
-    let at = |input: usize, output: usize| match kind {
-        Weights::ByInput => numbers[input * outputs + output],
-        Weights::ByOutput | Weights::Filters => numbers[output * inputs + input],
-    };
-    let scales: Vec<f32> = (0..outputs)
-        .map(|output| (0..inputs).map(|input| at(input, output).abs()).fold(0.0, f32::max) / 127.0)
-        .map(|scale| if scale > 0.0 { scale } else { 1.0 })
-        .collect();
-    let byte = |input: usize, output: usize| {
-        (at(input, output) / scales[output]).round().clamp(-127.0, 127.0) as i8 as u8
-    };
-    let (bytes, dims, scale_dims): (Vec<u8>, Vec<usize>, Vec<usize>) = match kind {
-        Weights::ByInput | Weights::ByOutput => {
-            let bytes = (0..inputs).flat_map(|input| (0..outputs).map(move |output| (input, output)));
-            (bytes.map(|(input, output)| byte(input, output)).collect(), vec![inputs, outputs], vec![outputs])
+    let outputs = scales.len();
+    let (bytes, dims, scale_dims) = match kind {
+        Weights::ByInput => (bytes, dims, vec![outputs]),
+        Weights::ByOutput => {
+            let inputs = bytes.len() / outputs.max(1);
+            let turned = |input: usize| bytes.iter().skip(input).step_by(inputs).copied();
+            ((0..inputs).flat_map(turned).collect(), vec![inputs, outputs], vec![outputs])
         }
-        Weights::Filters => {
-            let bytes = (0..outputs).flat_map(|output| (0..inputs).map(move |input| (input, output)));
-            (bytes.map(|(input, output)| byte(input, output)).collect(), dims, vec![outputs, 1, 1])
-        }
+        Weights::Filters => (bytes, dims, vec![outputs, 1, 1]),
     };
+    let bytes: Vec<u8> = bytes.into_iter().map(|byte| byte as u8).collect();
     let quantised = Quantised { numbers: format!("{name}_int8"), scales: format!("{name}_scales") };
     let mut push = |name: &str, dims: &[usize], data_type, raw_data| {
         let dims = dims.iter().map(|&dim| dim as i64).collect();

@@ -54,6 +54,8 @@ pub enum Precision {
     /// Large weights in 8 bits with a scale for each output. In a safetensors file the others have 16 bits, and the network
     /// is computed in floats; in an ONNX file products take 8-bit activations, rounded as they come.
     Int8,
+    /// The same weights, and the network is computed in floats whatever the format.
+    Int8Weights,
 }
 
 impl fmt::Display for Precision {
@@ -62,6 +64,7 @@ impl fmt::Display for Precision {
             Precision::F32 => "f32",
             Precision::F16 => "f16",
             Precision::Int8 => "int8",
+            Precision::Int8Weights => "int8 weights",
         })
     }
 }
@@ -191,8 +194,10 @@ fn encode(
                 ExportError::Unsupported(format!("the encoding {} is not known", net.encoding()))
             })?;
             let mut model = graph::graph(net, encoding, arena)?;
-            if precision == Precision::Int8 {
-                int8::quantise(&mut model);
+            match precision {
+                Precision::Int8 => int8::quantise(&mut model),
+                Precision::Int8Weights => int8::quantise_weights(&mut model),
+                Precision::F32 | Precision::F16 => {}
             }
             let entry = tabia_model::onnx::proto::StringStringEntryProto {
                 key: CARD_KEY.to_owned(),

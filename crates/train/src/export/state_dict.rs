@@ -38,13 +38,15 @@ pub(super) fn encode(
         let numbers = entry.of(arena);
         let (dtype, bytes) = match precision {
             Precision::F32 => (Dtype::F32, full(numbers)),
-            Precision::Int8 if entry.shape.len() >= 2 && numbers.len() > LARGEST_HALF => {
+            Precision::Int8 | Precision::Int8Weights
+                if entry.shape.len() >= 2 && numbers.len() > LARGEST_HALF =>
+            {
                 let rows = entry.shape[0];
                 let (bytes, scales) = in_8_bits(numbers, numbers.len() / rows);
                 tensors.push((format!("{}.scale", entry.name), Dtype::F32, vec![rows], full(&scales)));
                 (Dtype::I8, bytes)
             }
-            Precision::F16 | Precision::Int8 => {
+            Precision::F16 | Precision::Int8 | Precision::Int8Weights => {
                 (Dtype::F16, numbers.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect())
             }
         };

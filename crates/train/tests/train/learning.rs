@@ -82,6 +82,7 @@ fn plays(name: &str, net: &NetConfig, arena: &[f32]) {
         (ExportFormat::Safetensors, Precision::F16),
         (ExportFormat::Safetensors, Precision::Int8),
         (ExportFormat::Onnx, Precision::Int8),
+        (ExportFormat::Onnx, Precision::Int8Weights),
     ] {
         match write(format, precision) {
             Ok(exported) => files.push(exported.bytes),

@@ -93,7 +93,7 @@ fn onnxruntime_agrees() {
     let positions = positions();
     let mut cases = Vec::new();
     for (name, net) in nets() {
-        for precision in [Precision::F32, Precision::Int8] {
+        for precision in [Precision::F32, Precision::Int8, Precision::Int8Weights] {
             let arena = net.table().initial(9);
             let exported = export(&net, &arena, ExportFormat::Onnx, precision, &Provenance::default());
             let bytes = exported.unwrap_or_else(|error| panic!("{name}: {error}")).bytes;
