@@ -9,8 +9,8 @@ use std::{
 
 use crate::scripted::{FakeTimer, Script, Scripted, folder, scripted};
 use tabia_arena::{
-    End, Entrant, Finished, Format, GameRecord, Ledger, Openings, PlayerId, Rules, Run, RunError, Schedule,
-    Settings, Stop, Wish,
+    End, Entrant, Finished, Format, GameRecord, Ledger, LedgerIndex, Openings, PlayerId, Rules, Run, RunError,
+    Schedule, Settings, Stop, Wish,
     statistics::{EloScale, Sprt, Tally, Verdict},
 };
 use tabia_game::PgnReader;
@@ -315,4 +315,24 @@ fn two_runs_cannot_write_one_ledger() {
     let _held = Ledger::open(&path, &settings).unwrap();
     let error = Ledger::open(&path, &settings).unwrap_err().to_string();
     assert!(error.ends_with("another run is writing to it"), "{error}");
+}
+
+#[test]
+fn an_index_is_read_while_it_grows() {
+    let golden: &[u8] = include_bytes!("../../../../fixtures/arena/ledger.pgn.jsonl");
+    let whole = LedgerIndex::from_bytes(golden).unwrap();
+    assert_eq!(whole.settings.players(), ["first", "second"]);
+    let report = whole.report();
+    assert_eq!(report.players[0].games.games(), whole.records.len() as u64);
+    // Cut anywhere after the first line, the games whose lines are complete count.
+    let head = golden.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    for end in head..golden.len() {
+        let lines = golden[head..end].iter().filter(|byte| **byte == b'\n').count();
+        assert_eq!(LedgerIndex::from_bytes(&golden[..end]).unwrap().records, whole.records[..lines]);
+    }
+    assert!(LedgerIndex::from_bytes(&golden[..head - 1]).is_err());
+    let text = String::from_utf8(golden.to_vec()).unwrap();
+    let stranger = text.replacen("\"black\":1", "\"black\":7", 1);
+    let error = LedgerIndex::from_bytes(stranger.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("line 2: a game of players that are not among the 2"), "{error}");
 }
