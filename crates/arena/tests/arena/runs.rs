@@ -9,8 +9,8 @@ use std::{
 
 use crate::scripted::{FakeTimer, Script, Scripted, folder, scripted};
 use tabia_arena::{
-    End, Entrant, Finished, Format, GameRecord, Ledger, LedgerIndex, Openings, PlayerId, Rules, Run, RunError,
-    Schedule, Settings, Stop, Wish,
+    End, Entrant, Finished, Format, GameRecord, Ledger, LedgerIndex, Openings, PlayerId, Rules, Run,
+    RunError, Schedule, Settings, Stop, Wish,
     statistics::{EloScale, Sprt, Tally, Verdict},
 };
 use tabia_game::PgnReader;

@@ -37,7 +37,8 @@ impl Found {
     /// The PGN file beside a ledger's index, if it is a plain file.
     pub(super) fn games(&self) -> Option<PathBuf> {
         let games = self.path.with_extension("");
-        let plain = fs::symlink_metadata(&games).is_ok_and(|about| about.is_file() && about.len() <= MOST_BYTES);
+        let plain =
+            fs::symlink_metadata(&games).is_ok_and(|about| about.is_file() && about.len() <= MOST_BYTES);
         plain.then_some(games)
     }
 }
