@@ -8,6 +8,7 @@ mod bench_train;
 mod checks;
 mod fixtures;
 mod fuzz;
+mod module;
 mod play;
 mod process;
 mod python;
@@ -37,6 +38,7 @@ enum Command {
     Bench(bench::Bench),
     Fixtures(fixtures::Fixtures),
     Fuzz(fuzz::Fuzz),
+    Wasm(module::Wasm),
 }
 
 fn main() -> ExitCode {
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => bench.run(&workspace),
         Command::Fixtures(fixtures) => fixtures.run(&workspace),
         Command::Fuzz(fuzz) => fuzz.run(&workspace),
+        Command::Wasm(wasm) => wasm.run(&workspace),
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -18,7 +18,10 @@ const CRATES: [&str; 4] = ["tabia-encoding", "tabia-game", "tabia-model", "tabia
 /// Where tests run.
 const TESTED: &str = "wasm32-wasip1";
 /// What the browser runs.
-const SHIPPED: &str = "wasm32-unknown-unknown";
+pub(crate) const SHIPPED: &str = "wasm32-unknown-unknown";
+
+/// What every browser's processor can do.
+pub(crate) const BASIC: &str = "+simd128";
 
 /// The program Node starts for each test binary, beside this crate's manifest.
 const HOST: &str = "xtask/wasm_host.mjs";
@@ -55,23 +58,16 @@ pub(crate) fn test(workspace: &Workspace, wanted: Option<Toolchain>) -> Result<(
     if !process::succeeds(Command::new("node").arg("--version")) {
         apt::install(&["nodejs"], "running wasm32 tests")?;
     }
-    let toolchain = match wanted {
-        Some(toolchain) if toolchain.is_there(workspace) => toolchain,
-        Some(toolchain) => {
-            toolchain.install(workspace)?;
-            toolchain
-        }
-        None => first_available(workspace)?,
-    };
+    let toolchain = Toolchain::ready(workspace, wanted)?;
 
-    let check = toolchain.cargo(workspace, "check", SHIPPED)?;
+    let check = toolchain.cargo(workspace, "check", SHIPPED, BASIC)?;
     process::run(for_crates(check).arg("--lib"))?;
 
     let counts = workspace.target.join("wasm").join("counts.txt");
     if counts.exists() {
         std::fs::remove_file(&counts).with_context(|| format!("cannot remove {}", counts.display()))?;
     }
-    let tests = toolchain.cargo(workspace, "test", TESTED)?;
+    let tests = toolchain.cargo(workspace, "test", TESTED, BASIC)?;
     process::run(
         for_crates(tests).args(["--lib", "--tests", "--no-fail-fast"]).env("TABIA_WASM_COUNTS", &counts),
     )?;
@@ -124,6 +120,18 @@ fn first_available(workspace: &Workspace) -> Result<Toolchain> {
 }
 
 impl Toolchain {
+    /// The toolchain asked for, or the first that is there; installed if need be.
+    pub(crate) fn ready(workspace: &Workspace, wanted: Option<Toolchain>) -> Result<Toolchain> {
+        match wanted {
+            Some(toolchain) if toolchain.is_there(workspace) => Ok(toolchain),
+            Some(toolchain) => {
+                toolchain.install(workspace)?;
+                Ok(toolchain)
+            }
+            None => first_available(workspace),
+        }
+    }
+
     fn is_there(self, workspace: &Workspace) -> bool {
         match self {
             Self::Rustup => [TESTED, SHIPPED].into_iter().all(|target| {
@@ -146,11 +154,18 @@ impl Toolchain {
         }
     }
 
-    /// A cargo command for `target` with its own build folder: the compilers differ from the usual ones.
-    fn cargo(self, workspace: &Workspace, subcommand: &str, target: &str) -> Result<Command> {
+    /// A cargo command for `target` and these features of it, with its own build folder: the compilers differ from the
+    /// usual ones.
+    pub(crate) fn cargo(
+        self,
+        workspace: &Workspace,
+        subcommand: &str,
+        target: &str,
+        features: &str,
+    ) -> Result<Command> {
         let host = workspace.root.join(HOST);
         let runner = format!("target.{target}.runner=['node', '--no-warnings', '{}']", host.display());
-        let mut flags = vec!["-Ctarget-feature=+simd128".to_owned()];
+        let mut flags = vec![format!("-Ctarget-feature={features}")];
         let mut command = match self {
             Self::Rustup => workspace.cargo(subcommand),
             Self::Debian => {

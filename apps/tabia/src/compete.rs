@@ -6,22 +6,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use shakmaty::Chess;
-use tabia_arena::challenge::{Ladder, Leaderboard, LeaderboardEntry, Scorecard};
+use tabia_arena::challenge::{CHALLENGE_INPUT, Ladder, Leaderboard, LeaderboardEntry, Scorecard, admit};
 use tabia_arena::{Entrant, Openings, Stop, WallTimer};
-use tabia_encoding::Situation;
-use tabia_game::position_from_fen;
-use tabia_model::{Format, LoadError, LoadErrorKind, Model};
+use tabia_model::{LoadError, LoadErrorKind, Model};
 use tabia_search::{Level, NetSearch, NetSpec, Spec};
 
 use crate::arena::{Thinking, entrants, heed_interrupts, today, write_json};
 use crate::cli::CompeteArgs;
 use crate::players::Makers;
-
-/// The most parameters a network may have.
-const MOST_PARAMETERS: u64 = 1_000_000;
-/// What a network is shown.
-const INPUT: &str = "the challenge takes one input \"board\" of 768 (or 1540) numbers";
 
 pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
     let makers = Makers::default();
@@ -78,39 +70,7 @@ pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
 fn explain(error: LoadError) -> anyhow::Error {
     let unknown = error.kind() == LoadErrorKind::UnknownNetwork;
     let error = anyhow::Error::new(error);
-    if unknown { error.context(INPUT) } else { error }
-}
-
-/// The rules a network must keep before it may play.
-fn admit(model: &Model) -> Result<()> {
-    if model.format() != Format::Onnx {
-        bail!(
-            "the challenge takes ONNX files, and this is a {} file (tabia model convert makes one)",
-            model.format()
-        );
-    }
-    let parameters = model.parameters();
-    if parameters > MOST_PARAMETERS {
-        bail!("{parameters} parameters; the challenge allows {MOST_PARAMETERS}");
-    }
-    let inputs = &model.graph().inputs;
-    if !model.card().encoding.starts_with("challenge-") || inputs.len() != 1 || inputs[0].name != "board" {
-        let given: Vec<_> =
-            inputs.iter().map(|input| format!("{:?} {:?}", input.name, input.shape)).collect();
-        bail!("{INPUT}, not {}", given.join(", "));
-    }
-    if model.card().value.is_none() {
-        bail!("the challenge takes one output of one number, positive when the side to move is better");
-    }
-    // A few positions of different kinds: a network that gives NaN gives it soon.
-    let probes = [
-        Chess::default(),
-        position_from_fen("8/8/8/4k3/8/8/8/4K2R w - - 0 1").expect("a legal position"),
-        position_from_fen("4k3/pppppppp/8/8/8/8/8/4K3 b - - 0 1").expect("a legal position"),
-    ];
-    let situations: Vec<_> = probes.iter().map(Situation::of).collect();
-    model.evaluate(&situations).context("the network fails on a simple position")?;
-    Ok(())
+    if unknown { error.context(CHALLENGE_INPUT) } else { error }
 }
 
 fn climb(ladder: &Ladder<'_>, stop: &Stop, games: u64) -> Result<Scorecard> {

@@ -94,28 +94,7 @@ impl PlayedGame {
                 },
             };
         }
-        let words = match self.outcome {
-            Outcome::Win { by: WinReason::Checkmate, .. } => "checkmate",
-            Outcome::Win { by: WinReason::Timeout, .. } => "time forfeit",
-            Outcome::Win { by: WinReason::Resignation, .. } => "resignation",
-            Outcome::Win { by: WinReason::Adjudication, .. } | Outcome::Draw(DrawReason::Adjudication) => {
-                "adjudication"
-            }
-            Outcome::Win { by: WinReason::Abandonment, .. } | Outcome::Abandoned => "abandonment",
-            Outcome::Win { by: WinReason::RulesInfraction, .. } => "rules infraction",
-            Outcome::Draw(DrawReason::Stalemate) => "stalemate",
-            Outcome::Draw(DrawReason::ThreefoldRepetition) => "threefold repetition",
-            Outcome::Draw(DrawReason::FivefoldRepetition) => "fivefold repetition",
-            Outcome::Draw(DrawReason::FiftyMoves) => "fifty moves",
-            Outcome::Draw(DrawReason::SeventyFiveMoves) => "seventy-five moves",
-            Outcome::Draw(DrawReason::InsufficientMaterial) => "insufficient material",
-            Outcome::Draw(DrawReason::TimeoutVsInsufficientMaterial) => {
-                "time forfeit against insufficient material"
-            }
-            Outcome::Draw(DrawReason::Agreement) => "agreement",
-            Outcome::Draw(DrawReason::PlyLimit) => "ply limit",
-        };
-        words.to_owned()
+        self.outcome.reason().to_owned()
     }
 
     /// The moves after the opening in UCI notation.

@@ -1,6 +1,6 @@
 use std::{collections::VecDeque, time::Duration};
 
-use shakmaty::{ByColor, Chess, Move, Position};
+use shakmaty::{ByColor, Chess, Color, Move, Position};
 use tabia_encoding::{Pace, RatingPool, Seat, Situation};
 
 use crate::{Game, NodeId};
@@ -60,6 +60,11 @@ impl History {
         self.moves.make_contiguous();
     }
 
+    /// Sets what a player's clock shows now, where it is known better than from the moves.
+    pub fn set_time_left(&mut self, color: Color, time_left: Option<Duration>) {
+        self.seats[color].time_left = time_left;
+    }
+
     /// The current position.
     pub fn current(&self) -> &Chess {
         &self.positions[0]
@@ -97,7 +102,6 @@ impl Game {
 
 #[cfg(test)]
 mod tests {
-    use shakmaty::Color;
     use tabia_encoding::Elo;
 
     use super::*;

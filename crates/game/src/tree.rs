@@ -31,6 +31,11 @@ impl NodeId {
     /// The start of every game.
     pub const ROOT: NodeId = NodeId(NonZeroU32::MIN);
 
+    /// A number for the node that stays the same for the life of the game: 0 for the root.
+    pub fn number(self) -> u32 {
+        self.0.get() - 1
+    }
+
     fn index(self) -> usize {
         self.0.get() as usize - 1
     }
@@ -81,6 +86,22 @@ impl Game {
     /// The node before; `None` for the root.
     pub fn parent(&self, node: NodeId) -> Option<NodeId> {
         self.nodes[node.index()].arrival.map(|(parent, _)| parent)
+    }
+
+    /// The node that [`NodeId::number`] gave this number; `None` when there is none, or it was taken out of the tree.
+    pub fn node(&self, number: u32) -> Option<NodeId> {
+        let node = NodeId(NonZeroU32::new(number.checked_add(1)?)?);
+        if node.index() >= self.nodes.len() {
+            return None;
+        }
+        let mut at = node;
+        while let Some(parent) = self.parent(at) {
+            if !self.children(parent).any(|child| child == at) {
+                return None;
+            }
+            at = parent;
+        }
+        Some(node)
     }
 
     /// The nodes after, the line's own continuation first.
@@ -283,6 +304,18 @@ mod tests {
         let again = play(&mut game, NodeId::ROOT, "e4 e5");
         assert_eq!(first, again);
         assert_eq!(game.mainline().count(), 2);
+    }
+
+    #[test]
+    fn a_number_finds_its_node_until_that_is_taken_out() {
+        let mut game = Game::default();
+        let end = play(&mut game, NodeId::ROOT, "e4 e5 Nf3");
+        assert_eq!((NodeId::ROOT.number(), end.number()), (0, 3));
+        assert_eq!((game.node(0), game.node(3)), (Some(NodeId::ROOT), Some(end)));
+        assert_eq!((game.node(4), game.node(u32::MAX)), (None, None));
+        let second = game.parent(end).unwrap();
+        game.delete(second);
+        assert_eq!((game.node(second.number()), game.node(end.number())), (None, None));
     }
 
     #[test]

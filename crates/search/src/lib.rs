@@ -21,6 +21,7 @@
 //! | the levels of the Chess Challenge and their evaluation | [`LevelPlayer`], [`baseline`] |
 //! | a network one move ahead | [`OnePly`] |
 //! | a network that plays likely moves | [`PolicyPlayer`] |
+//! | when people move, resign and offer draws | [`Manners`] |
 //! | the engine | [`Engine`] |
 //! | an evaluation inside a search | [`LeafEvaluator`], [`leaf_evaluator`], [`exact_leaf_evaluator`] |
 //! | whether a position can be judged without search | [`is_quiet`] |
@@ -34,6 +35,7 @@ mod enhanced;
 mod leaf;
 mod levels;
 mod limits;
+mod manners;
 mod one_ply;
 mod order;
 mod perspective_leaf;
@@ -51,12 +53,13 @@ pub use leaf::{
 };
 pub use levels::{Level, LevelPlayer};
 pub use limits::{Limits, TimeLeft};
+pub use manners::{Conduct, Manners};
 pub use one_ply::OnePly;
 pub use perspective_leaf::PerspectiveLeaf;
 pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
 pub use policy::{NoPolicy, Persona, Pick, PolicyPlayer};
 pub use random::RandomPlayer;
 pub use spec::{
-    Budget, BuildError, EngineEvaluation, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch,
-    NetSpec, Opened, Spec, SpecError, UciSpec, Workshop,
+    Budget, Budgeted, BuildError, EngineEvaluation, EngineSettings, EngineSpec, HumanSpec, MaiaSpec,
+    NetSearch, NetSpec, Opened, Spec, SpecError, UciSpec, Workshop,
 };

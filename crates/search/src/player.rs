@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use shakmaty::Move;
-use tabia_encoding::{ForMover, Score};
+use tabia_encoding::{ForMover, Score, TIME_BINS};
 use tabia_game::History;
 use tabia_model::Wdl;
 
@@ -76,6 +76,8 @@ pub struct Line {
     pub score: Option<ForMover<Score>>,
     /// How the game may end, for the side to move.
     pub wdl: Option<Wdl>,
+    /// How long a person would think about the move: the chance of each [bin](tabia_encoding::time_bin).
+    pub think_time: Option<[f32; TIME_BINS]>,
     /// How likely the player is to choose this candidate.
     pub probability: Option<f32>,
     /// Positions visited so far.

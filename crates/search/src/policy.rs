@@ -118,6 +118,7 @@ impl Player for PolicyPlayer {
             })
             .collect();
         lines[0].wdl = evaluation.wdl;
+        lines[0].think_time = evaluation.think_time;
         lines[0].score = evaluation.score.map(|score| ForMover(Score::Centipawns(score.0.round() as i32)));
         Ok(Choice { mv, ponder: None, lines, nodes: 1 })
     }

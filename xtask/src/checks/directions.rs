@@ -58,7 +58,7 @@ const DIRECTIONS: [(&str, &[&str]); 16] = [
             "tabia-uci",
         ],
     ),
-    ("tabia-wasm", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
+    ("tabia-wasm", &["tabia-arena", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     ("tabia-desktop", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     ("xtask", &[]),
 ];

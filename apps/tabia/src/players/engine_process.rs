@@ -131,6 +131,7 @@ fn line(info: &Info, rank: usize, position: &Chess) -> Line {
             draw: thousandth(w.draw),
             loss: thousandth(w.loss),
         }),
+        think_time: None,
         probability: None,
         nodes: info.nodes.unwrap_or(0),
         table_permille: info.hashfull.and_then(|n| u16::try_from(n).ok()),

@@ -1,9 +1,11 @@
 //! The ladder: a network plays levels of rising strength and stands where it first fails.
 
+mod admission;
 mod diversity;
 mod ladder;
 mod leaderboard;
 
+pub use admission::{CHALLENGE_INPUT, MOST_PARAMETERS, NotAdmitted, admit};
 pub use diversity::Diversity;
 pub use ladder::{CHALLENGE_PLIES, Ladder, LadderError, LevelProgress, LevelScore, Scorecard, passes};
 pub use leaderboard::{Leaderboard, LeaderboardEntry, LeaderboardError};

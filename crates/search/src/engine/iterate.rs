@@ -155,6 +155,7 @@ impl Search<'_> {
             deepest: deepest.max(depth),
             score: candidate.latest().map(score),
             wdl: None,
+            think_time: None,
             probability: None,
             nodes: self.shared.nodes() + self.pulse.untold(),
             table_permille: Some(self.shared.table.permille()),

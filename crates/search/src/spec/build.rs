@@ -9,8 +9,14 @@ use std::{
 use tabia_encoding::RatingPool;
 use tabia_model::Model;
 
-use super::{HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec};
-use crate::{LevelPlayer, NoEvaluation, NoPolicy, OnePly, Persona, Player, PolicyPlayer, RandomPlayer};
+use super::{
+    EngineEvaluation, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec, UciSpec,
+    budgeted::Budgeted,
+};
+use crate::{
+    BaselineLeaf, Engine, EngineOptions, LeafEvaluator, LevelPlayer, NoEvaluation, NoPolicy, OnePly, Persona,
+    Player, PolicyPlayer, RandomPlayer, leaf_evaluator,
+};
 
 /// A network, or why there is none.
 pub type Opened = Result<Arc<Model>, Box<dyn Error + Send + Sync>>;
@@ -21,6 +27,8 @@ pub struct Workshop<'a> {
     pub open: &'a dyn Fn(&Path) -> Opened,
     /// The human-like network that comes with the program.
     pub human: &'a dyn Fn() -> Opened,
+    /// The evaluation that comes with the program, for engines whose spec names none.
+    pub value: &'a dyn Fn() -> Opened,
     /// Decides the moves of players that play by chance and whose spec names no seed.
     pub seed: u64,
 }
@@ -38,8 +46,13 @@ pub enum BuildError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// The network that comes with the program cannot be opened.
-    #[error("the built-in human-like network: {0}")]
-    BuiltIn(Box<dyn Error + Send + Sync>),
+    #[error("the built-in {what}: {source}")]
+    BuiltIn {
+        /// Which of them.
+        what: &'static str,
+        /// What is wrong with it.
+        source: Box<dyn Error + Send + Sync>,
+    },
     /// The network cannot say who is better.
     #[error("{}: {source}", file.display())]
     NoEvaluation {
@@ -56,7 +69,7 @@ pub enum BuildError {
         /// What is missing.
         source: NoPolicy,
     },
-    /// Players of this kind are made elsewhere: they need threads, a clock or another process.
+    /// Players of this kind are made elsewhere: they need another process.
     #[error("{0} is not a player that can be made here")]
     NotHere(Spec),
 }
@@ -65,8 +78,7 @@ impl Spec {
     /// Makes the player.
     ///
     /// # Errors
-    /// If its network cannot be opened or has not the head it needs, or if it is one of those that are made
-    /// elsewhere: `engine`, `net` with `search=ab`, and `uci`.
+    /// If its network cannot be opened or has not the head it needs, or if it is made elsewhere, as `uci` is.
     pub fn build(&self, workshop: &Workshop<'_>) -> Result<Box<dyn Player>, BuildError> {
         match self {
             Spec::Level(level) => Ok(Box::new(LevelPlayer::new(*level))),
@@ -80,10 +92,51 @@ impl Spec {
             Spec::Human(human) => human.build(workshop),
             Spec::Maia(maia) => maia.build(workshop),
             Spec::Random { seed } => Ok(Box::new(RandomPlayer::new(seed.unwrap_or(workshop.seed)))),
-            Spec::Net(NetSpec { search: NetSearch::AlphaBeta(_), .. }) | Spec::Engine(_) | Spec::Uci(_) => {
-                Err(BuildError::NotHere(self.clone()))
+            Spec::Net(NetSpec { file, search: NetSearch::AlphaBeta(settings) }) => {
+                let (name, leaf) = workshop.network(file)?;
+                Ok(settings.build(name, leaf))
+            }
+            Spec::Engine(EngineSpec { evaluation, settings }) => {
+                let (name, leaf) = evaluation.build(workshop)?;
+                Ok(settings.build(name, leaf))
+            }
+            Spec::Uci(UciSpec { .. }) => Err(BuildError::NotHere(self.clone())),
+        }
+    }
+}
+
+impl EngineEvaluation {
+    /// What an engine with this evaluation is called, and the evaluation.
+    ///
+    /// # Errors
+    /// If its network cannot be opened or has no evaluation head.
+    pub fn build(&self, workshop: &Workshop<'_>) -> Result<(String, Box<dyn LeafEvaluator>), BuildError> {
+        let engine = "Tabia engine";
+        match self {
+            EngineEvaluation::File(file) => workshop.network(file),
+            EngineEvaluation::Baseline => {
+                Ok((format!("{engine}, hand-written evaluation"), Box::new(BaselineLeaf)))
+            }
+            EngineEvaluation::Usual => {
+                let faulty = |source| BuildError::BuiltIn { what: "evaluation", source };
+                let model = (workshop.value)().map_err(faulty)?;
+                let leaf = leaf_evaluator(&model).map_err(|source| faulty(source.into()))?;
+                Ok((engine.to_owned(), leaf))
             }
         }
+    }
+}
+
+impl EngineSettings {
+    fn build(&self, name: String, leaf: Box<dyn LeafEvaluator>) -> Box<dyn Player> {
+        let usual = EngineOptions::default();
+        let options = EngineOptions {
+            hash_mib: self.hash_mib.map_or(usual.hash_mib, |mib| mib as usize),
+            threads: self.threads.map_or(usual.threads, |threads| threads as usize),
+            ..usual
+        };
+        let player = Box::new(Engine::new(name, options, leaf));
+        Box::new(Budgeted::new(player, self.budget.clone()))
     }
 }
 
@@ -96,7 +149,8 @@ impl HumanSpec {
                 (model, name)
             }
             None => {
-                let model = (workshop.human)().map_err(BuildError::BuiltIn)?;
+                let what = "human-like network";
+                let model = (workshop.human)().map_err(|source| BuildError::BuiltIn { what, source })?;
                 let name = model.card().name.clone().unwrap_or_else(|| "Human".to_owned());
                 (model, name)
             }
@@ -125,6 +179,14 @@ impl Workshop<'_> {
     fn open(&self, file: &Path) -> Result<Arc<Model>, BuildError> {
         (self.open)(file).map_err(|source| BuildError::Open { file: file.to_owned(), source })
     }
+
+    /// A network that evaluates, and what it is called.
+    fn network(&self, file: &Path) -> Result<(String, Box<dyn LeafEvaluator>), BuildError> {
+        let model = self.open(file)?;
+        let leaf = leaf_evaluator(&model)
+            .map_err(|source| BuildError::NoEvaluation { file: file.to_owned(), source })?;
+        Ok((called(&model, file), leaf))
+    }
 }
 
 /// What people call a network: what its card says, or its file.
@@ -149,7 +211,12 @@ mod tests {
             Some("human.safetensors") => Ok(test_networks::human_of_a_game()),
             _ => Err("no such file".into()),
         };
-        let workshop = Workshop { open: &open, human: &|| Ok(test_networks::human()), seed: 9 };
+        let workshop = Workshop {
+            open: &open,
+            human: &|| Ok(test_networks::human()),
+            value: &|| Ok(test_networks::challenge()),
+            seed: 9,
+        };
         spec.parse::<Spec>().unwrap().build(&workshop)
     }
 
@@ -162,6 +229,10 @@ mod tests {
             ("human:human.onnx,elo=1500", "human 1500"),
             ("maia:leela.pb,temp=0.5", "leela"),
             ("random,seed=1", "Random"),
+            ("engine,depth=2", "Tabia engine"),
+            ("engine:challenge.onnx,nodes=200", "challenge"),
+            ("engine,eval=baseline,depth=2,hash=1", "Tabia engine, hand-written evaluation"),
+            ("net:challenge.onnx,search=ab,depth=1", "challenge"),
         ];
         let game = History::new(Chess::default(), ByColor::default());
         for (spec, name) in named {
@@ -195,9 +266,8 @@ mod tests {
         assert_eq!(said("net:lost.onnx"), "lost.onnx: no such file");
         assert!(said("net:human.onnx").starts_with("human.onnx: the network has no evaluation head"));
         assert_eq!(said("maia:challenge.onnx"), "challenge: the network has no move head");
-        for elsewhere in ["engine,depth=3", "net:challenge.onnx,search=ab", "uci:stockfish"] {
-            let error = build(elsewhere).err().unwrap();
-            assert!(matches!(&error, BuildError::NotHere(spec) if spec.to_string() == elsewhere), "{error}");
-        }
+        assert!(said("engine:human.onnx").starts_with("human.onnx: the network has no evaluation head"));
+        let error = build("uci:stockfish").err().unwrap();
+        assert!(matches!(&error, BuildError::NotHere(Spec::Uci(_))), "{error}");
     }
 }

@@ -4,6 +4,7 @@
 //! may stand in double quotes, inside which `\"` and `\\` are a quote and a backslash; they must where they hold a comma
 //! or begin with a quote. `docs/guides/players.md` lists the kinds.
 
+mod budgeted;
 mod build;
 mod parse;
 mod write;
@@ -15,6 +16,7 @@ use std::{
 
 use tabia_encoding::{Elo, RatingPool};
 
+pub use budgeted::Budgeted;
 pub use build::{BuildError, Opened, Workshop};
 pub use parse::SpecError;
 

@@ -1,10 +1,19 @@
 use tabia_game::History;
-use tabia_search::{Budget, Choice, Limits, Player, PlayerError, Watch};
+
+use super::Budget;
+use crate::{Choice, Limits, Player, PlayerError, Watch};
 
 /// A player whose spec says how long it thinks, whatever it is given.
-pub(super) struct Budgeted {
-    pub(super) player: Box<dyn Player>,
-    pub(super) budget: Budget,
+pub struct Budgeted {
+    player: Box<dyn Player>,
+    budget: Budget,
+}
+
+impl Budgeted {
+    /// The player with its budget.
+    pub fn new(player: Box<dyn Player>, budget: Budget) -> Budgeted {
+        Budgeted { player, budget }
+    }
 }
 
 impl Player for Budgeted {

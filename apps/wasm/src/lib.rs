@@ -1,0 +1,47 @@
+//! Tabia for the page: the same games, models and players as everywhere, called from TypeScript.
+//!
+//! The module is instantiated twice: on the page's main thread for the rules ([`GameTree`] and the free functions,
+//! all quick), and in a worker for whatever thinks ([`Studio`] and what it serves). The types of the page are
+//! generated from the types here. Nothing that comes from outside makes it panic: what is wrong is thrown as an `Error`
+//! that says what and where.
+#![forbid(unsafe_code)]
+
+mod fault;
+mod notation;
+mod rules;
+mod side;
+mod stopwatch;
+mod studio;
+mod tree;
+
+pub use fault::Fault;
+pub use notation::Opinion;
+pub use rules::{CheckedFen, OpeningEntry, Pacing, check_fen, empty_fen, opening_book, time_control};
+pub use side::Side;
+pub use studio::{
+    GameInput, HumanMove, HumanView, LimitsInput, ModelFacts, PauseChance, PoolInput, SeatInput, Studio,
+    Thought, ThoughtLine,
+};
+pub use tree::{Destinations, GameStatus, GameTree, GameView, MoveNode, NodeEvaluation, PgnEntry, PgnGames};
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// Runs when the module is instantiated: a panic, which is a fault of this program, is told to the console.
+#[wasm_bindgen(start)]
+pub fn start() {
+    #[cfg(target_family = "wasm")]
+    std::panic::set_hook(Box::new(|panic| console_error(&panic.to_string())));
+}
+
+#[cfg(target_family = "wasm")]
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = console, js_name = error)]
+    fn console_error(text: &str);
+}
+
+/// The version of Tabia.
+#[wasm_bindgen]
+pub fn version() -> String {
+    env!("CARGO_PKG_VERSION").to_owned()
+}

@@ -1,0 +1,44 @@
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use shakmaty::Color;
+use tsify::Tsify;
+
+use crate::Fault;
+
+/// One of the two players.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Tsify)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// Who moves first.
+    White,
+    /// Who moves second.
+    Black,
+}
+
+impl From<Color> for Side {
+    fn from(color: Color) -> Side {
+        color.fold_wb(Side::White, Side::Black)
+    }
+}
+
+impl From<Side> for Color {
+    fn from(side: Side) -> Color {
+        match side {
+            Side::White => Color::White,
+            Side::Black => Color::Black,
+        }
+    }
+}
+
+impl FromStr for Side {
+    type Err = Fault;
+
+    fn from_str(text: &str) -> Result<Side, Fault> {
+        match text {
+            "white" => Ok(Side::White),
+            "black" => Ok(Side::Black),
+            _ => Err(Fault::new(format!("{text:?} is no side: it is \"white\" or \"black\""))),
+        }
+    }
+}

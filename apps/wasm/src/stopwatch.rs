@@ -1,0 +1,49 @@
+use std::time::Duration;
+
+use tabia_search::Watch;
+
+/// Real time since it was started. Nobody interrupts: work is given in slices.
+pub(crate) struct Stopwatch {
+    /// In milliseconds.
+    began: f64,
+}
+
+impl Stopwatch {
+    pub(crate) fn start() -> Stopwatch {
+        Stopwatch { began: now() }
+    }
+}
+
+impl Watch for Stopwatch {
+    fn elapsed(&self) -> Duration {
+        Duration::try_from_secs_f64((now() - self.began) / 1000.0).unwrap_or_default()
+    }
+
+    fn stopped(&self) -> bool {
+        false
+    }
+}
+
+/// Milliseconds since some fixed moment.
+#[cfg(target_family = "wasm")]
+fn now() -> f64 {
+    use wasm_bindgen::prelude::wasm_bindgen;
+
+    #[wasm_bindgen]
+    extern "C" {
+        /// The same in windows, workers and Node.
+        #[wasm_bindgen(js_namespace = performance, js_name = now)]
+        fn performance_now() -> f64;
+    }
+    performance_now()
+}
+
+/// Milliseconds since some fixed moment.
+#[cfg(not(target_family = "wasm"))]
+#[expect(clippy::disallowed_methods, reason = "stands in for the browser's clock in tests")]
+fn now() -> f64 {
+    use std::{sync::OnceLock, time::Instant};
+
+    static BEGAN: OnceLock<Instant> = OnceLock::new();
+    BEGAN.get_or_init(Instant::now).elapsed().as_secs_f64() * 1000.0
+}

@@ -1,0 +1,187 @@
+//! What thinks: models, players and analysis, for a worker.
+
+mod facts;
+mod human;
+mod input;
+mod thought;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use js_sys::Uint8Array;
+use shakmaty::Position as _;
+use tabia_model::Model;
+use tabia_search::{Manners, Opened, Player, Spec, Watch as _, Workshop};
+use tsify::{Ts, Tsify};
+use wasm_bindgen::prelude::wasm_bindgen;
+
+pub use self::{
+    facts::ModelFacts,
+    human::{HumanMove, HumanView, PauseChance},
+    input::{GameInput, LimitsInput, PoolInput, SeatInput},
+    thought::{Thought, ThoughtLine},
+};
+use crate::{Fault, stopwatch::Stopwatch};
+
+/// The largest model file that is read: what a browser's memory holds several times over.
+const LARGEST_MODEL: u32 = 256 << 20;
+
+/// Models by name, and the players made of them.
+///
+/// Specs name models as they name files elsewhere: `net:NAME`. The networks named `human` and `value` are those that
+/// `human` and `engine` mean without a name.
+#[wasm_bindgen]
+pub struct Studio {
+    seed: u64,
+    models: BTreeMap<String, Arc<Model>>,
+    /// By spec.
+    players: HashMap<String, Seated>,
+}
+
+/// A player that is kept for its next move.
+struct Seated {
+    spec: Spec,
+    player: Box<dyn Player>,
+    manners: Manners,
+}
+
+#[wasm_bindgen]
+impl Studio {
+    /// An empty studio; the seed decides for players that play by chance.
+    #[wasm_bindgen(constructor)]
+    pub fn new(seed: f64) -> Studio {
+        // Every number is a seed, also one that is not whole.
+        Studio { seed: seed.to_bits(), models: BTreeMap::new(), players: HashMap::new() }
+    }
+
+    /// Opens a model file of any known format. A model of the same name is replaced.
+    #[wasm_bindgen(js_name = addModel)]
+    pub fn add_model(&mut self, name: &str, bytes: &Uint8Array) -> Result<Ts<ModelFacts>, Fault> {
+        let length = bytes.length();
+        if length > LARGEST_MODEL {
+            let (mib, most) = (length >> 20, LARGEST_MODEL >> 20);
+            return Err(Fault::new(format!("{name}: {mib} MiB; models of up to {most} MiB are read")));
+        }
+        let mut file = Vec::new();
+        if file.try_reserve_exact(length as usize).is_err() {
+            return Err(Fault::new(format!("{name}: not enough memory for {} MiB", length >> 20)));
+        }
+        file.resize(length as usize, 0);
+        bytes.copy_to(&mut file);
+        self.open(name, &file)?;
+        Ok(self.facts(name)?.into_ts()?)
+    }
+
+    /// Forgets a model and the players made of any.
+    #[wasm_bindgen(js_name = removeModel)]
+    pub fn remove_model(&mut self, name: &str) {
+        self.models.remove(name);
+        self.players.clear();
+    }
+
+    /// All models.
+    pub fn models(&self) -> Result<Vec<Ts<ModelFacts>>, Fault> {
+        self.models.keys().map(|name| Ok(self.facts(name)?.into_ts()?)).collect()
+    }
+
+    /// What the player of a spec is called.
+    pub fn describe(&mut self, spec: &str) -> Result<String, Fault> {
+        Ok(self.seated(spec)?.player.name())
+    }
+
+    /// Lets the player of a spec choose a move. The player is kept, with what it learnt, for the next call.
+    pub fn choose(
+        &mut self,
+        spec: &str,
+        game: Ts<GameInput>,
+        limits: Ts<LimitsInput>,
+    ) -> Result<Ts<Thought>, Fault> {
+        let (game, limits) = (game.to_rust()?, limits.to_rust()?);
+        Ok(self.think(spec, &game, &limits)?.into_ts()?)
+    }
+
+    /// A new game begins: players forget what only the last one taught.
+    #[wasm_bindgen(js_name = newGame)]
+    pub fn new_game(&mut self) {
+        for (seated, count) in self.players.values_mut().zip(0..) {
+            seated.player.new_game();
+            seated.manners = Manners::new(self.seed.wrapping_add(count));
+        }
+    }
+
+    /// How likely people of each rating are to play each move, and how the game may end between them.
+    pub fn human(
+        &self,
+        model: &str,
+        game: Ts<GameInput>,
+        #[wasm_bindgen(unchecked_param_type = "(number | null)[]")] ratings: &js_sys::Array,
+    ) -> Result<Vec<Ts<HumanView>>, Fault> {
+        let ratings: Vec<Option<f64>> = ratings.iter().map(|rating| rating.as_f64()).collect();
+        let views = human::views(&*self.model(model)?, &game.to_rust()?, &ratings)?;
+        views.iter().map(|view| Ok(view.into_ts()?)).collect()
+    }
+}
+
+impl Studio {
+    pub(crate) fn open(&mut self, name: &str, bytes: &[u8]) -> Result<(), Fault> {
+        let model = Model::from_bytes(bytes).map_err(|error| Fault::new(format!("{name}: {error}")))?;
+        self.models.insert(name.to_owned(), Arc::new(model));
+        // Players may be made of the one that was replaced.
+        self.players.clear();
+        Ok(())
+    }
+
+    fn facts(&self, name: &str) -> Result<ModelFacts, Fault> {
+        Ok(facts::of(name, &*self.model(name)?))
+    }
+
+    pub(crate) fn model(&self, name: &str) -> Result<Arc<Model>, Fault> {
+        let model = self.models.get(name).cloned();
+        model.ok_or_else(|| Fault::new(format!("there is no model called {name:?}")))
+    }
+
+    /// Makes a player.
+    pub(crate) fn make(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Player>, Fault> {
+        let open = |name: &str| -> Opened { self.model(name).map_err(|fault| fault.to_string().into()) };
+        let workshop = Workshop {
+            open: &|file| open(&file.to_string_lossy()),
+            human: &|| open("human"),
+            value: &|| open("value"),
+            seed,
+        };
+        Ok(spec.build(&workshop)?)
+    }
+
+    fn seated(&mut self, spec: &str) -> Result<&mut Seated, Fault> {
+        if !self.players.contains_key(spec) {
+            let parsed: Spec = spec.parse()?;
+            let player = self.make(&parsed, self.seed)?;
+            let manners = Manners::new(self.seed);
+            self.players.insert(spec.to_owned(), Seated { spec: parsed, player, manners });
+        }
+        self.players.get_mut(spec).ok_or_else(|| Fault::new("the player is gone"))
+    }
+
+    pub(crate) fn think(
+        &mut self,
+        spec: &str,
+        game: &GameInput,
+        limits: &LimitsInput,
+    ) -> Result<Thought, Fault> {
+        let seated = self.seated(spec)?;
+        let history = game.history()?;
+        let is_human = matches!(seated.spec, Spec::Human(_) | Spec::Maia(_));
+        let limits = limits.over(game, &history, is_human)?;
+        let watch = Stopwatch::start();
+        let choice = seated.player.choose(&history, &limits, &watch)?;
+        let mut thought = Thought::new(history.current(), &choice, watch.elapsed());
+        if is_human {
+            let turn = history.current().turn();
+            let clock = limits.clocks.as_ref().map(|clocks| clocks[turn]);
+            thought.behave(seated.manners.conduct(&history, &choice, clock));
+        }
+        Ok(thought)
+    }
+}

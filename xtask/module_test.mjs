@@ -1,0 +1,143 @@
+// Loads a built module of the page in Node and uses it as the page does. Arguments: the module's script, its wasm file,
+// and the folder of the networks that come along.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [script, wasm, models] = process.argv.slice(2);
+const tabia = await import(pathToFileURL(script).href);
+tabia.initSync({ module: readFileSync(wasm) });
+
+let passed = 0;
+function test(name, body) {
+  try {
+    body();
+  } catch (error) {
+    console.error(`FAILED: ${name}`);
+    throw error;
+  }
+  passed += 1;
+}
+const network = (file) => new Uint8Array(readFileSync(join(models, file)));
+const throws = (body, words) => assert.throws(body, (error) => error instanceof Error && words.test(error.message));
+
+const studio = new tabia.Studio(1);
+
+test('the version is told', () => assert.match(tabia.version(), /^\d+\.\d+\.\d+$/));
+
+test('positions, openings and time controls', () => {
+  assert.equal(tabia.checkFen('8/8/4k3/8/8/3QK3/8/8 b - -').ok, true);
+  assert.match(tabia.checkFen(tabia.emptyFen()).problem, /not a legal position/);
+  assert.equal(tabia.openingBook().length, 25);
+  assert.deepEqual(tabia.timeControl('5+3'), { base: 300, increment: 3, label: '5+3' });
+  throws(() => tabia.timeControl('soon'), /no time control/);
+});
+
+test('a tree is played, walked and shown', () => {
+  const tree = new tabia.GameTree();
+  const view = tree.view();
+  assert.deepEqual(view.destinations.e2, ['e3', 'e4']);
+  assert.equal(view.nodes.length, 0);
+  tree.play('e2e4');
+  tree.play('e7e5');
+  tree.back();
+  tree.play('c7c5');
+  const after = tree.view();
+  assert.deepEqual(after.nodes.map((node) => [node.id, node.parent, node.san, node.mainline]), [
+    [1, 0, 'e4', true],
+    [2, 1, 'e5', true],
+    [3, 1, 'c5', false],
+  ]);
+  assert.deepEqual(after.lastMove, ['c7', 'c5']);
+  tree.setClock(3, 61.5);
+  tree.setEvaluation(3, -35, undefined, 12);
+  tree.setNags(3, [1, 2]);
+  tree.makeMainline(3);
+  assert.deepEqual(tree.clocks(), [null, 61.5]);
+  assert.match(tree.pgn(), /\[%eval -0.35,12\] \[%clk 0:01:01.5\]/);
+  throws(() => tree.play('e2e5'), /not a legal move/);
+  throws(() => tree.go(99), /no move number 99/);
+  throws(() => tree.resign('green'), /no side/);
+  throws(() => new tabia.GameTree('nonsense'), /not a FEN/);
+  throws(() => tabia.GameTree.fromMoves(undefined, ['e2e4', 'e2e4']), /move 2/);
+  tree.resign('black');
+  assert.deepEqual(tree.view().status, { over: true, result: '1-0', reason: 'resignation', claimable: false });
+});
+
+test('games come in as PGN, broken ones with a word', () => {
+  const games = tabia.GameTree.fromPgn('[White "A"]\n\n1. e4 e5 (1... c5) 2. Nf3 1-0\n\n[White "B"]\n\n1. e4 e4 *\n');
+  assert.deepEqual(games.games.map((game) => [game.title, game.result, game.plies]), [['A - ?', '1-0', 3], ['B - ?', '*', 1]]);
+  assert.match(games.problems[0], /`e4` is not a legal move/);
+  const again = tabia.GameTree.fromPgn(games.take(0).pgn());
+  assert.deepEqual(again.take(0).view().nodes, games.take(0).view().nodes);
+  throws(() => games.take(7), /no game 7/);
+});
+
+test('models are opened, and junk is refused in words', () => {
+  const facts = studio.addModel('human', network('human.safetensors'));
+  assert.deepEqual([facts.plays, facts.thinks, facts.rated, facts.challenge], [true, true, true, false]);
+  assert.equal(studio.addModel('value', network('value.safetensors')).evaluates, true);
+  assert.equal(studio.addModel('small', network('challenge-s.onnx')).challenge, true);
+  assert.equal(studio.models().length, 3);
+  throws(() => studio.addModel('junk', new Uint8Array(1000).fill(7)), /^junk: /);
+  throws(() => studio.addModel('nothing', new Uint8Array()), /^nothing: /);
+  throws(() => studio.addModel('huge', new Uint8Array(500 << 20)), /500 MiB; models of up to 256 MiB/);
+  for (const length of [10, 1000, 50_000]) {
+    throws(() => studio.addModel('cut', network('human.safetensors').subarray(0, length)), /^cut: /);
+  }
+});
+
+const untimed = { white: {}, black: {} };
+
+test('players are named, and what cannot play says why', () => {
+  assert.match(studio.describe('level:1'), /Level 1/);
+  throws(() => studio.describe('human:lost'), /no model called "lost"/);
+  throws(() => studio.describe('uci:stockfish'), /cannot|not a player/);
+  throws(() => studio.describe('level:9'), /9 is no level/);
+  throws(() => studio.choose('level:1', { moves: ['e2e5'], ...untimed }, {}), /move 1 of the game/);
+  throws(() => studio.choose('level:1', { moves: 7 }, {}), /GameInput/);
+});
+
+test('a person looks at ratings and clocks', () => {
+  const moves = ['e2e4', 'e7e5', 'g1f3'];
+  const game = { moves, white: { rating: 1500, remaining: 170 }, black: { rating: 1500, remaining: 175 }, timeControl: '3+0', clocks: [178, 177, 170] };
+  const views = studio.human('human', game, [800, 2400, null]);
+  assert.deepEqual(views.map((view) => view.rating), [800, 2400, null]);
+  for (const view of views) {
+    const sum = view.moves.reduce((sum, move) => sum + move.probability, 0);
+    assert.ok(Math.abs(sum - 1) < 1e-3 && view.moves.length === 29 && view.pause.length === 20);
+  }
+  assert.notDeepEqual(views[0].moves, views[1].moves);
+  const hurried = { ...game, white: { rating: 1500, remaining: 3 }, black: { rating: 1500, remaining: 3 } };
+  assert.notDeepEqual(studio.human('human', hurried, [1500]), studio.human('human', game, [1500]));
+  const thought = studio.choose('human,elo=1500', hurried, { lines: 3 });
+  assert.ok(thought.pause <= 0.3 + 1e-6 && thought.lines.length === 3);
+  throws(() => studio.human('human', game, [-5]), /no rating/);
+  throws(() => studio.human('value', game, [1500]), /no move head/);
+});
+
+test('a person plays a whole game against level 1', () => {
+  const tree = new tabia.GameTree();
+  let person = studio.describe('human,elo=1200');
+  assert.match(person, /1200/);
+  while (!tree.view().status.over && tree.moves().length < 300) {
+    const spec = tree.moves().length % 2 === 0 ? 'human,elo=1200' : 'level:1';
+    const thought = studio.choose(spec, { moves: tree.moves(), white: { rating: 1200 }, black: {} }, {});
+    tree.play(thought.uci);
+    if (tree.view().status.claimable) tree.claimDraw();
+  }
+  const { status } = tree.view();
+  assert.ok(status.over || tree.moves().length === 300, status.reason);
+  const read = tabia.GameTree.fromPgn(tree.pgn());
+  assert.deepEqual(read.problems, []);
+  assert.deepEqual(read.games[0].plies, tree.moves().length);
+});
+
+test('the engine finds a mate', () => {
+  const game = { startFen: '6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1', moves: [], ...untimed };
+  const thought = studio.choose('engine', game, { movetime: 0.2, lines: 2 });
+  assert.deepEqual([thought.uci, thought.lines[0].mate, thought.lines.length], ['a1a8', 1, 2]);
+});
+
+console.log(`${passed} tests of the module passed`);

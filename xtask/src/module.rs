@@ -1,0 +1,97 @@
+//! The module the page loads: `apps/wasm` compiled, its bindings for TypeScript generated, its size told.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::process;
+use crate::wasm::{BASIC, SHIPPED, Toolchain};
+use crate::workspace::Workspace;
+
+/// Where the page's build looks for it.
+const FOLDER: &str = "web/src/wasm";
+
+/// The profile of Cargo.toml that it is built in.
+const PROFILE: &str = "page";
+
+/// One way to compile the module.
+pub(crate) struct Variant {
+    /// What its files are called.
+    pub(crate) name: &'static str,
+    /// What a processor must be able to do.
+    features: &'static str,
+}
+
+/// For every browser first.
+pub(crate) const VARIANTS: [Variant; 1] = [Variant { name: "tabia", features: BASIC }];
+
+/// Build the module of the page into web/src/wasm
+///
+/// Example:
+///   cargo xtask wasm
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Wasm {
+    /// The compiler [default: the first of these that is there or can be installed]
+    #[arg(long, value_name = "TOOLCHAIN")]
+    toolchain: Option<Toolchain>,
+}
+
+impl Wasm {
+    pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
+        build(workspace, self.toolchain)
+    }
+}
+
+/// Builds all variants and says how large they are.
+pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
+    let toolchain = Toolchain::ready(workspace, toolchain)?;
+    let folder = folder(workspace);
+    for variant in &VARIANTS {
+        let mut cargo = toolchain.cargo(workspace, "build", SHIPPED, variant.features)?;
+        process::run(cargo.args(["--package", "tabia-wasm", "--lib", "--profile", PROFILE]))?;
+        let compiled = workspace.target.join("wasm").join(SHIPPED).join(PROFILE).join("tabia_wasm.wasm");
+        let mut bindgen = Bindgen::new();
+        bindgen.input_path(&compiled).out_name(variant.name).typescript(true);
+        bindgen.web(true)?;
+        bindgen.generate(&folder).with_context(|| format!("bindings for {}", compiled.display()))?;
+        for file in [format!("{}_bg.wasm", variant.name), format!("{}.js", variant.name)] {
+            tell_size(&folder.join(file))?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the built module is.
+pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.root.join(FOLDER)
+}
+
+fn tell_size(file: &Path) -> Result<()> {
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let packed = brotli_bytes(&bytes)?;
+    println!("{}: {} bytes, {packed} with brotli", file.display(), bytes.len());
+    Ok(())
+}
+
+/// How many bytes travel when a server compresses as well as it can.
+fn brotli_bytes(bytes: &[u8]) -> Result<usize> {
+    const BUFFER: usize = 64 << 10;
+    const QUALITY: u32 = 11;
+    const WINDOW: u32 = 22;
+    let mut packer = brotli::CompressorWriter::new(Vec::new(), BUFFER, QUALITY, WINDOW);
+    packer.write_all(bytes)?;
+    Ok(packer.into_inner().len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brotli_finds_what_repeats() {
+        assert!(brotli_bytes(&[7; 100_000]).expect("packs") < 100);
+    }
+}
