@@ -2,11 +2,15 @@ import { fileURLToPath } from 'node:url';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
 import { models } from './tools/models.ts';
+import { offline } from './tools/offline.ts';
+import { policy } from './tools/policy.ts';
+
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 export default defineConfig({
   // Relative, so that the same build works under any path.
   base: './',
-  plugins: [svelte(), models(fileURLToPath(new URL('../models', import.meta.url)))],
+  plugins: [svelte(), models(here('../models')), policy(here('policy.txt')), offline()],
   worker: { format: 'es' },
   build: {
     target: 'es2023',
