@@ -59,13 +59,16 @@ export function address() {
 /**
  * Opens the page in a fresh profile, runs a test on it and fails if the page has complained meanwhile.
  *
- * `allow` lists what the console may say: the errors a test provokes on purpose.
+ * `allow` lists what the console may say: the errors a test provokes on purpose. `kept` is what an earlier visit has kept
+ * in the browser's storage, by key.
  *
- * @param {{ at?: string, size?: keyof typeof SIZES, allow?: RegExp[], init?: () => void } & ContextOptions} options
+ * @param {{ at?: string, size?: keyof typeof SIZES, allow?: RegExp[], init?: () => void, kept?: Record<string, unknown> } & ContextOptions} options
  * @param {(page: Page) => Promise<void>} test
  */
-export async function onPage({ at = '#/play', size = 'desktop', allow = [], init, ...options }, test) {
-  const context = await browser.newContext({ ...SIZES[size], reducedMotion: 'reduce', serviceWorkers: 'block', ...options });
+export async function onPage({ at = '#/play', size = 'desktop', allow = [], init, kept, ...options }, test) {
+  // Fetching everything for use without a network takes time: tests that need it ask for it.
+  const settings = { reducedMotion: 'reduce', serviceWorkers: 'block', ...options };
+  const context = await browser.newContext({ ...SIZES[size], .../** @type {ContextOptions} */ (settings) });
   /** @type {string[]} */
   const complaints = [];
   const complain = (/** @type {string} */ text) => {
@@ -78,6 +81,12 @@ export async function onPage({ at = '#/play', size = 'desktop', allow = [], init
   try {
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
+    if (kept)
+      await page.addInitScript((entries) => {
+        if (sessionStorage.getItem('tests.kept')) return;
+        sessionStorage.setItem('tests.kept', 'yes');
+        for (const [key, value] of Object.entries(entries)) localStorage.setItem(`tabia.${key}`, JSON.stringify(value));
+      }, kept);
     if (init) await page.addInitScript(init);
     await page.goto(site.url + at);
     await test(page);

@@ -85,8 +85,12 @@ export class EngineClient {
 
   /** Adds a model file under a name for specs. The worker reads it; it goes nowhere else. */
   add(name: string, file: Blob): Promise<ModelFacts> {
+    const before = this.#models.get(name);
     this.#models.delete(name);
-    return this.#model(name, file);
+    const facts = this.#model(name, file);
+    // The studio still has the one before if the new one cannot be read.
+    facts.catch(() => before && !this.#models.has(name) && this.#models.set(name, before));
+    return facts;
   }
 
   /** Takes a model away again. */

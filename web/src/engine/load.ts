@@ -12,10 +12,10 @@ let rules: Promise<Rules> | undefined;
 
 /** The address of the build this browser runs best. */
 function address(): string {
-  const plain = BUILDS['../wasm/tabia.wasm'];
-  const relaxed = BUILDS['../wasm/tabia-relaxed.wasm'];
+  const plain = BUILDS['../wasm/tabia_bg.wasm'];
+  const relaxed = BUILDS['../wasm/tabia-relaxed_bg.wasm'];
   const chosen = relaxed && hasRelaxedSimd() ? relaxed : plain;
-  if (!chosen) throw new Error('this build of the page has no tabia.wasm: run cargo xtask wasm, then build it again');
+  if (!chosen) throw new Error('this build of the page has no tabia_bg.wasm: run cargo xtask wasm, then build it again');
   return chosen;
 }
 

@@ -1,8 +1,6 @@
 import type {
-  Challenge,
   ChallengeEvent,
   GameInput,
-  Match,
   MatchEvent,
   MatchResults,
   MatchSetup,
@@ -53,4 +51,4 @@ export type Reply =
   | { kind: 'done'; id: number; result: unknown }
   | { kind: 'failed'; id: number; problem: string; broken: boolean };
 
-export type { Challenge, Match, ModelFacts };
+export type { ModelFacts };

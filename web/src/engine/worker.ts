@@ -1,5 +1,5 @@
-import { Challenge, initSync, Match, Review, Studio } from '../wasm/tabia.js';
-import type { MatchSetup } from '../wasm/tabia.js';
+import * as tabia from '../wasm/tabia.js';
+import type { MatchSetup, Studio } from '../wasm/tabia.js';
 import { download } from './download';
 import type { Reply, Request, StreamKind, Streams } from './protocol';
 
@@ -11,8 +11,8 @@ const running = new Map<number, { stopped: boolean }>();
 self.addEventListener('message', (message: MessageEvent<Request>) => {
   const request = message.data;
   if (request.kind === 'start') {
-    initSync({ module: request.module });
-    studio = new Studio(request.seed);
+    tabia.initSync({ module: request.module });
+    studio = new tabia.Studio(request.seed);
   } else if (request.kind === 'stop') {
     const stream = running.get(request.id);
     if (stream) stream.stopped = true;
@@ -71,7 +71,7 @@ async function stream(studio: Studio, id: number, kind: StreamKind, args: unknow
       return null;
     }
     case 'review': {
-      const review = new Review(studio, ...(args as Streams['review']['args']));
+      const review = new tabia.Review(studio, ...(args as Streams['review']['args']));
       tell({ total: review.total() });
       await steps(() => {
         const move = review.step();
@@ -82,7 +82,7 @@ async function stream(studio: Studio, id: number, kind: StreamKind, args: unknow
       return null;
     }
     case 'match': {
-      const match = new Match(studio, ...(args as [MatchSetup]));
+      const match = new tabia.Match(studio, ...(args as [MatchSetup]));
       await steps(() => {
         const event = match.step();
         tell(event);
@@ -94,7 +94,7 @@ async function stream(studio: Studio, id: number, kind: StreamKind, args: unknow
       return end;
     }
     case 'challenge': {
-      const challenge = new Challenge(studio, ...(args as Streams['challenge']['args']));
+      const challenge = new tabia.Challenge(studio, ...(args as Streams['challenge']['args']));
       await steps(() => {
         const event = challenge.step();
         tell(event);
