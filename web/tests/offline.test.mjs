@@ -84,11 +84,12 @@ test('without network and server the page opens and a game goes on', () =>
     await waitForPiece(page, 'e4', 'white pawn');
     // The human player answers: its network came along.
     await page.waitForFunction(() => document.querySelectorAll('.moves .turn button.move').length === 2);
+    // Parts that were never opened are there too.
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Analyse' }).click();
     await page.waitForFunction(() => document.title === 'Analyse · Tabia');
-    await page.locator('cg-board').first().waitFor();
+    await page.goto(`${site.url}#/play`);
     await page.reload();
-    await page.locator('cg-board').first().waitFor();
+    await waitForPiece(page, 'e4', 'white pawn');
   }));
 
 test('everything the page needs is kept, and not what only some need', () =>

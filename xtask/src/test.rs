@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use crate::python::Environment;
 use crate::steps::{self, Step};
 use crate::workspace::Workspace;
-use crate::{checks, process, wasm};
+use crate::{checks, desktop, process, wasm, web};
 
 /// What the tests compare against.
 const REFERENCE: Environment =
@@ -63,6 +63,8 @@ enum Check {
     Doctests,
     /// The tests of encoding, game, model and search, on wasm32 in Node
     Wasm,
+    /// The page: types, build, and tests in a real browser
+    Web,
 }
 
 impl Test {
@@ -98,7 +100,8 @@ impl Test {
             Check::Licences => checks::licences::check(workspace),
             Check::Fmt => {
                 process::run(workspace.cargo("fmt").args(["--all", "--check"]))?;
-                process::run(workspace.cargo("fmt").args(FUZZ_TARGETS).arg("--check"))
+                process::run(workspace.cargo("fmt").args(FUZZ_TARGETS).arg("--check"))?;
+                process::run(workspace.cargo("fmt").args(desktop::MANIFEST).arg("--check"))
             }
             Check::Clippy => {
                 process::run(
@@ -136,6 +139,7 @@ impl Test {
                 process::run(workspace.cargo("test").args(["--workspace", "--doc"]).args(FEATURES))
             }
             Check::Wasm => wasm::test(workspace, self.wasm),
+            Check::Web => web::test(workspace),
         }
     }
 
