@@ -6,8 +6,8 @@ import path from 'node:path';
 const NETWORKS = ['models/human.safetensors', 'models/value.safetensors'];
 /** What only some visitors ever fetch. */
 const RARE = /^(models\/|icon-.*\.png$)/;
-/** What is not part of the page: the worker itself, and packed twins of files. */
-const OUTSIDE = /^sw\.js$|\.(br|gz)$/;
+/** What is not part of the page: the worker itself, packed twins of files, and what a server answers where there is one. */
+const OUTSIDE = /^sw\.js$|^api\/|\.(br|gz)$/;
 const HEAD = 'const PRECACHE = ';
 
 /** @typedef {[path: string, integrity: string, when: 'now' | 'later' | 'relaxed' | 'plain']} Kept */
