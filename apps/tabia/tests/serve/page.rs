@@ -84,7 +84,7 @@ fn packed_forms_go_to_those_who_take_them() {
     assert_eq!((brotli.header("content-encoding"), brotli.body.as_str()), (Some("br"), "as brotli"));
     assert_eq!(brotli.header("vary"), Some("accept-encoding"));
     let gzip = ask(&server, path, "gzip, br;q=0");
-    assert_eq!((gzip.header("content-encoding"), gzip.bytes), (Some("gzip"), packed(SCRIPT.as_bytes())));
+    assert_eq!((gzip.header("content-encoding"), &gzip.bytes), (Some("gzip"), &packed(SCRIPT.as_bytes())));
     let plain = ask(&server, path, "identity");
     assert_eq!((plain.header("content-encoding"), plain.body.as_str()), (None, SCRIPT));
 
