@@ -30,43 +30,40 @@ const GAME = { version: 1, pgn: PGN, side: 'white', setup: HUMAN, left: { white:
 
 /** @type {Record<string, Picture>} */
 const PICTURES = {
-  play: {
-    at: '#/play',
-    viewport: { width: 1100, height: 760 },
-    colorScheme: 'light',
-    prepare: async (page) => {
-      await page.locator('.cg-wrap piece').first().waitFor();
-    },
-  },
+  play: { at: '#/play', viewport: { width: 1100, height: 760 }, colorScheme: 'light', prepare: goOn },
   analyse: {
     at: `#/analyse?moves=${MOVES}`,
-    viewport: { width: 1100, height: 760 },
+    viewport: { width: 1100, height: 1020 },
     colorScheme: 'dark',
     prepare: async (page) => {
       await page.locator('.cg-wrap piece').first().waitFor();
+      await page.getByRole('checkbox', { name: 'On', exact: true }).check();
       // The curves over the ratings, and a few plies of the engine's lines.
-      await page.waitForTimeout(15_000);
+      await page.waitForTimeout(20_000);
     },
   },
   arena: {
-    at: '#/arena?first=human,elo=1800&second=engine,nodes=400&auto=1',
-    viewport: { width: 1100, height: 760 },
+    at: '#/arena',
+    viewport: { width: 1100, height: 1020 },
     colorScheme: 'light',
     prepare: async (page) => {
-      const start = page.getByRole('button', { name: 'Start match' });
-      if (await start.isVisible().catch(() => false)) await start.click();
+      await page.getByRole('button', { name: 'Start match' }).click();
       await page.waitForFunction(() => /[3-9] of \d+ games/.test(document.body.innerText), undefined, { timeout: 240_000 });
     },
   },
-  phone: {
-    at: '#/play',
-    viewport: { width: 390, height: 780 },
-    colorScheme: 'dark',
-    prepare: async (page) => {
-      await page.locator('.cg-wrap piece').first().waitFor();
-    },
-  },
+  phone: { at: '#/play', viewport: { width: 390, height: 780 }, colorScheme: 'dark', prepare: goOn },
 };
+
+/**
+ * Goes on with the game that was kept, with its opponent ready.
+ *
+ * @param {Page} page
+ */
+async function goOn(page) {
+  await page.locator('.cg-wrap piece').first().waitFor();
+  await page.waitForFunction(() => !/loading/i.test(document.body.innerText), undefined, { timeout: 120_000 });
+  await page.getByRole('button', { name: 'Go on' }).click();
+}
 
 const [to, ...chosen] = process.argv.slice(2);
 if (!to) throw new Error('say where to: node tools/screenshots.mjs TO [NAME...]');

@@ -32,7 +32,8 @@ const MODULE_SOURCES: [&str; 9] = [
     "xtask/src/module.rs",
 ];
 /// What the page is made of, besides the module and its packages.
-const PAGE_SOURCES: [&str; 10] = [
+const PAGE_SOURCES: [&str; 11] = [
+    "crates/runs/page",
     "models",
     "web/index.html",
     "web/package-lock.json",
