@@ -6,16 +6,22 @@
 //! that says what and where.
 #![forbid(unsafe_code)]
 
+mod contest;
 mod fault;
+mod ladder;
 mod notation;
+mod review;
 mod rules;
 mod side;
 mod stopwatch;
 mod studio;
 mod tree;
 
+pub use contest::{ColourResult, Match, MatchEvent, MatchResults, MatchSetup, OpeningResult};
 pub use fault::Fault;
+pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;
+pub use review::{MoveMark, Review, ReviewedMove};
 pub use rules::{CheckedFen, OpeningEntry, Pacing, check_fen, empty_fen, opening_book, time_control};
 pub use side::Side;
 pub use studio::{

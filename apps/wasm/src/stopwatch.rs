@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use tabia_arena::Timer;
 use tabia_search::Watch;
 
 /// Real time since it was started. Nobody interrupts: work is given in slices.
@@ -21,6 +22,15 @@ impl Watch for Stopwatch {
 
     fn stopped(&self) -> bool {
         false
+    }
+}
+
+/// The page's clock for games.
+pub(crate) struct PageTimer;
+
+impl Timer for PageTimer {
+    fn now(&self) -> Duration {
+        Duration::try_from_secs_f64(now() / 1000.0).unwrap_or_default()
     }
 }
 

@@ -62,3 +62,38 @@ impl LedgerIndex {
         Report::of_records(&Standings::of(self.settings.players(), rows), &self.records)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(
+        clippy::unwrap_used,
+        clippy::indexing_slicing,
+        reason = "a test ends where something is not as it should be"
+    )]
+
+    use super::*;
+
+    const GOLDEN: &[u8] = include_bytes!("../../../fixtures/arena/ledger.pgn.jsonl");
+
+    #[test]
+    fn an_index_is_read_while_it_grows() {
+        let whole = LedgerIndex::from_bytes(GOLDEN).unwrap();
+        assert_eq!(whole.settings.players(), ["first", "second"]);
+        assert_eq!(whole.report().players[0].games.games(), whole.records.len() as u64);
+        // Cut anywhere after the first line, the games whose lines are complete count.
+        let head = GOLDEN.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+        for end in head..GOLDEN.len() {
+            let lines = GOLDEN[head..end].iter().filter(|byte| **byte == b'\n').count();
+            assert_eq!(LedgerIndex::from_bytes(&GOLDEN[..end]).unwrap().records, whole.records[..lines]);
+        }
+        assert!(LedgerIndex::from_bytes(&GOLDEN[..head - 1]).is_err());
+    }
+
+    #[test]
+    fn a_game_of_strangers_is_damage() {
+        let text = String::from_utf8(GOLDEN.to_vec()).unwrap();
+        let stranger = text.replacen("\"black\":1", "\"black\":7", 1);
+        let error = LedgerIndex::from_bytes(stranger.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("line 2: a game of players that are not among the 2"), "{error}");
+    }
+}

@@ -19,10 +19,10 @@
 //! | to find | look in |
 //! |---|---|
 //! | Elo, superiority, SPRT, ratings | [`statistics`] |
-//! | one game | [`play_game`], [`Rules`], [`PlayedGame`] |
+//! | one game | [`play_game`], [`GameInProgress`], [`Rules`], [`PlayedGame`] |
 //! | where games begin | [`Openings`] |
 //! | who meets whom | [`Schedule`] |
-//! | a whole run | [`Run`], [`Entrant`], [`Progress`], [`Finished`] |
+//! | a whole run | [`Run`], [`Entrant`], [`Progress`], [`Finished`]; a move at a time [`Sitting`] |
 //! | games on disk | [`Ledger`], [`LedgerIndex`], [`Settings`] |
 //! | tables | [`Report`], [`Standings`], [`read_results`] |
 //! | the ladder of levels | [`challenge`] |
@@ -35,13 +35,16 @@ mod game;
 mod ledger;
 mod ledger_index;
 mod openings;
+mod progress;
 mod record;
 mod report;
 mod results;
+mod roster;
 mod rules;
 mod run;
 mod schedule;
 mod settings;
+mod sitting;
 mod standings;
 pub mod statistics;
 mod stop;
@@ -53,6 +56,7 @@ pub use game::{Fault, FaultKind, PlayedGame, PlayedMove, play_game};
 pub use ledger::{Ledger, LedgerError, LedgerProblem};
 pub use ledger_index::LedgerIndex;
 pub use openings::{Opening, Openings, OpeningsError, OpeningsProblem};
+pub use progress::{GameInProgress, Step};
 pub use record::{GameRecord, GameResult, PgnTags};
 pub use report::{EncounterRow, OpeningRow, PlayerRow, Report};
 pub use results::{PgnResults, read_results};
@@ -60,6 +64,7 @@ pub use rules::{Adjudication, Budget, LevelDraw, Opinion, Resign, Rules};
 pub use run::{End, Finished, Progress, Run, RunError, TestResult};
 pub use schedule::{BadSchedule, Fixture, Format, PlayerId, Schedule};
 pub use settings::Settings;
+pub use sitting::{Happening, Sitting};
 pub use standings::{Between, ResultRow, Standings};
 pub use stop::{Stop, Wish};
 pub use timer::{Timer, WallTimer};

@@ -3,10 +3,9 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use shakmaty::ByColor;
-use tabia_search::Player;
 
 use crate::{
-    Entrant, Fault, Fixture, Lifetime, Openings, PlayedGame, PlayerId, Rules, Stop, Timer, mix, play_game,
+    Entrant, Fixture, Openings, PlayedGame, PlayerId, Rules, Stop, Timer, play_game, roster::Roster,
 };
 
 /// A game to play. A worker that is sent no more orders ends.
@@ -51,14 +50,14 @@ pub(crate) struct WorkerActor<'a> {
     hall: Hall<'a>,
     orders: Receiver<Order>,
     news: Sender<News>,
-    players: Vec<Option<Box<dyn Player>>>,
+    roster: Roster,
 }
 
 /// A worker with its handle.
 pub(crate) fn worker(number: usize, hall: Hall<'_>, news: Sender<News>) -> (WorkerHandle, WorkerActor<'_>) {
     let (orders, inbox) = channel();
-    let players = hall.entrants.iter().map(|_| None).collect();
-    (WorkerHandle { orders }, WorkerActor { number, hall, orders: inbox, news, players })
+    let roster = Roster::new(hall.entrants.len(), hall.seed);
+    (WorkerHandle { orders }, WorkerActor { number, hall, orders: inbox, news, roster })
 }
 
 impl WorkerActor<'_> {
@@ -80,38 +79,14 @@ impl WorkerActor<'_> {
     }
 
     fn play(&mut self, fixture: Fixture) -> Result<Option<PlayedGame>, (PlayerId, String)> {
-        let ByColor { white, black } = fixture.players;
-        let mut white_player = self.player(white, fixture, 0)?;
-        let mut black_player = self.player(black, fixture, 1)?;
+        let entrants = fixture.players.map(|id| self.hall.entrants[id.0]);
+        let mut players = self.roster.call(&fixture, entrants)?;
         let opening = &self.hall.openings.list()[fixture.opening];
-        let players = ByColor { white: white_player.as_mut(), black: black_player.as_mut() };
-        let played = play_game(players, opening, self.hall.rules, self.hall.timer, self.hall.stop);
-        let fault = played.as_ref().and_then(|played| played.fault.clone());
-        for (color, id, player) in
-            [(shakmaty::Color::White, white, white_player), (shakmaty::Color::Black, black, black_player)]
-        {
-            let spoiled = matches!(&fault, Some(Fault { by, kind }) if *by == color && kind.spoils_player());
-            let keeps = self.hall.entrants[id.0].lifetime() == Lifetime::Worker && !spoiled;
-            self.players[id.0] = keeps.then_some(player);
-        }
+        let ByColor { white, black } = &mut players;
+        let seats = ByColor { white: white.as_mut(), black: black.as_mut() };
+        let played = play_game(seats, opening, self.hall.rules, self.hall.timer, self.hall.stop);
+        let fault = played.as_ref().and_then(|played| played.fault.as_ref());
+        self.roster.dismiss(&fixture, entrants, players, fault);
         Ok(played)
-    }
-
-    /// The worker's player, made where there is none; it comes back after the game.
-    fn player(
-        &mut self,
-        id: PlayerId,
-        fixture: Fixture,
-        seat: u64,
-    ) -> Result<Box<dyn Player>, (PlayerId, String)> {
-        if let Some(player) = self.players[id.0].take() {
-            return Ok(player);
-        }
-        let entrant = self.hall.entrants[id.0];
-        let seed = match entrant.lifetime() {
-            Lifetime::Worker => self.hall.seed,
-            Lifetime::Game => mix(self.hall.seed ^ mix(2 * u64::from(fixture.game) + seat + 1)),
-        };
-        entrant.build(seed).map_err(|what| (id, what))
     }
 }

@@ -22,6 +22,7 @@
 //! | a network one move ahead | [`OnePly`] |
 //! | a network that plays likely moves | [`PolicyPlayer`] |
 //! | when people move, resign and offer draws | [`Manners`] |
+//! | what a move cost, and who would have found a better one | [`Reviewed`] |
 //! | the engine | [`Engine`] |
 //! | an evaluation inside a search | [`LeafEvaluator`], [`leaf_evaluator`], [`exact_leaf_evaluator`] |
 //! | whether a position can be judged without search | [`is_quiet`] |
@@ -42,6 +43,7 @@ mod perspective_leaf;
 mod player;
 mod policy;
 mod random;
+mod review;
 mod spec;
 #[cfg(test)]
 mod test_networks;
@@ -59,6 +61,7 @@ pub use perspective_leaf::PerspectiveLeaf;
 pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
 pub use policy::{NoPolicy, Persona, Pick, PolicyPlayer};
 pub use random::RandomPlayer;
+pub use review::{Mark, Reviewed, winning_chance};
 pub use spec::{
     Budget, Budgeted, BuildError, EngineEvaluation, EngineSettings, EngineSpec, HumanSpec, MaiaSpec,
     NetSearch, NetSpec, Opened, Spec, SpecError, UciSpec, Workshop,

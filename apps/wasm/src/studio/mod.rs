@@ -1,22 +1,22 @@
 //! What thinks: models, players and analysis, for a worker.
 
+mod analysis;
 mod facts;
 mod human;
-mod input;
+pub(crate) mod input;
+mod shelf;
 mod thought;
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::collections::HashMap;
 
 use js_sys::Uint8Array;
 use shakmaty::Position as _;
-use tabia_model::Model;
-use tabia_search::{Manners, Opened, Player, Spec, Watch as _, Workshop};
+use tabia_search::{Manners, Player, Spec, Watch as _};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
+pub(crate) use self::shelf::Shelf;
+use self::{analysis::Analyst, input::duration};
 pub use self::{
     facts::ModelFacts,
     human::{HumanMove, HumanView, PauseChance},
@@ -35,9 +35,10 @@ const LARGEST_MODEL: u32 = 256 << 20;
 #[wasm_bindgen]
 pub struct Studio {
     seed: u64,
-    models: BTreeMap<String, Arc<Model>>,
+    shelf: Shelf,
     /// By spec.
     players: HashMap<String, Seated>,
+    analyst: Option<Analyst>,
 }
 
 /// A player that is kept for its next move.
@@ -53,7 +54,7 @@ impl Studio {
     #[wasm_bindgen(constructor)]
     pub fn new(seed: f64) -> Studio {
         // Every number is a seed, also one that is not whole.
-        Studio { seed: seed.to_bits(), models: BTreeMap::new(), players: HashMap::new() }
+        Studio { seed: seed.to_bits(), shelf: Shelf::default(), players: HashMap::new(), analyst: None }
     }
 
     /// Opens a model file of any known format. A model of the same name is replaced.
@@ -77,13 +78,13 @@ impl Studio {
     /// Forgets a model and the players made of any.
     #[wasm_bindgen(js_name = removeModel)]
     pub fn remove_model(&mut self, name: &str) {
-        self.models.remove(name);
-        self.players.clear();
+        self.shelf.remove(name);
+        self.forget_players();
     }
 
     /// All models.
     pub fn models(&self) -> Result<Vec<Ts<ModelFacts>>, Fault> {
-        self.models.keys().map(|name| Ok(self.facts(name)?.into_ts()?)).collect()
+        self.shelf.names().map(|name| Ok(self.facts(name)?.into_ts()?)).collect()
     }
 
     /// What the player of a spec is called.
@@ -100,6 +101,11 @@ impl Studio {
     ) -> Result<Ts<Thought>, Fault> {
         let (game, limits) = (game.to_rust()?, limits.to_rust()?);
         Ok(self.think(spec, &game, &limits)?.into_ts()?)
+    }
+
+    /// The engine's opinion of a position after a slice of time. Asked again for the same, it goes on where it was.
+    pub fn analyse(&mut self, game: Ts<GameInput>, lines: u32, seconds: f64) -> Result<Ts<Thought>, Fault> {
+        Ok(self.deepen(&game.to_rust()?, lines, seconds)?.into_ts()?)
     }
 
     /// A new game begins: players forget what only the last one taught.
@@ -119,45 +125,44 @@ impl Studio {
         #[wasm_bindgen(unchecked_param_type = "(number | null)[]")] ratings: &js_sys::Array,
     ) -> Result<Vec<Ts<HumanView>>, Fault> {
         let ratings: Vec<Option<f64>> = ratings.iter().map(|rating| rating.as_f64()).collect();
-        let views = human::views(&*self.model(model)?, &game.to_rust()?, &ratings)?;
+        let views = human::views(&*self.shelf.model(model)?, &game.to_rust()?, &ratings)?;
         views.iter().map(|view| Ok(view.into_ts()?)).collect()
     }
 }
 
 impl Studio {
     pub(crate) fn open(&mut self, name: &str, bytes: &[u8]) -> Result<(), Fault> {
-        let model = Model::from_bytes(bytes).map_err(|error| Fault::new(format!("{name}: {error}")))?;
-        self.models.insert(name.to_owned(), Arc::new(model));
-        // Players may be made of the one that was replaced.
-        self.players.clear();
+        self.shelf.open(name, bytes)?;
+        self.forget_players();
         Ok(())
     }
 
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    /// Players may be made of a model that is gone.
+    fn forget_players(&mut self) {
+        self.players.clear();
+        self.analyst = None;
+    }
+
     fn facts(&self, name: &str) -> Result<ModelFacts, Fault> {
-        Ok(facts::of(name, &*self.model(name)?))
+        Ok(facts::of(name, &*self.shelf.model(name)?))
     }
 
-    pub(crate) fn model(&self, name: &str) -> Result<Arc<Model>, Fault> {
-        let model = self.models.get(name).cloned();
-        model.ok_or_else(|| Fault::new(format!("there is no model called {name:?}")))
-    }
-
-    /// Makes a player.
-    pub(crate) fn make(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Player>, Fault> {
-        let open = |name: &str| -> Opened { self.model(name).map_err(|fault| fault.to_string().into()) };
-        let workshop = Workshop {
-            open: &|file| open(&file.to_string_lossy()),
-            human: &|| open("human"),
-            value: &|| open("value"),
-            seed,
+    fn deepen(&mut self, game: &GameInput, lines: u32, seconds: f64) -> Result<Thought, Fault> {
+        let analyst = match &mut self.analyst {
+            Some(analyst) => analyst,
+            none => none.insert(Analyst::new(self.shelf.player(&"engine".parse()?, self.seed)?)),
         };
-        Ok(spec.build(&workshop)?)
+        analyst.slice(game, lines as usize, duration("seconds", seconds)?)
     }
 
     fn seated(&mut self, spec: &str) -> Result<&mut Seated, Fault> {
         if !self.players.contains_key(spec) {
             let parsed: Spec = spec.parse()?;
-            let player = self.make(&parsed, self.seed)?;
+            let player = self.shelf.player(&parsed, self.seed)?;
             let manners = Manners::new(self.seed);
             self.players.insert(spec.to_owned(), Seated { spec: parsed, player, manners });
         }

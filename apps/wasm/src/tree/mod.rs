@@ -7,7 +7,7 @@ mod several;
 
 use std::{num::NonZeroI32, time::Duration};
 
-use js_sys::Array;
+use js_sys::{Array, JsString};
 use shakmaty::{CastlingMode, Color, Position, Square};
 use tabia_encoding::{ForWhite, Score, parse_uci};
 use tabia_game::{Evaluation, Game, NodeId, position_from_fen, write_game};
@@ -18,6 +18,9 @@ use crate::{Fault, Side};
 use ending::Ending;
 pub use picture::{Destinations, GameStatus, GameView, MoveNode, NodeEvaluation};
 pub use several::{PgnEntry, PgnGames};
+
+/// The longest PGN text that is read, in characters.
+const LARGEST_PGN: u32 = 64 << 20;
 
 /// One game with its variations, and the move that is looked at. Ids of nodes stay what they are; 0 is the start.
 #[wasm_bindgen]
@@ -41,8 +44,14 @@ impl GameTree {
 
     /// The games of a PGN text. Broken ones are reported, not fatal.
     #[wasm_bindgen(js_name = fromPgn)]
-    pub fn from_pgn(text: &str) -> PgnGames {
-        PgnGames::read(text.to_owned())
+    pub fn from_pgn(
+        #[wasm_bindgen(unchecked_param_type = "string")] text: &JsString,
+    ) -> Result<PgnGames, Fault> {
+        if text.length() > LARGEST_PGN {
+            let (mib, most) = (text.length() >> 20, LARGEST_PGN >> 20);
+            return Err(Fault::new(format!("{mib} MiB of PGN; texts of up to {most} MiB are read")));
+        }
+        Ok(PgnGames::read(text.into()))
     }
 
     /// A game from its moves in UCI notation.

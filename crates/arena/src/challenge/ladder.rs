@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Diversity;
 use crate::{
     BadSchedule, End, Entrant, Format, GameRecord, Ledger, LedgerError, Openings, PlayerId, Progress, Rules,
-    Run, RunError, Schedule, Stop, Timer, statistics::Tally,
+    Run, RunError, Schedule, Standings, Stop, Timer, statistics::Tally,
 };
 
 /// A game of the challenge that lasts this many plies is a draw.
@@ -114,26 +114,17 @@ impl Ladder<'_> {
         on_progress: &mut dyn FnMut(&LevelProgress<'_>),
     ) -> Result<Scorecard, LadderError> {
         let mut levels = Vec::new();
-        let mut interrupted = false;
+        let mut last = End::Complete;
         for (level, opponent) in &self.levels {
             let (score, end) = self.play_level(*level, *opponent, timer, stop, on_progress)?;
-            interrupted = end != End::Complete;
+            last = end;
             let passed = score.passed;
             levels.push(score);
-            if interrupted || !passed {
+            if end != End::Complete || !passed {
                 break;
             }
         }
-        let passed = levels.iter().filter(|score| score.passed).map(|score| score.level).max();
-        let diversity = Diversity::of(levels.iter().flat_map(|score| &score.records), PlayerId(0));
-        Ok(Scorecard {
-            challenger: self.challenger.name(),
-            parameters: self.parameters,
-            passed,
-            levels,
-            diversity,
-            interrupted,
-        })
+        Ok(Scorecard::new(self.challenger.name(), self.parameters, levels, last))
     }
 
     fn play_level(
@@ -144,10 +135,7 @@ impl Ladder<'_> {
         stop: &Stop,
         on_progress: &mut dyn FnMut(&LevelProgress<'_>),
     ) -> Result<(LevelScore, End), LadderError> {
-        let count = self.openings.list().len();
-        let rounds = u32::try_from(count).unwrap_or(u32::MAX);
-        let schedule = Schedule::new(Format::Match, 2, rounds, count)?;
-        let rules = Rules { max_plies: Some(CHALLENGE_PLIES), ..Rules::default() };
+        let (schedule, rules) = level_games(self.openings)?;
         let run = Run {
             event: format!("Challenge, level {level}"),
             date: self.date.clone(),
@@ -168,19 +156,55 @@ impl Ladder<'_> {
             let games = progress.standings.overall(PlayerId(0));
             on_progress(&LevelProgress { level, games, run: progress });
         })?;
-        let colors = finished.standings.by_color(PlayerId(0));
+        let score =
+            LevelScore::new(level, opponent.name(), &finished.standings, finished.records, finished.end);
+        Ok((score, finished.end))
+    }
+}
+
+/// What is played on a level, and by what rules: each opening with both colours.
+///
+/// # Errors
+/// When the openings are too many.
+pub fn level_games(openings: &Openings) -> Result<(Schedule, Rules), BadSchedule> {
+    let count = openings.list().len();
+    let rounds = u32::try_from(count).unwrap_or(u32::MAX);
+    let schedule = Schedule::new(Format::Match, 2, rounds, count)?;
+    Ok((schedule, Rules { max_plies: Some(CHALLENGE_PLIES), ..Rules::default() }))
+}
+
+impl LevelScore {
+    /// The score of the games on a level, the challenger being player 0. Only a level of which every game was played
+    /// can be passed.
+    pub fn new(
+        level: u32,
+        opponent: String,
+        standings: &Standings,
+        records: Vec<GameRecord>,
+        end: End,
+    ) -> LevelScore {
+        let colors = standings.by_color(PlayerId(0));
         let games = colors.white + colors.black;
-        let score = LevelScore {
+        LevelScore {
             level,
-            opponent: opponent.name(),
+            opponent,
             games,
             as_white: colors.white,
             as_black: colors.black,
             points: games.points(),
-            passed: finished.end == End::Complete && passes(games),
-            records: finished.records,
-        };
-        Ok((score, finished.end))
+            passed: end == End::Complete && passes(games),
+            records,
+        }
+    }
+}
+
+impl Scorecard {
+    /// The scorecard of these levels; `end` is that of the last.
+    pub fn new(challenger: String, parameters: u64, levels: Vec<LevelScore>, end: End) -> Scorecard {
+        let passed = levels.iter().filter(|score| score.passed).map(|score| score.level).max();
+        let diversity = Diversity::of(levels.iter().flat_map(|score| &score.records), PlayerId(0));
+        let interrupted = end != End::Complete;
+        Scorecard { challenger, parameters, passed, levels, diversity, interrupted }
     }
 }
 

@@ -7,5 +7,7 @@ mod leaderboard;
 
 pub use admission::{CHALLENGE_INPUT, MOST_PARAMETERS, NotAdmitted, admit};
 pub use diversity::Diversity;
-pub use ladder::{CHALLENGE_PLIES, Ladder, LadderError, LevelProgress, LevelScore, Scorecard, passes};
+pub use ladder::{
+    CHALLENGE_PLIES, Ladder, LadderError, LevelProgress, LevelScore, Scorecard, level_games, passes,
+};
 pub use leaderboard::{Leaderboard, LeaderboardEntry, LeaderboardError};

@@ -7,10 +7,12 @@ use std::{
     sync::Mutex,
 };
 
+use shakmaty::Position as _;
+
 use crate::scripted::{FakeTimer, Script, Scripted, folder, scripted};
 use tabia_arena::{
-    End, Entrant, Finished, Format, GameRecord, Ledger, LedgerIndex, Openings, PlayerId, Rules, Run,
-    RunError, Schedule, Settings, Stop, Wish,
+    End, Entrant, Finished, Format, GameRecord, Happening, Ledger, Openings, PlayerId, Rules, Run, RunError,
+    Schedule, Settings, Sitting, Stop, Wish,
     statistics::{EloScale, Sprt, Tally, Verdict},
 };
 use tabia_game::PgnReader;
@@ -318,21 +320,49 @@ fn two_runs_cannot_write_one_ledger() {
 }
 
 #[test]
-fn an_index_is_read_while_it_grows() {
-    let golden: &[u8] = include_bytes!("../../../../fixtures/arena/ledger.pgn.jsonl");
-    let whole = LedgerIndex::from_bytes(golden).unwrap();
-    assert_eq!(whole.settings.players(), ["first", "second"]);
-    let report = whole.report();
-    assert_eq!(report.players[0].games.games(), whole.records.len() as u64);
-    // Cut anywhere after the first line, the games whose lines are complete count.
-    let head = golden.iter().position(|byte| *byte == b'\n').unwrap() + 1;
-    for end in head..golden.len() {
-        let lines = golden[head..end].iter().filter(|byte| **byte == b'\n').count();
-        assert_eq!(LedgerIndex::from_bytes(&golden[..end]).unwrap().records, whole.records[..lines]);
+fn a_sitting_plays_the_games_of_a_run() {
+    for second in [Script::Hashed(2), Script::Dice, Script::Fails(4), Script::Cheats(6)] {
+        let setup = Setup::of_two(Script::Greedy(1), second.clone(), 2, 60);
+        let run = setup.play(1, None).unwrap();
+        let schedule = Schedule::new(Format::Match, 2, 2, setup.openings.list().len()).unwrap();
+        let entrants: Vec<Box<dyn Entrant>> =
+            vec![Box::new(scripted("first", Script::Greedy(1))), Box::new(scripted("second", second))];
+        let rules = setup.rules.clone();
+        let mut sitting =
+            Sitting::new("a test", entrants, setup.openings.clone(), &schedule, 4, rules, 5).unwrap();
+        let (mut started, mut moved, mut ended) = (0, 0, 0);
+        loop {
+            match sitting.step(&FakeTimer::default()).unwrap() {
+                Happening::Starts(fixture) => {
+                    assert_eq!((fixture.game, started), (ended, ended));
+                    (started, moved) = (started + 1, 0);
+                }
+                Happening::Moved { plies, before, played, after, .. } => {
+                    moved += 1;
+                    let mut position = *before;
+                    position.play_unchecked(played.mv);
+                    assert_eq!((plies, &position), (moved, after));
+                }
+                Happening::Ends(record) => {
+                    assert_eq!(record.moves.len(), moved);
+                    ended += 1;
+                }
+                Happening::Done => break,
+            }
+        }
+        assert!(sitting.is_done() && started == 4);
+        assert_eq!((sitting.records(), sitting.standings()), (run.records.as_slice(), &run.standings));
+        assert_eq!(sitting.games().len(), 4);
     }
-    assert!(LedgerIndex::from_bytes(&golden[..head - 1]).is_err());
-    let text = String::from_utf8(golden.to_vec()).unwrap();
-    let stranger = text.replacen("\"black\":1", "\"black\":7", 1);
-    let error = LedgerIndex::from_bytes(stranger.as_bytes()).unwrap_err().to_string();
-    assert!(error.contains("line 2: a game of players that are not among the 2"), "{error}");
+}
+
+#[test]
+fn a_sitting_without_its_player_says_who_is_missing() {
+    let schedule = Schedule::new(Format::Match, 2, 1, 1).unwrap();
+    let entrants: Vec<Box<dyn Entrant>> =
+        vec![Box::new(scripted("first", Script::Dice)), Box::new(scripted("second", Script::Missing))];
+    let openings = Openings::start_position();
+    let mut sitting = Sitting::new("", entrants, openings, &schedule, 1, Rules::default(), 0).unwrap();
+    let error = sitting.step(&FakeTimer::default()).unwrap_err().to_string();
+    assert_eq!(error, "second cannot play: its file is not there");
 }

@@ -1,0 +1,360 @@
+//! A match of two players, a move at a time.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use shakmaty::Position as _;
+use tabia_arena::{
+    Budget, End, Format, Happening, Openings, PlayedMove, PlayerId, Report, Rules, Schedule, Settings,
+    Sitting, statistics::Tally,
+};
+use tabia_game::{fen_of, write_game};
+use tabia_search::{Choice, Spec};
+use tsify::{Ts, Tsify};
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::{
+    Fault, LimitsInput, Side, Studio, Thought, notation, rules::read_time_control, stopwatch::PageTimer,
+    studio::input::duration,
+};
+
+/// A match to be played.
+#[derive(Clone, Debug, PartialEq, Deserialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub struct MatchSetup {
+    /// One player's spec.
+    pub first: String,
+    /// The other's.
+    pub second: String,
+    /// How many games.
+    pub games: u32,
+    /// `challenge`, `start`, or the text of a book: a FEN or EPD a line, or PGN.
+    #[tsify(type = "\"challenge\" | \"start\" | (string & {})")]
+    pub openings: String,
+    /// After so many half-moves a game is a draw.
+    pub max_plies: u32,
+    /// How long the players may think.
+    pub limits: LimitsInput,
+    /// For players that play by chance.
+    pub seed: f64,
+    /// The clocks' control, as `timeControl` reads it.
+    #[serde(default)]
+    #[tsify(optional)]
+    pub time_control: Option<String>,
+}
+
+/// What happened in a step of a match. Games are numbered from 0.
+#[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum MatchEvent {
+    /// A game begins.
+    GameStart {
+        /// Its number.
+        game: u32,
+        /// Who has White.
+        white: String,
+        /// Who has Black.
+        black: String,
+        /// Where the players begin to think.
+        fen: String,
+        /// The opening's name.
+        opening: String,
+    },
+    /// A player moved.
+    Move {
+        /// The number of the game.
+        game: u32,
+        /// Half-moves since the players began to think.
+        ply: u32,
+        /// The move in UCI notation.
+        uci: String,
+        /// The move in algebraic notation.
+        san: String,
+        /// The position after it.
+        fen: String,
+        /// Who moved.
+        side: Side,
+        /// What the player thought.
+        thought: Thought,
+    },
+    /// A game is over.
+    GameEnd {
+        /// Its number.
+        game: u32,
+        /// The result as PGN writes it.
+        result: String,
+        /// Why, in words.
+        reason: String,
+    },
+    /// All games are played.
+    Done,
+}
+
+/// Won, drawn and lost games.
+#[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
+pub struct OpeningResult {
+    /// The opening.
+    pub opening: String,
+    /// Won by the first player.
+    pub wins: u32,
+    /// Drawn.
+    pub draws: u32,
+    /// Lost.
+    pub losses: u32,
+}
+
+/// Won, drawn and lost games of the first player with a colour.
+#[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
+pub struct ColourResult {
+    /// The colour.
+    pub side: Side,
+    /// Won by the first player.
+    pub wins: u32,
+    /// Drawn.
+    pub draws: u32,
+    /// Lost.
+    pub losses: u32,
+}
+
+/// The results of a match so far, as the first player sees them.
+#[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub struct MatchResults {
+    /// The first player's name.
+    pub first: String,
+    /// The second's.
+    pub second: String,
+    /// Games won.
+    pub wins: u32,
+    /// Games drawn.
+    pub draws: u32,
+    /// Games lost.
+    pub losses: u32,
+    /// Games played.
+    pub games: u32,
+    /// Points a game; 0.5 before the first.
+    pub score: f64,
+    /// How much stronger the first player is, in Elo, where that can be said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elo: Option<f64>,
+    /// The lower bound of the 95% interval.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elo_low: Option<f64>,
+    /// The upper bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elo_high: Option<f64>,
+    /// The tables as text.
+    pub text: String,
+    /// By opening, in the order they were first played.
+    pub by_opening: Vec<OpeningResult>,
+    /// By colour of the first player.
+    pub by_colour: Vec<ColourResult>,
+}
+
+/// A move that comes this much too late still counts: the page's clock is coarse, and a network may not be interrupted.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// The most games of a match.
+const MOST_GAMES: u32 = 100_000;
+
+/// A match under way.
+#[wasm_bindgen]
+pub struct Match {
+    sitting: Sitting,
+    settings: Settings,
+}
+
+#[wasm_bindgen]
+impl Match {
+    /// A match to be played with a studio's models.
+    #[wasm_bindgen(constructor)]
+    pub fn new(studio: &Studio, setup: Ts<MatchSetup>) -> Result<Match, Fault> {
+        Match::of(studio, &setup.to_rust()?)
+    }
+
+    /// Goes on by a move, or by the beginning or end of a game.
+    pub fn step(&mut self) -> Result<Ts<MatchEvent>, Fault> {
+        Ok(self.next_event()?.into_ts()?)
+    }
+
+    /// The results so far.
+    pub fn results(&self) -> Result<Ts<MatchResults>, Fault> {
+        Ok(self.tables().into_ts()?)
+    }
+
+    /// The games so far as PGN.
+    pub fn pgn(&self) -> Result<String, Fault> {
+        let mut out = Vec::new();
+        for game in self.sitting.games() {
+            write_game(game, &mut out)?;
+        }
+        Ok(String::from_utf8(out)?)
+    }
+
+    /// Everything as JSON, as `tabia match --json` writes it.
+    pub fn json(&self) -> Result<String, Fault> {
+        let records = self.sitting.records();
+        let everything = json!({
+            "settings": self.settings,
+            "end": if self.sitting.is_done() { End::Complete } else { End::Stopped },
+            "report": Report::of_records(self.sitting.standings(), records),
+            "test": null,
+            "games": records,
+        });
+        Ok(serde_json::to_string_pretty(&everything)?)
+    }
+}
+
+impl Match {
+    fn of(studio: &Studio, setup: &MatchSetup) -> Result<Match, Fault> {
+        if setup.games == 0 || setup.games > MOST_GAMES {
+            return Err(Fault::new(format!("{} games; a match has 1 to {MOST_GAMES}", setup.games)));
+        }
+        let openings = read_openings(&setup.openings)?;
+        let control = setup.time_control.as_deref().map(read_time_control).transpose()?.flatten();
+        let limits = &setup.limits;
+        let budget = Budget {
+            depth: limits.depth,
+            nodes: limits.nodes.map(|nodes| nodes.max(1.0) as u64),
+            movetime: limits.movetime.map(|seconds| duration("movetime", seconds)).transpose()?,
+            control,
+            margin: MARGIN,
+        };
+        let rules = Rules {
+            budget,
+            max_plies: Some(setup.max_plies),
+            lines: limits.lines.unwrap_or(0) as usize,
+            ..Rules::default()
+        };
+        let schedule = Schedule::new(Format::Match, 2, setup.games.div_ceil(2), openings.list().len())?;
+        let (first, second) = names(&setup.first, &setup.second);
+        let mut settings = Settings::new();
+        settings.set("format", schedule.format().to_string());
+        settings.set("players", format!("{first} | {second}"));
+        settings.set("openings", openings.digest());
+        settings.set("limits", rules.budget.to_string());
+        settings.set("longest game", format!("{} plies", setup.max_plies));
+        settings.set("seed", setup.seed.to_string());
+        let shelf = studio.shelf();
+        let entrants = vec![
+            shelf.entrant(&setup.first.parse::<Spec>()?, first)?,
+            shelf.entrant(&setup.second.parse::<Spec>()?, second)?,
+        ];
+        let seed = setup.seed.to_bits();
+        let sitting = Sitting::new("Tabia match", entrants, openings, &schedule, setup.games, rules, seed)?;
+        Ok(Match { sitting, settings })
+    }
+
+    fn next_event(&mut self) -> Result<MatchEvent, Fault> {
+        let names = self.sitting.standings().names().to_vec();
+        let name = |PlayerId(place): PlayerId| names.get(place).cloned().unwrap_or_default();
+        let opening = |sitting: &Sitting, place: usize| sitting.openings().list().get(place).cloned();
+        let started = match self.sitting.step(&PageTimer)? {
+            Happening::Starts(fixture) => *fixture,
+            Happening::Moved { fixture, played, plies, before, after } => {
+                return Ok(MatchEvent::Move {
+                    game: fixture.game,
+                    ply: u32::try_from(plies).unwrap_or(u32::MAX),
+                    uci: notation::uci(&before, played.mv),
+                    san: notation::san(&before, played.mv),
+                    fen: fen_of(after),
+                    side: before.turn().into(),
+                    thought: thought(&before, played),
+                });
+            }
+            Happening::Ends(record) => {
+                return Ok(MatchEvent::GameEnd {
+                    game: record.game,
+                    result: result(record),
+                    reason: record.reason.clone(),
+                });
+            }
+            Happening::Done => return Ok(MatchEvent::Done),
+        };
+        let opening = opening(&self.sitting, started.opening);
+        Ok(MatchEvent::GameStart {
+            game: started.game,
+            white: name(started.players.white),
+            black: name(started.players.black),
+            fen: opening.as_ref().map_or(String::new(), |opening| fen_of(opening.position())),
+            opening: opening.map_or(String::new(), |opening| opening.label()),
+        })
+    }
+
+    fn tables(&self) -> MatchResults {
+        let (standings, records) = (self.sitting.standings(), self.sitting.records());
+        let report = Report::of_records(standings, records);
+        let (first, second) = (PlayerId(0), PlayerId(1));
+        let between = standings.between(first, second);
+        let elo = between.elo();
+        let name = |PlayerId(place): PlayerId| standings.names().get(place).cloned().unwrap_or_default();
+        let colours = standings.by_color(first);
+        let (wins, draws, losses) = counts(between.games);
+        let by_opening = report.openings.iter().map(|row| {
+            let (wins, draws, losses) = counts(row.as_white + row.as_black);
+            OpeningResult { opening: row.opening.clone(), wins, draws, losses }
+        });
+        let by_colour = [(Side::White, colours.white), (Side::Black, colours.black)].map(|(side, games)| {
+            let (wins, draws, losses) = counts(games);
+            ColourResult { side, wins, draws, losses }
+        });
+        MatchResults {
+            first: name(first),
+            second: name(second),
+            wins,
+            draws,
+            losses,
+            games: wins + draws + losses,
+            score: between.games.score().unwrap_or(0.5),
+            elo: elo.as_ref().and_then(|elo| elo.elo),
+            elo_low: elo.as_ref().and_then(|elo| elo.low),
+            elo_high: elo.as_ref().and_then(|elo| elo.high),
+            text: report.to_string(),
+            by_opening: by_opening.collect(),
+            by_colour: by_colour.to_vec(),
+        }
+    }
+}
+
+/// The result of a game as PGN writes it.
+pub(crate) fn result(record: &tabia_arena::GameRecord) -> String {
+    match record.result {
+        tabia_arena::GameResult::WhiteWins => "1-0",
+        tabia_arena::GameResult::BlackWins => "0-1",
+        tabia_arena::GameResult::Draw => "1/2-1/2",
+    }
+    .to_owned()
+}
+
+/// Two of a kind need two names, in PGN above all.
+fn names(first: &str, second: &str) -> (String, String) {
+    let other = if first == second { format!("{second} (2)") } else { second.to_owned() };
+    (first.to_owned(), other)
+}
+
+fn counts(Tally { wins, draws, losses }: Tally) -> (u32, u32, u32) {
+    let count = |games: u64| u32::try_from(games).unwrap_or(u32::MAX);
+    (count(wins), count(draws), count(losses))
+}
+
+fn thought(before: &shakmaty::Chess, played: &PlayedMove) -> Thought {
+    let choice = Choice { mv: played.mv, ponder: None, lines: played.lines.clone(), nodes: played.nodes };
+    Thought::new(before, &choice, played.elapsed)
+}
+
+fn read_openings(text: &str) -> Result<Openings, Fault> {
+    match text.trim() {
+        "challenge" => Ok(Openings::challenge()),
+        "start" | "" => Ok(Openings::start_position()),
+        _ => match Openings::from_lines(text, "openings") {
+            Ok(openings) => Ok(openings),
+            Err(lines) => {
+                // Which of the two it was meant to be decides whose fault is told.
+                let looks_like_pgn = text.contains("1.") || text.trim_start().starts_with('[');
+                Openings::from_pgn(text.as_bytes(), "openings")
+                    .map_err(|games| if looks_like_pgn { games.into() } else { lines.into() })
+            }
+        },
+    }
+}

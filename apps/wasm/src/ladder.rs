@@ -1,0 +1,206 @@
+//! The Chess Challenge, a game at a time.
+
+use std::collections::VecDeque;
+
+use serde::Serialize;
+use shakmaty::{Chess, Position as _};
+use tabia_arena::{
+    End, GameRecord, Happening, Openings, PlayerId, Sitting,
+    challenge::{LevelScore, Scorecard, admit, level_games},
+    statistics::Tally,
+};
+use tabia_encoding::parse_uci;
+use tabia_game::{fen_of, position_from_fen};
+use tabia_search::{Level, NetSearch, NetSpec, Spec};
+use tsify::{Ts, Tsify};
+use wasm_bindgen::prelude::wasm_bindgen;
+
+use crate::{Fault, Studio, contest::result, notation, stopwatch::PageTimer, studio::Shelf};
+
+/// What happened in a step of the challenge.
+#[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
+#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum ChallengeEvent {
+    /// A game was played.
+    Game {
+        /// On this level.
+        level: u32,
+        /// Its number on the level, from 1.
+        game: u32,
+        /// How many there are on the level.
+        of: u32,
+        /// The challenger's points on the level so far.
+        points: f64,
+        /// The result as PGN writes it.
+        result: String,
+        /// The last position.
+        fen: String,
+        /// The squares of the last move.
+        last_move: (String, String),
+    },
+    /// A level was played.
+    Level {
+        /// Which.
+        level: u32,
+        /// The challenger's points.
+        points: f64,
+        /// Games won.
+        wins: u32,
+        /// Games drawn.
+        draws: u32,
+        /// Games lost.
+        losses: u32,
+        /// Whether it is passed.
+        passed: bool,
+    },
+    /// The challenge is over.
+    Done {
+        /// The highest level passed; 0 if none.
+        passed: u32,
+    },
+}
+
+/// A network on its way up the ladder.
+#[wasm_bindgen]
+pub struct Challenge {
+    shelf: Shelf,
+    challenger: Spec,
+    parameters: u64,
+    /// Levels to come.
+    waiting: VecDeque<Level>,
+    under_way: Option<(Level, Sitting)>,
+    levels: Vec<LevelScore>,
+}
+
+#[wasm_bindgen]
+impl Challenge {
+    /// A model of the studio is to climb from a level on.
+    #[wasm_bindgen(constructor)]
+    pub fn new(
+        studio: &Studio,
+        model: &str,
+        #[wasm_bindgen(js_name = firstLevel)] first_level: u32,
+    ) -> Result<Challenge, Fault> {
+        let network = studio.shelf().model(model)?;
+        admit(&network).map_err(|problem| Fault::new(format!("{model}: {problem}")))?;
+        let waiting: VecDeque<Level> =
+            Level::ALL.into_iter().filter(|level| u32::from(level.number()) >= first_level).collect();
+        if waiting.is_empty() {
+            return Err(Fault::new(format!("there is no level {first_level}: there are levels 1 to 5")));
+        }
+        Ok(Challenge {
+            shelf: studio.shelf().clone(),
+            challenger: Spec::Net(NetSpec { file: model.into(), search: NetSearch::OnePly }),
+            parameters: network.parameters(),
+            waiting,
+            under_way: None,
+            levels: Vec::new(),
+        })
+    }
+
+    /// Plays a game, or says how a level or all ended.
+    pub fn step(&mut self) -> Result<Ts<ChallengeEvent>, Fault> {
+        Ok(self.next_event()?.into_ts()?)
+    }
+
+    /// The scorecard so far as JSON, as `tabia compete --json-output` writes it.
+    pub fn scorecard(&self) -> Result<String, Fault> {
+        Ok(serde_json::to_string_pretty(&self.card())?)
+    }
+
+    /// The scorecard so far as text.
+    pub fn text(&self) -> String {
+        self.card().to_string()
+    }
+}
+
+impl Challenge {
+    fn next_event(&mut self) -> Result<ChallengeEvent, Fault> {
+        let (level, mut sitting) = match self.under_way.take() {
+            Some(under_way) => under_way,
+            None => match self.waiting.pop_front() {
+                Some(level) => (level, self.begin(level, Openings::challenge())?),
+                None => return Ok(ChallengeEvent::Done { passed: self.card().passed.unwrap_or(0) }),
+            },
+        };
+        let number = u32::from(level.number());
+        loop {
+            match sitting.step(&PageTimer)? {
+                Happening::Starts(_) | Happening::Moved { .. } => {}
+                Happening::Ends(record) => {
+                    let (fen, last_move) = last_position(record)?;
+                    let (game, result) = (record.game + 1, result(record));
+                    let points = sitting.standings().overall(PlayerId(0)).points();
+                    let of = 2 * u32::try_from(sitting.openings().list().len()).unwrap_or(u32::MAX / 2);
+                    self.under_way = Some((level, sitting));
+                    return Ok(ChallengeEvent::Game {
+                        level: number,
+                        game,
+                        of,
+                        points,
+                        result,
+                        fen,
+                        last_move,
+                    });
+                }
+                Happening::Done => break,
+            }
+        }
+        let score = score(level, &sitting, End::Complete);
+        let Tally { wins, draws, losses } = score.games;
+        let count = |games: u64| u32::try_from(games).unwrap_or(u32::MAX);
+        let event = ChallengeEvent::Level {
+            level: number,
+            points: score.points,
+            wins: count(wins),
+            draws: count(draws),
+            losses: count(losses),
+            passed: score.passed,
+        };
+        if !score.passed {
+            self.waiting.clear();
+        }
+        self.levels.push(score);
+        Ok(event)
+    }
+
+    fn begin(&self, level: Level, openings: Openings) -> Result<Sitting, Fault> {
+        let (schedule, rules) = level_games(&openings)?;
+        let opponent = Spec::Level(level);
+        let entrants = vec![
+            self.shelf.entrant(&self.challenger, self.challenger.to_string())?,
+            self.shelf.entrant(&opponent, opponent.to_string())?,
+        ];
+        let event = format!("Challenge, level {level}");
+        Ok(Sitting::new(event, entrants, openings, &schedule, schedule.games(), rules, 0)?)
+    }
+
+    /// The scorecard of all games so far.
+    fn card(&self) -> Scorecard {
+        let mut levels = self.levels.clone();
+        let unfinished = self.under_way.as_ref().map(|(level, sitting)| score(*level, sitting, End::Stopped));
+        levels.extend(unfinished);
+        let finished = self.under_way.is_none() && self.waiting.is_empty();
+        let end = if finished { End::Complete } else { End::Stopped };
+        Scorecard::new(self.challenger.to_string(), self.parameters, levels, end)
+    }
+}
+
+fn score(level: Level, sitting: &Sitting, end: End) -> LevelScore {
+    let number = u32::from(level.number());
+    let opponent = Spec::Level(level).to_string();
+    LevelScore::new(number, opponent, sitting.standings(), sitting.records().to_vec(), end)
+}
+
+/// The last position of a game and the squares of its last move.
+fn last_position(record: &GameRecord) -> Result<(String, (String, String)), Fault> {
+    let mut position: Chess = position_from_fen(&record.fen)?;
+    let mut last = (String::new(), String::new());
+    for uci in &record.moves {
+        let m = parse_uci(&position, uci)?;
+        let (from, to) = notation::squares(&position, m);
+        last = (from.to_string(), to.to_string());
+        position.play_unchecked(m);
+    }
+    Ok((fen_of(&position), last))
+}

@@ -1,0 +1,79 @@
+//! Models by name, and players made of them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use tabia_arena::{Entrant, Lifetime};
+use tabia_model::Model;
+use tabia_search::{MaiaSpec, Opened, Pick, Player, Spec, Workshop};
+
+use crate::Fault;
+
+/// Models by name.
+#[derive(Clone, Default)]
+pub(crate) struct Shelf(BTreeMap<String, Arc<Model>>);
+
+impl Shelf {
+    /// Opens a model; one of the same name is replaced.
+    pub(crate) fn open(&mut self, name: &str, bytes: &[u8]) -> Result<(), Fault> {
+        let model = Model::from_bytes(bytes).map_err(|error| Fault::new(format!("{name}: {error}")))?;
+        self.0.insert(name.to_owned(), Arc::new(model));
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub(crate) fn model(&self, name: &str) -> Result<Arc<Model>, Fault> {
+        let model = self.0.get(name).cloned();
+        model.ok_or_else(|| Fault::new(format!("there is no model called {name:?}")))
+    }
+
+    /// Makes a player.
+    pub(crate) fn player(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Player>, Fault> {
+        let open = |name: &str| -> Opened { self.model(name).map_err(|fault| fault.to_string().into()) };
+        let workshop = Workshop {
+            open: &|file| open(&file.to_string_lossy()),
+            human: &|| open("human"),
+            value: &|| open("value"),
+            seed,
+        };
+        Ok(spec.build(&workshop)?)
+    }
+
+    /// Somebody who takes part in a match under this name. It is made once, so that what is missing is known at once.
+    pub(crate) fn entrant(&self, spec: &Spec, name: String) -> Result<Box<dyn Entrant>, Fault> {
+        self.player(spec, 0).map_err(|fault| Fault::new(format!("{name} cannot play: {fault}")))?;
+        Ok(Box::new(Contestant { name, spec: spec.clone(), shelf: self.clone() }))
+    }
+}
+
+struct Contestant {
+    name: String,
+    spec: Spec,
+    shelf: Shelf,
+}
+
+impl Entrant for Contestant {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn build(&self, seed: u64) -> Result<Box<dyn Player>, String> {
+        self.shelf.player(&self.spec, seed).map_err(|fault| fault.to_string())
+    }
+
+    fn lifetime(&self) -> Lifetime {
+        let pick = match &self.spec {
+            Spec::Human(human) => human.pick,
+            Spec::Maia(MaiaSpec { pick, .. }) => *pick,
+            Spec::Random { .. } => return Lifetime::Game,
+            Spec::Level(_) | Spec::Net(_) | Spec::Engine(_) | Spec::Uci(_) => return Lifetime::Worker,
+        };
+        if pick == Pick::Likeliest { Lifetime::Worker } else { Lifetime::Game }
+    }
+}
