@@ -54,12 +54,15 @@ impl Server {
 
     /// Serves what the options say; `folder` goes away with the server.
     pub(crate) fn start_with(folder: PathBuf, options: &[&OsStr]) -> Server {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tabia"))
-            .args(["serve", "--port", "0"])
-            .args(options)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+        Server::of(
+            folder,
+            Command::new(env!("CARGO_BIN_EXE_tabia")).args(["serve", "--port", "0"]).args(options),
+        )
+    }
+
+    /// A server of this command; `folder` goes away with it.
+    pub(crate) fn of(folder: PathBuf, command: &mut Command) -> Server {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let address = lines
             .map_while(Result::ok)
