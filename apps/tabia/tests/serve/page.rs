@@ -117,7 +117,7 @@ fn nothing_but_the_page_can_be_read() {
     }
     for path in ["/", "/sw.js", "/models/value.safetensors", "/api/about", "/api/arena"] {
         assert_eq!(server.ask_with(path, "Host: evil.example\r\n").status, 421, "{path}");
-        assert_eq!(server.ask_with(path, "").status, 400, "{path} without a host");
+        assert_eq!(server.ask_with(path, "").status, 421, "{path} without a host");
     }
 }
 
