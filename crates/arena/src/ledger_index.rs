@@ -7,6 +7,9 @@ use crate::{
     ledger::{parse_entry, parse_head},
 };
 
+/// Tables of more players take longer than anybody looks.
+const MOST_PLAYERS: usize = 200;
+
 /// What the index of a [`Ledger`](crate::Ledger) says, for those who only look: the file is not locked, not changed, and may be
 /// growing meanwhile.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +43,10 @@ impl LedgerIndex {
         let (head, entries) = lines.split_first().ok_or(LedgerProblem::NotAnIndex)?;
         let settings = parse_head(head)?;
         let players = settings.players().len();
+        if players > MOST_PLAYERS {
+            let what = format!("{players} players; tables are made for {MOST_PLAYERS}");
+            return Err(LedgerProblem::Damaged { line: 1, what });
+        }
         let mut records = Vec::with_capacity(entries.len());
         for (place, line) in entries.iter().enumerate() {
             let damaged = |what: String| LedgerProblem::Damaged { line: place + 2, what };
@@ -95,5 +102,14 @@ mod tests {
         let stranger = text.replacen("\"black\":1", "\"black\":7", 1);
         let error = LedgerIndex::from_bytes(stranger.as_bytes()).unwrap_err().to_string();
         assert!(error.contains("line 2: a game of players that are not among the 2"), "{error}");
+    }
+    #[test]
+    fn the_inputs_of_fuzzing_are_read() {
+        for seed in [
+            &include_bytes!("../../../fuzz/seeds/ledger/complete")[..],
+            include_bytes!("../../../fuzz/seeds/ledger/cut"),
+        ] {
+            assert!(!LedgerIndex::from_bytes(seed).unwrap().records.is_empty());
+        }
     }
 }
