@@ -16,9 +16,11 @@ export function notices(): readonly Notice[] {
   return shown;
 }
 
-export function inform(text: string): void {
+/** Shows a message for a while, or until the returned function is called. */
+export function inform(text: string): () => void {
   const id = show('info', text);
   setTimeout(() => dismiss(id), INFO_STAYS_MS);
+  return () => dismiss(id);
 }
 
 export function warn(text: string): void {

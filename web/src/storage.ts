@@ -34,15 +34,6 @@ export function recall(key: string): unknown {
   }
 }
 
-/** Forgets a key. */
-export function forget(key: string): void {
-  try {
-    localStorage.removeItem(PREFIX + key);
-  } catch {
-    // Storage that is denied has nothing to forget.
-  }
-}
-
 function isQuota(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'QuotaExceededError';
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { before, test } from 'node:test';
 import {
   assertAccessible,
@@ -320,6 +321,74 @@ test('a chosen model file plays', () =>
     await page.getByText('challenge-s.onnx').first().waitFor();
     await drag(page, 'd2', 'd4');
     await page.getByText('drop it on the page again').waitFor();
+  }));
+
+test('a draw by repetition can be claimed, and a kept game that is broken starts a new one', async () => {
+  const game = { version: 1, side: 'white', setup: LEVEL_1 };
+  await onPage(
+    { kept: { 'play.game': { ...game, pgn: '1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 *' } } },
+    async (page) => {
+      await page.getByRole('button', { name: 'Claim draw' }).click();
+      assert.match(await page.locator('.banner').innerText(), /Draw[^]*repetition[^]*½-½/);
+    },
+  );
+  await onPage({ kept: { 'play.game': { ...game, pgn: '1. Qxh9 what' }, 'play.settings': 7 } }, async (page) => {
+    await waitForPiece(page, 'e2', 'white pawn');
+    assert.deepEqual(await moves(page), []);
+  });
+});
+
+test('the game is downloaded as PGN, with clocks', () =>
+  onPage(playing({ timeControl: '5+3' }), async (page) => {
+    await drag(page, 'e2', 'e4');
+    await waitForMoves(page, 2);
+    await page.locator('summary').click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download PGN' }).click(),
+    ]);
+    const pgn = await readFile(await download.path(), 'utf8');
+    assert.match(pgn, /\[White "You"\][^]*\[Black "Level 1, Beginner"\]/);
+    assert.match(pgn, /\[TimeControl "300\+3"\]/);
+    assert.match(pgn, /1\. e4 \{ ?\[%clk 0:05:00/);
+  }));
+
+test('a link begins a game from its position, and a wrong one says what is wrong', () =>
+  onPage({ ...playing({}), at: `#/play?fen=${encodeURIComponent('8/8/8/8/8/8/8/K7 w - - 0 1')}` }, async (page) => {
+    await page.getByText('position cannot be played').waitFor();
+    await waitForPiece(page, 'e2', 'white pawn');
+    await page.evaluate((fen) => (location.hash = `#/play?fen=${encodeURIComponent(fen)}`), '3k4/8/8/8/8/8/4Q3/4K3 w - - 0 1');
+    await waitForPiece(page, 'e2', 'white queen');
+    await drag(page, 'e2', 'e5');
+    await waitForMoves(page, 2);
+    await page.reload();
+    await waitForPiece(page, 'e5', 'white queen');
+  }));
+
+test('a finished game goes to the analysis', () =>
+  onPage(playing({}), async (page) => {
+    await drag(page, 'e2', 'e4');
+    await waitForMoves(page, 2);
+    await page.getByRole('button', { name: 'Resign' }).click();
+    await page.getByRole('button', { name: 'Yes, resign' }).click();
+    await page.getByRole('button', { name: 'Analyse this game' }).click();
+    await page.waitForFunction(() => document.title === 'Analyse · Tabia');
+    await page.goBack();
+    await page.locator('.banner').waitFor();
+  }));
+
+test('a new game ends a long search for the old one', () =>
+  onPage(playing({ opponent: { kind: 'engine', by: 'time', seconds: 60 } }), async (page) => {
+    await drag(page, 'e2', 'e4');
+    await page.getByText('thinking').waitFor({ state: 'attached' });
+    await page.getByRole('button', { name: 'New game' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New game' });
+    await dialog.getByRole('radio', { name: 'Challenge' }).check();
+    await dialog.getByRole('radio', { name: '2 · Novice' }).check();
+    await dialog.getByRole('radio', { name: 'Black' }).check();
+    await dialog.getByRole('button', { name: 'Play' }).click();
+    await page.locator('.cg-wrap.orientation-black').waitFor();
+    await waitForMoves(page, 1);
   }));
 
 test('without storage the page says so and plays on', () =>

@@ -6,6 +6,10 @@ use crate::{Examples, ParameterTable};
 /// `m = beta1 m + (1 - beta1) g`, `v = beta2 v + (1 - beta2) g^2`,
 /// `w -= lr (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + weight_decay w)`, decay only where the table says so,
 /// then `ema = ema_decay ema + (1 - ema_decay) w`.
+///
+/// Muon ([`OptimiserKind::Muon`](crate::OptimiserKind::Muon)) moves each matrix of the network's body, `[rows, columns]`,
+/// another way: `m = momentum m + g`, `u = g + momentum m`,
+/// `w -= lr (0.2 sqrt(max(rows, columns)) orthogonal(u) + weight_decay w)`; `v` stays zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepHyper {
     /// Learning rate.
@@ -98,9 +102,9 @@ pub struct TrainerState {
     pub step: u64,
     /// The weights.
     pub weights: Vec<f32>,
-    /// First moments.
+    /// First moments; the momentum of what Muon moves.
     pub m: Vec<f32>,
-    /// Second moments.
+    /// Second moments; zero for what Muon moves.
     pub v: Vec<f32>,
     /// Averaged weights.
     pub ema: Vec<f32>,

@@ -91,10 +91,25 @@ impl Default for LossFactors {
     }
 }
 
-/// AdamW and the averaging of weights.
+/// What moves the weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptimiserKind {
+    /// AdamW for every parameter.
+    #[default]
+    Adamw,
+    /// Muon for the matrices of the network's body, AdamW for all else.
+    Muon,
+}
+
+/// The optimiser and the averaging of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OptimiserConfig {
+    /// What moves the weights.
+    pub kind: OptimiserKind,
+    /// Decay of Muon's momentum.
+    pub momentum: f32,
     /// The largest learning rate of the schedule.
     pub lr: f32,
     /// Decay of the first moment.
@@ -114,6 +129,8 @@ pub struct OptimiserConfig {
 impl Default for OptimiserConfig {
     fn default() -> Self {
         OptimiserConfig {
+            kind: OptimiserKind::Adamw,
+            momentum: 0.95,
             lr: 1.5e-3,
             beta1: 0.9,
             beta2: 0.98,
@@ -379,16 +396,22 @@ impl TrainConfig {
         range(hidden.into_iter().all(share), "data.dropout", "holds probabilities between 0 and 1")?;
         range(positive(optimiser.lr), "optimiser.lr", "must be positive")?;
         range(positive(optimiser.eps), "optimiser.eps", "must be positive")?;
-        let decays = [optimiser.beta1, optimiser.beta2, optimiser.ema_decay];
+        let decays = [optimiser.beta1, optimiser.beta2, optimiser.momentum, optimiser.ema_decay];
         range(
             decays.into_iter().all(|decay| (0.0..1.0).contains(&decay)),
             "optimiser",
-            "has beta1, beta2 and ema_decay from 0 to below 1",
+            "has beta1, beta2, momentum and ema_decay from 0 to below 1",
         )?;
         range(optimiser.weight_decay >= 0.0, "optimiser.weight_decay", "must not be negative")?;
         range(optimiser.clip >= 0.0, "optimiser.clip", "must not be negative")?;
         range(share(schedule.final_share), "schedule.final_share", "must lie between 0 and 1")?;
         range(share(schedule.decay_share), "schedule.decay_share", "must lie between 0 and 1")?;
-        self.net.check().map_err(|problem| ConfigError::Range { key: "net", problem })
+        self.net.check().map_err(|problem| ConfigError::Range { key: "net", problem })?;
+        range(
+            optimiser.kind == OptimiserKind::Adamw
+                || self.net.table().entries().iter().any(|entry| entry.matrices > 0),
+            "optimiser.kind",
+            "is muon, and the network has no matrix between its first layer and its heads",
+        )
     }
 }

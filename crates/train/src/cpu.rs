@@ -3,9 +3,10 @@ use candle_core::Tensor;
 use crate::kernels::rows::read;
 use crate::losses::{self, ValueRule};
 use crate::nets::tensors::{Kernels, Tensors, variables};
+use crate::optimiser::{self, Optimiser};
 use crate::{
     Backend, BackendError, Examples, LossFactors, Losses, NetConfig, ParameterTable, Scores, StepHyper,
-    StepReport, TrainConfig, TrainerState, Weights, optimiser,
+    StepReport, TrainConfig, TrainerState, Weights,
 };
 
 /// Training on the CPU: candle's automatic differentiation in 32 bits and an optimiser of our own.
@@ -18,6 +19,7 @@ pub struct CpuBackend {
     table: ParameterTable,
     factors: LossFactors,
     rule: ValueRule,
+    optimiser: Optimiser,
     state: TrainerState,
 }
 
@@ -41,6 +43,7 @@ impl CpuBackend {
             table,
             factors: config.loss,
             rule: config.value_rule(),
+            optimiser: Optimiser::of(&config.optimiser),
             state,
         }
     }
@@ -70,7 +73,7 @@ impl Backend for CpuBackend {
         let gradient_norm = optimiser::norm(&gradient);
         let report = StepReport { step: self.state.step + 1, losses, gradient_norm };
         if report.is_finite() {
-            optimiser::adamw(&self.table, &mut self.state, &gradient, gradient_norm, hyper);
+            self.optimiser.step(&self.table, &mut self.state, &gradient, gradient_norm, hyper);
         }
         Ok(vec![report])
     }

@@ -42,8 +42,8 @@ pub use backend::{Backend, BackendError, Losses, Scores, StepHyper, StepReport, 
 pub use builder::{ExampleBuilder, RatingBalance};
 pub use choices::{After, Choice, Choices, Reading, Root};
 pub use config::{
-    ConfigError, DataConfig, Dropout, EvaluationConfig, HeldOutBy, LossFactors, OptimiserConfig, Positions,
-    QuietOnly, ScheduleConfig, ScheduleKind, TrainConfig, ValueLoss, ValueSource,
+    ConfigError, DataConfig, Dropout, EvaluationConfig, HeldOutBy, LossFactors, OptimiserConfig,
+    OptimiserKind, Positions, QuietOnly, ScheduleConfig, ScheduleKind, TrainConfig, ValueLoss, ValueSource,
 };
 pub use cpu::CpuBackend;
 pub use device::{Device, open_backend};

@@ -36,6 +36,9 @@ pub struct Parameter {
     pub decay: Decay,
     /// What it starts as.
     pub initial: Initial,
+    /// How many matrices of the network's body it is, of equal size, one below the other: the queries', keys' and
+    /// values' of attention are three. 0 for what is no such matrix: embeddings, heads, gains and biases.
+    pub matrices: usize,
 }
 
 impl Parameter {
@@ -87,9 +90,34 @@ impl ParameterTable {
     /// # Panics
     /// If the name is taken: networks are built by code, not from input.
     pub fn push(&mut self, name: impl Into<String>, shape: &[usize], initial: Initial, decay: Decay) {
-        let name = name.into();
-        assert!(self.entries.iter().all(|entry| entry.name != name), "two parameters named {name}");
-        let entry = Parameter { name, shape: shape.to_vec(), offset: self.len, decay, initial };
+        self.add(Parameter {
+            name: name.into(),
+            shape: shape.to_vec(),
+            offset: self.len,
+            decay,
+            initial,
+            matrices: 0,
+        });
+    }
+
+    /// Adds matrices of the network's body, `count` of them one below the other in `[out, in]`. They decay.
+    ///
+    /// # Panics
+    /// If the name is taken, or the rows do not make `count` equal matrices.
+    pub fn push_body(&mut self, name: impl Into<String>, shape: [usize; 2], initial: Initial, count: usize) {
+        assert!(count > 0 && shape[0].is_multiple_of(count), "{} rows as {count} matrices", shape[0]);
+        self.add(Parameter {
+            name: name.into(),
+            shape: shape.to_vec(),
+            offset: self.len,
+            decay: Decay::Decayed,
+            initial,
+            matrices: count,
+        });
+    }
+
+    fn add(&mut self, entry: Parameter) {
+        assert!(self.get(&entry.name).is_none(), "two parameters named {}", entry.name);
         self.len = (self.len + entry.len()).next_multiple_of(ALIGNMENT);
         self.entries.push(entry);
     }

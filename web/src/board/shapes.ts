@@ -15,11 +15,11 @@ export interface BoardShape {
 export type Brush = 'engine' | 'human' | 'good' | 'bad' | 'quiet';
 
 const BRUSHES: Record<Brush, { color: string; opacity: number }> = {
-  engine: { color: '#2b5d9e', opacity: 0.85 },
-  human: { color: '#1f6f5f', opacity: 0.85 },
-  good: { color: '#2f7d4f', opacity: 0.9 },
-  bad: { color: '#b3402f', opacity: 0.9 },
-  quiet: { color: '#4a4a4a', opacity: 0.5 },
+  engine: { color: '#2b5d9e', opacity: 1 },
+  human: { color: '#1f6f5f', opacity: 1 },
+  good: { color: '#2f7d4f', opacity: 1 },
+  bad: { color: '#b3402f', opacity: 1 },
+  quiet: { color: '#4a4a4a', opacity: 0.6 },
 };
 
 /** Our brushes, with chessground's four names for arrows drawn by hand. */
@@ -31,7 +31,7 @@ export function brushes(): DrawBrushes {
     green: brush('green', BRUSHES.good),
     red: brush('red', BRUSHES.bad),
     blue: brush('blue', BRUSHES.engine),
-    yellow: brush('yellow', { color: '#b98a12', opacity: 0.9 }),
+    yellow: brush('yellow', { color: '#b98a12', opacity: 1 }),
   };
 }
 

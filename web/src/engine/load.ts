@@ -1,5 +1,5 @@
 import init, * as tabia from '../wasm/tabia.js';
-import { hasRelaxedSimd } from './simd';
+import { relaxedIsFaster } from './simd';
 
 /** Everything the wasm module exports, ready to use on this thread. */
 export type Rules = typeof tabia;
@@ -14,7 +14,7 @@ let rules: Promise<Rules> | undefined;
 function address(): string {
   const plain = BUILDS['../wasm/tabia_bg.wasm'];
   const relaxed = BUILDS['../wasm/tabia-relaxed_bg.wasm'];
-  const chosen = relaxed && hasRelaxedSimd() ? relaxed : plain;
+  const chosen = relaxed && relaxedIsFaster() ? relaxed : plain;
   if (!chosen) throw new Error('this build of the page has no tabia_bg.wasm: run cargo xtask wasm, then build it again');
   return chosen;
 }

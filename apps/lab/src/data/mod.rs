@@ -8,6 +8,7 @@ mod building;
 mod export;
 mod head;
 mod label;
+mod mates;
 mod meter;
 #[cfg(feature = "query")]
 mod resources;
@@ -33,6 +34,7 @@ pub(crate) enum Command {
     Sql(sql::SqlArgs),
     Label(label::LabelArgs),
     Annotate(label::AnnotateArgs),
+    Mates(mates::MatesArgs),
     Verify(verify::VerifyArgs),
     Stats(stats::StatsArgs),
     Head(head::HeadArgs),
@@ -48,6 +50,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Sql(args) => sql::run(&args),
         Command::Label(args) => label::run(&args),
         Command::Annotate(args) => label::run_annotate(&args),
+        Command::Mates(args) => mates::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Head(args) => head::run(&args),

@@ -144,6 +144,13 @@ fn earlier(args: &RunArgs, config: &TrainConfig, folder: &Path) -> anyhow::Resul
                 if checkpoint.head.config.net != config.net || checkpoint.head.config.data != config.data {
                     bail!("{}: it was trained with another network or other data settings", folder.display());
                 }
+                // What one optimiser remembers means something else to another.
+                if checkpoint.head.config.optimiser.kind != config.optimiser.kind {
+                    bail!(
+                        "{}: it was trained with another optimiser; --init takes its weights",
+                        folder.display()
+                    );
+                }
                 return Ok(Some(checkpoint));
             }
             Err(error) => damaged.push(error.to_string()),

@@ -9,6 +9,7 @@ mod head;
 mod label;
 mod label_sets;
 mod made;
+mod mates;
 mod program;
 mod stats;
 mod verify;

@@ -68,7 +68,15 @@ impl GraphBuilder {
         self.initializer(name, data_type::INT64, shape, raw_data)
     }
 
+    /// A name added before is the same constant again: layers may share their weights.
     fn initializer(&mut self, name: &str, data_type: i32, shape: &[usize], raw_data: Vec<u8>) -> Node {
+        if let Some(there) = self.graph.initializer.iter().find(|there| there.name == name) {
+            debug_assert!(
+                there.raw_data == raw_data && there.data_type == data_type,
+                "two constants named {name}"
+            );
+            return Node(name.to_owned());
+        }
         self.graph.initializer.push(TensorProto {
             dims: shape.iter().map(|&d| d as i64).collect(),
             data_type,

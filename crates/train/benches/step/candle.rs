@@ -477,7 +477,10 @@ struct ValueAttention {
 
 impl ValueAttention {
     fn new(config: &ValueAttentionConfig, vb: &VarBuilder) -> Result<Self> {
-        let &ValueAttentionConfig { width, heads, layers, inner, hidden, bias } = config;
+        let &ValueAttentionConfig { width, heads, layers, inner, hidden, bias, distinct } = config;
+        if distinct.is_some_and(|distinct| distinct < layers) {
+            candle_core::bail!("has layers that share their weights");
+        }
         let block = |at: usize| {
             let vb = vb.pp(format!("blocks.{at}"));
             let bias = match bias {

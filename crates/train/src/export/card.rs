@@ -84,10 +84,16 @@ fn challenge_body(body: &ChallengeConfig) -> String {
         ChallengeConfig::Conv { channels, blocks, .. } => {
             format!("convolutions: {blocks} residual blocks, {channels} channels")
         }
-        ChallengeConfig::Attention(c) => format!(
-            "attention over the squares: {} layers, width {}, {} heads, inner width {}",
-            c.layers, c.width, c.heads, c.inner
-        ),
+        ChallengeConfig::Attention(c) => {
+            let shared = match c.distinct {
+                Some(distinct) if distinct < c.layers => format!(" with the weights of {distinct}"),
+                _ => String::new(),
+            };
+            format!(
+                "attention over the squares: {} layers{shared}, width {}, {} heads, inner width {}",
+                c.layers, c.width, c.heads, c.inner
+            )
+        }
         ChallengeConfig::Perspective(c) => architecture(&NetConfig::Nnue(*c)),
     }
 }

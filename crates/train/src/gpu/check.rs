@@ -10,9 +10,10 @@ use super::training::Network;
 use super::twins::compare_kernels;
 use super::{human, kit, synthetic};
 use crate::nets::ChallengeConfig;
+use crate::optimiser::{self, Optimiser};
 use crate::{
-    Backend, BackendError, CpuBackend, Examples, Losses, NetConfig, StepHyper, TrainConfig, TrainerState,
-    Weights,
+    Backend, BackendError, CpuBackend, Examples, Losses, NetConfig, OptimiserKind, Parameter, ParameterTable,
+    StepHyper, TrainConfig, TrainerState, Weights,
 };
 
 /// The largest relative error of a parameter's gradient that rounding to brain floats explains.
@@ -22,6 +23,8 @@ pub(crate) const LOSS_TOLERANCE: f64 = 0.02;
 /// steps are as long for a gradient whose sign is noise as for a large one.
 pub(crate) const STEP_TOLERANCE: f64 = 0.15;
 pub(crate) const STEP_EPS: f32 = 1e-2;
+/// The same for one update by a given gradient and [momentum](with_momentum).
+pub(crate) const UPDATE_TOLERANCE: f64 = 0.03;
 /// The same for one kernel alone.
 pub(crate) const KERNEL_TOLERANCE: f64 = 0.015;
 
@@ -68,11 +71,46 @@ pub(crate) fn compare_gradients(
     let (fused_losses, fused_gradient) = fused.gradients(examples)?;
     let (plain_losses, plain_gradient) = plain.gradients(examples)?;
     let least = LEAST_SHARE * length(plain_gradient.iter().map(|&v| f64::from(v)));
-    let compared = |entry: &crate::Parameter| {
+    let compared = |entry: &Parameter| {
         Compared::among(&entry.name, entry.of(&fused_gradient), entry.of(&plain_gradient), least)
     };
     let gradients = plain.table().entries().iter().map(compared).collect();
     Ok((gradients, compare_losses(&fused_losses, &plain_losses)))
+}
+
+/// One step of the fused trainer against the plain optimiser's, by the gradient the fused one has: what is rounded before
+/// that is no part of it. Of weights the way they move is compared, matrices of the body by themselves.
+pub(crate) fn compare_update(
+    fused: &mut dyn Backend,
+    optimiser: Optimiser,
+    examples: &Examples,
+    hyper: &StepHyper,
+) -> Result<Vec<Compared>, BackendError> {
+    let before = fused.state()?;
+    let (_, gradient) = fused.gradients(examples)?;
+    fused.step(examples, hyper)?;
+    fused.finish()?;
+    let after = fused.state()?;
+    let mut plain = before.clone();
+    optimiser.step(fused.table(), &mut plain, &gradient, optimiser::norm(&gradient), hyper);
+    let entries = fused.table().entries();
+    let moved = |now: &[f32], then: &[f32], body: bool| -> Vec<f32> {
+        let own = entries.iter().filter(|entry| (entry.matrices > 0) == body);
+        own.flat_map(|entry| entry.of(now).iter().zip(entry.of(then)).map(|(a, b)| a - b)).collect()
+    };
+    let compared = |name: &str, fused: &[f32], plain: &[f32], then: &[f32], body| {
+        Compared::new(format!("update {name}"), &moved(fused, then, body), &moved(plain, then, body))
+    };
+    let zeros = vec![0.0; before.m.len()];
+    Ok(vec![
+        compared("matrices", &after.weights, &plain.weights, &before.weights, true),
+        compared("averaged matrices", &after.ema, &plain.ema, &before.ema, true),
+        compared("other weights", &after.weights, &plain.weights, &before.weights, false),
+        compared("other averaged weights", &after.ema, &plain.ema, &before.ema, false),
+        Compared::new("update first moments", &after.m, &plain.m),
+        compared("second moments of matrices", &after.v, &plain.v, &zeros, true),
+        compared("other second moments", &after.v, &plain.v, &zeros, false),
+    ])
 }
 
 fn compare_losses(fused: &Losses, plain: &Losses) -> Vec<Compared> {
@@ -112,6 +150,19 @@ pub(crate) fn stirred(backend: &dyn Backend, net: &NetConfig, seed: u64) -> Trai
         }
     }
     TrainerState::fresh(weights)
+}
+
+/// Momentum in every direction, about as much as a clipped gradient. A gradient of a few examples has few directions; those
+/// it has not are rounding alone, which Muon makes as long as the others.
+pub(crate) fn with_momentum(state: TrainerState, table: &ParameterTable, seed: u64) -> TrainerState {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let body = || table.entries().iter().filter(|entry| entry.matrices > 0);
+    let size = 3.0 / (body().map(Parameter::len).sum::<usize>().max(1) as f32).sqrt();
+    let mut state = state;
+    for entry in body() {
+        entry.of_mut(&mut state.m).fill_with(|| 2.0 * size * (random.f32() - 0.5));
+    }
+    state
 }
 
 /// A writer's failure as a backend's: there is nothing better to do with it.
@@ -219,14 +270,21 @@ pub(crate) fn compare<N: Network>(
             line(out, &Compared::new(name, &[a.gradient_norm], &[b.gradient_norm]), GRADIENT_TOLERANCE)?;
         }
     }
-    let moved = |after: &[f32]| after.iter().zip(&before).map(|(a, b)| a - b).collect::<Vec<f32>>();
-    let (a, b) = (gpu.state()?, plain.state()?);
-    line(
-        out,
-        &Compared::new("weights moved in 4 steps", &moved(&a.weights), &moved(&b.weights)),
-        STEP_TOLERANCE,
-    )?;
-    line(out, &Compared::new("averaged weights moved", &moved(&a.ema), &moved(&b.ema)), STEP_TOLERANCE)?;
+    // Two gradients that differ by rounding alone have other small directions, which Muon takes as seriously as the rest.
+    if config.optimiser.kind == OptimiserKind::Adamw {
+        let moved = |after: &[f32]| after.iter().zip(&before).map(|(a, b)| a - b).collect::<Vec<f32>>();
+        let (a, b) = (gpu.state()?, plain.state()?);
+        let weights = Compared::new("weights moved in 4 steps", &moved(&a.weights), &moved(&b.weights));
+        line(out, &weights, STEP_TOLERANCE)?;
+        let averaged = Compared::new("averaged weights moved", &moved(&a.ema), &moved(&b.ema));
+        line(out, &averaged, STEP_TOLERANCE)?;
+    }
+    let state = with_momentum(gpu.state()?, gpu.table(), 5);
+    gpu.load(&state)?;
+    let examples = synthetic::examples(&config.net, rows, 24);
+    for compared in compare_update(&mut gpu, Optimiser::of(&config.optimiser), &examples, &hyper)? {
+        line(out, &compared, UPDATE_TOLERANCE)?;
+    }
     let worst = gradients.iter().map(|c| c.error).fold(0.0, f64::max);
     let verdict = if bad == 0 { "PASS" } else { "FAIL" };
     wrote(writeln!(out, "CHECK {verdict}: {bad} out of tolerance, worst gradient error {worst:.5}"))?;
@@ -362,8 +420,18 @@ mod tests {
 
     /// The fused trainer in emulation, or nothing where there is no compiler.
     fn emulated(net: HumanConfig, rows: usize) -> Option<Fused<Transformer<Emulated>>> {
+        emulated_by(net, rows, OptimiserKind::Adamw)
+    }
+
+    fn emulated_by(
+        net: HumanConfig,
+        rows: usize,
+        kind: OptimiserKind,
+    ) -> Option<Fused<Transformer<Emulated>>> {
         let device = Emulated::open(&SOURCES, &defines(&net))?;
-        let transformer = Transformer::new(device, net, rows, &config(net).loss).unwrap();
+        let mut config = config(net);
+        config.optimiser.kind = kind;
+        let transformer = Transformer::new(device, net, rows, &config).unwrap();
         let mut fused = Fused::new(transformer, &NetConfig::Human(net), HEADS, 5).unwrap();
         fused.load(&stirred(&fused, &NetConfig::Human(net), 5)).unwrap();
         Some(fused)
@@ -447,9 +515,39 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_is_not_finite_changes_nothing() {
+    fn muon_moves_the_human_network_as_the_plain_optimiser_does() {
         let net = HumanConfig { layers: 1, ..small() };
-        let Some(mut fused) = emulated(net, 2) else { return };
+        let Some(mut fused) = emulated_by(net, 2, OptimiserKind::Muon) else { return };
+        let hyper = StepHyper {
+            lr: 1e-2,
+            beta1: 0.9,
+            beta2: 0.98,
+            eps: STEP_EPS,
+            weight_decay: 0.1,
+            clip: 1.0,
+            ema_decay: 0.5,
+        };
+        for step in 1..=2 {
+            let state = with_momentum(fused.state().unwrap(), fused.table(), step);
+            fused.load(&state).unwrap();
+            let examples = synthetic::examples(&NetConfig::Human(net), 2, step);
+            let muon = Optimiser::Muon { momentum: 0.95 };
+            for compared in compare_update(&mut fused, muon, &examples, &hyper).unwrap() {
+                assert!(compared.error < UPDATE_TOLERANCE, "{step}: {compared:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_that_is_not_finite_changes_nothing() {
+        for kind in [OptimiserKind::Adamw, OptimiserKind::Muon] {
+            not_finite(kind);
+        }
+    }
+
+    fn not_finite(kind: OptimiserKind) {
+        let net = HumanConfig { layers: 1, ..small() };
+        let Some(mut fused) = emulated_by(net, 2, kind) else { return };
         let mut state = fused.state().unwrap();
         let final_gain = fused.table().get("norm_final.weight").unwrap().offset;
         state.weights[final_gain] = f32::INFINITY;

@@ -1,6 +1,8 @@
-//! Where parameters lie in the device's arena: those multiplied together side by side, decayed ones first.
+//! Where parameters lie in the device's arena: those multiplied together side by side, matrices of the body first, then
+//! the others that decay.
 
-use crate::{Decay, ParameterTable};
+use crate::optimiser::muon;
+use crate::{Decay, Parameter, ParameterTable};
 
 /// Part of an index: it counts to `size`, each time `stride` elements on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,11 +83,64 @@ fn copies(table: usize, device: usize, order: &[Factor], copies: &mut Vec<Copy>)
     }));
 }
 
+/// A matrix of the network's body on the device. The order of its columns is the device's own, and zeros may lie between
+/// them: neither changes what an orthogonal matrix is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BodyMatrix {
+    /// The element it starts at.
+    pub(crate) at: usize,
+    pub(crate) rows: usize,
+    /// Without the zeros between them.
+    pub(crate) columns: usize,
+    /// Elements from one row to the next: the columns, and the zeros between them.
+    pub(crate) stride: usize,
+}
+
+/// The matrices of a parameter that lies at `at` in this order.
+fn matrices(parameter: &Parameter, at: usize, order: &[Factor]) -> Result<Vec<BodyMatrix>, String> {
+    if parameter.matrices == 0 {
+        return Ok(Vec::new());
+    }
+    let (rows, columns) = muon::sizes(parameter);
+    let stride = match order {
+        [] => columns,
+        [first, rest @ ..] => {
+            let width = 1 + rest.iter().map(|factor| (factor.size - 1) * factor.stride).sum::<usize>();
+            if first.size != rows * parameter.matrices || first.stride < width {
+                return Err(format!("the order of {} is not one of rows", parameter.name));
+            }
+            first.stride
+        }
+    };
+    let matrix = |index: usize| BodyMatrix { at: at + index * rows * stride, rows, columns, stride };
+    Ok((0..parameter.matrices).map(matrix).collect())
+}
+
+/// How the optimiser treats a parameter, in the order of the arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Treatment {
+    Body,
+    Decayed,
+    Exempt,
+}
+
+impl Treatment {
+    fn of(parameter: &Parameter) -> Self {
+        match parameter.decay {
+            _ if parameter.matrices > 0 => Treatment::Body,
+            Decay::Decayed => Treatment::Decayed,
+            Decay::Exempt => Treatment::Exempt,
+        }
+    }
+}
+
 /// The order of the device's arena, and its relation to that of a [`ParameterTable`].
 pub(crate) struct Layout {
     groups: Vec<(String, usize)>,
     copies: Vec<Copy>,
+    matrices: Vec<BodyMatrix>,
     len: usize,
+    body: usize,
     decayed: usize,
     table_len: usize,
     parameters: usize,
@@ -100,35 +155,39 @@ impl Layout {
     /// # Errors
     /// A sentence, if the table and the groups disagree.
     pub(crate) fn new(table: &ParameterTable, groups: &[Group]) -> Result<Self, String> {
-        let decay_of = |group: &Group| -> Result<Decay, String> {
-            let decays = group.members.iter().map(|member| {
+        let treatment_of = |group: &Group| -> Result<Treatment, String> {
+            let treatments = group.members.iter().map(|member| {
                 table
                     .get(&member.name)
-                    .map(|p| p.decay)
+                    .map(Treatment::of)
                     .ok_or_else(|| format!("the network has no parameter {}", member.name))
             });
-            let decays: Vec<Decay> = decays.collect::<Result<_, _>>()?;
-            match decays.split_first() {
-                Some((first, rest)) if rest.iter().all(|d| d == first) => Ok(*first),
-                _ => Err(format!("the parameters of {} must all decay, or none", group.name)),
+            let treatments: Vec<Treatment> = treatments.collect::<Result<_, _>>()?;
+            match treatments.split_first() {
+                Some((first, rest)) if rest.iter().all(|t| t == first) => Ok(*first),
+                _ => Err(format!("the optimiser must treat all parameters of {} alike", group.name)),
             }
         };
         let mut layout = Layout {
             groups: vec![],
             copies: vec![],
+            matrices: vec![],
             len: 0,
+            body: 0,
             decayed: 0,
             table_len: table.arena_len(),
             parameters: 0,
         };
-        for wanted in [Decay::Decayed, Decay::Exempt] {
+        for wanted in [Treatment::Body, Treatment::Decayed, Treatment::Exempt] {
             for group in groups {
-                if decay_of(group)? == wanted {
+                if treatment_of(group)? == wanted {
                     layout.place(table, group)?;
                 }
             }
-            if wanted == Decay::Decayed {
-                layout.decayed = layout.len;
+            match wanted {
+                Treatment::Body => layout.body = layout.len,
+                Treatment::Decayed => layout.decayed = layout.len,
+                Treatment::Exempt => {}
             }
         }
         if layout.parameters != table.entries().len() {
@@ -153,6 +212,7 @@ impl Layout {
                 return Err(format!("the order of {name} is one of another length"));
             }
             copies(parameter.offset, at, order, &mut self.copies);
+            self.matrices.extend(matrices(parameter, at, &member.order)?);
             self.parameters += 1;
             at += 1 + order.iter().map(|factor| (factor.size - 1) * factor.stride).sum::<usize>();
         }
@@ -172,6 +232,16 @@ impl Layout {
     /// Elements of the device's arena.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Elements before this one are matrices of the body, and the gaps after them.
+    pub(crate) fn body(&self) -> usize {
+        self.body
+    }
+
+    /// The matrices of the body.
+    pub(crate) fn matrices(&self) -> &[BodyMatrix] {
+        &self.matrices
     }
 
     /// Elements before this one decay.
@@ -250,6 +320,24 @@ mod tests {
         let w1 = table.get("w1").unwrap().of(&arena);
         assert_eq!([device[0], device[4], device[1], device[16 + 2]], [w1[0], w1[1], w1[2], w1[8 + 4]]);
         assert_eq!(layout.to_table(&device), arena);
+    }
+
+    #[test]
+    fn matrices_of_the_body_come_first_and_know_their_rows() {
+        let mut table = table();
+        table.push_body("qkv", [6, 4], Initial::Normal(1.0), 3);
+        let singles = || [("gain", 3), ("w1", 32), ("w2", 16)].map(|(name, len)| Group::single(name, len));
+        let laid = |qkv: Group| Layout::new(&table, &singles().into_iter().chain([qkv]).collect::<Vec<_>>());
+        let matrix = |at, stride| BodyMatrix { at, rows: 2, columns: 4, stride };
+        let plain = laid(Group::single("qkv", 24)).unwrap();
+        assert_eq!(plain.matrices(), [matrix(0, 4), matrix(8, 4), matrix(16, 4)]);
+        assert_eq!((plain.offset("qkv"), plain.body(), plain.decayed()), (0, 128, 3 * 128));
+        let factors = |of: &[(usize, usize)]| -> Vec<Factor> {
+            of.iter().map(|&(size, stride)| Factor { size, stride }).collect()
+        };
+        let spread = laid(Group::ordered("qkv", factors(&[(6, 16), (2, 8), (2, 1)]), 6 * 16)).unwrap();
+        assert_eq!(spread.matrices(), [matrix(0, 16), matrix(32, 16), matrix(64, 16)]);
+        assert!(laid(Group::ordered("qkv", factors(&[(6, 1), (4, 6)]), 24)).is_err());
     }
 
     #[test]

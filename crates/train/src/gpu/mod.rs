@@ -6,7 +6,7 @@
 //! | the GPU: driver, compiler, transfers | `cuda`, `products` |
 //! | the same kernels on a CPU, for tests | `emulated`, `emulation.h` |
 //! | how a batch crosses to the device | `batch` |
-//! | parameters, losses, the optimiser's step | `training`, `layout` |
+//! | parameters, losses, the optimiser's step | `training`, `layout`, `muon` |
 //! | any network of `nets`, recorded and planned | `kit` |
 //! | the human network, scheduled by hand | `transformer` |
 //! | how the attention kernels are started | `attention` |
@@ -23,6 +23,7 @@ mod device;
 mod emulated;
 mod kit;
 mod layout;
+mod muon;
 mod products;
 mod synthetic;
 mod training;
@@ -46,7 +47,7 @@ fn human(
 ) -> Result<Fused<Transformer<Cuda>>, BackendError> {
     transformer::check(&net).map_err(BackendError::Mismatch)?;
     let device = Cuda::open(&SOURCES, &defines(&net), &kernels(&net), tuning)?;
-    let transformer = Transformer::new(device, net, config.data.batch, &config.loss)?;
+    let transformer = Transformer::new(device, net, config.data.batch, config)?;
     Fused::new(transformer, &config.net, HEADS, seed)
 }
 

@@ -60,14 +60,19 @@ KERNEL(begin_update, 32, const float* hyper, float* report, float* counter) {
     counter[1] = 1.f / (1.f - powf(hyper[1], step)), counter[2] = 1.f / (1.f - powf(hyper[2], step));
 }
 
-// Elements before `decayed` decay. Leaves everything as it is when the loss or the norm is not finite.
+// What the gradient is multiplied with so that its norm is at most `clip`.
+DEVICE float clipping(const float* hyper, const float* report) {
+    float norm = report[NORM], clip = hyper[5];
+    return clip > 0.f && norm > clip ? clip / norm : 1.f;
+}
+
+// Moves the elements from `begin` to `count`, both multiples of 4; those before `decayed` decay. Leaves everything as it is when the loss or the norm is not finite.
 KERNEL(adamw, 256, float* weights, float* first, float* second, float* averaged, const float* gradient, bf16* rounded,
-       long count, long decayed, const float* hyper, const float* report, const float* counter) {
-    float norm = report[NORM];
-    if (!finite(norm) || !finite(report[TOTAL])) return;
-    float lr = hyper[0], beta1 = hyper[1], beta2 = hyper[2], eps = hyper[3], clip = hyper[5], ema = hyper[6];
-    float scale = clip > 0.f && norm > clip ? clip / norm : 1.f;
-    for (long i = grid_first() * 4; i < count; i += grid_step() * 4) {
+       long begin, long count, long decayed, const float* hyper, const float* report, const float* counter) {
+    if (!finite(report[NORM]) || !finite(report[TOTAL])) return;
+    float lr = hyper[0], beta1 = hyper[1], beta2 = hyper[2], eps = hyper[3], ema = hyper[6];
+    float scale = clipping(hyper, report);
+    for (long i = begin + grid_first() * 4; i < count; i += grid_step() * 4) {
         float4 w4 = *(float4*)(weights + i), m4 = *(float4*)(first + i), v4 = *(float4*)(second + i);
         float4 e4 = *(float4*)(averaged + i), g4 = *(const float4*)(gradient + i);
         float *w = (float*)&w4, *m = (float*)&m4, *v = (float*)&v4, *e = (float*)&e4, *g = (float*)&g4;

@@ -6,7 +6,9 @@
 use super::batch::{Loaded, Places};
 use super::device::{Address, Argument, Device, DeviceError, Launch};
 use super::layout::Layout;
+use super::muon::{self, Muon};
 use crate::LossFactors;
+use crate::optimiser::Optimiser;
 use Argument::{At, Int, Long};
 
 /// Heads that report a loss: policy, promotion, outcome, think, value.
@@ -16,8 +18,17 @@ pub(crate) const BF16: usize = 2;
 pub(crate) const F32: usize = 4;
 
 /// The kernels every network is trained with.
-pub(crate) const KERNELS: [&str; 6] =
-    ["round_to_bf16", "column_sums", "square_sums", "report_step", "begin_update", "adamw"];
+pub(crate) const KERNELS: [&str; 9] = [
+    "round_to_bf16",
+    "column_sums",
+    "square_sums",
+    "report_step",
+    "begin_update",
+    "adamw",
+    muon::MOMENTUM,
+    muon::NORMALISE,
+    muon::APPLY,
+];
 
 /// A network that knows its passes; everything else is in [`Training`].
 pub(crate) trait Network {
@@ -87,6 +98,8 @@ pub(crate) struct Training<D: Device> {
     factors_there: Address,
     counter: Address,
     squares: Address,
+    /// Where it moves the matrices of the body.
+    muon: Option<Muon>,
 }
 
 impl<D: Device> Training<D> {
@@ -96,6 +109,7 @@ impl<D: Device> Training<D> {
         layout: Layout,
         places: Places,
         factors: &LossFactors,
+        optimiser: Optimiser,
     ) -> Result<Self, DeviceError> {
         let full = || device.allocate(layout.len() * F32);
         let arenas = Arenas {
@@ -110,6 +124,10 @@ impl<D: Device> Training<D> {
         let factors = [factors.policy, factors.promotion, factors.outcome, factors.think, factors.value];
         let factors_there = device.allocate(LOSSES * F32)?;
         device.write(factors_there, bytemuck::cast_slice(&factors))?;
+        let muon = match optimiser {
+            Optimiser::Adamw => None,
+            Optimiser::Muon { momentum } => Some(Muon::new(&device, &layout, momentum)?),
+        };
         Ok(Training {
             slots: [device.allocate(places.len)?, device.allocate(places.len)?],
             losses: device.allocate(LOSSES * capacity * F32)?,
@@ -119,6 +137,7 @@ impl<D: Device> Training<D> {
             counter: device.allocate(4 * F32)?,
             squares: device.allocate((device.multiprocessors() * SQUARE_BLOCKS) as usize * F32)?,
             factors_there,
+            muon,
             arenas,
             factors,
             device,
@@ -297,7 +316,7 @@ impl<D: Device> Training<D> {
         let a = &self.arenas;
         let hyper = At(self.input(batch, self.places.hyper));
         self.run("begin_update", 1, 32, &[hyper, At(self.report), At(self.counter)])?;
-        let count = self.layout.len();
+        let (first, count) = (self.muon.as_ref().map_or(0, |_| self.layout.body()), self.layout.len());
         let arguments = [
             At(a.weights),
             At(a.first),
@@ -305,13 +324,23 @@ impl<D: Device> Training<D> {
             At(a.averaged),
             At(a.gradient),
             At(a.rounded),
+            Long(first as i64),
             Long(count as i64),
             Long(self.layout.decayed() as i64),
             hyper,
             At(self.report),
             At(self.counter),
         ];
-        self.run("adamw", self.blocks(count.div_ceil(1024), 8), 256, &arguments)
+        self.run("adamw", self.blocks((count - first).div_ceil(1024), 8), 256, &arguments)?;
+        let Some(muon) = &self.muon else { return Ok(()) };
+        let arenas = muon::Arenas {
+            weights: a.weights,
+            momentum: a.first,
+            averaged: a.averaged,
+            gradient: a.gradient,
+            rounded: a.rounded,
+        };
+        muon.step(&self.device, &arenas, self.input(batch, self.places.hyper), self.report)
     }
 }
 

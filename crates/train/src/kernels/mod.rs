@@ -9,7 +9,7 @@ mod conv;
 mod linear;
 mod norm;
 mod policy;
-mod product;
+pub(crate) mod product;
 pub(crate) mod rows;
 mod softmax;
 mod sparse;

@@ -3,7 +3,7 @@
 
 /// Elements of a matrix as they lie in memory.
 #[derive(Clone, Copy)]
-pub(super) struct Matrix<'a> {
+pub(crate) struct Matrix<'a> {
     elements: &'a [f32],
     rows: usize,
     columns: usize,
@@ -13,13 +13,13 @@ pub(super) struct Matrix<'a> {
 
 impl<'a> Matrix<'a> {
     /// Rows one after another.
-    pub(super) fn new(elements: &'a [f32], rows: usize, columns: usize) -> Self {
+    pub(crate) fn new(elements: &'a [f32], rows: usize, columns: usize) -> Self {
         assert_eq!(elements.len(), rows * columns, "a matrix of {rows} rows and {columns} columns");
         Matrix { elements, rows, columns, row_stride: columns, column_stride: 1 }
     }
 
     /// The same elements with rows as columns.
-    pub(super) fn transposed(self) -> Self {
+    pub(crate) fn transposed(self) -> Self {
         Matrix {
             elements: self.elements,
             rows: self.columns,
@@ -32,7 +32,7 @@ impl<'a> Matrix<'a> {
 
 /// Who computes a product.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Threads {
+pub(crate) enum Threads {
     /// This thread alone: others have products of their own.
     One,
     /// All of them.
@@ -41,7 +41,7 @@ pub(super) enum Threads {
 
 /// What happens to the elements there are.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Into {
+pub(crate) enum Into {
     /// They are overwritten.
     Nothing,
     /// They are added to.
@@ -49,7 +49,7 @@ pub(super) enum Into {
 }
 
 /// `out = factor a b`, or `out += factor a b`; the rows of `out` lie one after another.
-pub(super) fn product(
+pub(crate) fn product(
     out: &mut [f32],
     into: Into,
     factor: f32,

@@ -31,14 +31,27 @@ impl Attention {
         let inputs = Initial::Normal(1.0 / (d as f32).sqrt());
         let name = |part: &str| format!("blocks.{i}.{part}");
         table.push(name("norm1.weight"), &[d], Initial::Ones, Decay::Exempt);
-        table.push(name("attn.qkv.weight"), &[3 * d, d], inputs, Decay::Decayed);
+        table.push_body(name("attn.qkv.weight"), [3 * d, d], inputs, 3);
         table.push(name("attn.q_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
         table.push(name("attn.k_norm.weight"), &[d / heads], Initial::Ones, Decay::Exempt);
         if let Some(shape) = bias {
             table.push(name("attn.bias"), shape, Initial::Zeros, Decay::Exempt);
         }
-        table.push(name("attn.out.weight"), &[d, d], out, Decay::Decayed);
+        table.push_body(name("attn.out.weight"), [d, d], out, 1);
         table.push(name("norm2.weight"), &[d], Initial::Ones, Decay::Exempt);
+    }
+
+    /// The gains of block `i`, whose weights are another block's.
+    pub(super) fn push_gains(&self, table: &mut ParameterTable, i: usize) {
+        let name = |part: &str| format!("blocks.{i}.{part}");
+        for (part, len) in [
+            ("norm1.weight", self.width),
+            ("attn.q_norm.weight", self.width / self.heads),
+            ("attn.k_norm.weight", self.width / self.heads),
+            ("norm2.weight", self.width),
+        ] {
+            table.push(name(part), &[len], Initial::Ones, Decay::Exempt);
+        }
     }
 
     /// `{layer}.{qkv,q_norm,k_norm,out}.weight` on `[batch, tokens, width]`; `bias` is added to the scaled products.
@@ -49,8 +62,20 @@ impl Attention {
         x: &L::Value,
         bias: Option<&L::Value>,
     ) -> Result<L::Value> {
+        self.on_with_gains(net, layer, layer, x, bias)
+    }
+
+    /// The same with `{gains}.{q_norm,k_norm}.weight`.
+    pub(super) fn on_with_gains<L: Layers>(
+        &self,
+        net: &mut L,
+        layer: &str,
+        gains: &str,
+        x: &L::Value,
+        bias: Option<&L::Value>,
+    ) -> Result<L::Value> {
         let qkv = net.project(x, &format!("{layer}.qkv.weight"))?;
-        let mixed = net.attend(&qkv, layer, self, bias)?;
+        let mixed = net.attend(&qkv, gains, self, bias)?;
         net.project(&mixed, &format!("{layer}.out.weight"))
     }
 

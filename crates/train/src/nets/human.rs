@@ -75,9 +75,9 @@ impl HumanConfig {
         for i in 0..layers {
             let name = |part: &str| format!("blocks.{i}.{part}");
             attention.push_parameters(&mut table, i, residual(d));
-            table.push(name("ffn.w1.weight"), &[inner, d], fan(d), Decay::Decayed);
-            table.push(name("ffn.w3.weight"), &[inner, d], fan(d), Decay::Decayed);
-            table.push(name("ffn.w2.weight"), &[d, inner], residual(inner), Decay::Decayed);
+            table.push_body(name("ffn.w1.weight"), [inner, d], fan(d), 1);
+            table.push_body(name("ffn.w3.weight"), [inner, d], fan(d), 1);
+            table.push_body(name("ffn.w2.weight"), [d, inner], residual(inner), 1);
         }
         table.push("norm_final.weight", &[d], Initial::Ones, Decay::Exempt);
         table.push("from_head.weight", &[pair, d], fan(d), Decay::Decayed);

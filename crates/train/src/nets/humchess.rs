@@ -92,13 +92,13 @@ impl HumChessConfig {
         for i in 0..layers {
             let name = |part: &str| format!("blocks.{i}.{part}.weight");
             table.push(name("rmsnorm1"), &[d], Initial::Ones, Decay::Exempt);
-            table.push(name("attn.qkv"), &[3 * d, d], fan(d), Decay::Decayed);
+            table.push_body(name("attn.qkv"), [3 * d, d], fan(d), 3);
             table.push(name("attn.q_norm"), &[d / heads], Initial::Ones, Decay::Exempt);
             table.push(name("attn.k_norm"), &[d / heads], Initial::Ones, Decay::Exempt);
-            table.push(name("attn.out"), &[d, d], residual(d), Decay::Decayed);
+            table.push_body(name("attn.out"), [d, d], residual(d), 1);
             table.push(name("rmsnorm2"), &[d], Initial::Ones, Decay::Exempt);
-            table.push(name("ffn.w1"), &[inner, d], fan(d), Decay::Decayed);
-            table.push(name("ffn.w2"), &[d, inner], residual(inner), Decay::Decayed);
+            table.push_body(name("ffn.w1"), [inner, d], fan(d), 1);
+            table.push_body(name("ffn.w2"), [d, inner], residual(inner), 1);
         }
         table.push("rmsnorm_final.weight", &[d], Initial::Ones, Decay::Exempt);
         match self.moves {

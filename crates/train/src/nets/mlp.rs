@@ -33,12 +33,13 @@ fn table(inputs: usize, hidden: &[usize], outputs: usize, name: impl Fn(usize) -
         // The output starts near zero: nothing is known yet.
         let gain = if at == hidden.len() { 0.1 } else { 2.0 };
         let deviation = (gain / active as f32).sqrt();
-        table.push(
-            format!("{}.weight", name(at)),
-            &[next, width],
-            Initial::Normal(deviation),
-            Decay::Decayed,
-        );
+        let (weight, initial) = (format!("{}.weight", name(at)), Initial::Normal(deviation));
+        // Between the layer that embeds the board and the head lies the body.
+        if at > 0 && at < hidden.len() {
+            table.push_body(weight, [next, width], initial, 1);
+        } else {
+            table.push(weight, &[next, width], initial, Decay::Decayed);
+        }
         table.push(format!("{}.bias", name(at)), &[next], Initial::Zeros, Decay::Exempt);
         width = next;
     }

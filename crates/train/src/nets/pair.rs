@@ -34,24 +34,23 @@ impl PairConfig {
 
     pub(super) fn table(&self) -> ParameterTable {
         let mut table = ParameterTable::new();
-        let mut layer = |name: String, outputs: usize, inputs: usize, active: usize| {
-            let deviation = (2.0 / active as f32).sqrt();
-            table.push(
-                format!("{name}.weight"),
-                &[outputs, inputs],
-                Initial::Normal(deviation),
-                Decay::Decayed,
-            );
+        let normal = |active: usize| Initial::Normal((2.0 / active as f32).sqrt());
+        let bias = |table: &mut ParameterTable, name: &str, outputs: usize| {
             table.push(format!("{name}.bias"), &[outputs], Initial::Zeros, Decay::Exempt);
         };
-        layer("context".to_owned(), self.first, INPUTS, 32);
-        layer("position".to_owned(), self.first, INPUTS, 32);
+        for name in ["context", "position"] {
+            table.push(format!("{name}.weight"), &[self.first, INPUTS], normal(32), Decay::Decayed);
+            bias(&mut table, name, self.first);
+        }
         let mut width = 2 * self.first;
         for (at, &next) in self.hidden.iter().enumerate() {
-            layer(format!("hidden.{at}"), next, width, width);
+            let name = format!("hidden.{at}");
+            table.push_body(format!("{name}.weight"), [next, width], normal(width), 1);
+            bias(&mut table, &name, next);
             width = next;
         }
-        layer("output".to_owned(), 1, width, width);
+        table.push("output.weight", &[1, width], normal(width), Decay::Decayed);
+        bias(&mut table, "output", 1);
         table
     }
 

@@ -21,6 +21,10 @@ pub struct ValueAttentionConfig {
     pub heads: usize,
     /// Blocks.
     pub layers: usize,
+    /// How many blocks have weights of their own; those after them use the same weights again in turn, with gains of
+    /// their own. A layer more then costs time but hardly any parameters. Not given, every block has its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct: Option<usize>,
     /// Inner width of the feed-forward layer.
     pub inner: usize,
     /// Width of the hidden layer before the output.
@@ -48,7 +52,15 @@ pub enum AttentionBias {
 
 impl ValueAttentionConfig {
     pub(super) fn check(&self) -> std::result::Result<(), String> {
-        check_sizes(self.width, self.heads, &[self.layers, self.inner, self.hidden])
+        check_sizes(self.width, self.heads, &[self.layers, self.inner, self.hidden, self.distinct()])?;
+        if self.distinct() > self.layers {
+            return Err(format!("has {} distinct blocks, but {} layers", self.distinct(), self.layers));
+        }
+        Ok(())
+    }
+
+    fn distinct(&self) -> usize {
+        self.distinct.unwrap_or(self.layers)
     }
 
     pub(super) fn table(&self) -> ParameterTable {
@@ -69,9 +81,13 @@ impl ValueAttentionConfig {
         };
         for i in 0..layers {
             let name = |part: &str| format!("blocks.{i}.{part}");
+            if i >= self.distinct() {
+                attention.push_gains(&mut table, i);
+                continue;
+            }
             attention.push_with_bias(&mut table, i, residual(d), own_bias.as_ref().map(|shape| &shape[..]));
-            table.push(name("ffn.w1.weight"), &[inner, d], fan(d), Decay::Decayed);
-            table.push(name("ffn.w2.weight"), &[d, inner], residual(inner), Decay::Decayed);
+            table.push_body(name("ffn.w1.weight"), [inner, d], fan(d), 1);
+            table.push_body(name("ffn.w2.weight"), [d, inner], residual(inner), 1);
         }
         table.push("norm_final.weight", &[d], Initial::Ones, Decay::Exempt);
         table.push("hidden.weight", &[hidden, d], fan(d), Decay::Decayed);
@@ -94,17 +110,19 @@ impl ValueAttentionConfig {
         let mut x = net.add(&squares, &places)?;
         let attention = self.attention();
         for i in 0..self.layers {
-            let name = |part: &str| format!("blocks.{i}.{part}");
-            let h = net.rms_norm(&x, &name("norm1.weight"), EPS)?;
+            let block = format!("blocks.{}", i % self.distinct());
+            let name = |part: &str| format!("{block}.{part}");
+            let gain = |part: &str| format!("blocks.{i}.{part}");
+            let h = net.rms_norm(&x, &gain("norm1.weight"), EPS)?;
             let bias = match self.bias {
                 AttentionBias::EachLayer => Some(net.parameter(&name("attn.bias"))?),
                 AttentionBias::Shared => Some(net.parameter(SHARED_BIAS)?),
                 AttentionBias::Relative => Some(net.relative_bias(&name("attn.bias"))?),
                 AttentionBias::None => None,
             };
-            let h = attention.on(net, &name("attn"), &h, bias.as_ref())?;
+            let h = attention.on_with_gains(net, &name("attn"), &gain("attn"), &h, bias.as_ref())?;
             x = net.add(&x, &h)?;
-            let h = net.rms_norm(&x, &name("norm2.weight"), EPS)?;
+            let h = net.rms_norm(&x, &gain("norm2.weight"), EPS)?;
             let inner = net.project(&h, &name("ffn.w1.weight"))?;
             let inner = net.silu(&inner)?;
             let inner = net.project(&inner, &name("ffn.w2.weight"))?;

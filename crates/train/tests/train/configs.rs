@@ -1,7 +1,7 @@
 //! A tiny network of every kind.
 
 use tabia_train::export::{ExportFormat, Precision, Provenance, export};
-use tabia_train::{Backend, CpuBackend, TrainConfig};
+use tabia_train::{Backend, CpuBackend, OptimiserKind, TrainConfig};
 
 /// What a network learns from.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub(crate) const KINDS: &[(&str, &str, &str, From)] = &[
     ),
     (
         "challenge-shared",
-        "kind = 'challenge'\nbody = 'attention'\nwidth = 16\nheads = 2\nlayers = 1\ninner = 16\nhidden = 8\nbias = 'shared'",
+        "kind = 'challenge'\nbody = 'attention'\nwidth = 16\nheads = 2\nlayers = 3\ndistinct = 2\ninner = 16\nhidden = 8\nbias = 'shared'",
         "positions = 'both'\nquiet_only = 'exchanges'",
         From::Evaluations,
     ),
@@ -159,6 +159,17 @@ fn entries_have_no_more_parameters_than_their_size_allows() {
 }
 
 #[test]
+fn the_optimiser_is_adamw_unless_it_is_named() {
+    let parse = |rest: &str| {
+        TrainConfig::parse(&format!("name = 'x'\n[net]\nkind = 'human'\n[optimiser]\n{rest}")).unwrap()
+    };
+    assert_eq!(parse("").optimiser.kind, OptimiserKind::Adamw);
+    assert_eq!(parse("kind = 'adamw'"), parse(""));
+    let muon = parse("kind = 'muon'").optimiser;
+    assert_eq!((muon.kind, muon.momentum), (OptimiserKind::Muon, 0.95));
+}
+
+#[test]
 fn mistakes_are_named() {
     let error = |text: &str| TrainConfig::parse(text).unwrap_err().to_string();
     let net = "name = 'x'\n[net]\nkind = 'human'\n";
@@ -168,6 +179,10 @@ fn mistakes_are_named() {
     assert!(error(&format!("{net}[optimiser]\nlr = -1.0")).contains("optimiser.lr"));
     assert!(error(&format!("{net}[data]\npositions = 'children'")).contains("data.positions"));
     assert!(error(&format!("{net}[data.value_curve]\nknee_cp = 0")).contains("knee_cp"));
+    assert!(error(&format!("{net}[optimiser]\nkind = 'sgd'")).contains("sgd"));
+    assert!(error(&format!("{net}[optimiser]\nmomentum = 1.0")).contains("momentum"));
+    let none = "name = 'x'\n[net]\nkind = 'nnue'\nwidth = 8\nbuckets = 1\n[optimiser]\nkind = 'muon'";
+    assert!(error(none).contains("optimiser.kind"));
     let million = "name = 'x'\n[net]\nkind = 'challenge'\nbody = 'dense'\nhidden = [2000]";
     assert!(error(million).contains("1000000"));
 }

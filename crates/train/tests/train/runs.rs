@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use tabia_train::checkpoint::{self, CheckpointError};
 use tabia_train::{
     Backend, BackendError, Budget, CpuBackend, Evaluation, Examples, FeedSupply, Losses, MetricsLine,
-    ParameterTable, RunEnd, RunSettings, Scores, StepHyper, StepLine, StepReport, SupplyOptions, TrainConfig,
-    TrainError, TrainerState, Watch, Weights, checkpoints_path, initial_weights, metrics_path, read_lines,
-    train,
+    OptimiserKind, ParameterTable, RunEnd, RunSettings, Scores, StepHyper, StepLine, StepReport,
+    SupplyOptions, TrainConfig, TrainError, TrainerState, Watch, Weights, checkpoints_path, initial_weights,
+    metrics_path, read_lines, train,
 };
 
 use crate::configs::config;
@@ -68,6 +68,12 @@ impl Setting {
         Setting { set, run, config: config("human").0, threads: 1 }
     }
 
+    fn moved_by(kind: OptimiserKind, folder: &Folder, run: &str) -> Self {
+        let mut setting = Setting::new(folder, &format!("{kind:?}-{run}"));
+        setting.config.optimiser.kind = kind;
+        setting
+    }
+
     fn supply(&self, place: Option<&serde_json::Value>) -> FeedSupply {
         let options = SupplyOptions { sets: vec![self.set.clone()], seed: 7, threads: self.threads };
         FeedSupply::open(&self.config, options, place).unwrap()
@@ -111,13 +117,16 @@ impl Setting {
 #[test]
 fn a_seed_gives_the_same_run_to_the_bit_whatever_the_threads() {
     let folder = Folder::new("same");
-    let one = Setting::new(&folder, "one");
-    let two = Setting { threads: 2, ..Setting::new(&folder, "two") };
-    let end = one.begin(Clock::endless()).unwrap();
-    assert!(end.complete && end.step == 30 && end.positions == POSITIONS);
-    two.begin(Clock::endless()).unwrap();
-    assert_eq!(one.metrics(), two.metrics());
-    assert_eq!(one.last_state(), two.last_state());
+    for kind in [OptimiserKind::Muon, OptimiserKind::Adamw] {
+        let one = Setting::moved_by(kind, &folder, "one");
+        let two = Setting { threads: 2, ..Setting::moved_by(kind, &folder, "two") };
+        let end = one.begin(Clock::endless()).unwrap();
+        assert!(end.complete && end.step == 30 && end.positions == POSITIONS);
+        two.begin(Clock::endless()).unwrap();
+        assert_eq!(one.metrics(), two.metrics());
+        assert_eq!(one.last_state(), two.last_state());
+    }
+    let one = Setting::moved_by(OptimiserKind::Adamw, &folder, "one");
 
     let lines = one.metrics();
     let evaluations: Vec<_> = lines
@@ -137,16 +146,18 @@ fn a_seed_gives_the_same_run_to_the_bit_whatever_the_threads() {
 #[test]
 fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
     let folder = Folder::new("resume");
-    let whole = Setting::new(&folder, "whole");
-    whole.begin(Clock::endless()).unwrap();
-    let parts = Setting::new(&folder, "parts");
-    // Both stops are in the middle of a line of metrics.
-    let end = parts.begin(Clock::stopping_after(9)).unwrap();
-    assert!(!end.complete && end.step == 8);
-    assert!(!parts.go_on(Clock::stopping_after(15)).unwrap().complete);
-    assert!(parts.go_on(Clock::endless()).unwrap().complete);
-    assert_eq!(whole.metrics(), parts.metrics());
-    assert_eq!(whole.last_state(), parts.last_state());
+    for kind in [OptimiserKind::Adamw, OptimiserKind::Muon] {
+        let whole = Setting::moved_by(kind, &folder, "whole");
+        whole.begin(Clock::endless()).unwrap();
+        let parts = Setting::moved_by(kind, &folder, "parts");
+        // Both stops are in the middle of a line of metrics.
+        let end = parts.begin(Clock::stopping_after(9)).unwrap();
+        assert!(!end.complete && end.step == 8);
+        assert!(!parts.go_on(Clock::stopping_after(15)).unwrap().complete);
+        assert!(parts.go_on(Clock::endless()).unwrap().complete);
+        assert_eq!(whole.metrics(), parts.metrics());
+        assert_eq!(whole.last_state(), parts.last_state());
+    }
 }
 
 #[test]
@@ -218,12 +229,6 @@ fn a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint() {
 #[test]
 fn weights_that_are_no_numbers_are_not_updated() {
     let folder = Folder::new("not-updated");
-    let run = Setting::new(&folder, "run");
-    let mut backend = CpuBackend::new(&run.config, 7);
-    let mut state = backend.state().unwrap();
-    state.weights[0] = f32::INFINITY;
-    backend.load(&state).unwrap();
-    let examples = tabia_train::Supply::next(&mut run.supply(None)).unwrap();
     let hyper = StepHyper {
         lr: 0.1,
         beta1: 0.9,
@@ -233,9 +238,17 @@ fn weights_that_are_no_numbers_are_not_updated() {
         clip: 1.0,
         ema_decay: 0.5,
     };
-    let report = backend.step(&examples, &hyper).unwrap()[0];
-    assert!(!report.is_finite());
-    assert_eq!(backend.state().unwrap(), state);
+    for kind in [OptimiserKind::Adamw, OptimiserKind::Muon] {
+        let run = Setting::moved_by(kind, &folder, "run");
+        let mut backend = CpuBackend::new(&run.config, 7);
+        let mut state = backend.state().unwrap();
+        state.weights[0] = f32::INFINITY;
+        backend.load(&state).unwrap();
+        let examples = tabia_train::Supply::next(&mut run.supply(None)).unwrap();
+        let report = backend.step(&examples, &hyper).unwrap()[0];
+        assert!(!report.is_finite());
+        assert_eq!(backend.state().unwrap(), state);
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ import { settings, type Setup } from './settings.svelte';
 const HINT_SPEC = 'engine,hash=16';
 /** The longest a human-like opponent thinks where no clock hurries it, in seconds. */
 const UNTIMED_PAUSE = 8;
+/** How many seconds an unwanted search may go on. */
+const WORTH_WAITING = 2;
 /** How often the clocks are kept while they run, in milliseconds. */
 const KEEP_EVERY = 2000;
 
@@ -36,6 +38,8 @@ export class Duel {
   #plan = 0;
   #keeping: ReturnType<typeof setInterval> | undefined;
   #lastThought: Thought | undefined;
+  /** A search is under way that is not worth waiting for once its answer is not wanted. */
+  #longThought = false;
 
   thinking = $state(false);
   /** How far the opponent's network has been fetched, 0 to 1. */
@@ -98,8 +102,7 @@ export class Duel {
   /** Ends everything that runs; the game stays kept. */
   end(): void {
     if (!this.over) this.keep();
-    this.#plan++;
-    this.thinking = false;
+    this.#change();
     this.clock?.stop();
     clearInterval(this.#keeping);
   }
@@ -134,6 +137,7 @@ export class Duel {
     const plies = this.takebackPlies;
     if (!plies) return;
     this.#change();
+    this.paused = false;
     this.session.change((tree) => tree.takeBack(plies));
     this.clock?.set({ white: this.#clockOf('white'), black: this.#clockOf('black') });
     announce('taken back');
@@ -209,8 +213,11 @@ export class Duel {
       const began = performance.now();
       const { opponent } = this.setup;
       const left = this.clock && { left: this.clock.left(other(this.side)), increment: this.clock.increment };
-      const thought = await this.#engine.call('choose', specOf(opponent), this.#input(), limitsOf(opponent, left));
+      const limits = limitsOf(opponent, left);
+      this.#longThought = (limits.movetime ?? 0) > WORTH_WAITING;
+      const thought = await this.#engine.call('choose', specOf(opponent), this.#input(), limits);
       if (!current()) return;
+      this.#longThought = false;
       const pause = this.clock ? thought.pause : Math.min(thought.pause, UNTIMED_PAUSE);
       const wait = settings.current.instant ? 0 : pause * 1000 - (performance.now() - began);
       if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
@@ -285,6 +292,9 @@ export class Duel {
     this.thinking = false;
     this.offered = false;
     this.hint = [];
+    // A search cannot be told to stop, so a long one ends with its worker; the next call makes a new one.
+    if (this.#longThought) this.#engine.close();
+    this.#longThought = false;
   }
 
   #acceptsDraw(): boolean {

@@ -29,6 +29,7 @@ use super::device::{Device, DeviceError};
 use super::layout::Layout;
 use super::products::Tuning;
 use super::training::{KERNELS, Network, Source, Training};
+use crate::optimiser::Optimiser;
 use crate::{BackendError, TrainConfig};
 use plan::Plan;
 use record::Record;
@@ -81,6 +82,7 @@ impl Recorded {
             include_str!("../targets.cu"),
             include_str!("losses.cu"),
             include_str!("../optimiser.cu"),
+            include_str!("../muon.cu"),
         ];
         if self.record.attention.is_some() {
             sources.push(include_str!("../attention.cu"));
@@ -164,7 +166,8 @@ impl Recorded {
         let moves = config.net.vocabulary().and_then(vocabulary).map(MoveVocabulary::width);
         let capacity = config.data.batch;
         let places = Places::new(capacity, &inputs, moves);
-        let training = Training::new(device, capacity, layout, places, &config.loss)?;
+        let training =
+            Training::new(device, capacity, layout, places, &config.loss, Optimiser::of(&config.optimiser))?;
         let plan = plan::plan(&training, &self.record, config.value_rule())?;
         let heads = &self.record.heads;
         let known = HeadsKnown {

@@ -1,14 +1,15 @@
 //! Every network in emulation against its plain version.
 
 use super::super::check::{
-    self, Compared, GRADIENT_TOLERANCE, LOSS_TOLERANCE, STEP_EPS, STEP_TOLERANCE, compare_gradients, stirred,
+    self, Compared, GRADIENT_TOLERANCE, LOSS_TOLERANCE, STEP_EPS, STEP_TOLERANCE, UPDATE_TOLERANCE,
+    compare_gradients, compare_update, stirred, with_momentum,
 };
 use super::super::device::{Argument, Launch};
 use super::super::emulated::Emulated;
 use super::super::synthetic;
 use super::super::training::Arena;
 use super::*;
-use crate::{Backend, CpuBackend, NetConfig, StepHyper, Weights};
+use crate::{Backend, CpuBackend, NetConfig, OptimiserKind, StepHyper, Weights};
 
 const ROWS: usize = 3;
 
@@ -95,6 +96,12 @@ fn attention_has_the_gradients_of_the_plain_one() {
 }
 
 #[test]
+fn weights_used_by_several_layers_get_the_gradients_of_all() {
+    let sizes = "width = 32\nheads = 2\nlayers = 5\ndistinct = 2\ninner = 40\nhidden = 12\nbias = 'relative'";
+    compare(&config(&format!("kind = 'challenge'\nbody = 'attention'\n{sizes}"), ""));
+}
+
+#[test]
 fn convolutions_have_the_gradients_of_the_plain_ones() {
     let value = "channels = 12\nblocks = 1\nsqueeze = 3\nhidden = 8";
     let policy = "kind = 'policy-cnn'\nchannels = 12\nblocks = 1\nkernel = 3";
@@ -177,6 +184,55 @@ fn steps_follow_the_plain_network_and_leave_padding_alone() {
     let training = fused.net().training();
     let held = training.read_held(Arena::Weights).unwrap();
     assert_eq!(training.layout.to_device(&training.layout.to_table(&held)), held);
+}
+
+#[test]
+fn muon_moves_matrices_as_the_plain_optimiser_does_and_leaves_padding_alone() {
+    let attention = |width: usize| {
+        let sizes = format!("width = {width}\nheads = 2\nlayers = 2\ninner = 40\nhidden = 12");
+        config(&format!("kind = 'challenge'\nbody = 'attention'\nbias = 'relative'\n{sizes}"), "")
+    };
+    // Square, tall and wide matrices, three in one; and layers whose rows have zeros between and behind their columns.
+    let pair = config("kind = 'pair'\nfirst = 12\nhidden = [20, 9]", "value_kind = 'cross-entropy'");
+    for (mut config, matrices) in [(attention(32), 2 * 6), (attention(20), 2 * 6), (pair, 2)] {
+        config.optimiser.kind = OptimiserKind::Muon;
+        let recorded = Recorded::new(&config).unwrap();
+        let Some(device) = Emulated::open(&recorded.sources(), &recorded.defines()) else { return };
+        let mut fused = recorded.on(device, &config, 5).unwrap();
+        fused.load(&stirred(&fused, &config.net, 5)).unwrap();
+        assert_eq!(fused.net().training().layout.matrices().len(), matrices);
+        let hyper = StepHyper {
+            lr: 1e-2,
+            beta1: 0.9,
+            beta2: 0.98,
+            eps: STEP_EPS,
+            weight_decay: 0.1,
+            clip: 1.0,
+            ema_decay: 0.5,
+        };
+        for step in 1..=3 {
+            let state = with_momentum(fused.state().unwrap(), fused.table(), step);
+            fused.load(&state).unwrap();
+            let examples = synthetic::examples(&config.net, ROWS, step);
+            let muon = Optimiser::of(&config.optimiser);
+            for compared in compare_update(&mut fused, muon, &examples, &hyper).unwrap() {
+                assert!(compared.error < UPDATE_TOLERANCE, "{step}: {compared:?}");
+            }
+        }
+        let training = fused.net().training();
+        for arena in [Arena::Weights, Arena::First, Arena::Second, Arena::Averaged] {
+            let held = training.read_held(arena).unwrap();
+            assert_eq!(training.layout.to_device(&training.layout.to_table(&held)), held);
+        }
+        // Going on from a copy of its state is going on.
+        let state = fused.state().unwrap();
+        let examples = synthetic::examples(&config.net, ROWS, 4);
+        fused.step(&examples, &hyper).unwrap();
+        let after = fused.state().unwrap();
+        fused.load(&state).unwrap();
+        fused.step(&examples, &hyper).unwrap();
+        assert_eq!(fused.state().unwrap(), after);
+    }
 }
 
 #[test]

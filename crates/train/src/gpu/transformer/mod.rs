@@ -15,7 +15,8 @@ use super::device::{Device, DeviceError};
 use super::layout::{Group, Layout};
 use super::training::{KERNELS, Network, Source, Training};
 use crate::nets::HumanConfig;
-use crate::{LossFactors, NetConfig, ParameterTable};
+use crate::optimiser::Optimiser;
+use crate::{NetConfig, ParameterTable, TrainConfig};
 use memory::Memory;
 
 pub(crate) const TOKENS: usize = 64;
@@ -35,7 +36,7 @@ pub(crate) const HEADS: HeadsKnown =
     HeadsKnown { policy: true, promotion: true, outcome: true, think: true, value: false };
 
 /// The kernels, in the order they build on each other.
-pub(crate) const SOURCES: [&str; 7] = [
+pub(crate) const SOURCES: [&str; 8] = [
     include_str!("../prelude.cu"),
     include_str!("../sums.cu"),
     include_str!("../rows.cu"),
@@ -43,6 +44,7 @@ pub(crate) const SOURCES: [&str; 7] = [
     include_str!("../targets.cu"),
     include_str!("../heads.cu"),
     include_str!("../optimiser.cu"),
+    include_str!("../muon.cu"),
 ];
 
 /// The kernels of [`SOURCES`] and the most dynamic shared memory a block of each asks for.
@@ -148,7 +150,7 @@ impl<D: Device> Transformer<D> {
         device: D,
         config: HumanConfig,
         capacity: usize,
-        factors: &LossFactors,
+        run: &TrainConfig,
     ) -> Result<Self, DeviceError> {
         let shape = |problem: String| DeviceError::new("the network's shape", problem);
         check(&config).map_err(shape)?;
@@ -156,9 +158,10 @@ impl<D: Device> Transformer<D> {
         let layout = Layout::new(&table, &groups(&config)).map_err(shape)?;
         let inputs = [(Form::Floats, TOKENS * SQUARE_INPUTS), (Form::Floats, GAME_INPUTS)];
         let places = Places::new(capacity, &inputs, Some(MOVES));
+        let optimiser = Optimiser::of(&run.optimiser);
         let memory = Memory::new(&device, &config, capacity)?;
         Ok(Transformer {
-            training: Training::new(device, capacity, layout, places, factors)?,
+            training: Training::new(device, capacity, layout, places, &run.loss, optimiser)?,
             config,
             memory,
         })

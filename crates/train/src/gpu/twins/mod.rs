@@ -246,6 +246,7 @@ impl<D: Device> Bench<'_, D> {
             At(ema.at),
             At(gradient.at),
             At(rounded),
+            Long(0),
             Long(count as i64),
             Long(decayed as i64),
             at_hyper,

@@ -1,0 +1,138 @@
+//! `tabia-lab data mates`: games that end in checkmate in, the same games with how far it was at each move out.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroI32;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Args;
+use shakmaty::{Color, Position};
+use tabia_data::{
+    BytesRead, Chunks, Faults, GameRecord, GameRules, RecordKey, RecordKind, Set, SetPlan, SetWriter,
+    ShardOptions, SourceFile, SourceSummary, fingerprint,
+};
+use tabia_encoding::{ForWhite, Score};
+
+use super::Meter;
+
+/// Note at each move of games that end in checkmate how near it was, and write these games as a set.
+///
+/// The note is an evaluation for the side that mates, which grows as the end comes nearer: a value network that learns it
+/// makes progress where an engine's opinion of a won position hardly changes. Games are best played out by an engine from
+/// positions where somebody is better, and not adjudicated. Games that end otherwise are left out.
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  tabia arena uci:stockfish,depth=5 uci:stockfish,depth=5 --openings better.epd --games 4000 --pgn played-out.pgn
+  tabia-lab data mates played-out.pgn --out sets/mates")]
+pub(crate) struct MatesArgs {
+    /// Files, folders or sets of games.
+    #[arg(required = true, value_name = "INPUT")]
+    inputs: Vec<PathBuf>,
+    /// Where the set goes.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// How many moves before the end the notes begin.
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    moves: u32,
+    /// Over how many shards the set is spread.
+    #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    shards: u32,
+}
+
+/// Mates up to here are what an engine's short search sees too, and are noted as such.
+const SEEN_MATES: u32 = 3;
+
+/// What being sure to mate in so many moves is worth: 3000 centipawns on the move, and 300 far from it.
+fn worth(moves: u32) -> Score {
+    if let Some(near) = NonZeroI32::new(moves as i32).filter(|_| moves <= SEEN_MATES) {
+        return Score::Mate(near);
+    }
+    Score::Centipawns((300.0 + 2700.0 * (-f64::from(moves) / 15.0).exp()).round() as i32)
+}
+
+pub(crate) fn run(args: &MatesArgs) -> Result<()> {
+    let meter = Meter::new("games");
+    let (mut games, mut faults, mut seen) = (BTreeMap::<RecordKey, Vec<u8>>::new(), Faults::default(), 0_u64);
+    let mut keep = |game: GameRecord| -> Result<()> {
+        seen += 1;
+        meter.add(1);
+        if let Some(noted) = noted(game, args.moves) {
+            let bytes = noted.to_bytes()?;
+            games.insert(RecordKind::Games.key(&bytes)?, bytes);
+        }
+        Ok(())
+    };
+    for input in &args.inputs {
+        if input.join("set.json").exists() {
+            let set = Set::open(input)?;
+            if set.kind() != RecordKind::Games {
+                bail!("{} is no set of games", input.display());
+            }
+            for entry in set.iter() {
+                keep(GameRecord::from_bytes(&entry?.1)?)?;
+            }
+            continue;
+        }
+        for file in SourceFile::find(input)? {
+            for chunk in Chunks::open(&file, &BytesRead::default())? {
+                let harvest = chunk.read(&GameRules::default());
+                faults.merge(harvest.faults);
+                harvest.games.into_iter().try_for_each(&mut keep)?;
+            }
+        }
+    }
+    meter.finish();
+    if games.is_empty() {
+        bail!("none of {seen} games ends in checkmate; no set is written");
+    }
+    let kind = RecordKind::Games;
+    let named = args.inputs.iter().map(|input| input.display().to_string()).collect::<Vec<_>>().join(", ");
+    let content = games.values().map(Vec::as_slice).chain([named.as_bytes()]);
+    let plan = SetPlan {
+        kind,
+        shards: args.shards,
+        packing: ShardOptions::of(kind),
+        fingerprint: fingerprint(content.collect::<Vec<_>>()),
+    };
+    let mut writer = SetWriter::create(&args.out, plan)
+        .with_context(|| format!("cannot write the set to {}", args.out.display()))?;
+    for (key, bytes) in &games {
+        writer.push(*key, bytes)?;
+    }
+    let source = SourceSummary { name: named, records: games.len() as u64, broken: BTreeMap::new() };
+    let options = BTreeMap::from([("moves before mate".to_owned(), args.moves.to_string())]);
+    writer.finish(vec![source], options)?;
+    println!("{}: {} of {seen} games end in checkmate", args.out.display(), games.len());
+    if !faults.is_empty() {
+        println!("could not be read: {faults}");
+    }
+    Ok(())
+}
+
+/// The game with its last `moves` moves noted; `None` if it does not end in checkmate.
+fn noted(mut game: GameRecord, moves: u32) -> Option<GameRecord> {
+    let mut end = game.start.clone();
+    for ply in &game.plies {
+        end.play_unchecked(ply.played);
+    }
+    if !end.is_checkmate() {
+        return None;
+    }
+    let winner = !end.turn();
+    let plies = game.plies.len();
+    for (ply, note) in game.plies.iter_mut().enumerate() {
+        // After this move the winner needs so many more of its own.
+        let left = (plies - 1 - ply).div_ceil(2) as u32;
+        note.evaluation = (1..=moves).contains(&left).then(|| for_white(worth(left), winner));
+    }
+    Some(game)
+}
+
+fn for_white(score: Score, winner: Color) -> ForWhite<Score> {
+    ForWhite(match (winner, score) {
+        (Color::White, score) => score,
+        (Color::Black, Score::Centipawns(cp)) => Score::Centipawns(-cp),
+        (Color::Black, Score::Mate(moves)) => Score::Mate(-moves),
+    })
+}
