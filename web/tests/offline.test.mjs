@@ -87,6 +87,9 @@ test('without network and server the page opens and a game goes on', () =>
     // Parts that were never opened are there too.
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Analyse' }).click();
     await page.waitForFunction(() => document.title === 'Analyse · Tabia');
+    // Whichever build of the module the page prefers next time, it gets one that runs.
+    for (const name of (await readdir(path.join(dist, 'assets'))).filter((file) => file.endsWith('.wasm')))
+      assert.equal(await page.evaluate(async (file) => (await fetch(`./assets/${file}`)).status, name), 200, name);
     await page.goto(`${site.url}#/play`);
     await page.reload();
     await waitForPiece(page, 'e4', 'white pawn');
@@ -105,7 +108,7 @@ test('everything the page needs is kept, and not what only some need', () =>
       assert.ok(kept.paths.includes(name), `${name} is kept`);
     const parts = (await readdir(path.join(dist, 'assets'))).filter((name) => /\.(js|css|svg)$/.test(name));
     for (const name of parts) assert.ok(kept.paths.includes(`assets/${name}`), `${name} is kept`);
-    assert.equal(kept.paths.filter((name) => name.endsWith('.wasm')).length, 1, 'one build of the module is kept');
+    assert.ok(kept.paths.some((name) => name.endsWith('.wasm')), 'a build of the module is kept');
     assert.ok(!kept.paths.some((name) => name.startsWith('models/challenge')), 'rare networks are not');
   }));
 
