@@ -20,10 +20,10 @@ impl Stamp {
         let mut sources = sources.to_vec();
         sources.sort();
         let mut hasher = DefaultHasher::new();
-        for source in sources.iter().filter(|source| **source != note) {
+        for source in &sources {
             let path = workspace.root.join(source);
-            // Folders among them are told by their files.
-            if path.is_dir() {
+            // The note may lie among the sources, and is none.
+            if path == note {
                 continue;
             }
             source.hash(&mut hasher);
