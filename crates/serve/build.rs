@@ -1,4 +1,5 @@
 //! Lists the files of the built page, so that the program carries them. There are none until `cargo xtask web` has run.
+#![expect(clippy::disallowed_macros, reason = "printing is how a build script speaks to cargo")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
