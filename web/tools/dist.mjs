@@ -41,15 +41,22 @@ const row = (/** @type {string} */ name, /** @type {{ raw: number, sent: number 
 console.log(`${'file'.padEnd(40)} ${'raw'.padStart(12)} ${'sent'.padStart(12)}`);
 for (const [name, size] of sizes) row(name, size);
 
+/** @param {string} name */
+function sizeOf(name) {
+  const size = sizes.get(name);
+  if (!size) throw new Error(`${dist} has no ${name}: it was built while it was copied`);
+  return size;
+}
+
 const list = (await readFile(path.join(dist, 'sw.js'), 'utf8')).split('\n', 1)[0] ?? '';
 /** @type {{ files: import('./precache.mjs').Kept[] }} */
 const { files } = JSON.parse(list.slice(list.indexOf('{'), -1));
 const cost = (/** @type {import('./precache.mjs').Kept[2]} */ kind) =>
   files
     .filter(([, , when]) => when === kind)
-    .map(([name]) => sizes.get(name) ?? { raw: 0, sent: 0 })
+    .map(([name]) => sizeOf(name))
     .reduce((sum, { raw, sent }) => ({ raw: sum.raw + raw, sent: sum.sent + sent }), { raw: 0, sent: 0 });
-const [always, plain, relaxed, worker] = [cost('now'), cost('plain'), cost('relaxed'), sizes.get('sw.js') ?? { raw: 0, sent: 0 }];
+const [always, plain, relaxed, worker] = [cost('now'), cost('plain'), cost('relaxed'), sizeOf('sw.js')];
 const dearer = plain.sent > relaxed.sent ? plain : relaxed;
 const first = { raw: always.raw + dearer.raw + worker.raw, sent: always.sent + dearer.sent + worker.sent };
 row('a first visit, at most', first);
