@@ -36,10 +36,8 @@ impl Site {
 
     /// Adds a file that is sent as it is, unless there is one under that path.
     pub(super) fn add(&mut self, path: String, bytes: Bytes) {
-        if !self.assets.contains_key(&path) {
-            let asset = Asset::new(&path, vec![(Packing::Plain, bytes)]);
-            self.assets.insert(path, asset);
-        }
+        let asset = Asset::new(&path, vec![(Packing::Plain, bytes)]);
+        self.assets.entry(path).or_insert(asset);
     }
 
     /// The page at every path that nothing else answers.
