@@ -140,4 +140,65 @@ test('the engine finds a mate', () => {
   assert.deepEqual([thought.uci, thought.lines[0].mate, thought.lines.length], ['a1a8', 1, 2]);
 });
 
+test('analysis goes deeper with every slice', () => {
+  const game = { moves: ['e2e4', 'c7c5'], ...untimed };
+  const first = studio.analyse(game, 3, 0.1);
+  const second = studio.analyse(game, 3, 0.1);
+  assert.equal(second.lines.length, 3);
+  assert.ok(second.nodes > first.nodes && second.lines[0].depth >= first.lines[0].depth);
+  throws(() => studio.analyse({ startFen: '7k/5Q2/6K1/8/8/8/8/8 b - - 0 1', moves: [], ...untimed }, 1, 0.1), /game is over/);
+});
+
+test('a game is reviewed move by move', () => {
+  // The scholar's mate: the last black move is a blunder.
+  const moves = ['e2e4', 'e7e5', 'd1h5', 'b8c6', 'f1c4', 'g8f6', 'h5f7'];
+  const review = new tabia.Review(studio, { moves, ...untimed }, 1500, 0.15);
+  assert.equal(review.total(), 7);
+  const marks = [];
+  for (let move = review.step(); move !== undefined; move = review.step()) marks.push(move);
+  assert.equal(marks.length, 7);
+  assert.deepEqual(marks.map((move) => move.ply), [1, 2, 3, 4, 5, 6, 7]);
+  assert.equal(marks[5].mark, 'blunder');
+  assert.deepEqual([marks[6].san, marks[6].winAfter, marks[6].after.mate], ['Qxf7#', 1, 1]);
+  assert.ok(marks.every((move) => move.probability >= 0 && move.probability <= 1 && move.best !== ''));
+});
+
+test('a match is played a move at a time', () => {
+  const setup = { first: 'human,elo=1000', second: 'level:1', games: 2, openings: 'challenge', maxPlies: 20, limits: { lines: 2 }, seed: 1 };
+  const contest = new tabia.Match(studio, setup);
+  const kinds = new Map();
+  let event;
+  do {
+    event = contest.step();
+    kinds.set(event.kind, (kinds.get(event.kind) ?? 0) + 1);
+    if (event.kind === 'move') assert.ok(event.thought.lines.length > 0 && event.fen !== '' && event.ply > 0);
+  } while (event.kind !== 'done');
+  assert.deepEqual([kinds.get('game-start'), kinds.get('game-end')], [2, 2]);
+  const results = contest.results();
+  assert.equal(results.games, 2);
+  assert.equal(results.byColour.length, 2);
+  assert.equal(tabia.GameTree.fromPgn(contest.pgn()).games.length, 2);
+  assert.equal(JSON.parse(contest.json()).games.length, 2);
+  throws(() => new tabia.Match(studio, { ...setup, first: 'net:lost' }), /no model called "lost"/);
+  throws(() => new tabia.Match(studio, { ...setup, games: 0 }), /0 games/);
+});
+
+test('a network climbs the ladder a game at a time', () => {
+  const challenge = new tabia.Challenge(studio, 'small', 1);
+  const event = challenge.step();
+  assert.deepEqual([event.kind, event.level, event.game, event.of], ['game', 1, 1, 50]);
+  assert.equal(event.lastMove.length, 2);
+  const card = JSON.parse(challenge.scorecard());
+  assert.deepEqual([card.levels[0].records.length, card.interrupted], [1, true]);
+  assert.match(challenge.text(), /net:small/);
+  throws(() => new tabia.Challenge(studio, 'human', 1), /the challenge takes ONNX files/);
+});
+
+test('the studio is whole after all that', () => {
+  assert.equal(studio.models().length, 3);
+  studio.newGame();
+  studio.removeModel('small');
+  throws(() => studio.describe('net:small'), /no model called "small"/);
+});
+
 console.log(`${passed} tests of the module passed`);

@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result};
 use wasm_bindgen_cli_support::Bindgen;
@@ -13,19 +14,23 @@ use crate::workspace::Workspace;
 /// Where the page's build looks for it.
 const FOLDER: &str = "web/src/wasm";
 
+/// What Node runs, with the module's files and the networks' folder.
+const TEST: &str = "xtask/module_test.mjs";
+
 /// The profile of Cargo.toml that it is built in.
 const PROFILE: &str = "page";
 
 /// One way to compile the module.
-pub(crate) struct Variant {
+struct Variant {
     /// What its files are called.
-    pub(crate) name: &'static str,
+    name: &'static str,
     /// What a processor must be able to do.
     features: &'static str,
 }
 
-/// For every browser first.
-pub(crate) const VARIANTS: [Variant; 1] = [Variant { name: "tabia", features: BASIC }];
+/// The one for every browser first; those that need more of a processor follow. Each is compiled by itself, but for the
+/// standard library where that comes compiled.
+const VARIANTS: [Variant; 1] = [Variant { name: "tabia", features: BASIC }];
 
 /// Build the module of the page into web/src/wasm
 ///
@@ -55,6 +60,7 @@ pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resu
         let compiled = workspace.target.join("wasm").join(SHIPPED).join(PROFILE).join("tabia_wasm.wasm");
         let mut bindgen = Bindgen::new();
         bindgen.input_path(&compiled).out_name(variant.name).typescript(true);
+        bindgen.remove_name_section(true).remove_producers_section(true);
         bindgen.web(true)?;
         bindgen.generate(&folder).with_context(|| format!("bindings for {}", compiled.display()))?;
         for file in [format!("{}_bg.wasm", variant.name), format!("{}.js", variant.name)] {
@@ -64,8 +70,23 @@ pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resu
     Ok(())
 }
 
-/// Where the built module is.
-pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
+/// Builds the module and lets Node use it as the page does.
+pub(crate) fn test(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
+    build(workspace, toolchain)?;
+    let folder = folder(workspace);
+    for Variant { name, .. } in &VARIANTS {
+        let mut node = Command::new("node");
+        node.arg("--no-warnings")
+            .arg(workspace.root.join(TEST))
+            .arg(folder.join(format!("{name}.js")))
+            .arg(folder.join(format!("{name}_bg.wasm")))
+            .arg(workspace.root.join("models"));
+        process::run(&mut node)?;
+    }
+    Ok(())
+}
+
+fn folder(workspace: &Workspace) -> PathBuf {
     workspace.root.join(FOLDER)
 }
 

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use crate::python::Environment;
 use crate::steps::{self, Step};
 use crate::workspace::Workspace;
-use crate::{checks, desktop, process, wasm, web};
+use crate::{checks, desktop, module, process, wasm, web};
 
 /// What the tests compare against.
 const REFERENCE: Environment =
@@ -33,7 +33,7 @@ pub(crate) struct Test {
     /// Leave out this step; may be given again
     #[arg(long, value_name = "STEP", conflicts_with = "only")]
     skip: Vec<Check>,
-    /// The compiler for the wasm step [default: the first of these that is there or can be installed]
+    /// The compiler for the wasm steps [default: the first of these that is there or can be installed]
     #[arg(long, value_name = "TOOLCHAIN")]
     wasm: Option<wasm::Toolchain>,
 }
@@ -63,6 +63,8 @@ enum Check {
     Doctests,
     /// The tests of encoding, game, model and search, on wasm32 in Node
     Wasm,
+    /// The module of the page, built as it is shipped and used in Node
+    WasmModule,
     /// The page: types, build, and tests in a real browser
     Web,
 }
@@ -139,6 +141,7 @@ impl Test {
                 process::run(workspace.cargo("test").args(["--workspace", "--doc"]).args(FEATURES))
             }
             Check::Wasm => wasm::test(workspace, self.wasm),
+            Check::WasmModule => module::test(workspace, self.wasm),
             Check::Web => web::test(workspace),
         }
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use tabia_arena::challenge::{CHALLENGE_INPUT, Ladder, Leaderboard, LeaderboardEntry, Scorecard, admit};
+use tabia_arena::challenge::{Ladder, Leaderboard, LeaderboardEntry, Scorecard};
 use tabia_arena::{Entrant, Openings, Stop, WallTimer};
 use tabia_model::{LoadError, LoadErrorKind, Model};
-use tabia_search::{Level, NetSearch, NetSpec, Spec};
+use tabia_search::{CHALLENGE_INPUT, Level, NetSearch, NetSpec, Spec, admit};
 
 use crate::arena::{Thinking, entrants, heed_interrupts, today, write_json};
 use crate::cli::CompeteArgs;

@@ -169,7 +169,7 @@ pub struct Match {
 impl Match {
     /// A match to be played with a studio's models.
     #[wasm_bindgen(constructor)]
-    pub fn new(studio: &Studio, setup: Ts<MatchSetup>) -> Result<Match, Fault> {
+    pub fn new(studio: &Studio, setup: &Ts<MatchSetup>) -> Result<Match, Fault> {
         Match::of(studio, &setup.to_rust()?)
     }
 
@@ -356,5 +356,67 @@ fn read_openings(text: &str) -> Result<Openings, Fault> {
                     .map_err(|games| if looks_like_pgn { games.into() } else { lines.into() })
             }
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup(openings: &str, games: u32) -> MatchSetup {
+        MatchSetup {
+            first: "level:1".into(),
+            second: "random".into(),
+            games,
+            openings: openings.into(),
+            max_plies: 30,
+            limits: LimitsInput::default(),
+            seed: 3.0,
+            time_control: None,
+        }
+    }
+
+    #[test]
+    fn a_match_is_played_to_its_end() {
+        let studio = Studio::new(1.0);
+        let mut contest = Match::of(&studio, &setup("challenge", 3)).unwrap();
+        let mut events: Vec<MatchEvent> = Vec::new();
+        while events.last() != Some(&MatchEvent::Done) {
+            events.push(contest.next_event().unwrap());
+        }
+        let starts = events.iter().filter(|event| matches!(event, MatchEvent::GameStart { .. })).count();
+        let ends = events.iter().filter(|event| matches!(event, MatchEvent::GameEnd { .. })).count();
+        assert_eq!((starts, ends), (3, 3));
+        let results = contest.tables();
+        assert_eq!((results.games, results.first.as_str()), (3, "level:1"));
+        assert_eq!(results.by_opening.len(), 2);
+        let by_colour: u32 = results.by_colour.iter().map(|row| row.wins + row.draws + row.losses).sum();
+        assert_eq!(by_colour, 3);
+        assert_eq!(contest.pgn().unwrap().matches("[Event ").count(), 3);
+        let json: serde_json::Value = serde_json::from_str(&contest.json().unwrap()).unwrap();
+        assert_eq!(
+            (json["games"].as_array().map(Vec::len), json["end"].as_str()),
+            (Some(3), Some("complete"))
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_played_is_said_at_once() {
+        let studio = Studio::new(1.0);
+        let says = |setup: MatchSetup, words: &str| {
+            let fault = Match::of(&studio, &setup).err().unwrap().to_string();
+            assert!(fault.contains(words), "{fault}");
+        };
+        says(setup("start", 0), "0 games");
+        says(setup("8/8/8/8/8/8/8/8 w - - 0 1", 2), "openings");
+        says(setup("1. e5 *", 2), "not a legal move");
+        says(MatchSetup { second: "engine".into(), ..setup("start", 2) }, "no model called \"value\"");
+        says(MatchSetup { second: "nobody".into(), ..setup("start", 2) }, "no kind of player");
+    }
+
+    #[test]
+    fn books_are_lines_or_games() {
+        assert_eq!(read_openings("8/8/4k3/8/8/3QK3/8/8 b - -").unwrap().list().len(), 1);
+        assert_eq!(read_openings("1. e4 e5 *\n\n1. d4 *\n").unwrap().list().len(), 2);
     }
 }

@@ -6,12 +6,12 @@ use serde::Serialize;
 use shakmaty::{Chess, Position as _};
 use tabia_arena::{
     End, GameRecord, Happening, Openings, PlayerId, Sitting,
-    challenge::{LevelScore, Scorecard, admit, level_games},
+    challenge::{LevelScore, Scorecard, level_games},
     statistics::Tally,
 };
 use tabia_encoding::parse_uci;
 use tabia_game::{fen_of, position_from_fen};
-use tabia_search::{Level, NetSearch, NetSpec, Spec};
+use tabia_search::{Level, NetSearch, NetSpec, Spec, admit};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -203,4 +203,51 @@ fn last_position(record: &GameRecord) -> Result<(String, (String, String)), Faul
         position.play_unchecked(m);
     }
     Ok((fen_of(&position), last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn studio() -> Studio {
+        let mut studio = Studio::new(1.0);
+        studio.open("small", include_bytes!("../../../models/challenge-s.onnx")).unwrap();
+        studio
+    }
+
+    #[test]
+    fn a_game_counts_and_the_card_says_it_is_unfinished() {
+        let mut challenge = Challenge::new(&studio(), "small", 1).unwrap();
+        let event = challenge.next_event().unwrap();
+        let ChallengeEvent::Game { level: 1, game: 1, of: 50, points, ref result, .. } = event else {
+            panic!("{event:?}");
+        };
+        assert_eq!(
+            points,
+            if result == "1-0" {
+                1.0
+            } else if result == "0-1" {
+                0.0
+            } else {
+                0.5
+            }
+        );
+        let card: serde_json::Value = serde_json::from_str(&challenge.scorecard().unwrap()).unwrap();
+        assert_eq!(
+            (card["interrupted"].as_bool(), card["challenger"].as_str()),
+            (Some(true), Some("net:small"))
+        );
+        assert_eq!(card["levels"][0]["records"].as_array().map(Vec::len), Some(1));
+        assert!(challenge.text().contains("no level passed"));
+    }
+
+    #[test]
+    fn only_who_is_admitted_climbs() {
+        let mut studio = studio();
+        studio.open("value", include_bytes!("../../../models/value.safetensors")).unwrap();
+        let says = |model: &str, level| Challenge::new(&studio, model, level).err().unwrap().to_string();
+        assert!(says("value", 1).starts_with("value: the challenge takes ONNX files"));
+        assert!(says("lost", 1).contains("no model"));
+        assert!(says("small", 6).contains("no level 6"));
+    }
 }

@@ -116,7 +116,7 @@ impl Review {
     #[wasm_bindgen(constructor)]
     pub fn new(
         studio: &Studio,
-        game: Ts<GameInput>,
+        game: &Ts<GameInput>,
         rating: Option<f64>,
         #[wasm_bindgen(js_name = secondsPerMove)] seconds_per_move: f64,
     ) -> Result<Review, Fault> {

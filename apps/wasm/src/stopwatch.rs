@@ -48,9 +48,8 @@ fn now() -> f64 {
     performance_now()
 }
 
-/// Milliseconds since some fixed moment.
+/// Milliseconds since some fixed moment: stands in for the browser's clock in tests.
 #[cfg(not(target_family = "wasm"))]
-#[expect(clippy::disallowed_methods, reason = "stands in for the browser's clock in tests")]
 fn now() -> f64 {
     use std::{sync::OnceLock, time::Instant};
 

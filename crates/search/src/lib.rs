@@ -19,6 +19,7 @@
 //! | what a player is told and says | [`Player`], [`Limits`], [`Watch`], [`Choice`], [`Line`] |
 //! | a player from one line of text | [`Spec`], [`Workshop`] |
 //! | the levels of the Chess Challenge and their evaluation | [`LevelPlayer`], [`baseline`] |
+//! | whether a network may take part in the challenge | [`admit`] |
 //! | a network one move ahead | [`OnePly`] |
 //! | a network that plays likely moves | [`PolicyPlayer`] |
 //! | when people move, resign and offer draws | [`Manners`] |
@@ -28,6 +29,7 @@
 //! | whether a position can be judged without search | [`is_quiet`] |
 #![forbid(unsafe_code)]
 
+mod admission;
 pub mod baseline;
 mod classic;
 mod ending;
@@ -48,6 +50,7 @@ mod spec;
 #[cfg(test)]
 mod test_networks;
 
+pub use admission::{CHALLENGE_INPUT, NotAdmitted, admit};
 pub use engine::{Bench, Engine, EngineOptions, bench, is_quiet};
 pub use leaf::{
     BaselineLeaf, DenseLeaf, EVALUATION_LIMIT, GeneralLeaf, LeafEvaluator, NoEvaluation,

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use shakmaty::Chess;
-use tabia_arena::challenge::admit;
 use tabia_encoding::{Batch, Elo, Seat, Situation};
 use tabia_model::Model;
+use tabia_search::admit;
 use tsify::Tsify;
 
 /// What a model is and what it can do.

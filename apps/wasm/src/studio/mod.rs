@@ -5,6 +5,8 @@ mod facts;
 mod human;
 pub(crate) mod input;
 mod shelf;
+#[cfg(test)]
+mod tests;
 mod thought;
 
 use std::collections::HashMap;
@@ -96,15 +98,15 @@ impl Studio {
     pub fn choose(
         &mut self,
         spec: &str,
-        game: Ts<GameInput>,
-        limits: Ts<LimitsInput>,
+        game: &Ts<GameInput>,
+        limits: &Ts<LimitsInput>,
     ) -> Result<Ts<Thought>, Fault> {
         let (game, limits) = (game.to_rust()?, limits.to_rust()?);
         Ok(self.think(spec, &game, &limits)?.into_ts()?)
     }
 
     /// The engine's opinion of a position after a slice of time. Asked again for the same, it goes on where it was.
-    pub fn analyse(&mut self, game: Ts<GameInput>, lines: u32, seconds: f64) -> Result<Ts<Thought>, Fault> {
+    pub fn analyse(&mut self, game: &Ts<GameInput>, lines: u32, seconds: f64) -> Result<Ts<Thought>, Fault> {
         Ok(self.deepen(&game.to_rust()?, lines, seconds)?.into_ts()?)
     }
 
@@ -121,7 +123,7 @@ impl Studio {
     pub fn human(
         &self,
         model: &str,
-        game: Ts<GameInput>,
+        game: &Ts<GameInput>,
         #[wasm_bindgen(unchecked_param_type = "(number | null)[]")] ratings: &js_sys::Array,
     ) -> Result<Vec<Ts<HumanView>>, Fault> {
         let ratings: Vec<Option<f64>> = ratings.iter().map(|rating| rating.as_f64()).collect();

@@ -4,6 +4,8 @@ mod ending;
 mod picture;
 mod premoves;
 mod several;
+#[cfg(test)]
+mod tests;
 
 use std::{num::NonZeroI32, time::Duration};
 
@@ -56,6 +58,7 @@ impl GameTree {
 
     /// A game from its moves in UCI notation.
     #[wasm_bindgen(js_name = fromMoves)]
+    #[expect(clippy::needless_pass_by_value, reason = "a list crosses the border only as a whole")]
     pub fn from_moves(start_fen: Option<String>, moves: Vec<String>) -> Result<GameTree, Fault> {
         let mut tree = GameTree::new(start_fen)?;
         for (uci, ply) in moves.iter().zip(1..) {

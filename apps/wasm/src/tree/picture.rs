@@ -13,12 +13,11 @@ use crate::{Side, notation, notation::Opinion};
 
 /// One move of the tree.
 #[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
-#[tsify(missing_as_null)]
 pub struct MoveNode {
     /// The node.
     pub id: u32,
-    /// The node it was played from; `null` is the start's own.
-    pub parent: Option<u32>,
+    /// The node it was played from; 0 is the start.
+    pub parent: u32,
     /// Half-moves from the start.
     pub ply: u32,
     /// The move in UCI notation.
@@ -80,7 +79,7 @@ pub struct Destinations(pub BTreeMap<String, Vec<String>>);
 /// All there is to show of a game.
 #[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
 #[serde(rename_all = "camelCase")]
-#[tsify(missing_as_null, hashmap_as_object)]
+#[tsify(hashmap_as_object)]
 pub struct GameView {
     /// The position looked at.
     pub fen: String,
@@ -171,7 +170,7 @@ impl GameTree {
         let notes = self.game.notes(child);
         Some(MoveNode {
             id: child.number(),
-            parent: Some(parent.node.number()),
+            parent: parent.node.number(),
             ply: parent.ply + 1,
             uci: notation::uci(&parent.position, m),
             san: notation::san(&parent.position, m),

@@ -1,0 +1,420 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { address, assertAccessible, assertFits, drag, onPage, pieces, screenshot, spot, useBrowser, waitForPiece } from './harness.mjs';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+useBrowser();
+
+const FIXTURES = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', '..', 'fixtures', 'models');
+
+const FIRST = `[Event "Club match"]
+[Site "?"]
+[Date "2024.05.01"]
+[Round "1"]
+[White "Ada"]
+[Black "Boris"]
+[Result "1-0"]
+[TimeControl "300+3"]
+[WhiteElo "1500"]
+[BlackElo "1450"]
+
+1. e4 {[%clk 0:05:01] [%eval 0.3]} e5 {[%clk 0:05:00] [%eval 0.25]} 2. Qh5 {[%clk 0:04:58] [%eval -0.4]} Nc6 {[%clk 0:04:50] [%eval -0.35]}
+3. Bc4 {[%clk 0:04:55] [%eval -0.3]} (3. Nf3 g6 4. Qh4) Nf6 {[%clk 0:04:41] [%eval #1]} 4. Qxf7# {[%clk 0:04:53]} 1-0
+`;
+const BROKEN = `[Event "Broken"]
+[White "Nobody"]
+[Black "Nobody"]
+[Result "*"]
+
+1. e4 e5 2. Ke3 Nf6 *
+`;
+const SECOND = `[Event "Club match"]
+[White "Clara"]
+[Black "Dora"]
+[Result "1/2-1/2"]
+
+1. d4 d5 2. c4 {a gambit} e6 3. Nc3 Nf6 1/2-1/2
+`;
+
+/** @param {Page} page */
+async function ready(page) {
+  await page.locator('cg-board').first().waitFor();
+}
+
+/**
+ * @param {Page} page
+ * @param {string} text
+ */
+async function importText(page, text) {
+  await page.getByRole('button', { name: 'Import' }).click();
+  await page.getByLabel('PGN of one or more games, or a FEN').fill(text);
+  await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
+}
+
+/** @param {Page} page */
+async function exported(page) {
+  await page.getByRole('button', { name: 'Share' }).click();
+  const dialog = page.getByRole('dialog');
+  const found = {
+    pgn: await dialog.getByLabel(/^Game \(PGN\)/).inputValue(),
+    fen: await dialog.getByLabel('Position (FEN)').inputValue(),
+    link: await dialog.getByLabel('Link to this line').inputValue(),
+  };
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  return found;
+}
+
+/**
+ * Moves, clocks and evaluations of a PGN, without regard to how it is laid out.
+ *
+ * @param {string} pgn
+ */
+function substance(pgn) {
+  const text = pgn.replace(/\[[A-Z]\w+ "[^"]*"\]/g, '');
+  return {
+    headers: [...pgn.matchAll(/\[([A-Z]\w+) "([^"]*)"\]/g)].map(([, name, value]) => `${name} ${value}`).sort(),
+    clocks: [...text.matchAll(/%clk (\d+):(\d+):([\d.]+)/g)].map(([, h, m, s]) => Number(h) * 3600 + Number(m) * 60 + Number(s)),
+    evals: [...text.matchAll(/%eval (#?-?[\d.]+)/g)].map(([, value = '']) => (value.startsWith('#') ? value : Number(value))),
+    moves: text.replace(/\{[^}]*\}/g, ' ').replace(/\d+\.+/g, ' ').replace(/[()]/g, ' $& ').trim().split(/\s+/),
+  };
+}
+
+/**
+ * @param {Page} page
+ * @param {string} name
+ * @param {string} data in base 64
+ */
+async function dropFile(page, name, data) {
+  await page.evaluate(
+    ([name = '', data = '']) => {
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))], name));
+      window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, cancelable: true }));
+    },
+    [name, data],
+  );
+}
+
+/** @param {Page} page */
+async function bars(page) {
+  const more = page.getByRole('button', { name: /^Show all/ });
+  await page.locator('.bar[data-uci]').first().waitFor();
+  if (await more.count()) await more.click();
+  return page.locator('.bar[data-uci]').evaluateAll((rows) =>
+    rows.map((row) => ({ uci: row.getAttribute('data-uci'), probability: Number(row.getAttribute('data-probability')) })),
+  );
+}
+
+test('two games are imported, the broken one is named, and what goes out is what came in', () =>
+  onPage({ at: '#/analyse' }, async (page) => {
+    await ready(page);
+    await importText(page, [FIRST, BROKEN, SECOND].join('\n'));
+    const dialog = page.getByRole('dialog', { name: 'Choose a game' });
+    await dialog.getByRole('button', { name: /Ada - Boris/ }).waitFor();
+    await dialog.getByRole('button', { name: /Clara - Dora/ }).waitFor();
+    assert.match((await dialog.getByRole('list', { name: /Could not be read/ }).textContent()) ?? '', /Ke3/);
+    await screenshot(page, 'analyse-choose');
+    await assertAccessible(page);
+    await dialog.getByRole('button', { name: /Ada - Boris/ }).click();
+
+    const { pgn } = await exported(page);
+    assert.deepEqual(substance(pgn), substance(FIRST));
+    await page.getByRole('button', { name: 'Share' }).click();
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
+    assert.equal(download.suggestedFilename(), 'Ada-Boris.pgn');
+    assert.equal(await readFile(await download.path(), 'utf8'), pgn);
+    await page.keyboard.press('Escape');
+
+    // The whole game by keyboard, with its variation.
+    await page.keyboard.press('End');
+    await waitForPiece(page, 'f7', 'white queen');
+    await page.keyboard.press('ArrowLeft');
+    await waitForPiece(page, 'h5', 'white queen');
+    await page.keyboard.press('Home');
+    await waitForPiece(page, 'e2', 'white pawn');
+    for (let ply = 0; ply < 5; ply++) await page.keyboard.press('ArrowRight');
+    await waitForPiece(page, 'c4', 'white bishop');
+    await page.keyboard.press('ArrowDown');
+    await waitForPiece(page, 'f3', 'white knight');
+    await page.keyboard.press('ArrowUp');
+    await waitForPiece(page, 'c4', 'white bishop');
+    await page.keyboard.press('f');
+    await page.locator('.cg-wrap.orientation-black').waitFor();
+
+    // It is still there after a reload, at the same move and from the same side.
+    await page.reload();
+    await waitForPiece(page, 'c4', 'white bishop');
+    await page.locator('.cg-wrap.orientation-black').waitFor();
+    assert.deepEqual(substance((await exported(page)).pgn), substance(FIRST));
+  }));
+
+test('variations are promoted, made the main line and deleted', () =>
+  onPage({ at: '#/analyse?moves=e2e4-e7e5' }, async (page) => {
+    await waitForPiece(page, 'e5', 'black pawn');
+    await page.keyboard.press('ArrowLeft');
+    await drag(page, 'c7', 'c5');
+    await waitForPiece(page, 'c5', 'black pawn');
+    await drag(page, 'g1', 'f3');
+    assert.match((await exported(page)).pgn, /1\. e4 e5 \( ?1\.\.\. c5 2\. Nf3 ?\)/);
+    await page.getByRole('button', { name: 'Main line' }).click();
+    assert.match((await exported(page)).pgn, /1\. e4 c5 \( ?1\.\.\. e5 ?\) 2\. Nf3/);
+    await page.keyboard.press('ArrowLeft');
+    await page.getByRole('button', { name: 'Delete from c5' }).click();
+    assert.match((await exported(page)).pgn, /1\. e4 e5 \*/);
+  }));
+
+test('every legal move has a probability, as an arrow, a bar and a curve over ratings', () =>
+  onPage({ at: '#/analyse' }, async (page) => {
+    await ready(page);
+    const found = await bars(page);
+    assert.equal(found.length, 20);
+    const sum = found.reduce((total, { probability }) => total + probability, 0);
+    assert.ok(Math.abs(sum - 1) < 0.01, `probabilities add up to ${sum}`);
+    const arrows = page.locator('.cg-shapes g line');
+    await arrows.first().waitFor({ state: 'attached' });
+    const widths = await arrows.evaluateAll((lines) => lines.map((line) => Number(line.getAttribute('stroke-width'))));
+    assert.ok(widths.length > 1 && Math.max(...widths) > Math.min(...widths), `widths ${widths}`);
+
+    // The arrow tells its value when pointed at.
+    const { x, y } = await spot(page, 'e3');
+    await page.mouse.move(x, y);
+    await page.locator('.tip').waitFor();
+    assert.match((await page.locator('.tip').textContent()) ?? '', /e[34] \d+\s%/);
+
+    // The curves, as a picture and as a table.
+    await page.getByText('As a table').click();
+    const table = page.getByRole('region', { name: 'Probability of each move by rating' });
+    await table.getByRole('rowheader', { name: '700', exact: true }).waitFor({ timeout: 120_000 });
+    const rows = await table.getByRole('row').allInnerTexts();
+    assert.equal(rows.length, 22, '600 to 2600 and a head');
+    assert.notEqual(rows[1]?.replace(/^\d+/, ''), rows[21]?.replace(/^\d+/, ''), 'beginners and masters play alike');
+    assert.ok(await page.locator('.uplot canvas').count());
+
+    // Another rating gives other numbers, by slider and by typing.
+    await page.getByLabel('Rating, typed').fill('2600');
+    await page.waitForFunction(
+      (before) => document.querySelector('.bar[data-uci="e2e4"]')?.getAttribute('data-probability') !== before,
+      String(found.find(({ uci }) => uci === 'e2e4')?.probability),
+    );
+    assert.equal(await page.getByLabel('Rating', { exact: true }).inputValue(), '2600');
+    await page.locator('.curves').scrollIntoViewIfNeeded();
+    await screenshot(page, 'analyse-people');
+    await assertAccessible(page);
+  }));
+
+test('the engine goes deeper as time goes, stops by the space bar, and its moves can be played', () =>
+  onPage({ at: '#/analyse' }, async (page) => {
+    await ready(page);
+    await page.keyboard.press(' ');
+    const depth = page.locator('[data-depth]');
+    await depth.waitFor();
+    const seen = async () => Number(await depth.getAttribute('data-depth'));
+    await page.waitForFunction(() => Number(document.querySelector('[data-depth]')?.getAttribute('data-depth')) > 0);
+    const first = await seen();
+    await page.waitForFunction((less) => Number(document.querySelector('[data-depth]')?.getAttribute('data-depth')) > less, first);
+    const lines = page.getByRole('list', { name: 'Lines of the engine, best first' }).getByRole('listitem');
+    assert.equal(await lines.count(), 3);
+    await page.getByRole('combobox', { name: /^Lines/ }).selectOption('5');
+    await page.waitForFunction(() => document.querySelectorAll('[aria-label="Lines of the engine, best first"] li').length === 5);
+    await screenshot(page, 'analyse-engine');
+    await lines.first().getByRole('button').nth(1).click();
+    await page.getByRole('group', { name: 'Moves' }).locator('[aria-current]').waitFor();
+    assert.equal(await page.getByRole('group', { name: 'Moves' }).getByRole('button').count(), 2);
+    await page.locator('h1').click();
+    await page.keyboard.press(' ');
+    assert.equal(await page.getByLabel('On', { exact: true }).isChecked(), false);
+  }));
+
+test('a review marks the blunder, draws the game and can be cancelled', () =>
+  onPage({ at: '#/analyse?moves=e2e4-e7e5-d1h5-b8c6-f1c4-g8f6-h5f7' }, async (page) => {
+    await waitForPiece(page, 'f7', 'white queen');
+    await page.getByLabel('Per move').selectOption('3');
+    await page.getByRole('button', { name: 'Review the game' }).click();
+    await page.getByRole('progressbar', { name: 'Review' }).waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByLabel('Per move').selectOption('0.1');
+    await page.getByRole('button', { name: /^Review/ }).click();
+    await page.getByRole('rowheader', { name: /Blunders/ }).waitFor();
+    await page.getByRole('button', { name: 'Review again' }).waitFor({ timeout: 60_000 });
+    const blunders = page.getByRole('row', { name: /Blunders/ }).getByRole('cell');
+    assert.deepEqual(await blunders.allInnerTexts(), ['0', '1']);
+    assert.match((await page.getByRole('button', { name: 'Nf6' }).textContent()) ?? '', /Nf6\?\?/);
+
+    // The graph goes to moves by click and follows the keyboard.
+    const graph = page.getByRole('slider', { name: 'Chance to win by move' });
+    await graph.click({ position: { x: 10, y: 60 } });
+    await waitForPiece(page, 'e2', 'white pawn');
+    await graph.focus();
+    for (let ply = 0; ply < 6; ply++) await page.keyboard.press('ArrowRight');
+    assert.match((await graph.getAttribute('aria-valuetext')) ?? '', /Nf6.*blunder/);
+    await page.locator('[data-mark="blunder"]').waitFor();
+    const { pgn } = await exported(page);
+    assert.match(pgn, /Nf6 (\$4|\?\?) ?\{ ?\[%eval #1/);
+    await page.mouse.move(0, 0);
+    await page.getByRole('row', { name: /How likely/ }).scrollIntoViewIfNeeded();
+    await screenshot(page, 'analyse-review');
+    await assertAccessible(page);
+
+    await page.reload();
+    await page.getByRole('row', { name: /Blunders/ }).waitFor();
+  }));
+
+test('the editor makes a legal position and says what is wrong with others', () =>
+  onPage({ at: '#/analyse' }, async (page) => {
+    await ready(page);
+    await page.getByRole('button', { name: 'Edit board' }).click();
+    const done = page.getByRole('button', { name: 'Analyse this position' });
+    await page.getByRole('button', { name: 'Clear' }).click();
+    assert.equal(await done.isDisabled(), true);
+    assert.match((await page.getByRole('status').filter({ hasText: /king/i }).textContent()) ?? '', /king/i);
+    // By click, by drag from the palette and by keyboard.
+    await page.getByRole('button', { name: 'Place a white king' }).click();
+    const e1 = await spot(page, 'e1');
+    await page.mouse.click(e1.x, e1.y);
+    await waitForPiece(page, 'e1', 'white king');
+    const king = await page.getByRole('button', { name: 'Place a black king' }).boundingBox();
+    assert.ok(king);
+    const e8 = await spot(page, 'e8');
+    await page.mouse.move(king.x + king.width / 2, king.y + king.height / 2);
+    await page.mouse.down();
+    await page.mouse.move(e8.x, e8.y + 30);
+    await page.mouse.move(e8.x, e8.y);
+    await page.mouse.up();
+    await waitForPiece(page, 'e8', 'black king');
+    const board = page.getByRole('application');
+    await board.focus();
+    // The cursor begins on e4.
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Shift+R');
+    await waitForPiece(page, 'e3', 'white rook');
+    await page.keyboard.press('Delete');
+    await waitForPiece(page, 'e3', undefined);
+    await page.keyboard.press('p');
+    await waitForPiece(page, 'e3', 'black pawn');
+    await page.getByRole('radio', { name: 'Black' }).check();
+    await screenshot(page, 'analyse-editor');
+    await assertAccessible(page);
+    await done.click();
+    await page.getByText('Black to move', { exact: true }).first().waitFor();
+    assert.equal((await exported(page)).fen, '4k3/8/8/8/8/4p3/8/4K3 b - - 0 1');
+    assert.equal(await page.getByRole('link', { name: 'Play from here' }).getAttribute('href'), '#/play?fen=4k3%2F8%2F8%2F8%2F8%2F4p3%2F8%2F4K3+b+-+-+0+1');
+  }));
+
+test('a link brings the same line to somebody else', async () => {
+  let link = '';
+  await onPage({ at: '#/analyse' }, async (page) => {
+    await ready(page);
+    await importText(page, SECOND);
+    for (let ply = 0; ply < 3; ply++) await page.keyboard.press('ArrowRight');
+    await waitForPiece(page, 'c4', 'white pawn');
+    link = (await exported(page)).link;
+  });
+  await onPage({ at: link.slice(address().length) }, async (page) => {
+    await waitForPiece(page, 'c4', 'white pawn');
+    await waitForPiece(page, 'e7', 'black pawn');
+    await page.keyboard.press('End');
+    await waitForPiece(page, 'f6', 'black knight');
+    // What has been added since is not lost by a reload, although the page was opened by a link.
+    await drag(page, 'c1', 'g5');
+    await waitForPiece(page, 'g5', 'white bishop');
+    await page.reload();
+    await waitForPiece(page, 'g5', 'white bishop');
+  });
+});
+
+test('junk is met with a sentence, and the page lives on', () =>
+  onPage({ at: '#/analyse?moves=e2e4-e2e4' }, async (page) => {
+    const alert = page.getByRole('alert');
+    await alert.getByText(/The link could not be followed.*move 2/).waitFor();
+    await ready(page);
+    for (const junk of ['fen=hello', 'fen=8/8/8/8/8/8/8/8_w_-_-_0_1', 'moves=%00%ff', 'pgn=%7B%7B%7B']) {
+      await page.evaluate((hash) => (location.hash = `#/analyse?${hash}`), junk);
+      await page.waitForURL('**/#/analyse');
+    }
+    await importText(page, 'this is not a game');
+    const dialog = page.getByRole('dialog');
+    await dialog.locator('.problem:not(:empty)').waitFor();
+    await dialog.getByLabel('PGN of one or more games, or a FEN').fill('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQQBNR w KQkq - 0 1');
+    await dialog.getByRole('button', { name: 'Import' }).click();
+    await dialog.locator('.problem', { hasText: /king/i }).waitFor();
+    await page.keyboard.press('Escape');
+    await dropFile(page, 'broken.onnx', btoa('not a network'));
+    await alert.getByText(/broken\.onnx cannot be asked/).waitFor();
+    await drag(page, 'e2', 'e4');
+    await waitForPiece(page, 'e4', 'white pawn');
+  }));
+
+test('kept data that is broken is forgotten', () =>
+  onPage(
+    {
+      at: '#/analyse',
+      init: () => localStorage.setItem('tabia.analysis', '{"pgn": 3, "at": [1], "rating": "x", "review": {"moves": [null]}}'),
+    },
+    async (page) => {
+      await ready(page);
+      assert.equal(Object.keys(await pieces(page)).length, 32);
+    },
+  ));
+
+test('what is pasted or dropped is read, and a dropped model is asked', () =>
+  onPage({ at: '#/analyse' }, async (page) => {
+    await ready(page);
+    await bars(page);
+    await page.evaluate(() => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData('text/plain', '4k3/8/8/8/8/4p3/8/4K3 b - - 0 1');
+      document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
+    });
+    await waitForPiece(page, 'e3', 'black pawn');
+    await dropFile(page, 'game.pgn', btoa(SECOND));
+    await page.getByText('Clara – Dora').waitFor();
+
+    const dropModel = async (/** @type {string} */ name) => dropFile(page, name, await readFile(path.join(FIXTURES, name), 'base64'));
+    const asked = page.getByLabel('Network that is asked');
+    const notice = (/** @type {string} */ name) => page.getByRole('status').getByText(`${name} is asked now`).waitFor();
+    // One that looks at ratings, one that does not, and one that knows no moves.
+    await dropModel('human.safetensors');
+    await notice('human.safetensors');
+    assert.equal(await asked.inputValue(), 'human.safetensors');
+    await page.locator('.curves canvas').waitFor();
+    assert.equal((await bars(page)).length, 20);
+    await dropModel('lc0-plain-conv.pb.gz');
+    await notice('lc0-plain-conv.pb.gz');
+    await page.getByText('This network does not look at ratings.').waitFor();
+    await page.locator('.bars:not(.stale)').waitFor();
+    assert.equal(await page.locator('.curves').count(), 0);
+    await dropModel('perspective.safetensors');
+    await page.getByRole('alert').getByText(/perspective\.safetensors cannot be asked: it has no move head/).waitFor();
+    assert.equal(await asked.inputValue(), 'lc0-plain-conv.pb.gz');
+    await asked.selectOption('human');
+    await page.getByLabel('Rating', { exact: true }).waitFor();
+  }));
+
+for (const size of /** @type {const} */ (['phone', 'tablet', 'desktop'])) {
+  test(`the page fits a ${size}`, () =>
+    onPage({ at: `#/analyse?pgn=${encodeURIComponent(FIRST)}`, size, colorScheme: size === 'tablet' ? 'dark' : 'light' }, async (page) => {
+      await waitForPiece(page, 'f7', 'white queen');
+      await page.getByRole('button', { name: 'A move back' }).click();
+      await page.getByLabel('On', { exact: true }).check();
+      await page.locator('.bar[data-uci]').first().waitFor();
+      await page.locator('.uplot canvas').nth(1).waitFor();
+      await assertFits(page);
+      await page.evaluate(() => scrollTo(0, 0));
+      await page.mouse.move(0, 0);
+      await screenshot(page, `analyse-${size}`);
+      await assertAccessible(page);
+      await page.getByRole('button', { name: 'Edit board' }).click();
+      await assertFits(page);
+      if (size !== 'desktop') {
+        await page.getByRole('button', { name: 'Place a black queen' }).tap();
+        const { x, y } = await spot(page, 'e3');
+        await page.touchscreen.tap(x, y);
+        await waitForPiece(page, 'e3', 'black queen');
+      }
+      await screenshot(page, `analyse-editor-${size}`);
+    }));
+}
