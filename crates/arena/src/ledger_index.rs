@@ -72,12 +72,6 @@ impl LedgerIndex {
 
 #[cfg(test)]
 mod tests {
-    #![expect(
-        clippy::unwrap_used,
-        clippy::indexing_slicing,
-        reason = "a test ends where something is not as it should be"
-    )]
-
     use super::*;
 
     const GOLDEN: &[u8] = include_bytes!("../../../fixtures/arena/ledger.pgn.jsonl");
