@@ -2,13 +2,17 @@ import { fileURLToPath } from 'node:url';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vite';
 import { models } from './tools/models.ts';
+import { offline } from './tools/offline.ts';
+import { policy } from './tools/policy.ts';
+
+const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 export default defineConfig({
   // Relative, so that the same build works under any path.
   base: './',
-  plugins: [svelte(), models(fileURLToPath(new URL('../models', import.meta.url)))],
+  plugins: [svelte(), models(here('../models')), policy(here('policy.txt')), offline()],
   // The training page reads runs as the page that stands alone does.
-  resolve: { alias: { '#runs': fileURLToPath(new URL('../crates/runs/page', import.meta.url)) } },
+  resolve: { alias: { '#runs': here('../crates/runs/page') } },
   worker: { format: 'es' },
   build: {
     target: 'es2023',

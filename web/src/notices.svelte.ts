@@ -3,6 +3,8 @@ export interface Notice {
   id: number;
   kind: 'info' | 'warning';
   text: string;
+  /** What the visitor may do about it. */
+  action?: { label: string; run: () => void };
 }
 
 const INFO_STAYS_MS = 6000;
@@ -25,6 +27,11 @@ export function warn(text: string): void {
   show('warning', text);
 }
 
+/** A quiet message with a button, which stays until it is used or dismissed. */
+export function offer(text: string, label: string, run: () => void): void {
+  show('info', text, { label, run });
+}
+
 export function dismiss(id: number): void {
   shown = shown.filter((notice) => notice.id !== id);
 }
@@ -34,9 +41,9 @@ export function sentence(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function show(kind: Notice['kind'], text: string): number {
+function show(kind: Notice['kind'], text: string, action?: Notice['action']): number {
   const id = next++;
   const others = shown.filter((notice) => notice.text !== text);
-  shown = [...others, { id, kind, text }].slice(-AT_MOST);
+  shown = [...others, { id, kind, text, ...(action && { action }) }].slice(-AT_MOST);
   return id;
 }

@@ -11,7 +11,7 @@ import { serve } from './site.mjs';
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('playwright-core').BrowserContextOptions} ContextOptions */
 
-const web = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+export const web = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const screenshots = path.join(web, 'screenshots');
 
 export const SIZES = {
@@ -66,7 +66,9 @@ export function address() {
  * @param {(page: Page) => Promise<void>} test
  */
 export async function onPage({ at = '#/play', size = 'desktop', allow = [], init, kept, ...options }, test) {
-  const context = await browser.newContext({ ...SIZES[size], reducedMotion: 'reduce', ...options });
+  // Fetching everything for use without a network takes time: tests that need it ask for it.
+  const settings = { reducedMotion: 'reduce', serviceWorkers: 'block', ...options };
+  const context = await browser.newContext({ ...SIZES[size], .../** @type {ContextOptions} */ (settings) });
   /** @type {string[]} */
   const complaints = [];
   const complain = (/** @type {string} */ text) => {

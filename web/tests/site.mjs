@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs';
+import { createReadStream, readFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -11,27 +11,17 @@ const TYPES = {
   '.json': 'application/json',
   '.webmanifest': 'application/manifest+json',
   '.wasm': 'application/wasm',
+  '.png': 'image/png',
 };
 
 /** What `tabia serve` sends with every file. */
-export const POLICY = [
-  "default-src 'none'",
-  "script-src 'self' 'wasm-unsafe-eval'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  "connect-src 'self'",
-  "worker-src 'self'",
-  "manifest-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+export const POLICY = readFileSync(new URL('../policy.txt', import.meta.url), 'utf8').trim();
 
 /**
- * Serves a folder on a free port of this machine.
+ * Serves a folder on a free port of this machine; another one after `switchTo`.
  *
  * @param {string} folder
- * @returns {Promise<{ url: string, close: () => Promise<void> }>}
+ * @returns {Promise<{ url: string, switchTo: (folder: string) => void, close: () => Promise<void> }>}
  */
 export async function serve(folder) {
   const server = createServer(async (request, response) => {
@@ -57,6 +47,9 @@ export async function serve(folder) {
   if (!address || typeof address === 'string') throw new Error('the test server has no port');
   return {
     url: `http://127.0.0.1:${address.port}/`,
+    switchTo: (other) => {
+      folder = other;
+    },
     close: () =>
       new Promise((resolve) => {
         server.closeAllConnections();

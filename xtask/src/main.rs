@@ -6,15 +6,19 @@ mod bench;
 mod bench_data;
 mod bench_train;
 mod checks;
+mod desktop;
+mod dist;
 mod fixtures;
 mod fuzz;
 mod module;
 mod play;
 mod process;
 mod python;
+mod screenshots;
 mod steps;
 mod test;
 mod wasm;
+mod web;
 mod workspace;
 
 use std::process::ExitCode;
@@ -39,6 +43,10 @@ enum Command {
     Fixtures(fixtures::Fixtures),
     Fuzz(fuzz::Fuzz),
     Wasm(module::Wasm),
+    Web(web::Web),
+    Dist(dist::Dist),
+    Desktop(desktop::Desktop),
+    Screenshots(screenshots::Screenshots),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +58,10 @@ fn main() -> ExitCode {
         Command::Fixtures(fixtures) => fixtures.run(&workspace),
         Command::Fuzz(fuzz) => fuzz.run(&workspace),
         Command::Wasm(wasm) => wasm.run(&workspace),
+        Command::Web(web) => web.run(&workspace),
+        Command::Dist(dist) => dist.run(&workspace),
+        Command::Desktop(desktop) => desktop.run(&workspace),
+        Command::Screenshots(screenshots) => screenshots.run(&workspace),
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

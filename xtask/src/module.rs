@@ -86,7 +86,7 @@ pub(crate) fn test(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resul
     Ok(())
 }
 
-fn folder(workspace: &Workspace) -> PathBuf {
+pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.root.join(FOLDER)
 }
 

@@ -1,25 +1,43 @@
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
 
 use crate::process;
+use crate::web::Page;
 use crate::workspace::Workspace;
 
-/// Build the program and play in this terminal
+/// Build the page and the program, and open the page in the browser
 ///
-/// Example: cargo xtask play -- --help
+/// Examples:
+///   cargo xtask play
+///   cargo xtask play -- --port 8080 --runs runs
+///   cargo xtask play --terminal -- --elo 1100 --color black
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Play {
-    /// Arguments for `tabia play`
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    /// Play in this terminal instead, without the page
+    #[arg(long)]
+    terminal: bool,
+    /// Arguments for `tabia serve --open`, or for `tabia play` in the terminal
+    #[arg(last = true)]
     arguments: Vec<String>,
 }
 
 impl Play {
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
-        process::run(workspace.cargo("build").args(["--release", "--package", "tabia"]))?;
-        let program = workspace.target.join("release").join(format!("tabia{}", std::env::consts::EXE_SUFFIX));
-        process::run(Command::new(program).arg("play").args(&self.arguments))
+        let command: &[&str] = if self.terminal {
+            &["play"]
+        } else {
+            Page::built(workspace)?.carried()?;
+            &["serve", "--open"]
+        };
+        process::run(Command::new(program(workspace)?).args(command).args(&self.arguments))
     }
+}
+
+/// Builds `tabia` as people run it.
+fn program(workspace: &Workspace) -> Result<PathBuf> {
+    process::run(workspace.cargo("build").args(["--release", "--package", "tabia"]))?;
+    Ok(workspace.target.join("release").join(format!("tabia{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use crate::python::Environment;
 use crate::steps::{self, Step};
 use crate::workspace::Workspace;
-use crate::{checks, module, process, wasm};
+use crate::{checks, desktop, module, process, wasm, web};
 
 /// What the tests compare against.
 const REFERENCE: Environment =
@@ -65,6 +65,8 @@ enum Check {
     Wasm,
     /// The module of the page, built as it is shipped and used in Node
     WasmModule,
+    /// The page: types, build, and tests in a real browser
+    Web,
 }
 
 impl Test {
@@ -100,7 +102,8 @@ impl Test {
             Check::Licences => checks::licences::check(workspace),
             Check::Fmt => {
                 process::run(workspace.cargo("fmt").args(["--all", "--check"]))?;
-                process::run(workspace.cargo("fmt").args(FUZZ_TARGETS).arg("--check"))
+                process::run(workspace.cargo("fmt").args(FUZZ_TARGETS).arg("--check"))?;
+                process::run(workspace.cargo("fmt").args(desktop::MANIFEST).arg("--check"))
             }
             Check::Clippy => {
                 process::run(
@@ -139,6 +142,7 @@ impl Test {
             }
             Check::Wasm => wasm::test(workspace, self.wasm),
             Check::WasmModule => module::test(workspace, self.wasm),
+            Check::Web => web::test(workspace),
         }
     }
 

@@ -273,6 +273,12 @@ fn line_of(value: &impl Serialize) -> io::Result<Vec<u8>> {
 }
 
 fn check_head(line: &[u8], settings: &Settings) -> Result<(), LedgerProblem> {
+    let differences = parse_head(line)?.differences(settings);
+    if differences.is_empty() { Ok(()) } else { Err(LedgerProblem::OtherSettings(differences)) }
+}
+
+/// The settings of an index, from its first line.
+pub(crate) fn parse_head(line: &[u8]) -> Result<Settings, LedgerProblem> {
     let value: serde_json::Value = serde_json::from_slice(line).map_err(|_| LedgerProblem::NotAnIndex)?;
     if value.get("ledger").and_then(serde_json::Value::as_str) != Some(MAGIC) {
         return Err(LedgerProblem::NotAnIndex);
@@ -286,8 +292,12 @@ fn check_head(line: &[u8], settings: &Settings) -> Result<(), LedgerProblem> {
     }
     let head: Head = serde_json::from_value(value)
         .map_err(|error| LedgerProblem::Damaged { line: 1, what: error.to_string() })?;
-    let differences = head.settings.differences(settings);
-    if differences.is_empty() { Ok(()) } else { Err(LedgerProblem::OtherSettings(differences)) }
+    Ok(head.settings)
+}
+
+/// The game of any other line of an index.
+pub(crate) fn parse_entry(line: &[u8]) -> serde_json::Result<GameRecord> {
+    Ok(serde_json::from_slice::<Entry>(line)?.game)
 }
 
 /// Makes sure that the names of new files are on disk too.

@@ -23,7 +23,7 @@
 //! | where games begin | [`Openings`] |
 //! | who meets whom | [`Schedule`] |
 //! | a whole run | [`Run`], [`Entrant`], [`Progress`], [`Finished`]; a move at a time [`Sitting`] |
-//! | games on disk | [`Ledger`], [`Settings`] |
+//! | games on disk | [`Ledger`], [`LedgerIndex`], [`Settings`] |
 //! | tables | [`Report`], [`Standings`], [`read_results`] |
 //! | the ladder of levels | [`challenge`] |
 #![forbid(unsafe_code)]
@@ -33,6 +33,7 @@ pub mod challenge;
 mod entrant;
 mod game;
 mod ledger;
+mod ledger_index;
 mod openings;
 mod progress;
 mod record;
@@ -53,6 +54,7 @@ mod worker;
 pub use entrant::{Entrant, Lifetime};
 pub use game::{Fault, FaultKind, PlayedGame, PlayedMove, play_game};
 pub use ledger::{Ledger, LedgerError, LedgerProblem};
+pub use ledger_index::LedgerIndex;
 pub use openings::{Opening, Openings, OpeningsError, OpeningsProblem};
 pub use progress::{GameInProgress, Step};
 pub use record::{GameRecord, GameResult, PgnTags};

@@ -137,7 +137,7 @@ impl Run<'_> {
         let mut settings = Settings::new();
         let names: Vec<String> = self.entrants.iter().map(|entrant| entrant.name()).collect();
         settings.set("format", self.schedule.format().to_string());
-        settings.set("players", names.join(" | "));
+        settings.set_players(&names);
         settings.set("openings", self.openings.digest());
         settings.set("limits", self.rules.budget.to_string());
         settings

@@ -5,6 +5,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::hex;
 
+/// What stands between the names of players.
+const PLAYERS_APART: &str = " | ";
+
 /// Everything a run's games depend on, as named texts: two runs with the same settings play the same games, if their
 /// players are deterministic.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +23,17 @@ impl Settings {
     /// Sets one.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         self.0.insert(name.to_owned(), value.into());
+    }
+
+    /// The names of the players, in the order games refer to them.
+    pub fn players(&self) -> Vec<String> {
+        let names = self.0.get("players").map_or("", String::as_str);
+        names.split(PLAYERS_APART).map(str::to_owned).collect()
+    }
+
+    /// Sets the names of the players.
+    pub(crate) fn set_players(&mut self, names: &[String]) {
+        self.set("players", names.join(PLAYERS_APART));
     }
 
     /// A short name for exactly these settings: a hash in hexadecimal.

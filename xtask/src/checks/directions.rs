@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// What each crate may depend on within the workspace: nothing else, in any kind of dependency.
 ///
 /// A crate that does not exist yet is allowed here; a crate that is not here is an error.
-const DIRECTIONS: [(&str, &[&str]); 16] = [
+const DIRECTIONS: [(&str, &[&str]); 18] = [
     // How the benches of the others compare.
     ("tabia-bench", &[]),
     ("tabia-encoding", &[]),
@@ -29,6 +29,13 @@ const DIRECTIONS: [(&str, &[&str]); 16] = [
         "tabia-train",
         &["tabia-bench", "tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"],
     ),
+    // The networks that come along, as bytes.
+    ("tabia-networks", &[]),
+    // The page and what can be shown on it.
+    (
+        "tabia-serve",
+        &["tabia-arena", "tabia-data", "tabia-encoding", "tabia-game", "tabia-networks", "tabia-runs"],
+    ),
     (
         "tabia",
         &[
@@ -37,8 +44,10 @@ const DIRECTIONS: [(&str, &[&str]); 16] = [
             "tabia-encoding",
             "tabia-game",
             "tabia-model",
+            "tabia-networks",
             "tabia-runs",
             "tabia-search",
+            "tabia-serve",
             "tabia-uci",
         ],
     ),
@@ -59,7 +68,7 @@ const DIRECTIONS: [(&str, &[&str]); 16] = [
         ],
     ),
     ("tabia-wasm", &["tabia-arena", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
-    ("tabia-desktop", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
+    ("tabia-desktop", &["tabia-serve"]),
     ("xtask", &[]),
 ];
 

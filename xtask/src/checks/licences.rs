@@ -35,8 +35,8 @@ const COMPATIBLE: [&str; 21] = [
     "bzip2-1.0.6",
 ];
 
-/// The manifests whose dependencies are checked: the workspace's, and the fuzz targets' outside it.
-const MANIFESTS: [&str; 2] = ["Cargo.toml", "fuzz/Cargo.toml"];
+/// The manifests whose dependencies are checked: the workspace's, and those of the fuzz targets and the window outside it.
+const MANIFESTS: [&str; 3] = ["Cargo.toml", "fuzz/Cargo.toml", "apps/desktop/Cargo.toml"];
 
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     for manifest in MANIFESTS {

@@ -1,5 +1,6 @@
 //! The program as a server, with a folder of its own.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,9 @@ impl Drop for Server {
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) head: String,
+    /// As text, as far as it is.
     pub(crate) body: String,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Answer {
@@ -46,12 +49,20 @@ impl Answer {
 impl Server {
     /// Serves `what` under the name of its option; `folder` goes away with the server.
     pub(crate) fn start(folder: PathBuf, option: &str, what: &Path) -> Server {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tabia"))
-            .args(["serve", "--port", "0", option])
-            .arg(what)
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
+        Server::start_with(folder, &[OsStr::new(option), what.as_os_str()])
+    }
+
+    /// Serves what the options say; `folder` goes away with the server.
+    pub(crate) fn start_with(folder: PathBuf, options: &[&OsStr]) -> Server {
+        Server::of(
+            folder,
+            Command::new(env!("CARGO_BIN_EXE_tabia")).args(["serve", "--port", "0"]).args(options),
+        )
+    }
+
+    /// A server of this command; `folder` goes away with it.
+    pub(crate) fn of(folder: PathBuf, command: &mut Command) -> Server {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
         let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let address = lines
             .map_while(Result::ok)
@@ -67,10 +78,13 @@ impl Server {
     pub(crate) fn ask_with(&self, path: &str, headers: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).expect("the server listens");
         write!(stream, "GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let gap = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").expect("a head and a body");
+        let head = String::from_utf8(answer[..gap].to_vec()).expect("heads are text");
+        let bytes = answer.split_off(gap + 4);
+        let body = String::from_utf8_lossy(&bytes).into_owned();
         let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).expect("a status");
-        Answer { status, head: head.to_owned(), body: body.to_owned() }
+        Answer { status, head, body, bytes }
     }
 }

@@ -1,12 +1,10 @@
 //! Training runs: a page that plots them side by side, and what it asks for while they go on.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Result;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -14,9 +12,10 @@ use axum::routing::get;
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tabia_runs::{FileId, FoundRun, RunFolder, find, page};
+use tabia_runs::{FileId, FindError, FoundRun, RunFolder, find, page};
 
-use super::refusal::{Refusal, off_the_async_thread};
+use crate::news::unless_known;
+use crate::refusal::{Refusal, off_the_async_thread};
 
 /// The folders under which runs are looked for, again and again: runs begin while the server is there.
 pub(crate) struct Roots {
@@ -26,7 +25,7 @@ pub(crate) struct Roots {
 impl Roots {
     /// # Errors
     /// If a folder cannot be read.
-    pub(crate) fn open(folders: &[PathBuf]) -> Result<Roots> {
+    pub(crate) fn open(folders: &[PathBuf]) -> Result<Roots, FindError> {
         for folder in folders {
             find(folder)?;
         }
@@ -66,7 +65,7 @@ impl Roots {
 }
 
 /// The page, at `/runs`.
-pub(super) fn page_routes() -> Router {
+pub(crate) fn page_routes() -> Router {
     let html = page::served("/runs/page.css", "/runs/page.js");
     let script = page::script();
     Router::new()
@@ -80,7 +79,7 @@ fn typed(kind: &'static str, text: impl IntoResponse) -> impl IntoResponse {
 }
 
 /// What the page asks for, at `/api/runs`.
-pub(super) fn routes(roots: Roots) -> Router {
+pub(crate) fn routes(roots: Roots) -> Router {
     Router::new()
         .route("/", get(list))
         .route("/about", get(about))
@@ -97,16 +96,7 @@ async fn list(State(roots): Shared, headers: HeaderMap) -> Result<Response, Refu
         Ok(roots.runs().iter().map(entry).collect::<Vec<Value>>())
     })
     .await?;
-    let text = json!({ "runs": runs }).to_string();
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    let tag = format!("\"{:016x}\"", hasher.finish());
-    let known = headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
-    let tag = [(header::ETAG, tag)];
-    if known {
-        return Ok((StatusCode::NOT_MODIFIED, tag).into_response());
-    }
-    Ok((tag, typed("application/json", text)).into_response())
+    Ok(unless_known(&headers, &json!({ "runs": runs })))
 }
 
 #[derive(Deserialize)]

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 use tabia_data::{AnyRecord, LabelStrategy, PositionIndex, RecordKind, Set, SetError};
 
 use super::filter::Filter;
 use super::view::{Focus, View};
+use crate::OfferError;
 
 /// How many positions a search for one that passes a filter looks at before it gives up: a second or so.
 const PATIENCE: u64 = 200_000;
@@ -53,7 +53,7 @@ pub(super) enum Found {
 
 impl Shelf {
     /// Opens sets, or all sets directly inside a folder. A set is called by its folder's name.
-    pub(crate) fn open(paths: &[PathBuf]) -> Result<Shelf> {
+    pub(crate) fn open(paths: &[PathBuf]) -> Result<Shelf, OfferError> {
         let mut sets = BTreeMap::new();
         for path in paths {
             for dir in sets_at(path)? {
@@ -102,20 +102,18 @@ impl Shelf {
 }
 
 /// `path` itself if it is a set, else the sets directly inside it.
-fn sets_at(path: &Path) -> Result<Vec<PathBuf>> {
+fn sets_at(path: &Path) -> Result<Vec<PathBuf>, OfferError> {
     let is_set = |dir: &Path| dir.join("set.json").is_file();
     if is_set(path) {
         return Ok(vec![path.to_owned()]);
     }
-    let entries = path.read_dir().with_context(|| format!("cannot look into {}", path.display()))?;
+    let unreadable = |error| OfferError::Unreadable { path: path.to_owned(), error };
+    let entries = path.read_dir().map_err(unreadable)?;
     let mut inside: Vec<PathBuf> =
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| is_set(dir)).collect();
     inside.sort();
     if inside.is_empty() {
-        bail!(
-            "{} is no data set and holds none: there is no set.json; `tabia-lab data build` makes one",
-            path.display()
-        );
+        return Err(OfferError::NoSets(path.to_owned()));
     }
     Ok(inside)
 }

@@ -11,14 +11,17 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+/// What pages of this server may load: only what comes from here. One line, and the same that the page is tested with.
+const POLICY: &str = include_str!("../../../web/policy.txt").trim_ascii();
+
 /// What a request's `Host` may be.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Guard {
+pub(crate) struct Guard {
     address: SocketAddr,
 }
 
 impl Guard {
-    pub(super) fn of(address: SocketAddr) -> Guard {
+    pub(crate) fn of(address: SocketAddr) -> Guard {
         Guard { address }
     }
 
@@ -45,7 +48,7 @@ fn split_port(host: &str) -> (&str, Option<u16>) {
     }
 }
 
-pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let host = request
         .uri()
         .authority()
@@ -58,7 +61,7 @@ pub(super) async fn check(State(guard): State<Guard>, request: Request, next: Ne
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),

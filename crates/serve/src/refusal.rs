@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 /// A question that has no answer, and why.
-pub(super) struct Refusal(pub(super) StatusCode, pub(super) String);
+pub(crate) struct Refusal(pub(crate) StatusCode, pub(crate) String);
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
@@ -16,13 +16,13 @@ impl IntoResponse for Refusal {
 }
 
 impl Refusal {
-    pub(super) fn absent(what: impl Into<String>) -> Refusal {
+    pub(crate) fn absent(what: impl Into<String>) -> Refusal {
         Refusal(StatusCode::NOT_FOUND, what.into())
     }
 }
 
 /// Reading files and decoding games takes longer than other requests should wait.
-pub(super) async fn off_the_async_thread<T: Send + 'static>(
+pub(crate) async fn off_the_async_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
     tokio::task::spawn_blocking(work)

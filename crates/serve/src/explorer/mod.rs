@@ -16,12 +16,12 @@ use serde::Deserialize;
 use tabia_data::{LabelStrategy, PositionIndex};
 
 use self::filter::Filter;
-pub(super) use self::shelf::Shelf;
+pub(crate) use self::shelf::Shelf;
 use self::shelf::{Direction, Found};
 use self::view::View;
-use super::refusal::{Refusal, off_the_async_thread};
+use crate::refusal::{Refusal, off_the_async_thread};
 
-pub(super) fn routes(shelf: Shelf) -> Router {
+pub(crate) fn routes(shelf: Shelf) -> Router {
     Router::new()
         .route("/", get(list))
         .route("/{set}", get(about))

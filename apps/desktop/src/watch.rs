@@ -1,0 +1,65 @@
+//! A network that plays itself, as the page is told.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use tabia_model::Model;
+use tabia_serve::GivenModel;
+
+/// A network to watch, and the player it is.
+pub(crate) struct Watched {
+    pub(crate) model: GivenModel,
+    spec: String,
+}
+
+impl Watched {
+    /// Opens a network of any format.
+    ///
+    /// # Errors
+    /// When it is no network, or one that Tabia does not know.
+    pub(crate) fn open(file: &Path) -> Result<Watched> {
+        let bytes = std::fs::read(file).with_context(|| file.display().to_string())?;
+        // Opened here first: a message in the terminal comes before a window that says the same.
+        let network = Model::from_bytes(&bytes).with_context(|| file.display().to_string())?;
+        let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
+        let model = GivenModel::new(&name, bytes);
+        // A network with a move head plays from it; any other one looks a move ahead.
+        let kind = if network.card().policy.is_some() { "human" } else { "net" };
+        let spec = format!("{kind}:given/{}", model.name());
+        Ok(Watched { model, spec })
+    }
+
+    /// The page's address, after the server's: this player against itself.
+    pub(crate) fn address(&self, delay: u32) -> String {
+        let spec = encoded(&self.spec);
+        format!("#/arena?first={spec}&second={spec}&delay={delay}&auto=1")
+    }
+}
+
+/// As it stands in a query.
+fn encoded(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(byte).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_becomes_the_player_it_can_be() {
+        let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+        let human = Watched::open(&models.join("human.safetensors")).expect("it comes along");
+        assert_eq!(human.spec, "human:given/human.safetensors");
+        assert_eq!(
+            human.address(300),
+            "#/arena?first=human%3Agiven%2Fhuman.safetensors&second=human%3Agiven%2Fhuman.safetensors&delay=300&auto=1"
+        );
+        let value = Watched::open(&models.join("value.safetensors")).expect("it comes along");
+        assert_eq!(value.spec, "net:given/value.safetensors");
+        assert!(Watched::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml").as_path()).is_err());
+    }
+}

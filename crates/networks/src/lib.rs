@@ -1,0 +1,22 @@
+//! The networks that come along, as the bytes of their files. They are statics, so that a program holds each once whoever uses it.
+#![forbid(unsafe_code)]
+
+/// The human player: predicts what a person of a given rating would play (safetensors).
+pub static HUMAN: &[u8] = include_bytes!("../../../models/human.safetensors");
+/// The engine's evaluation (safetensors).
+pub static VALUE: &[u8] = include_bytes!("../../../models/value.safetensors");
+/// The smallest entry for the Chess Challenge (ONNX).
+pub static CHALLENGE_S: &[u8] = include_bytes!("../../../models/challenge-s.onnx");
+/// The middle one.
+pub static CHALLENGE_M: &[u8] = include_bytes!("../../../models/challenge-m.onnx");
+/// The largest one.
+pub static CHALLENGE_L: &[u8] = include_bytes!("../../../models/challenge-l.onnx");
+
+/// Every network under the name of its file.
+pub static ALL: [(&str, &[u8]); 5] = [
+    ("human.safetensors", HUMAN),
+    ("value.safetensors", VALUE),
+    ("challenge-s.onnx", CHALLENGE_S),
+    ("challenge-m.onnx", CHALLENGE_M),
+    ("challenge-l.onnx", CHALLENGE_L),
+];

@@ -1,0 +1,66 @@
+// Copies the built page, with packed forms beside its files, and says what a first visit costs: node tools/dist.mjs TO
+import { copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { dist, filesOf, packed } from './pack.mjs';
+
+/** What a first visit may cost: everything that is kept for use without a network, the human network included. */
+const MOST_BYTES = 7_000_000;
+
+const to = process.argv[2];
+if (!to) throw new Error('say where to: node tools/dist.mjs TO');
+const names = await filesOf(dist);
+
+/** @type {Map<string, { raw: number, sent: number }>} */
+const sizes = new Map();
+for (const name of names) {
+  const [from, file] = [path.join(dist, name), path.join(to, name)];
+  await mkdir(path.dirname(file), { recursive: true });
+  const bytes = await readFile(from);
+  const before = await readFile(file).catch(() => undefined);
+  if (!before?.equals(bytes)) {
+    await Promise.all([rm(`${file}.br`, { force: true }), rm(`${file}.gz`, { force: true })]);
+    const small = await packed(bytes);
+    if (small) {
+      await writeFile(`${file}.br`, small.brotli);
+      await writeFile(`${file}.gz`, small.gzip);
+    }
+    // Last, so that a copy that was interrupted is packed again.
+    await copyFile(from, file);
+  }
+  const sent = await stat(`${file}.br`).catch(() => undefined);
+  sizes.set(name, { raw: bytes.length, sent: sent?.size ?? bytes.length });
+}
+// What an earlier version left.
+for (const name of (await filesOf(to)).filter((name) => !sizes.has(name))) {
+  await Promise.all(['', '.br', '.gz'].map((ending) => rm(path.join(to, name + ending), { force: true })));
+}
+
+const kB = (/** @type {number} */ bytes) => `${(bytes / 1000).toFixed(1).padStart(9)} kB`;
+const row = (/** @type {string} */ name, /** @type {{ raw: number, sent: number }} */ { raw, sent }) =>
+  console.log(`${name.padEnd(40)} ${kB(raw)} ${kB(sent)}`);
+console.log(`${'file'.padEnd(40)} ${'raw'.padStart(12)} ${'sent'.padStart(12)}`);
+for (const [name, size] of sizes) row(name, size);
+
+/** @param {string} name */
+function sizeOf(name) {
+  const size = sizes.get(name);
+  if (!size) throw new Error(`${dist} has no ${name}: it was built while it was copied`);
+  return size;
+}
+
+const list = (await readFile(path.join(dist, 'sw.js'), 'utf8')).split('\n', 1)[0] ?? '';
+/** @type {{ files: import('./precache.mjs').Kept[] }} */
+const { files } = JSON.parse(list.slice(list.indexOf('{'), -1));
+const cost = (/** @type {import('./precache.mjs').Kept[2]} */ kind) =>
+  files
+    .filter(([, , when]) => when === kind)
+    .map(([name]) => sizeOf(name))
+    .reduce((sum, { raw, sent }) => ({ raw: sum.raw + raw, sent: sum.sent + sent }), { raw: 0, sent: 0 });
+const [always, plain, relaxed, worker] = [cost('now'), cost('plain'), cost('relaxed'), sizeOf('sw.js')];
+const dearer = plain.sent > relaxed.sent ? plain : relaxed;
+const first = { raw: always.raw + dearer.raw + worker.raw, sent: always.sent + dearer.sent + worker.sent };
+row('a first visit, at most', first);
+if (first.sent > MOST_BYTES) {
+  console.error(`a first visit costs ${first.sent} bytes; ${MOST_BYTES} are allowed`);
+  process.exitCode = 1;
+}

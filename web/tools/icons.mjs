@@ -1,0 +1,30 @@
+// Draws the PNG icons of public/ from public/icon.svg: node tools/icons.mjs
+import { readFile } from 'node:fs/promises';
+import { chromium } from 'playwright-core';
+
+/** @type {[name: string, size: number, shape: 'rounded' | 'full'][]} */
+const ICONS = [
+  ['icon-192.png', 192, 'rounded'],
+  ['icon-512.png', 512, 'rounded'],
+  // Systems cut their own shape out of this one, so its ground fills the square.
+  ['icon-maskable-512.png', 512, 'full'],
+];
+
+const folder = new URL('../public/', import.meta.url);
+const svg = await readFile(new URL('icon.svg', folder), 'utf8');
+// The drawing stays within a circle of four fifths, which no shape cuts.
+const full = svg
+  .replace('viewBox="0 0 32 32"', 'viewBox="-4 -4 40 40"')
+  .replace('width="32" height="32" rx="6"', 'x="-4" y="-4" width="40" height="40"');
+const browser = await chromium.launch({
+  executablePath: process.env['TABIA_CHROMIUM'] ?? '/usr/bin/chromium',
+  args: ['--headless', '--no-sandbox', '--disable-gpu'],
+});
+const page = await browser.newPage();
+for (const [name, size, shape] of ICONS) {
+  const drawing = shape === 'full' ? full : svg;
+  await page.setViewportSize({ width: size, height: size });
+  await page.setContent(`<style>html,body{margin:0;background:none}svg{display:block;width:100vw}</style>${drawing}`);
+  await page.screenshot({ path: new URL(name, folder).pathname, omitBackground: true });
+}
+await browser.close();

@@ -1,0 +1,84 @@
+// Packs the built page for the program that carries it: node tools/pack.mjs TO
+//
+// Each file becomes NAME.br and NAME.gz, or stays as it is where packing gains nothing. The networks are left out: the program has
+// them anyway.
+import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { fileURLToPath } from 'node:url';
+
+export const dist = fileURLToPath(new URL('../dist', import.meta.url));
+
+/**
+ * The files of a folder by their paths with forward slashes, packed twins and hidden files left out.
+ *
+ * @param {string} folder
+ */
+export async function filesOf(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && !/\.(br|gz)$/.test(entry.name))
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/'))
+    .sort();
+}
+
+/**
+ * A file packed both ways as well as can be; undefined where that gains less than a twentieth.
+ *
+ * @param {Buffer} bytes
+ */
+export async function packed(bytes) {
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+    [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+  };
+  const brotli = await promisify(brotliCompress)(bytes, { params });
+  return brotli.length > 0.95 * bytes.length ? undefined : { brotli, gzip: await promisify(gzip)(bytes, { level: 9 }) };
+}
+
+/** @param {string} to */
+async function packPage(to) {
+  /** @type {Set<string>} */
+  const wanted = new Set();
+  for (const name of (await filesOf(dist)).filter((file) => !file.startsWith('models/'))) {
+    const from = path.join(dist, name);
+    const file = path.join(to, name);
+    await mkdir(path.dirname(file), { recursive: true });
+    const [forms, plain] = [[`${name}.br`, `${name}.gz`], [name]];
+    // A name with a hash in it has the same contents as last time.
+    if (name.startsWith('assets/') && (await exist(to, forms))) {
+      for (const form of forms) wanted.add(form);
+      continue;
+    }
+    const small = await packed(await readFile(from));
+    if (small) {
+      await writeFile(`${file}.br`, small.brotli);
+      await writeFile(`${file}.gz`, small.gzip);
+    } else {
+      await copyFile(from, file);
+    }
+    for (const form of small ? forms : plain) wanted.add(form);
+  }
+  for (const entry of await readdir(to, { recursive: true, withFileTypes: true })) {
+    const file = path.join(entry.parentPath, entry.name);
+    const name = path.relative(to, file).replaceAll(path.sep, '/');
+    if (entry.isFile() && !entry.name.startsWith('.') && !wanted.has(name)) await rm(file);
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {string[]} names
+ */
+async function exist(folder, names) {
+  const found = await Promise.all(names.map((name) => stat(path.join(folder, name)).catch(() => undefined)));
+  return found.every(Boolean);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const to = process.argv[2];
+  if (!to) throw new Error('say where to: node tools/pack.mjs TO');
+  await packPage(path.resolve(to));
+}

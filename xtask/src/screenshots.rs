@@ -1,0 +1,24 @@
+use anyhow::Result;
+
+use crate::process;
+use crate::web::{self, Page};
+use crate::workspace::Workspace;
+
+/// Where the README's pictures are.
+const FOLDER: &str = "docs/images";
+
+/// Take the README's pictures of the page anew
+///
+/// Example:
+///   cargo xtask screenshots
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Screenshots {}
+
+impl Screenshots {
+    pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
+        let page = Page::built(workspace)?;
+        let mut script = page.node("tools/screenshots.mjs");
+        process::run(script.arg(workspace.root.join(FOLDER)).env(web::BROWSER_VARIABLE, web::chromium()?))
+    }
+}

@@ -1,0 +1,144 @@
+//! The page: its packages, its module, its build, and the packed form the program carries.
+
+mod browser;
+mod node;
+mod stamp;
+mod test;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+pub(crate) use self::browser::{VARIABLE as BROWSER_VARIABLE, chromium};
+use self::stamp::Stamp;
+pub(crate) use self::test::test;
+use crate::workspace::Workspace;
+use crate::{module, process};
+
+/// Where the program looks for the page when it is compiled.
+const CARRIED: &str = "crates/serve/page";
+
+/// What the module is made of, besides the files of the commands that make it.
+const MODULE_SOURCES: [&str; 9] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "apps/wasm",
+    "crates/arena",
+    "crates/encoding",
+    "crates/game",
+    "crates/model",
+    "crates/search",
+    "xtask/src/module.rs",
+];
+/// What the page is made of, besides the module and its packages.
+const PAGE_SOURCES: [&str; 11] = [
+    "crates/runs/page",
+    "models",
+    "web/index.html",
+    "web/package-lock.json",
+    "web/policy.txt",
+    "web/public",
+    "web/src",
+    "web/svelte.config.js",
+    "web/tools",
+    "web/tsconfig.json",
+    "web/vite.config.ts",
+];
+
+/// Build the page into web/dist, and for the program to carry; what is up to date is left alone
+///
+/// Example:
+///   cargo xtask web
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Web {}
+
+impl Web {
+    pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
+        let page = Page::built(workspace)?;
+        page.carried()?;
+        println!("the page is in {}; `cargo build` takes it into the program", page.dist().display());
+        Ok(())
+    }
+}
+
+/// A page that is built and up to date.
+pub(crate) struct Page<'a> {
+    workspace: &'a Workspace,
+    folder: PathBuf,
+}
+
+impl Page<'_> {
+    /// Installs, compiles and builds what is not up to date.
+    pub(crate) fn built(workspace: &Workspace) -> Result<Page<'_>> {
+        let page = Page { workspace, folder: workspace.root.join("web") };
+        node::ready()?;
+        page.packages()?;
+        page.module()?;
+        page.bundle()?;
+        Ok(page)
+    }
+
+    /// Where the static files are.
+    pub(crate) fn dist(&self) -> PathBuf {
+        self.folder.join("dist")
+    }
+
+    /// A script of the page's folder.
+    pub(crate) fn node(&self, script: &str) -> Command {
+        let mut command = Command::new("node");
+        command.arg(self.folder.join(script)).current_dir(&self.folder);
+        command
+    }
+
+    /// A script of the page's package.json.
+    pub(crate) fn npm(&self, script: &str) -> Command {
+        let mut command = node::npm();
+        command.args(["run", "--silent", script]).current_dir(&self.folder);
+        command
+    }
+
+    /// Packs the page for the program to carry.
+    pub(crate) fn carried(&self) -> Result<()> {
+        let folder = self.workspace.root.join(CARRIED);
+        let stamp = Stamp::of_folder(folder.join(".built"), &self.dist())?;
+        stamp.unless_current("the page in the program", || {
+            process::run(self.node("tools/pack.mjs").arg(&folder))
+        })
+    }
+
+    fn packages(&self) -> Result<()> {
+        let lock = Path::new("web/package-lock.json").to_owned();
+        let stamp = Stamp::of(self.workspace, self.folder.join("node_modules/.installed"), &[lock])?;
+        stamp.unless_current("packages", || {
+            process::run(node::npm().args(["ci", "--no-audit", "--no-fund"]).current_dir(&self.folder))
+                .context(
+                    "is the package registry (registry.npmjs.org, or npm's `registry` setting) reachable?",
+                )
+        })
+    }
+
+    fn module(&self) -> Result<()> {
+        let stamp = Stamp::of(
+            self.workspace,
+            module::folder(self.workspace).join(".built"),
+            &self.sources(&MODULE_SOURCES)?,
+        )?;
+        stamp.unless_current("the wasm module", || module::build(self.workspace, None))
+    }
+
+    fn bundle(&self) -> Result<()> {
+        let mut sources = self.sources(&PAGE_SOURCES)?;
+        for entry in module::folder(self.workspace).read_dir()? {
+            sources.push(entry?.path());
+        }
+        let stamp = Stamp::of(self.workspace, self.dist().join(".built"), &sources)?;
+        stamp.unless_current("web/dist", || process::run(&mut self.npm("build")))
+    }
+
+    fn sources(&self, folders: &[&str]) -> Result<Vec<PathBuf>> {
+        let files = self.workspace.kept_files()?;
+        Ok(files.into_iter().filter(|file| folders.iter().any(|folder| file.starts_with(folder))).collect())
+    }
+}
