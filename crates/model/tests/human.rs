@@ -140,7 +140,7 @@ fn the_logits_are_torchs() {
     let played = played();
     let mut batch = Batch::new(encoding("tabia-human-1").unwrap());
     played.iter().for_each(|played| batch.push(&played.situation()));
-    let session = Session::new(Source::read(FILE).unwrap().graph).unwrap();
+    let session = Session::new(Source::read(FILE).unwrap().into_graph().unwrap()).unwrap();
     let names: Vec<_> = session.info().outputs.iter().map(|output| output.name.as_str()).collect();
     assert_eq!(names, ["move_logits", "promotion_logits", "wdl", "think_time"]);
     let shapes = [vec![played.len(), 64, 32], vec![played.len(), 80]];
@@ -208,7 +208,7 @@ fn it_becomes_an_onnx_file_with_the_same_card_and_answers() {
              win/draw/loss, thinking time"
         )
     );
-    let converted = Model::from_bytes(&Source::read(FILE).unwrap().to_onnx(card)).unwrap();
+    let converted = Model::from_bytes(&Source::read(FILE).unwrap().to_onnx(card).unwrap()).unwrap();
     assert_eq!(converted.format(), Format::Onnx);
     assert_eq!(converted.card(), card);
     assert_eq!(answers(&converted), answers(&model));

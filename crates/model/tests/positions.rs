@@ -326,7 +326,7 @@ fn a_comparison_keeps_the_rest_of_the_card() {
 /// The outputs of the general runtime for `rows`, whatever runtime `model` itself uses.
 fn on_the_general_runtime(model: &Model, file: &str, ask: Ask, rows: &[Row]) -> Vec<f32> {
     let session =
-        Session::new(Source::read(bytes(file)).expect("it was read before").graph).expect("it loads");
+        Session::new(Source::read(bytes(file)).unwrap().into_graph().unwrap()).expect("it loads");
     let start = Chess::default();
     let mut batch = Batch::new(model.encoding());
     for row in rows {
