@@ -3,7 +3,7 @@
 use super::kernels::{Group, Layout};
 use super::level::Level;
 use super::product::{FloatProduct, RoundedProduct, RoundedWeights, Then, words_of};
-use super::rounding::{Round, RoundedRows};
+use super::rounding::{Round, RoundedRows, SPAN};
 use crate::dense::block::{Block, LANES, zeros};
 use crate::tensors::Tensor;
 
@@ -104,8 +104,9 @@ fn rounded(layout: Layout, tensors: &[Tensor], blocks: usize, panels: usize) -> 
         groups: vec![Group([0; 64]); panels * depth],
         depth,
         scales: zeros(panels * LANES),
-        sums: zeros(panels * LANES),
+        sums: zeros(panels * blocks.div_ceil(SPAN) * LANES),
     };
+    let spans = blocks.div_ceil(SPAN);
     let mut first = 0;
     for tensor in tensors {
         let Some((weights, scales)) = tensor.rounded() else { continue };
@@ -129,9 +130,11 @@ fn rounded(layout: Layout, tensors: &[Tensor], blocks: usize, panels: usize) -> 
                     }
                 }
             }
-            let sum: i32 = row.iter().map(|&weight| i32::from(weight)).sum();
             packed.scales[panel].0[lane] = *scale;
-            packed.sums[panel].0[lane] = sum as f32;
+            for (span, row) in row.chunks(SPAN * LANES).enumerate() {
+                let sum: i32 = row.iter().map(|&weight| i32::from(weight)).sum();
+                packed.sums[panel * spans + span].0[lane] = sum as f32;
+            }
         }
         first += rows(tensor).next_multiple_of(LANES);
     }

@@ -1,7 +1,7 @@
 //! The runtime for our transformers, for one position at a time.
 //!
-//! A network whose weights are stored in 8 bits runs in 8 bits: each row of a product's inputs is rounded to whole numbers
-//! from 0 to 127 over its own range, the products and their sums are whole numbers, and everything else (norms, attention,
+//! A network whose weights are stored in 8 bits runs in 8 bits: each span of a row of a
+//! product's inputs is rounded to whole numbers from 0 to 127 over its own range, the products and their sums are whole numbers, and everything else (norms, attention,
 //! activations, the residual sums) is `f32`. Networks in floats run in `f32` throughout.
 //!
 //! **The same bits everywhere.** Sums of whole numbers are exact; every `f32` sum has one order of operations, with

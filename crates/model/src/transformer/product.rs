@@ -5,7 +5,7 @@
 
 use super::kernels::{Dots, Group, Layout};
 use super::level::{Kernel, Level};
-use super::rounding::{Round, RoundedRows};
+use super::rounding::{Range, Round, RoundedRows, SPAN};
 use crate::dense::block::{Block, LANES};
 use crate::dense::kernels::Lanes;
 
@@ -27,7 +27,7 @@ pub(super) struct RoundedWeights {
     pub(super) depth: usize,
     /// What one step of an output's weights stands for.
     pub(super) scales: Vec<Block<f32>>,
-    /// The sum of each output's weights, in steps.
+    /// The sum of each output's weights over each [span](SPAN) of inputs, in steps; those of a panel together.
     pub(super) sums: Vec<Block<f32>>,
 }
 
@@ -57,24 +57,37 @@ impl RoundedProduct<'_> {
     fn tiles<L: Lanes, D: Dots<Ints = L::Ints>, const R: usize>(self, lanes: L, dots: D) {
         let RoundedProduct { inputs, weights, to, then } = self;
         let panels = weights.scales.len();
+        let spans = weights.sums.len() / panels;
+        let span = words_of(D::LAYOUT, SPAN);
         let (words, _) = inputs.words.as_chunks::<R>();
         let zero = lanes.load_ints(&[0; LANES]);
         for (p, panel) in weights.groups.chunks_exact(weights.depth).enumerate() {
             let scale = lanes.load(&weights.scales[p].0);
-            let weight_sum = lanes.load(&weights.sums[p].0);
+            let weight_sums = &weights.sums[p * spans..][..spans];
             for (t, words) in words.chunks_exact(weights.depth).enumerate() {
-                let mut sums = [zero; R];
-                for (words, group) in words.iter().zip(panel) {
-                    let weights = dots.weights(group);
+                let mut values = [lanes.splat(0.0); R];
+                let ranges = &inputs.ranges[t * R * spans..][..R * spans];
+                let parts = words.chunks(span).zip(panel.chunks(span)).zip(weight_sums);
+                for (s, ((words, groups), weight_sum)) in parts.enumerate() {
+                    let mut sums = [zero; R];
+                    for (words, group) in words.iter().zip(groups) {
+                        let weights = dots.weights(group);
+                        for r in 0..R {
+                            sums[r] = dots.dot(sums[r], words[r], weights);
+                        }
+                    }
+                    let weight_sum = lanes.load(&weight_sum.0);
                     for r in 0..R {
-                        sums[r] = dots.dot(sums[r], words[r], weights);
+                        let Range { low, step } = ranges[r * spans + s];
+                        let steps = lanes.mul(lanes.to_floats(sums[r]), lanes.splat(step));
+                        let above = lanes.mul(lanes.splat(low), weight_sum);
+                        values[r] = lanes.add(values[r], lanes.add(steps, above));
                     }
                 }
-                for (r, sums) in sums.into_iter().enumerate() {
-                    let Some(range) = inputs.ranges.get(t * R + r) else { break };
-                    let steps = lanes.mul(lanes.to_floats(sums), lanes.splat(range.step));
-                    let value = lanes.add(steps, lanes.mul(lanes.splat(range.low), weight_sum));
-                    put(lanes, lanes.mul(value, scale), &mut to[(t * R + r) * panels + p], then);
+                for (r, value) in values.into_iter().enumerate() {
+                    // The last tile may have rows that are not there.
+                    let Some(to) = to.get_mut((t * R + r) * panels + p) else { break };
+                    put(lanes, lanes.mul(value, scale), to, then);
                 }
             }
         }
@@ -168,7 +181,7 @@ pub(super) fn trial(level: Level) {
         groups: vec![Group([1; 64]); 4 * depth],
         depth,
         scales: vec![block; 4],
-        sums: vec![block; 4],
+        sums: vec![block; 4 * BLOCKS.div_ceil(SPAN)],
     };
     let from = vec![[1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25]; ROWS * BLOCKS];
     let mut inputs = RoundedRows::new(level, ROWS, BLOCKS);

@@ -1,4 +1,4 @@
-//! Rows of floats as whole numbers from 0 to 127, each row over its own range.
+//! Rows of floats as whole numbers from 0 to 127, each span of a row over its own range.
 
 use super::kernels::{Dots, Layout, MOST};
 use super::level::{Kernel, Level};
@@ -6,13 +6,17 @@ use super::product::words_of;
 use crate::dense::block::LANES;
 use crate::dense::kernels::Lanes;
 
+/// Blocks of a row that share a range. A row has a few numbers far from the others, and those make the steps of their whole
+/// span coarse; shorter spans would cost more than they gain.
+pub(super) const SPAN: usize = 4;
+
 /// Adding this to a number from 0 to 255 leaves it, rounded, in the lowest byte of the sum's bits.
 const TO_BYTE: f32 = 8_388_608.0;
 
-/// Below this a row is taken for constant: the reciprocal of a smaller range may be infinite.
+/// Below this a span is taken for constant: the reciprocal of a smaller range may be infinite.
 const NARROWEST: f32 = 1e-30;
 
-/// What the whole numbers of a row stand for: `low + number * step`.
+/// What the whole numbers of a span stand for: `low + number * step`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Range {
     pub(super) low: f32,
@@ -23,6 +27,7 @@ pub(super) struct Range {
 #[derive(Debug)]
 pub(super) struct RoundedRows {
     pub(super) words: Vec<u32>,
+    /// Those of the spans of each row.
     pub(super) ranges: Vec<Range>,
 }
 
@@ -36,8 +41,9 @@ impl RoundedRows {
 
     /// Makes room for `rows` rows of `blocks` blocks; memory is kept when it becomes smaller.
     pub(super) fn resize(&mut self, level: Level, rows: usize, blocks: usize) {
-        self.words.resize(rows.next_multiple_of(level.rows()) * words_of(level.layout(), blocks), 0);
-        self.ranges.resize(rows, Range::default());
+        let rows = rows.next_multiple_of(level.rows());
+        self.words.resize(rows * words_of(level.layout(), blocks), 0);
+        self.ranges.resize(rows * blocks.div_ceil(SPAN), Range::default());
     }
 }
 
@@ -53,11 +59,15 @@ impl Kernel for Round<'_> {
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
         let Round { from, blocks, to } = self;
         let tile = D::ROWS * words_of(D::LAYOUT, blocks);
+        let spans = blocks.div_ceil(SPAN);
         for (row, values) in from.chunks_exact(blocks).enumerate() {
-            let (range, steps) = range(values);
-            to.ranges[row] = range;
             let words = &mut to.words[row / D::ROWS * tile + row % D::ROWS..];
+            let (mut range, mut steps) = (Range::default(), 0.0);
             for (b, block) in values.iter().enumerate() {
+                if b % SPAN == 0 {
+                    (range, steps) = range_of(&values[b..blocks.min(b + SPAN)]);
+                    to.ranges[row * spans + b / SPAN] = range;
+                }
                 let mut bytes = [0; LANES];
                 for (byte, value) in bytes.iter_mut().zip(block) {
                     *byte = ((value - range.low) * steps + TO_BYTE).to_bits() & 0xff;
@@ -83,9 +93,9 @@ impl Kernel for Round<'_> {
     }
 }
 
-/// The range of a row, and how many steps there are to one.
+/// The range of a span, and how many steps there are to one.
 #[inline(always)]
-fn range(values: &[[f32; LANES]]) -> (Range, f32) {
+fn range_of(values: &[[f32; LANES]]) -> (Range, f32) {
     let (mut lows, mut highs) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
     for block in values {
         for lane in 0..LANES {
