@@ -104,7 +104,8 @@ struct Variant {
 /// The same for the module with relaxed instructions, where Node takes it.
 fn test_relaxed(workspace: &Workspace, toolchain: Toolchain) -> Result<()> {
     let options: [&'static [&'static str]; 2] = [&[], &[ALLOW_RELAXED]];
-    let takes = |node: &&&[&str]| process::succeeds(Command::new("node").args(**node).args(["-e", HAS_RELAXED]));
+    let takes =
+        |node: &&&[&str]| process::succeeds(Command::new("node").args(**node).args(["-e", HAS_RELAXED]));
     let Some(node) = options.iter().find(takes) else {
         println!("this Node has no relaxed SIMD: the module for browsers that have it is not tested");
         return Ok(());
@@ -192,7 +193,8 @@ impl Toolchain {
     ) -> Result<Command> {
         let host = workspace.root.join(HOST);
         let options: String = variant.node.iter().map(|option| format!("'{option}', ")).collect();
-        let runner = format!("target.{target}.runner=['node', '--no-warnings', {options}'{}']", host.display());
+        let runner =
+            format!("target.{target}.runner=['node', '--no-warnings', {options}'{}']", host.display());
         let mut flags = vec![format!("-Ctarget-feature={}", variant.features)];
         let mut command = match self {
             Self::Rustup => workspace.cargo(subcommand),

@@ -74,23 +74,26 @@ fn bench() {
     let best = best_of(ROUNDS, &mut passes);
     println!("one position a call, best of {ROUNDS} rounds of {TIMED}, one thread\n");
     let lines = passes.iter().map(|pass| pass.name()).zip(best).collect();
-    let ratios = [("of rten's", "rten f32"), ("of ort f32's", "onnxruntime f32"), ("of ort int8's", "onnxruntime int8")];
+    let ratios = [
+        ("of rten's", "rten f32"),
+        ("of ort f32's", "onnxruntime f32"),
+        ("of ort int8's", "onnxruntime int8"),
+    ];
     println!("{}\n", Table { unit: "position", shown: Shown::NanosecondsEach, lines, ratios: &ratios });
 
-    let exact = passes.iter_mut().find(|pass| pass.name().starts_with("rten")).map(|pass| pass.0.choices(&positions));
+    let exact =
+        passes.iter_mut().find(|pass| pass.name().starts_with("rten")).map(|pass| pass.0.choices(&positions));
     let exact = exact.expect("rten takes part");
     for pass in &mut passes {
         let theirs = pass.0.choices(&positions);
         let same = theirs.iter().zip(&exact).filter(|(a, b)| a.best == b.best).count();
-        let farthest = |far: fn(&Choice, &Choice) -> f32| {
-            theirs.iter().zip(&exact).map(|(a, b)| far(a, b)).fold(0.0, f32::max)
-        };
+        let chances = theirs.iter().zip(&exact).flat_map(|(a, b)| a.chances.iter().zip(&b.chances));
+        let farthest = chances.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         println!(
-            "{:32}{same} of {} first choices as rten's; chances off by at most {:.4} (result) {:.4} (time)",
+            "{:32}{same} of {} first choices as rten's; other chances off by at most {:.4}",
             pass.name(),
             theirs.len(),
-            farthest(|a, b| (a.wdl - b.wdl).abs()),
-            farthest(|a, b| a.time.iter().zip(&b.time).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)),
+            farthest,
         );
     }
 }
@@ -98,17 +101,16 @@ fn bench() {
 /// What a runtime says of a position.
 struct Choice {
     best: Option<Move>,
-    /// The expected result.
-    wdl: f32,
-    time: Vec<f32>,
+    /// Of win, draw and loss and of the bins of thinking time, where they were asked for.
+    chances: Vec<f32>,
 }
 
 impl Choice {
     fn of(evaluation: &Evaluation) -> Choice {
+        let wdl = evaluation.wdl.map(|wdl| [wdl.win, wdl.draw, wdl.loss]);
         Choice {
             best: evaluation.policy.as_ref().and_then(Policy::best).map(|candidate| candidate.mv),
-            wdl: evaluation.wdl.map_or(0.0, tabia_model::Wdl::expected),
-            time: evaluation.think_time.map_or_else(Vec::new, |time| time.to_vec()),
+            chances: wdl.into_iter().flatten().chain(evaluation.think_time.into_iter().flatten()).collect(),
         }
     }
 }
@@ -225,7 +227,7 @@ impl Runtime for Onnxruntime {
         rows.map(|(logits, position)| {
             let policy =
                 Policy::from_logits(moves, position.turn(), &position.legal_moves(), logits, &[0.0; 32]);
-            Choice { best: policy.best().map(|candidate| candidate.mv), wdl: 0.5, time: Vec::new() }
+            Choice { best: policy.best().map(|candidate| candidate.mv), chances: Vec::new() }
         })
         .collect()
     }

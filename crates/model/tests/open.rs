@@ -45,7 +45,8 @@ fn overlaid(bytes: &[u8], card: &str) -> Result<Model, LoadError> {
 
 /// The Chess Challenge fixture with a card in its metadata.
 fn with_card_inside(card: &str) -> Vec<u8> {
-    let mut graph = Source::read(CHALLENGE).expect("the fixture reads").into_graph().unwrap();
+    let mut graph =
+        Source::read(CHALLENGE).expect("the fixture reads").into_graph().expect("its weights are finite");
     graph.metadata_props.push(StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_owned() });
     graph.encode_to_vec()
 }

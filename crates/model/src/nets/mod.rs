@@ -61,12 +61,42 @@ struct Architecture {
 }
 
 const KNOWN: &[Architecture] = &[
-    Architecture { name: tabia_human::NAME, fits: tabia_human::fits, build: tabia_human::build, filled: Filled::Later },
-    Architecture { name: humchess::NAME, fits: humchess::fits, build: humchess::build, filled: Filled::AtOnce },
-    Architecture { name: perspective::NAME, fits: perspective::fits, build: perspective::build, filled: Filled::AtOnce },
-    Architecture { name: policy_cnn::NAME, fits: policy_cnn::fits, build: policy_cnn::build, filled: Filled::AtOnce },
-    Architecture { name: mlp::NUMBERED, fits: mlp::fits_numbered, build: mlp::build_numbered, filled: Filled::AtOnce },
-    Architecture { name: mlp::SEQUENTIAL, fits: mlp::fits_sequential, build: mlp::build_sequential, filled: Filled::AtOnce },
+    Architecture {
+        name: tabia_human::NAME,
+        fits: tabia_human::fits,
+        build: tabia_human::build,
+        filled: Filled::Later,
+    },
+    Architecture {
+        name: humchess::NAME,
+        fits: humchess::fits,
+        build: humchess::build,
+        filled: Filled::AtOnce,
+    },
+    Architecture {
+        name: perspective::NAME,
+        fits: perspective::fits,
+        build: perspective::build,
+        filled: Filled::AtOnce,
+    },
+    Architecture {
+        name: policy_cnn::NAME,
+        fits: policy_cnn::fits,
+        build: policy_cnn::build,
+        filled: Filled::AtOnce,
+    },
+    Architecture {
+        name: mlp::NUMBERED,
+        fits: mlp::fits_numbered,
+        build: mlp::build_numbered,
+        filled: Filled::AtOnce,
+    },
+    Architecture {
+        name: mlp::SEQUENTIAL,
+        fits: mlp::fits_sequential,
+        build: mlp::build_sequential,
+        filled: Filled::AtOnce,
+    },
 ];
 
 /// Builds the network that `tensors` are the weights of.

@@ -14,7 +14,7 @@ pub(super) struct Attention {
     pub(super) q_norm: Vec<[f32; LANES]>,
     pub(super) k_norm: Vec<[f32; LANES]>,
     /// What is added to the score of each pair of tokens: for each head and asking token a row of blocks.
-    pub(super) bias: Option<Vec<[f32; LANES]>>,
+    pub(super) bias: Vec<[f32; LANES]>,
     pub(super) eps: f32,
 }
 
@@ -71,7 +71,7 @@ impl Attention {
                 to_stride: others,
                 then: Then::Replace,
             });
-            let bias = self.bias.as_ref().map(|bias| &bias[h * scores.len()..][..scores.len()]);
+            let bias = Some(&self.bias[h * scores.len()..][..scores.len()]);
             level.run(Softmax { rows: scores, bias, blocks: others, width: tokens });
             level.run(FloatProduct {
                 rows: tokens,

@@ -10,8 +10,7 @@ const TO_WHOLE: f32 = 12_582_912.0;
 const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
 
 /// `e^x - 1 - x` over `x^2` for small `x`, from the highest power down.
-const TAIL: [f32; 6] =
-    [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_58e-2, 0.166_666_65, 0.5];
+const TAIL: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_58e-2, 0.166_666_65, 0.5];
 
 /// `e^x`, to within two units in the last place; `x` is taken for ±87 where it is beyond.
 #[inline(always)]

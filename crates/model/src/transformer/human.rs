@@ -6,7 +6,7 @@ use super::level::Level;
 use super::linear::Linear;
 use super::product::{FloatProduct, Then};
 use super::rounding::RoundedRows;
-use super::trunk::{FeedForward, PairBias, Plan, Trunk, TrunkMemory, rows_in_blocks, take_row};
+use super::trunk::{Plan, Trunk, TrunkMemory, rows_in_blocks, take_row};
 use crate::LoadError;
 use crate::dense::block::{Block, LANES};
 use crate::nets::tabia_human::{CHANNELS, Config, EPS, GAME, LAST_RANK, PROMOTIONS, SQUARES, WDL};
@@ -76,8 +76,6 @@ impl HumanNet {
             layers,
             norm: "norm",
             final_norm: "norm_final.weight",
-            feed_forward: FeedForward::Gated,
-            pairs: PairBias::Learned,
             eps: EPS,
         };
         if !plan.fills_blocks() {
@@ -219,13 +217,7 @@ impl Judge {
 }
 
 impl WithBias {
-    fn run(
-        &self,
-        level: Level,
-        from: &[[f32; LANES]],
-        rounded: &mut RoundedRows,
-        to: &mut [[f32; LANES]],
-    ) {
+    fn run(&self, level: Level, from: &[[f32; LANES]], rounded: &mut RoundedRows, to: &mut [[f32; LANES]]) {
         to.copy_from_slice(&self.bias);
         self.linear.run(level, from, rounded, to, Then::Add);
     }

@@ -53,9 +53,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             x86::Avx2::detect().map(Set::Avx2),
             #[cfg(target_arch = "x86_64")]
-            x86::Avx512::detect()
-                .zip(x86::VnniDots::detect())
-                .map(|(lanes, dots)| Set::Avx512(lanes, dots)),
+            x86::Avx512::detect().zip(x86::VnniDots::detect()).map(|(lanes, dots)| Set::Avx512(lanes, dots)),
             #[cfg(target_arch = "aarch64")]
             crate::dense::kernels::neon::Neon::detect().map(Set::Neon),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
@@ -77,7 +75,8 @@ impl Level {
 
     /// Makes this the [best](Level::best) level.
     pub fn prefer(self) {
-        let place = Level::available().position(|level| level == self).expect("a level is one of those that run");
+        let place =
+            Level::available().position(|level| level == self).expect("a level is one of those that run");
         PREFERRED.store(place + 1, Ordering::Relaxed);
     }
 

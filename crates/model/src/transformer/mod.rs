@@ -22,4 +22,3 @@ mod trunk;
 
 pub use level::Level;
 pub(crate) use session::TransformerSession;
-

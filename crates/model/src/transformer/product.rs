@@ -183,7 +183,10 @@ pub(super) fn trial(level: Level) {
         scales: vec![block; 4],
         sums: vec![block; 4 * BLOCKS.div_ceil(SPAN)],
     };
-    let from = vec![[1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25]; ROWS * BLOCKS];
+    let from = vec![
+        [1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25];
+        ROWS * BLOCKS
+    ];
     let mut inputs = RoundedRows::new(level, ROWS, BLOCKS);
     let mut to = vec![[0.0; LANES]; ROWS * 4];
     for _ in 0..4 {

@@ -1,8 +1,8 @@
-//! The layers that all our transformers share: attention and a feed-forward part, each with a norm before and a sum after.
+//! The blocks of a transformer: attention and a gated feed-forward part, each with a norm before and a sum after.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::attention::{Attention, HeadMemory};
-use super::elementwise::{Gate, Norm, Silu};
+use super::elementwise::{Gate, Norm};
 use super::level::Level;
 use super::linear::Linear;
 use super::product::Then;
@@ -11,7 +11,7 @@ use crate::LoadError;
 use crate::dense::block::LANES;
 use crate::tensors::TensorMap;
 
-/// What the names and sizes of a kind of network are.
+/// The names and sizes of a kind of network.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) tokens: usize,
@@ -23,25 +23,7 @@ pub(super) struct Plan {
     /// What the norms of a block are called: `blocks.{i}.{norm}1.weight`, `...2.weight`.
     pub(super) norm: &'static str,
     pub(super) final_norm: &'static str,
-    pub(super) feed_forward: FeedForward,
-    pub(super) pairs: PairBias,
     pub(super) eps: f32,
-}
-
-/// What the feed-forward part computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FeedForward {
-    /// `w2(silu(w1 x) * w3 x)`.
-    Gated,
-    /// `w2(silu(w1 x))`.
-    Plain,
-}
-
-/// What is added to the score of a pair of tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PairBias {
-    None,
-    Learned,
 }
 
 impl Plan {
@@ -94,36 +76,24 @@ impl Trunk {
         let Plan { tokens, width: d, head, hidden, norm, .. } = plan;
         let mut blocks = Vec::new();
         for block in (0..plan.layers).map(|i| format!("blocks.{i}")) {
-            let mut linear = |name: &str, shape: [usize; 2]| {
-                let tensor = tensors.take(&format!("{block}.{name}.weight"), &shape)?;
-                Ok::<_, LoadError>(tensor)
-            };
-            let qkv = Linear::new(level, &[linear("attn.qkv", [3 * d, d])?]);
-            let out = Linear::new(level, &[linear("attn.out", [d, d])?]);
-            let mut up = vec![linear("ffn.w1", [hidden, d])?];
-            if plan.feed_forward == FeedForward::Gated {
-                up.push(linear("ffn.w3", [hidden, d])?);
-            }
+            let mut matrix =
+                |name: &str, shape: [usize; 2]| tensors.take(&format!("{block}.{name}.weight"), &shape);
+            let qkv = Linear::new(level, &[matrix("attn.qkv", [3 * d, d])?]);
+            let out = Linear::new(level, &[matrix("attn.out", [d, d])?]);
+            let up = [matrix("ffn.w1", [hidden, d])?, matrix("ffn.w3", [hidden, d])?];
             let up = Linear::new(level, &up);
-            let down = Linear::new(level, &[linear("ffn.w2", [d, hidden])?]);
+            let down = Linear::new(level, &[matrix("ffn.w2", [d, hidden])?]);
             let scale = 1.0 / (head as f32).sqrt();
             let mut q_norm = take_row(tensors, &format!("{block}.attn.q_norm.weight"), head)?;
             q_norm.as_flattened_mut().iter_mut().for_each(|weight| *weight *= scale);
-            let bias = match plan.pairs {
-                PairBias::None => None,
-                PairBias::Learned => {
-                    let tensor =
-                        tensors.take(&format!("{block}.attn.bias"), &[d / head, tokens, tokens])?;
-                    Some(rows_in_blocks(tensor.data(), tokens))
-                }
-            };
+            let bias = tensors.take(&format!("{block}.attn.bias"), &[d / head, tokens, tokens])?;
             blocks.push(TrunkBlock {
                 norm1: take_row(tensors, &format!("{block}.{norm}1.weight"), d)?,
                 qkv,
                 attention: Attention {
                     q_norm,
                     k_norm: take_row(tensors, &format!("{block}.attn.k_norm.weight"), head)?,
-                    bias,
+                    bias: rows_in_blocks(bias.data(), tokens),
                     eps: plan.eps,
                 },
                 out,
@@ -160,18 +130,9 @@ impl Trunk {
             block.out.run(level, normal, rounded, x, Then::Add);
             level.run(Norm { from: x, weight: &block.norm2, eps, to: normal });
             let blocks = self.plan.hidden / LANES;
-            let inner = &mut inner[..self.plan.tokens * block.up.panels];
             block.up.run(level, normal, rounded, inner, Then::Replace);
-            match self.plan.feed_forward {
-                FeedForward::Gated => {
-                    level.run(Gate { from: inner, blocks, to: gated });
-                    block.down.run(level, gated, rounded, x, Then::Add);
-                }
-                FeedForward::Plain => {
-                    level.run(Silu(inner));
-                    block.down.run(level, inner, rounded, x, Then::Add);
-                }
-            }
+            level.run(Gate { from: inner, blocks, to: gated });
+            block.down.run(level, gated, rounded, x, Then::Add);
         }
         level.run(Norm { from: x, weight: &self.final_norm, eps, to: normal });
     }

@@ -28,13 +28,9 @@ impl Dots for Avx2Dots {
         // SAFETY: `self` proves AVX2.
         unsafe {
             let inputs = _mm256_set1_epi32(inputs.cast_signed());
-            let quads = |weights| {
-                _mm256_madd_epi16(_mm256_maddubs_epi16(inputs, weights), _mm256_set1_epi16(1))
-            };
-            [
-                _mm256_add_epi32(sums[0], quads(weights[0])),
-                _mm256_add_epi32(sums[1], quads(weights[1])),
-            ]
+            let quads =
+                |weights| _mm256_madd_epi16(_mm256_maddubs_epi16(inputs, weights), _mm256_set1_epi16(1));
+            [_mm256_add_epi32(sums[0], quads(weights[0])), _mm256_add_epi32(sums[1], quads(weights[1]))]
         }
     }
 }
