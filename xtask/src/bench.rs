@@ -10,10 +10,17 @@ use crate::workspace::Workspace;
 const ONNXRUNTIME: Environment =
     Environment { name: "onnxruntime", packages: &["numpy==2.4.6", "onnxruntime==1.31.1"] };
 
+/// The same with what quantises a network for it.
+const QUANTISING: Environment = Environment {
+    name: "onnxruntime-quantising",
+    packages: &["numpy==2.4.6", "onnx==1.23.2", "onnxruntime==1.31.1"],
+};
+
 /// Measure speed, as ratios within one run
 ///
 /// Examples:
 ///   cargo xtask bench model
+///   cargo xtask bench human
 ///   cargo xtask bench search
 ///   cargo xtask bench data --file games.pgn.zst
 ///   cargo xtask bench train value-nnue human
@@ -28,6 +35,8 @@ pub(crate) struct Bench {
 enum Subject {
     /// The incremental dense runtime against rten and against onnxruntime on one thread
     Model,
+    /// The runtime for transformers against rten and against onnxruntime on one thread
+    Human,
     /// The engine's nodes a second against Stockfish (`stockfish` in the path, or `TABIA_STOCKFISH`) and level 5
     Search,
     Data(DataBench),
@@ -42,6 +51,12 @@ impl Bench {
                     .cargo("bench")
                     .args(["--package", "tabia-model", "--bench", "dense"])
                     .env("TABIA_PYTHON", ONNXRUNTIME.ready(workspace)?),
+            ),
+            Subject::Human => process::run(
+                workspace
+                    .cargo("bench")
+                    .args(["--package", "tabia-model", "--bench", "human"])
+                    .env("TABIA_PYTHON", QUANTISING.ready(workspace)?),
             ),
             Subject::Search => {
                 process::run(workspace.cargo("bench").args(["--package", "tabia-search", "--bench", "nodes"]))

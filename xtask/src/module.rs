@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::process;
-use crate::wasm::{BASIC, SHIPPED, Toolchain};
+use crate::wasm::{Build, PLAIN, SHIPPED, Toolchain};
 use crate::workspace::Workspace;
 
 /// Where the page's build looks for it.
@@ -30,7 +30,7 @@ struct Variant {
 
 /// The one for every browser first; those that need more of a processor follow. Each is compiled by itself, but for the
 /// standard library where that comes compiled.
-const VARIANTS: [Variant; 1] = [Variant { name: "tabia", features: BASIC }];
+const VARIANTS: [Variant; 1] = [Variant { name: "tabia", features: PLAIN }];
 
 /// Build the module of the page into web/src/wasm
 ///
@@ -55,7 +55,8 @@ pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resu
     let toolchain = Toolchain::ready(workspace, toolchain)?;
     let folder = folder(workspace);
     for variant in &VARIANTS {
-        let mut cargo = toolchain.cargo(workspace, "build", SHIPPED, variant.features)?;
+        let build = Build { features: variant.features, folder: "wasm", node: &[] };
+        let mut cargo = toolchain.cargo(workspace, "build", SHIPPED, &build)?;
         process::run(cargo.args(["--package", "tabia-wasm", "--lib", "--profile", PROFILE]))?;
         let compiled = workspace.target.join("wasm").join(SHIPPED).join(PROFILE).join("tabia_wasm.wasm");
         let mut bindgen = Bindgen::new();

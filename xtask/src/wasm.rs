@@ -20,8 +20,17 @@ const TESTED: &str = "wasm32-wasip1";
 /// What the browser runs.
 pub(crate) const SHIPPED: &str = "wasm32-unknown-unknown";
 
-/// What every browser's processor can do.
-pub(crate) const BASIC: &str = "+simd128";
+/// The crate with instructions that not every browser has, and the features of the module for those that have them.
+const RELAXED_CRATE: &str = "tabia-model";
+const RELAXED: &str = "+simd128,+relaxed-simd";
+/// The features of the module for every browser.
+pub(crate) const PLAIN: &str = "+simd128";
+
+/// Ends well where Node takes a module with one relaxed instruction.
+const HAS_RELAXED: &str = "process.exit(WebAssembly.validate(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, \
+                           1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11])) ? 0 : 1)";
+/// What makes an older Node take it.
+const ALLOW_RELAXED: &str = "--experimental-wasm-relaxed-simd";
 
 /// The program Node starts for each test binary, beside this crate's manifest.
 const HOST: &str = "xtask/wasm_host.mjs";
@@ -60,18 +69,44 @@ pub(crate) fn test(workspace: &Workspace, wanted: Option<Toolchain>) -> Result<(
     }
     let toolchain = Toolchain::ready(workspace, wanted)?;
 
-    let check = toolchain.cargo(workspace, "check", SHIPPED, BASIC)?;
+    let plain = Build { features: PLAIN, folder: "wasm", node: &[] };
+    let check = toolchain.cargo(workspace, "check", SHIPPED, &plain)?;
     process::run(for_crates(check).arg("--lib"))?;
 
     let counts = workspace.target.join("wasm").join("counts.txt");
     if counts.exists() {
         std::fs::remove_file(&counts).with_context(|| format!("cannot remove {}", counts.display()))?;
     }
-    let tests = toolchain.cargo(workspace, "test", TESTED, BASIC)?;
+    let tests = toolchain.cargo(workspace, "test", TESTED, &plain)?;
     process::run(
         for_crates(tests).args(["--lib", "--tests", "--no-fail-fast"]).env("TABIA_WASM_COUNTS", &counts),
     )?;
-    every_crate_ran(&std::fs::read_to_string(&counts).unwrap_or_default())
+    every_crate_ran(&std::fs::read_to_string(&counts).unwrap_or_default())?;
+    test_relaxed(workspace, toolchain)
+}
+
+/// How a module is built and run.
+pub(crate) struct Build {
+    /// Of the processor.
+    pub(crate) features: &'static str,
+    /// In the target folder.
+    pub(crate) folder: &'static str,
+    /// Node's options.
+    pub(crate) node: &'static [&'static str],
+}
+
+/// The same for the module with relaxed instructions, where Node takes it.
+fn test_relaxed(workspace: &Workspace, toolchain: Toolchain) -> Result<()> {
+    let options: [&'static [&'static str]; 2] = [&[], &[ALLOW_RELAXED]];
+    let takes =
+        |node: &&&[&str]| process::succeeds(Command::new("node").args(**node).args(["-e", HAS_RELAXED]));
+    let Some(node) = options.iter().find(takes) else {
+        println!("this Node has no relaxed SIMD: the module for browsers that have it is not tested");
+        return Ok(());
+    };
+    let relaxed = Build { features: RELAXED, folder: "wasm-relaxed", node };
+    let mut tests = toolchain.cargo(workspace, "test", TESTED, &relaxed)?;
+    process::run(tests.args(["--package", RELAXED_CRATE, "--lib", "--test", "human"]))
 }
 
 fn for_crates(mut command: Command) -> Command {
@@ -154,18 +189,19 @@ impl Toolchain {
         }
     }
 
-    /// A cargo command for `target` and these features of it, with its own build folder: the compilers differ from the
-    /// usual ones.
+    /// A cargo command for `target` with its own build folder: the compilers differ from the usual ones.
     pub(crate) fn cargo(
         self,
         workspace: &Workspace,
         subcommand: &str,
         target: &str,
-        features: &str,
+        build: &Build,
     ) -> Result<Command> {
         let host = workspace.root.join(HOST);
-        let runner = format!("target.{target}.runner=['node', '--no-warnings', '{}']", host.display());
-        let mut flags = vec![format!("-Ctarget-feature={features}")];
+        let options: String = build.node.iter().map(|option| format!("'{option}', ")).collect();
+        let runner =
+            format!("target.{target}.runner=['node', '--no-warnings', {options}'{}']", host.display());
+        let mut flags = vec![format!("-Ctarget-feature={}", build.features)];
         let mut command = match self {
             Self::Rustup => workspace.cargo(subcommand),
             Self::Debian => {
@@ -191,7 +227,7 @@ impl Toolchain {
             .args(["--config", &runner])
             .args(["--config", &format!("target.{target}.rustflags=[{}]", flags.join(", "))])
             .arg("--target-dir")
-            .arg(workspace.target.join("wasm"));
+            .arg(workspace.target.join(build.folder));
         Ok(command)
     }
 }

@@ -18,6 +18,7 @@ pub mod onnx;
 pub mod runtime;
 mod source;
 mod tensors;
+pub mod transformer;
 
 pub use card::{
     Accuracy, CARD_KEY, CARD_VERSION, CardError, Figures, HeldOut, ModelCard, Perspective, PolicyHead,

@@ -13,10 +13,11 @@ use crate::dense::perspective::{PerspectiveGraph, PerspectiveNet};
 use crate::dense::{DenseGraph, DenseNet, Evaluator};
 use crate::detect;
 use crate::evaluation::{Evaluation, Policy, Wdl, softmax};
-use crate::onnx::check::{self, GraphInfo};
+use crate::onnx::check::GraphInfo;
 use crate::onnx::proto::ModelProto;
 use crate::runtime::{InputData, InputTensor, OutputTensor, RunError, Session};
 use crate::source::Source;
+use crate::transformer::{self, TransformerSession};
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// A network of any format, ready to evaluate positions.
@@ -49,6 +50,7 @@ pub struct Model {
 /// What computes the outputs.
 enum Engine {
     General(Box<Session>),
+    Transformer(Box<TransformerSession>),
     Dense(Arc<DenseNet>),
     /// The network's own numbers, and rounded ones for searches.
     Perspective(Box<Session>, Arc<PerspectiveNet>),
@@ -84,6 +86,8 @@ struct PolicyReader {
 pub enum Runtime {
     /// Any graph, from scratch for each position.
     General,
+    /// One of our transformers, on these instructions.
+    Transformer(transformer::Level),
     /// A dense network over sparse features, whose first layer a move updates.
     Dense,
     /// From scratch for each position; in a search in 16 bits, updated by moves.
@@ -94,6 +98,7 @@ impl fmt::Display for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Runtime::General => "general",
+            Runtime::Transformer(level) => return write!(f, "transformer, {level}"),
             Runtime::Dense => "dense, updated by moves",
             Runtime::Perspective => "general; in a search 16-bit sums, updated by moves",
         })
@@ -141,7 +146,7 @@ impl Model {
     /// # Errors
     /// If the graph cannot be run, the card cannot be read or the two disagree.
     pub fn new(source: Source, overlay: Option<&str>) -> Result<Model, LoadError> {
-        let graph = check::check(&source.graph)?;
+        let graph = source.check()?;
         let (encoding, card) = assemble_card(&source, &graph, overlay)?;
         let wrong = |message: String| LoadError::new(LoadErrorKind::UnknownNetwork, source.format, message);
         if !detect::inputs_fit(encoding, &graph) {
@@ -150,14 +155,8 @@ impl Model {
         }
         let heads = Heads::find(&card, &graph).map_err(wrong)?;
         let parameters = source.parameters();
-        let Source { format, sha256, bytes, graph: proto, .. } = source;
-        let engine = match dense_net(&proto, encoding, &card) {
-            Some(net) => Engine::Dense(Arc::new(net)),
-            None => match perspective_net(&proto, encoding) {
-                Some(net) => Engine::Perspective(Box::new(Session::new(proto)?), Arc::new(net)),
-                None => Engine::General(Box::new(Session::new(proto)?)),
-            },
-        };
+        let (format, sha256, bytes) = (source.format, source.sha256.clone(), source.bytes);
+        let engine = engine(source, encoding, &card, &graph)?;
         Ok(Model { card, format, sha256, bytes, parameters, graph, encoding, heads, engine })
     }
 
@@ -193,8 +192,9 @@ impl Model {
 
     /// How the network is computed.
     pub fn runtime(&self) -> Runtime {
-        match self.engine {
+        match &self.engine {
             Engine::General(_) => Runtime::General,
+            Engine::Transformer(session) => Runtime::Transformer(session.level()),
             Engine::Dense(_) => Runtime::Dense,
             Engine::Perspective(..) => Runtime::Perspective,
         }
@@ -205,7 +205,7 @@ impl Model {
     pub fn dense(&self) -> Option<&Arc<DenseNet>> {
         match &self.engine {
             Engine::Dense(net) => Some(net),
-            Engine::General(_) | Engine::Perspective(..) => None,
+            Engine::General(_) | Engine::Transformer(_) | Engine::Perspective(..) => None,
         }
     }
 
@@ -215,7 +215,7 @@ impl Model {
     pub fn perspective(&self) -> Option<&Arc<PerspectiveNet>> {
         match &self.engine {
             Engine::Perspective(_, net) => Some(net),
-            Engine::General(_) | Engine::Dense(_) => None,
+            Engine::General(_) | Engine::Transformer(_) | Engine::Dense(_) => None,
         }
     }
 
@@ -235,7 +235,10 @@ impl Model {
         let start = Chess::default();
         let outputs = match &self.engine {
             Engine::General(session) | Engine::Perspective(session, _) => {
-                self.run_general(session, situations, &start)?
+                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))?
+            }
+            Engine::Transformer(session) => {
+                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))?
             }
             Engine::Dense(net) => self.run_dense(net, situations, &start)?,
         };
@@ -270,11 +273,11 @@ impl Model {
         Ok(vec![OutputTensor { name, shape: vec![situations.len(), width], values }])
     }
 
-    fn run_general(
+    fn run_from_scratch(
         &self,
-        session: &Session,
         situations: &[Situation<'_>],
         start: &Chess,
+        run: impl FnOnce(&[InputTensor<'_>]) -> Result<Vec<OutputTensor>, RunError>,
     ) -> Result<Vec<OutputTensor>, RunError> {
         let mut batch = Batch::new(self.encoding);
         for situation in situations {
@@ -305,7 +308,7 @@ impl Model {
                 InputTensor { shape, data }
             })
             .collect();
-        session.run(&inputs)
+        run(&inputs)
     }
 
     /// The answer for one row of the outputs.
@@ -408,7 +411,7 @@ fn assemble_card(
             ))
         }),
     }?;
-    let mut card = detect::card(encoding, graph, &source.graph);
+    let mut card = detect::card(encoding, graph, source.outline());
     if let (Some(policy), Some(vocabulary)) = (&mut card.policy, facts.vocabulary) {
         policy.vocabulary = vocabulary.to_owned();
     }
@@ -419,6 +422,30 @@ fn assemble_card(
         card = card.overlaid(text).map_err(|e| wrong(e.to_string()))?;
     }
     Ok((encoding, card))
+}
+
+/// What computes the network: a runtime of its own if there is one for it.
+fn engine(
+    mut source: Source,
+    encoding: &'static dyn Encoding,
+    card: &ModelCard,
+    graph: &GraphInfo,
+) -> Result<Engine, LoadError> {
+    if let Some(tensors) = source.weights_apart() {
+        let outputs = graph.outputs.iter().map(|output| output.name.clone()).collect();
+        let level = transformer::Level::best();
+        if let Some(session) = TransformerSession::new(tensors, outputs, level)? {
+            return Ok(Engine::Transformer(Box::new(session)));
+        }
+    }
+    let proto = source.into_graph()?;
+    if let Some(net) = dense_net(&proto, encoding, card) {
+        return Ok(Engine::Dense(Arc::new(net)));
+    }
+    Ok(match perspective_net(&proto, encoding) {
+        Some(net) => Engine::Perspective(Box::new(Session::new(proto)?), Arc::new(net)),
+        None => Engine::General(Box::new(Session::new(proto)?)),
+    })
 }
 
 /// The network as one that moves keep up to date, if it is dense and over a sparse encoding.

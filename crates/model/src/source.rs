@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::card::{CARD_KEY, ModelCard};
 use crate::files::{lc0, safetensors, tflite, torch};
-use crate::nets::{self, Recognised};
+use crate::nets::{self, Recognised, WeightsApart};
+use crate::onnx::check::{self, GraphInfo};
 use crate::onnx::proto::{ModelProto, StringStringEntryProto, data_type};
 use crate::onnx::read::{self, MAX_FILE_BYTES};
 use crate::tensors::{Tensor, TensorMap};
@@ -21,8 +22,10 @@ use crate::{Format, LoadError, LoadErrorKind};
 pub struct Source {
     /// The format of the file.
     pub format: Format,
-    /// The network in the common form.
-    pub graph: ModelProto,
+    /// The network in the common form; where the weights are apart, with places for them.
+    outline: ModelProto,
+    /// The weights of a network that has a runtime of its own.
+    apart: Option<WeightsApart>,
     /// What the file says about itself besides the weights.
     pub facts: Facts,
     /// SHA-256 of the file, in hexadecimal.
@@ -73,15 +76,54 @@ impl Source {
             return Err(too_large());
         }
         let format = sniff(bytes).ok_or_else(|| unknown_format(bytes))?;
-        let (graph, facts) = match format {
+        let mut apart = None;
+        let (outline, facts) = match format {
             Format::Onnx => read_onnx(bytes)?,
-            Format::Safetensors => read_safetensors(bytes)?,
-            Format::Torch => known_network(torch::read(bytes)?, None)?,
+            Format::Safetensors => {
+                let mut file = safetensors::read(bytes)?;
+                known_network(file.tensors, file.metadata.remove(CARD_KEY), &mut apart)?
+            }
+            Format::Torch => known_network(torch::read(bytes)?, None, &mut apart)?,
             Format::Lc0 => read_lc0(bytes)?,
             Format::Tflite => read_tflite(bytes)?,
         };
-        let sha256 = Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect();
-        Ok(Source { format, graph, facts, sha256, bytes: bytes.len() })
+        let mut hash = Sha256::new();
+        // In pieces: a browser improves code between two calls, not during a long one.
+        bytes.chunks(HASHED_AT_ONCE).for_each(|piece| hash.update(piece));
+        let sha256 = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
+        Ok(Source { format, outline, apart, facts, sha256, bytes: bytes.len() })
+    }
+
+    /// The network in the common form.
+    ///
+    /// # Errors
+    /// If a weight is not finite.
+    pub fn into_graph(self) -> Result<ModelProto, LoadError> {
+        match self.apart {
+            Some(apart) => apart.into_graph(),
+            None => Ok(self.outline),
+        }
+    }
+
+    /// The network in the common form, perhaps without its weights.
+    pub(crate) fn outline(&self) -> &ModelProto {
+        &self.outline
+    }
+
+    /// What the graph takes, gives and costs.
+    ///
+    /// # Errors
+    /// Those of [`check`](crate::onnx::check::check).
+    pub(crate) fn check(&self) -> Result<GraphInfo, LoadError> {
+        match self.apart {
+            Some(_) => check::check_outline(&self.outline),
+            None => check::check(&self.outline),
+        }
+    }
+
+    /// The weights of a network that has a runtime of its own.
+    pub(crate) fn weights_apart(&mut self) -> Option<&mut TensorMap> {
+        self.apart.as_mut().map(|apart| &mut apart.tensors)
     }
 
     /// The weights of a state dict (PyTorch or safetensors) as a safetensors file with `card` inside. Tensors that
@@ -105,19 +147,22 @@ impl Source {
     /// initializer and constant; otherwise the weights alone, without the shapes and indices our graph adds.
     pub fn parameters(&self) -> u64 {
         if self.format == Format::Onnx {
-            return read::parameter_count(&self.graph);
+            return read::parameter_count(&self.outline);
         }
-        let weights = self.graph.graph.iter().flat_map(|graph| &graph.initializer);
+        let weights = self.outline.graph.iter().flat_map(|graph| &graph.initializer);
         let floats = weights.filter(|tensor| tensor.data_type == data_type::FLOAT && !tensor.dims.is_empty());
         floats.map(|tensor| tensor.dims.iter().map(|&d| d.unsigned_abs()).product::<u64>()).sum()
     }
 
     /// The network as an ONNX file with `card` inside.
-    pub fn to_onnx(&self, card: &ModelCard) -> Vec<u8> {
-        let mut graph = self.graph.clone();
+    ///
+    /// # Errors
+    /// As [`Source::into_graph`].
+    pub fn to_onnx(&self, card: &ModelCard) -> Result<Vec<u8>, LoadError> {
+        let mut graph = self.clone().into_graph()?;
         graph.metadata_props.retain(|entry| entry.key != CARD_KEY);
         graph.metadata_props.push(StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_json() });
-        graph.encode_to_vec()
+        Ok(graph.encode_to_vec())
     }
 }
 
@@ -135,6 +180,9 @@ fn state_dict(bytes: &[u8]) -> Result<TensorMap, LoadError> {
     tensors.strip_wrappers();
     Ok(tensors)
 }
+
+/// Bytes of a file that are hashed in one go.
+const HASHED_AT_ONCE: usize = 16 << 10;
 
 /// The byte that nearly every ONNX file starts with.
 const IR_VERSION: u8 = 0x08;
@@ -183,13 +231,13 @@ fn unknown_format(bytes: &[u8]) -> LoadError {
     )
 }
 
-fn read_safetensors(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
-    let mut file = safetensors::read(bytes)?;
-    known_network(file.tensors, file.metadata.remove(CARD_KEY))
-}
-
-fn known_network(tensors: TensorMap, card: Option<String>) -> Result<(ModelProto, Facts), LoadError> {
-    let Recognised { graph, encoding, vocabulary, architecture } = nets::recognise(tensors)?;
+fn known_network(
+    tensors: TensorMap,
+    card: Option<String>,
+    weights_apart: &mut Option<WeightsApart>,
+) -> Result<(ModelProto, Facts), LoadError> {
+    let Recognised { graph, apart, encoding, vocabulary, architecture } = nets::recognise(tensors)?;
+    *weights_apart = apart;
     let facts = Facts { card, architecture: Some(architecture), encoding, vocabulary, ..Facts::default() };
     Ok((graph, facts))
 }

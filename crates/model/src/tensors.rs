@@ -2,6 +2,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use half::{bf16, f16};
 
@@ -65,11 +66,45 @@ fn decode_with<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) ->
     elements.iter().map(|element| number(*element)).collect()
 }
 
-/// A weight tensor, row-major. `data` has exactly the elements `shape` asks for.
-#[derive(Clone, Debug, PartialEq)]
+/// A weight tensor, row-major. It has exactly the elements `shape` asks for, unless it is a place for a tensor.
+#[derive(Clone, Debug)]
 pub struct Tensor {
     shape: Vec<usize>,
-    data: Vec<f32>,
+    elements: Elements,
+}
+
+#[derive(Clone, Debug)]
+enum Elements {
+    Floats(Vec<f32>),
+    Rounded(Rounded),
+    /// None: it stands for a tensor of its shape.
+    Absent,
+}
+
+/// Weights in 8 bits, each row with what a step of it stands for.
+#[derive(Clone, Debug)]
+struct Rounded {
+    weights: Vec<i8>,
+    scales: Vec<f32>,
+    /// The floats they stand for, once somebody asks.
+    floats: OnceLock<Vec<f32>>,
+}
+
+impl Rounded {
+    fn floats(&self) -> Vec<f32> {
+        let row = self.weights.len().checked_div(self.scales.len()).unwrap_or(0).max(1);
+        let mut floats = Vec::with_capacity(self.weights.len());
+        for (row, scale) in self.weights.chunks_exact(row).zip(&self.scales) {
+            floats.extend(row.iter().map(|&weight| f32::from(weight) * scale));
+        }
+        floats
+    }
+}
+
+impl PartialEq for Tensor {
+    fn eq(&self, other: &Tensor) -> bool {
+        self.shape == other.shape && self.data() == other.data()
+    }
 }
 
 impl Tensor {
@@ -80,12 +115,37 @@ impl Tensor {
 
     /// Its elements.
     pub fn data(&self) -> &[f32] {
-        &self.data
+        match &self.elements {
+            Elements::Floats(floats) => floats,
+            Elements::Rounded(rounded) => rounded.floats.get_or_init(|| rounded.floats()),
+            Elements::Absent => &[],
+        }
+    }
+
+    /// Its elements in 8 bits and the scale of each row, where it was stored so.
+    pub(crate) fn rounded(&self) -> Option<(&[i8], &[f32])> {
+        match &self.elements {
+            Elements::Rounded(Rounded { weights, scales, .. }) => Some((weights, scales)),
+            Elements::Floats(_) | Elements::Absent => None,
+        }
+    }
+
+    /// The first element that is NaN or infinite.
+    fn not_finite(&self) -> Option<usize> {
+        match &self.elements {
+            Elements::Floats(floats) => floats.iter().position(|v| !v.is_finite()),
+            Elements::Rounded(Rounded { weights, scales, .. }) => {
+                let row = scales.iter().position(|scale| !(scale * f32::from(i8::MIN)).is_finite())?;
+                Some(row * (weights.len() / scales.len()))
+            }
+            Elements::Absent => None,
+        }
     }
 
     /// Rows and columns exchanged. Only for matrices: `columns` divides the elements.
     pub(crate) fn transposed(&self, columns: usize) -> Vec<f32> {
-        (0..columns).flat_map(|c| self.data.iter().skip(c).step_by(columns).copied()).collect()
+        let data = self.data();
+        (0..columns).flat_map(|c| data.iter().skip(c).step_by(columns).copied()).collect()
     }
 }
 
@@ -109,15 +169,51 @@ impl TensorMap {
     /// # Errors
     /// If `shape` and `data` disagree, or all tensors together pass [`MAX_ELEMENTS`].
     pub(crate) fn insert(&mut self, name: &str, shape: &[usize], data: Vec<f32>) -> Result<(), LoadError> {
-        self.reserve(name, data.len())?;
+        self.insert_elements(name, shape, data.len(), Elements::Floats(data))
+    }
+
+    /// Adds a tensor in 8 bits, with a scale for each entry of its first dimension.
+    ///
+    /// # Errors
+    /// As [`TensorMap::insert`].
+    pub(crate) fn insert_rounded(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        weights: Vec<i8>,
+        scales: Vec<f32>,
+    ) -> Result<(), LoadError> {
+        let rounded = Rounded { weights, scales, floats: OnceLock::new() };
+        self.insert_elements(name, shape, rounded.weights.len(), Elements::Rounded(rounded))
+    }
+
+    fn insert_elements(
+        &mut self,
+        name: &str,
+        shape: &[usize],
+        len: usize,
+        elements: Elements,
+    ) -> Result<(), LoadError> {
+        self.reserve(name, len)?;
         let needed = shape.iter().try_fold(1_usize, |product, &d| product.checked_mul(d));
-        if needed != Some(data.len()) {
-            let message = format!("has {} elements, but its shape is {shape:?}", data.len());
+        if needed != Some(len) {
+            let message = format!("has {len} elements, but its shape is {shape:?}");
             return Err(self.error(LoadErrorKind::Malformed, message).at_tensor(name));
         }
-        self.elements += data.len();
-        self.tensors.insert(name.to_owned(), Tensor { shape: shape.to_vec(), data });
+        self.elements += len;
+        self.tensors.insert(name.to_owned(), Tensor { shape: shape.to_vec(), elements });
         Ok(())
+    }
+
+    /// Places for the same tensors, without what is in them.
+    pub(crate) fn outline(&self) -> TensorMap {
+        let place = |tensor: &Tensor| Tensor { shape: tensor.shape.clone(), elements: Elements::Absent };
+        TensorMap {
+            format: self.format,
+            tensors: self.tensors.iter().map(|(name, tensor)| (name.clone(), place(tensor))).collect(),
+            unreadable: self.unreadable.clone(),
+            elements: 0,
+        }
     }
 
     /// Refuses a tensor of `elements` that would not fit any more, before memory is spent on it.
@@ -194,7 +290,7 @@ impl TensorMap {
             let message = format!("has shape {:?}, but the network needs {shape:?}", tensor.shape);
             return Err(self.error(LoadErrorKind::Shape, message).at_tensor(name));
         }
-        if let Some(at) = tensor.data.iter().position(|v| !v.is_finite()) {
+        if let Some(at) = tensor.not_finite() {
             let message = format!("element {at} is not a finite number");
             return Err(self.error(LoadErrorKind::NotFinite, message).at_tensor(name));
         }
@@ -312,7 +408,8 @@ mod tests {
 
     #[test]
     fn transposing_exchanges_rows_and_columns() {
-        let tensor = Tensor { shape: vec![2, 3], data: vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0] };
+        let elements = Elements::Floats(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let tensor = Tensor { shape: vec![2, 3], elements };
         assert_eq!(tensor.transposed(3), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 }

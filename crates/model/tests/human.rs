@@ -8,9 +8,12 @@ use serde::Deserialize;
 use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
 use tabia_encoding::{Batch, Column, Elo, Pace, RatingPool, Seat, Situation, TIME_BINS, encoding, parse_uci};
 use tabia_model::runtime::{InputData, InputTensor, Session};
-use tabia_model::{Evaluation, Format, LoadError, Model, Place, Source, ThinkTimeHead};
+use tabia_model::transformer::Level;
+use tabia_model::{Evaluation, Format, LoadError, Model, Place, Runtime, Source, ThinkTimeHead};
 
 const FILE: &[u8] = include_bytes!("../../../fixtures/models/human.safetensors");
+/// The network that comes along, in 8 bits.
+const SHIPPED: &[u8] = include_bytes!("../../../models/human.safetensors");
 const EXPECTED: &str = include_str!("../../../fixtures/models/human.json");
 const TOLERANCE: f32 = 1e-4;
 
@@ -140,7 +143,7 @@ fn the_logits_are_torchs() {
     let played = played();
     let mut batch = Batch::new(encoding("tabia-human-1").unwrap());
     played.iter().for_each(|played| batch.push(&played.situation()));
-    let session = Session::new(Source::read(FILE).unwrap().graph).unwrap();
+    let session = Session::new(Source::read(FILE).unwrap().into_graph().unwrap()).unwrap();
     let names: Vec<_> = session.info().outputs.iter().map(|output| output.name.as_str()).collect();
     assert_eq!(names, ["move_logits", "promotion_logits", "wdl", "think_time"]);
     let shapes = [vec![played.len(), 64, 32], vec![played.len(), 80]];
@@ -208,10 +211,67 @@ fn it_becomes_an_onnx_file_with_the_same_card_and_answers() {
              win/draw/loss, thinking time"
         )
     );
-    let converted = Model::from_bytes(&Source::read(FILE).unwrap().to_onnx(card)).unwrap();
+    let converted = Model::from_bytes(&Source::read(FILE).unwrap().to_onnx(card).unwrap()).unwrap();
     assert_eq!(converted.format(), Format::Onnx);
     assert_eq!(converted.card(), card);
-    assert_eq!(answers(&converted), answers(&model));
+    assert_eq!(converted.graph(), model.graph());
+    assert_eq!(converted.runtime(), Runtime::General);
+    assert!(matches!(model.runtime(), Runtime::Transformer(_)));
+    for (a, b) in answers(&converted).iter().zip(&answers(&model)) {
+        assert!(distance(a, b) <= TOLERANCE, "{a:?} {b:?}");
+    }
+}
+
+/// The largest difference between two chances.
+fn distance(a: &Evaluation, b: &Evaluation) -> f32 {
+    let (a_moves, b_moves) = (a.policy.as_ref().unwrap(), b.policy.as_ref().unwrap());
+    let moves = a_moves.candidates().iter().map(|c| c.probability - b_moves.probability(c.mv));
+    let (a_wdl, b_wdl) = (a.wdl.unwrap(), b.wdl.unwrap());
+    let wdl = [a_wdl.win - b_wdl.win, a_wdl.draw - b_wdl.draw, a_wdl.loss - b_wdl.loss];
+    let (a_time, b_time) = (a.think_time.unwrap(), b.think_time.unwrap());
+    let time = a_time.into_iter().zip(b_time).map(|(a, b)| a - b);
+    moves.chain(wdl).chain(time).map(f32::abs).fold(0.0, f32::max)
+}
+
+#[test]
+fn a_network_in_8_bits_answers_nearly_as_its_graph_does() {
+    let model = Model::from_bytes(SHIPPED).unwrap();
+    let graph = Model::from_bytes(&Source::read(SHIPPED).unwrap().to_onnx(model.card()).unwrap()).unwrap();
+    assert_eq!((graph.runtime(), graph.graph()), (Runtime::General, model.graph()));
+    let choice = |evaluation: &Evaluation| evaluation.policy.as_ref().unwrap().best().map(|c| c.mv);
+    let (ours, exact) = (answers(&model), answers(&graph));
+    let others = ours.iter().zip(&exact).filter(|(a, b)| choice(a) != choice(b)).count();
+    assert!(others <= 1, "{others} of {} first choices are others", ours.len());
+    for (a, b) in ours.iter().zip(&exact) {
+        assert!(distance(a, b) <= 0.05, "{} {a:?} {b:?}", distance(a, b));
+    }
+}
+
+#[test]
+fn every_instruction_set_gives_the_same_answers() {
+    let played = played();
+    let situations: Vec<_> = played.iter().take(2).map(Played::situation).collect();
+    for bytes in [FILE, SHIPPED] {
+        let answers: Vec<_> = Level::available()
+            .map(|level| {
+                // Other tests may load on this level meanwhile; what they see is the same.
+                level.prefer();
+                Model::from_bytes(bytes).unwrap().evaluate(&situations).unwrap()
+            })
+            .collect();
+        for (answer, level) in answers.iter().zip(Level::available()) {
+            assert_eq!(answer, &answers[0], "{level}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_answers_as_its_positions_do() {
+    let model = Model::from_bytes(FILE).unwrap();
+    let together = answers(&model);
+    for (played, answer) in played().iter().zip(&together) {
+        assert_eq!(&model.evaluate(&[played.situation()]).unwrap()[0], answer);
+    }
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn a_search_is_told_the_same_within_two_centipawns() {
 #[test]
 fn it_stays_what_it_is_as_onnx() {
     let model = Model::from_bytes(FILE).unwrap();
-    let onnx = Source::read(FILE).unwrap().to_onnx(model.card());
+    let onnx = Source::read(FILE).unwrap().to_onnx(model.card()).unwrap();
     let converted = Model::from_bytes(&onnx).unwrap();
     assert_eq!((converted.format(), converted.runtime()), (Format::Onnx, Runtime::Perspective));
     let number = |model: &Model, position: &Chess| {

@@ -325,8 +325,8 @@ fn a_comparison_keeps_the_rest_of_the_card() {
 
 /// The outputs of the general runtime for `rows`, whatever runtime `model` itself uses.
 fn on_the_general_runtime(model: &Model, file: &str, ask: Ask, rows: &[Row]) -> Vec<f32> {
-    let session =
-        Session::new(Source::read(bytes(file)).expect("it was read before").graph).expect("it loads");
+    let graph = Source::read(bytes(file)).and_then(Source::into_graph).expect("it was read before");
+    let session = Session::new(graph).expect("it loads");
     let start = Chess::default();
     let mut batch = Batch::new(model.encoding());
     for row in rows {

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &TensorsArgs) -> Result<()> {
         inputs.insert(info.name.clone(), value);
         tensors.push((shape, data));
     }
-    let session = Session::new(Source::open(&args.file).with_context(named)?.graph)?;
+    let session = Session::new(Source::open(&args.file).with_context(named)?.into_graph()?)?;
     let asked: Vec<_> = tensors.iter().map(|(shape, data)| InputTensor { shape, data: *data }).collect();
     let outputs: Map<String, Value> = session
         .run(&asked)?

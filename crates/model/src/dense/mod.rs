@@ -18,11 +18,11 @@
 
 mod accumulate;
 mod activation;
-mod block;
+pub(crate) mod block;
 mod evaluator;
 mod first_layer;
 mod forward;
-mod kernels;
+pub(crate) mod kernels;
 mod layer;
 mod net;
 pub mod perspective;

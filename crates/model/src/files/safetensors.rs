@@ -16,7 +16,7 @@ const SCALE: &str = ".scale";
 /// What a safetensors file holds.
 #[derive(Debug)]
 pub(crate) struct SafetensorsFile {
-    /// The weights, as 32-bit floats.
+    /// The weights.
     pub(crate) tensors: TensorMap,
     /// The free text entries of the header (`__metadata__`).
     pub(crate) metadata: BTreeMap<String, String>,
@@ -36,7 +36,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<SafetensorsFile, LoadError> {
     for (name, view) in file.iter() {
         if is_rounded(&view) {
             tensors.reserve(name, view.data().len())?;
-            tensors.insert(name, view.shape(), unrounded(&view, &scales(&file, name, &view)?))?;
+            let weights = view.data().iter().map(|byte| byte.cast_signed()).collect();
+            tensors.insert_rounded(name, view.shape(), weights, scales(&file, name, &view)?)?;
             continue;
         }
         if has_rounded && let Some(weights) = name.strip_suffix(SCALE) {
@@ -89,17 +90,6 @@ fn scales(file: &SafeTensors<'_>, name: &str, weights: &TensorView<'_>) -> Resul
         return Err(error.at_tensor(scale_name));
     }
     Ok(scales)
-}
-
-/// 8-bit weights as the floats they stand for.
-fn unrounded(weights: &TensorView<'_>, scales: &[f32]) -> Vec<f32> {
-    let bytes = weights.data();
-    let row_len = bytes.len().checked_div(scales.len()).unwrap_or(0).max(1);
-    let mut floats = Vec::with_capacity(bytes.len());
-    for (row, scale) in bytes.chunks_exact(row_len).zip(scales) {
-        floats.extend(row.iter().map(|&byte| f32::from(byte as i8) * scale));
-    }
-    floats
 }
 
 /// Writes a state dict. A tensor that half precision holds exactly is written in half precision.

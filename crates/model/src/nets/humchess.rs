@@ -86,6 +86,7 @@ pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
     let Config { width, heads, layers, hidden, history } = config;
     Ok(Recognised {
         graph: net.finish(),
+        apart: None,
         encoding: Some(if history { "humchess-74" } else { "humchess-68" }),
         vocabulary: Some("from-to-4096"),
         architecture: format!(

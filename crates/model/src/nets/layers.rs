@@ -47,7 +47,7 @@ impl<'a> Layers<'a> {
     /// The tensor `name` as one row of numbers.
     pub(super) fn flat_weight(&mut self, name: &str, shape: &[usize]) -> Result<Node, LoadError> {
         let tensor = self.tensors.take(name, shape)?;
-        Ok(self.graph.weight(name, &[tensor.data().len()], tensor.data()))
+        Ok(self.graph.weight(name, &[shape.iter().product()], tensor.data()))
     }
 
     /// A new constant of whole numbers in one dimension.

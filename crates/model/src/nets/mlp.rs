@@ -83,6 +83,7 @@ fn build(tensors: &mut TensorMap, layers: &[String]) -> Result<Recognised, LoadE
     let widths = sizes.iter().map(|[outputs, _]| format!("-{outputs}"));
     Ok(Recognised {
         graph: net.finish(),
+        apart: None,
         encoding: ENCODING_BY_WIDTH.iter().find(|(width, _)| *width == inputs).map(|(_, id)| *id),
         vocabulary: (outputs == CANONICAL_MOVES).then_some("canonical-1968"),
         architecture: format!("MLP {inputs}{}", widths.collect::<String>()),

@@ -6,7 +6,7 @@ mod layers;
 mod mlp;
 mod perspective;
 mod policy_cnn;
-mod tabia_human;
+pub(crate) mod tabia_human;
 
 use crate::onnx::proto::ModelProto;
 use crate::tensors::TensorMap;
@@ -15,8 +15,10 @@ use crate::{LoadError, LoadErrorKind};
 /// A state dict whose network is known by its names and shapes.
 #[derive(Debug)]
 pub(crate) struct Recognised {
-    /// The network.
+    /// The network. Where the weights are apart, it has places for them.
     pub(crate) graph: ModelProto,
+    /// The weights of a network that runs without its graph.
+    pub(crate) apart: Option<WeightsApart>,
     /// The encoding of its input, where the shapes leave no doubt.
     pub(crate) encoding: Option<&'static str>,
     /// The move vocabulary of its policy, where it has one and the shapes leave no doubt.
@@ -25,20 +27,76 @@ pub(crate) struct Recognised {
     pub(crate) architecture: String,
 }
 
+/// The weights of a network that has a runtime of its own, and how its graph is built when somebody wants one.
+#[derive(Clone, Debug)]
+pub(crate) struct WeightsApart {
+    pub(crate) tensors: TensorMap,
+    build: fn(&mut TensorMap) -> Result<Recognised, LoadError>,
+}
+
+impl WeightsApart {
+    /// The graph with its weights.
+    ///
+    /// # Errors
+    /// If one of them is not finite.
+    pub(crate) fn into_graph(mut self) -> Result<ModelProto, LoadError> {
+        Ok((self.build)(&mut self.tensors)?.graph)
+    }
+}
+
+/// When the graph of an architecture is filled with weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filled {
+    AtOnce,
+    /// When somebody wants to run or convert it: it has a runtime of its own.
+    Later,
+}
+
 /// One architecture: what it is called, how its state dicts are told from others, how its graph is built.
 struct Architecture {
     name: &'static str,
     fits: fn(&TensorMap) -> bool,
     build: fn(&mut TensorMap) -> Result<Recognised, LoadError>,
+    filled: Filled,
 }
 
 const KNOWN: &[Architecture] = &[
-    Architecture { name: tabia_human::NAME, fits: tabia_human::fits, build: tabia_human::build },
-    Architecture { name: humchess::NAME, fits: humchess::fits, build: humchess::build },
-    Architecture { name: perspective::NAME, fits: perspective::fits, build: perspective::build },
-    Architecture { name: policy_cnn::NAME, fits: policy_cnn::fits, build: policy_cnn::build },
-    Architecture { name: mlp::NUMBERED, fits: mlp::fits_numbered, build: mlp::build_numbered },
-    Architecture { name: mlp::SEQUENTIAL, fits: mlp::fits_sequential, build: mlp::build_sequential },
+    Architecture {
+        name: tabia_human::NAME,
+        fits: tabia_human::fits,
+        build: tabia_human::build,
+        filled: Filled::Later,
+    },
+    Architecture {
+        name: humchess::NAME,
+        fits: humchess::fits,
+        build: humchess::build,
+        filled: Filled::AtOnce,
+    },
+    Architecture {
+        name: perspective::NAME,
+        fits: perspective::fits,
+        build: perspective::build,
+        filled: Filled::AtOnce,
+    },
+    Architecture {
+        name: policy_cnn::NAME,
+        fits: policy_cnn::fits,
+        build: policy_cnn::build,
+        filled: Filled::AtOnce,
+    },
+    Architecture {
+        name: mlp::NUMBERED,
+        fits: mlp::fits_numbered,
+        build: mlp::build_numbered,
+        filled: Filled::AtOnce,
+    },
+    Architecture {
+        name: mlp::SEQUENTIAL,
+        fits: mlp::fits_sequential,
+        build: mlp::build_sequential,
+        filled: Filled::AtOnce,
+    },
 ];
 
 /// Builds the network that `tensors` are the weights of.
@@ -57,9 +115,20 @@ pub(crate) fn recognise(mut tensors: TensorMap) -> Result<Recognised, LoadError>
         );
         return Err(tensors.error(LoadErrorKind::UnknownNetwork, message));
     };
-    let recognised = (architecture.build)(&mut tensors)?;
-    tensors.finish(architecture.name)?;
-    Ok(recognised)
+    match architecture.filled {
+        Filled::AtOnce => {
+            let recognised = (architecture.build)(&mut tensors)?;
+            tensors.finish(architecture.name)?;
+            Ok(recognised)
+        }
+        Filled::Later => {
+            let mut outline = tensors.outline();
+            let recognised = (architecture.build)(&mut outline)?;
+            outline.finish(architecture.name)?;
+            let apart = Some(WeightsApart { tensors, build: architecture.build });
+            Ok(Recognised { apart, ..recognised })
+        }
+    }
 }
 
 #[cfg(test)]

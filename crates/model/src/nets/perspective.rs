@@ -60,6 +60,7 @@ pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
     let activation = if squared { ", squared" } else { "" };
     Ok(Recognised {
         graph: net.finish(),
+        apart: None,
         encoding: Some(ENCODING),
         vocabulary: None,
         architecture: format!(

@@ -94,6 +94,7 @@ pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
 
     Ok(Recognised {
         graph: net.finish(),
+        apart: None,
         encoding: Some(encoding),
         vocabulary: (moves == CANONICAL_MOVES).then_some(vocabulary),
         architecture: format!(

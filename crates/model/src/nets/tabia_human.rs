@@ -18,27 +18,27 @@ use crate::tensors::TensorMap;
 
 pub(super) const NAME: &str = "the transformer of human players";
 
-const SQUARES: usize = 64;
-const CHANNELS: usize = 32;
-const GAME: usize = 80;
+pub(crate) const SQUARES: usize = 64;
+pub(crate) const CHANNELS: usize = 32;
+pub(crate) const GAME: usize = 80;
 const MOVES: usize = SQUARES * SQUARES;
-const LAST_RANK: usize = 56;
-const PROMOTIONS: usize = 4;
-const WDL: usize = 3;
-const EPS: f32 = 1e-6;
+pub(crate) const LAST_RANK: usize = 56;
+pub(crate) const PROMOTIONS: usize = 4;
+pub(crate) const WDL: usize = 3;
+pub(crate) const EPS: f32 = 1e-6;
 
 /// The sizes of one network, read off its tensors.
-struct Config {
-    width: usize,
-    heads: usize,
-    layers: usize,
-    hidden: usize,
+pub(crate) struct Config {
+    pub(crate) width: usize,
+    pub(crate) heads: usize,
+    pub(crate) layers: usize,
+    pub(crate) hidden: usize,
     /// Width of the vectors whose products score moves.
-    pair: usize,
+    pub(crate) pair: usize,
 }
 
 impl Config {
-    fn of(tensors: &TensorMap) -> Result<Self, LoadError> {
+    pub(crate) fn of(tensors: &TensorMap) -> Result<Self, LoadError> {
         let [width, _] = tensors.dims("squares.weight")?;
         let heads = attention::heads(tensors, width)?;
         let [hidden, _] = tensors.dims("blocks.0.ffn.w1.weight")?;
@@ -81,6 +81,7 @@ pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
     let Config { width, heads, layers, hidden, pair } = config;
     Ok(Recognised {
         graph: net.finish(),
+        apart: None,
         encoding: Some("tabia-human-1"),
         vocabulary: Some("from-to-4096-mirrored"),
         architecture: format!(

@@ -54,9 +54,9 @@ impl GraphBuilder {
         Node(name.to_owned())
     }
 
-    /// Adds a weight tensor.
+    /// Adds a weight tensor. Without data it is a place for one: such a graph shows what a network is, but cannot run.
     pub fn weight(&mut self, name: &str, shape: &[usize], data: &[f32]) -> Node {
-        debug_assert_eq!(shape.iter().product::<usize>(), data.len(), "{name}");
+        debug_assert!(data.is_empty() || shape.iter().product::<usize>() == data.len(), "{name}");
         let raw_data = data.iter().flat_map(|v| v.to_le_bytes()).collect();
         self.initializer(name, data_type::FLOAT, shape, raw_data)
     }

@@ -93,6 +93,14 @@ pub fn check(model: &ModelProto) -> Result<GraphInfo, LoadError> {
     Outline::new(model)?.info(model)
 }
 
+/// The same for a graph that we have written and whose weights are places without data.
+///
+/// # Errors
+/// As [`check`].
+pub(crate) fn check_outline(model: &ModelProto) -> Result<GraphInfo, LoadError> {
+    Outline::unvalidated(model)?.info(model)
+}
+
 /// A checked graph without its weights: enough to foretell what a run costs.
 #[derive(Debug)]
 pub(crate) struct Outline {
@@ -139,6 +147,11 @@ impl Outline {
     /// Checks the structure of `model` and brings its operators into order.
     pub(crate) fn new(model: &ModelProto) -> Result<Outline, LoadError> {
         read::validate(model)?;
+        Outline::unvalidated(model)
+    }
+
+    /// The same without a look at the numbers in it.
+    fn unvalidated(model: &ModelProto) -> Result<Outline, LoadError> {
         let opset = opset(model)?;
         let no_graph = || error(LoadErrorKind::Malformed, "the file holds no graph");
         let graph = model.graph.as_ref().ok_or_else(no_graph)?;
@@ -516,8 +529,10 @@ fn constant(tensor: &TensorProto) -> Result<Value, LoadError> {
     let kind = ElementKind::of(tensor.data_type);
     let kind = kind.ok_or_else(|| named(error(LoadErrorKind::Unsupported, "an unknown element type")))?;
     let shape: Vec<usize> = tensor.dims.iter().map(|&d| usize::try_from(d).unwrap_or(0)).collect();
-    let known =
-        (count <= shapes::MAX_KNOWN).then(|| read::values(tensor).map(|v| clamped(kind, v)).collect());
+    // A place for a weight has none of its numbers.
+    let known = (count <= shapes::MAX_KNOWN)
+        .then(|| read::values(tensor).map(|v| clamped(kind, v)).collect())
+        .filter(|known: &Vec<f64>| known.len() == count);
     Ok(Value::new(kind, shape).with(known))
 }
 

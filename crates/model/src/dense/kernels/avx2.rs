@@ -8,10 +8,10 @@ use crate::dense::block::LANES;
 
 /// Proof that the processor has AVX2 and POPCNT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Avx2(());
+pub(crate) struct Avx2(());
 
 impl Avx2 {
-    pub(super) fn detect() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         let has = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("popcnt");
         has.then_some(Avx2(()))
     }

@@ -8,10 +8,10 @@ use crate::dense::block::LANES;
 
 /// Proof that the processor has AVX-512F and POPCNT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Avx512(());
+pub(crate) struct Avx512(());
 
 impl Avx512 {
-    pub(super) fn detect() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         let has = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt");
         has.then_some(Avx512(()))
     }

@@ -8,19 +8,19 @@ use std::fmt;
 use super::block::LANES;
 
 #[cfg(target_arch = "x86_64")]
-mod avx2;
+pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]
-mod avx512;
+pub(crate) mod avx512;
 #[cfg(target_arch = "aarch64")]
-mod neon;
-mod scalar;
+pub(crate) mod neon;
+pub(crate) mod scalar;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-mod wasm;
+pub(crate) mod wasm;
 
 /// Lane-wise operations on sixteen numbers.
 ///
 /// A value of the implementing type is the proof that the processor has the instructions.
-pub(super) trait Lanes: Copy {
+pub(crate) trait Lanes: Copy {
     /// Sixteen `f32`.
     type Floats: Copy;
     /// Sixteen `i32`.

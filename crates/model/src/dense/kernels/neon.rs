@@ -9,10 +9,10 @@ use crate::dense::block::LANES;
 
 /// Proof that the processor has NEON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Neon(());
+pub(crate) struct Neon(());
 
 impl Neon {
-    pub(super) fn detect() -> Option<Self> {
+    pub(crate) fn detect() -> Option<Self> {
         std::arch::is_aarch64_feature_detected!("neon").then_some(Neon(()))
     }
 

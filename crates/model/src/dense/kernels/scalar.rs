@@ -6,7 +6,7 @@ use super::Lanes;
 use crate::dense::block::LANES;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Scalar;
+pub(crate) struct Scalar;
 
 impl Lanes for Scalar {
     type Floats = [f32; LANES];

@@ -10,7 +10,7 @@ use super::Lanes;
 use crate::dense::block::LANES;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Simd128;
+pub(crate) struct Simd128;
 
 impl Lanes for Simd128 {
     type Floats = [v128; 4];

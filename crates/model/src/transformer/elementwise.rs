@@ -1,0 +1,160 @@
+//! What happens to rows between the products, sixteen numbers at a time.
+
+use super::exponential::{exp, silu};
+use super::kernels::Dots;
+use super::level::Kernel;
+use crate::dense::block::LANES;
+use crate::dense::kernels::Lanes;
+
+/// The sum of sixteen numbers, in one order everywhere.
+#[inline(always)]
+pub(super) fn sum(lanes: [f32; LANES]) -> f32 {
+    let mut width = LANES / 2;
+    let mut lanes = lanes;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] += lanes[lane + width];
+        }
+        width /= 2;
+    }
+    lanes[0]
+}
+
+/// What a row is multiplied by to have a root mean square of one.
+#[inline(always)]
+pub(super) fn norm(row: &[[f32; LANES]], eps: f32) -> f32 {
+    let mut squares = [0.0; LANES];
+    for block in row {
+        for (square, x) in squares.iter_mut().zip(block) {
+            *square += x * x;
+        }
+    }
+    1.0 / (sum(squares) / (row.len() * LANES) as f32 + eps).sqrt()
+}
+
+/// `x / sqrt(mean(x^2) + eps) * weight` for each row `x`, which is as long as `weight`.
+pub(super) struct Norm<'a> {
+    pub(super) from: &'a [[f32; LANES]],
+    pub(super) weight: &'a [[f32; LANES]],
+    pub(super) eps: f32,
+    pub(super) to: &'a mut [[f32; LANES]],
+}
+
+impl Kernel for Norm<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
+        let blocks = self.weight.len();
+        for (from, to) in self.from.chunks_exact(blocks).zip(self.to.chunks_exact_mut(blocks)) {
+            let norm = norm(from, self.eps);
+            for ((from, weight), to) in from.iter().zip(self.weight).zip(to) {
+                for lane in 0..LANES {
+                    to[lane] = from[lane] * norm * weight[lane];
+                }
+            }
+        }
+    }
+}
+
+/// `silu(a) * b` for rows of `blocks` blocks of `a` and as many of `b`.
+pub(super) struct Gate<'a> {
+    pub(super) from: &'a [[f32; LANES]],
+    pub(super) blocks: usize,
+    pub(super) to: &'a mut [[f32; LANES]],
+}
+
+impl Kernel for Gate<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
+        let rows = self.from.chunks_exact(2 * self.blocks);
+        for (from, to) in rows.zip(self.to.chunks_exact_mut(self.blocks)) {
+            let (gates, values) = from.split_at(self.blocks);
+            for ((gate, value), to) in gates.iter().zip(values).zip(to) {
+                for lane in 0..LANES {
+                    to[lane] = silu(gate[lane]) * value[lane];
+                }
+            }
+        }
+    }
+}
+
+/// `silu` of every number.
+pub(super) struct Silu<'a>(pub(super) &'a mut [[f32; LANES]]);
+
+impl Kernel for Silu<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
+        for block in self.0 {
+            for x in block {
+                *x = silu(*x);
+            }
+        }
+    }
+}
+
+/// `first + second` for each row of `to`, which has a row of its own in `first` and shares `second`.
+pub(super) struct Shared<'a> {
+    pub(super) first: &'a [[f32; LANES]],
+    pub(super) second: &'a [[f32; LANES]],
+    pub(super) to: &'a mut [[f32; LANES]],
+}
+
+impl Kernel for Shared<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
+        let blocks = self.second.len();
+        for (first, to) in self.first.chunks_exact(blocks).zip(self.to.chunks_exact_mut(blocks)) {
+            for ((first, second), to) in first.iter().zip(self.second).zip(to) {
+                for lane in 0..LANES {
+                    to[lane] = first[lane] + second[lane];
+                }
+            }
+        }
+    }
+}
+
+/// A softmax over the first `width` numbers of each row of `blocks` blocks, with a bias added before where there is one.
+/// What follows in a row becomes next to nothing.
+pub(super) struct Softmax<'a> {
+    pub(super) rows: &'a mut [[f32; LANES]],
+    pub(super) bias: Option<&'a [[f32; LANES]]>,
+    pub(super) blocks: usize,
+    pub(super) width: usize,
+}
+
+impl Kernel for Softmax<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
+        for (i, row) in self.rows.chunks_exact_mut(self.blocks).enumerate() {
+            if let Some(bias) = self.bias {
+                for (block, bias) in row.iter_mut().zip(&bias[i * self.blocks..]) {
+                    for lane in 0..LANES {
+                        block[lane] += bias[lane];
+                    }
+                }
+            }
+            for x in row.as_flattened_mut().iter_mut().skip(self.width) {
+                *x = f32::NEG_INFINITY;
+            }
+            let mut tops = [f32::NEG_INFINITY; LANES];
+            for block in &*row {
+                for lane in 0..LANES {
+                    tops[lane] = if block[lane] > tops[lane] { block[lane] } else { tops[lane] };
+                }
+            }
+            let top = tops.into_iter().fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
+            let mut sums = [0.0; LANES];
+            for block in &mut *row {
+                for lane in 0..LANES {
+                    block[lane] = exp(block[lane] - top);
+                    sums[lane] += block[lane];
+                }
+            }
+            let share = 1.0 / sum(sums);
+            for block in row {
+                for x in block {
+                    *x *= share;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The transformer of human players, as `nets/tabia_human.rs` writes it down.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::elementwise::{Shared, Silu, Softmax};
+use super::level::Level;
+use super::linear::Linear;
+use super::product::{FloatProduct, Then};
+use super::rounding::RoundedRows;
+use super::trunk::{Plan, Trunk, TrunkMemory, rows_in_blocks, take_row};
+use crate::LoadError;
+use crate::dense::block::{Block, LANES};
+use crate::nets::tabia_human::{CHANNELS, Config, EPS, GAME, LAST_RANK, PROMOTIONS, SQUARES, WDL};
+use crate::tensors::TensorMap;
+use tabia_encoding::TIME_BINS;
+
+/// Blocks of a row of one number for each square.
+const SQUARE_BLOCKS: usize = SQUARES / LANES;
+
+/// The weights of a network, ready to run.
+#[derive(Debug)]
+pub(super) struct HumanNet {
+    squares: Linear,
+    places: Vec<[f32; LANES]>,
+    game: Linear,
+    trunk: Trunk,
+    /// Origins, then targets.
+    pairs: Linear,
+    /// Numbers in the vector of an origin or a target.
+    pair: usize,
+    promotions: Linear,
+    judge: Option<Judge>,
+}
+
+/// The heads that judge the game as a whole, as far as the network has them.
+#[derive(Debug)]
+struct Judge {
+    hidden: WithBias,
+    wdl: Option<WithBias>,
+    time: Option<WithBias>,
+}
+
+/// A small linear layer with bias.
+#[derive(Debug)]
+struct WithBias {
+    linear: Linear,
+    bias: Vec<[f32; LANES]>,
+}
+
+/// Memory for one position.
+#[derive(Debug)]
+pub(super) struct HumanMemory {
+    trunk: TrunkMemory,
+    game: Vec<[f32; LANES]>,
+    game_sum: Vec<[f32; LANES]>,
+    pairs: Vec<[f32; LANES]>,
+    targets: Vec<Block<f32>>,
+    moves: Vec<[f32; LANES]>,
+    promotions: Vec<[f32; LANES]>,
+    pooled: Vec<[f32; LANES]>,
+    hidden: Vec<[f32; LANES]>,
+    chances: Vec<[f32; LANES]>,
+}
+
+impl HumanNet {
+    /// Takes the weights out of `tensors`; `None`, and nothing taken, if the kernels do not have its sizes.
+    ///
+    /// # Errors
+    /// If a tensor is missing, has another shape or is not finite.
+    pub(super) fn take(tensors: &mut TensorMap, level: Level) -> Result<Option<HumanNet>, LoadError> {
+        let Config { width: d, heads, layers, hidden, pair } = Config::of(tensors)?;
+        let plan = Plan {
+            tokens: SQUARES,
+            width: d,
+            head: d / heads,
+            hidden,
+            layers,
+            norm: "norm",
+            final_norm: "norm_final.weight",
+            eps: EPS,
+        };
+        if !plan.fills_blocks() {
+            return Ok(None);
+        }
+        let squares = Linear::in_floats(&tensors.take("squares.weight", &[d, CHANNELS])?);
+        let places = rows_in_blocks(tensors.take("position.weight", &[SQUARES, d])?.data(), d);
+        let game = Linear::in_floats(&tensors.take("game.weight", &[d, GAME])?);
+        let trunk = Trunk::take(plan, tensors, level)?;
+        let from = tensors.take("from_head.weight", &[pair, d])?;
+        let to = tensors.take("to_head.weight", &[pair, d])?;
+        let pairs = Linear::new(level, &[from, to]);
+        let promotions = Linear::in_floats(&tensors.take("promotion_head.weight", &[PROMOTIONS, d])?);
+        let judge = Judge::take(tensors, d)?;
+        Ok(Some(HumanNet { squares, places, game, trunk, pairs, pair, promotions, judge }))
+    }
+
+    pub(super) fn memory(&self) -> HumanMemory {
+        let blocks = |len: usize| vec![[0.0; LANES]; len];
+        let width = self.squares.panels;
+        HumanMemory {
+            trunk: self.trunk.memory(),
+            game: blocks(GAME.div_ceil(LANES)),
+            game_sum: blocks(width),
+            pairs: blocks(SQUARES * self.pairs.panels),
+            targets: vec![Block([0.0; LANES]); SQUARE_BLOCKS * self.pair],
+            moves: blocks(SQUARES * SQUARE_BLOCKS),
+            promotions: blocks(SQUARES - LAST_RANK),
+            pooled: blocks(width),
+            hidden: blocks(self.judge.as_ref().map_or(0, |judge| judge.hidden.linear.panels)),
+            chances: blocks(WDL.max(TIME_BINS).div_ceil(LANES)),
+        }
+    }
+
+    /// The width of each output, in order.
+    pub(super) fn outputs(&self) -> Vec<usize> {
+        let judge = self.judge.as_ref();
+        let wdl = judge.and_then(|judge| judge.wdl.as_ref()).map(|_| WDL);
+        let time = judge.and_then(|judge| judge.time.as_ref()).map(|_| TIME_BINS);
+        [SQUARES * SQUARES, (SQUARES - LAST_RANK) * PROMOTIONS].into_iter().chain(wdl).chain(time).collect()
+    }
+
+    /// Adds what the network says of one position to `outputs`, which are in the order of [`HumanNet::outputs`].
+    pub(super) fn run(
+        &self,
+        level: Level,
+        squares: &[f32],
+        game: &[f32],
+        memory: &mut HumanMemory,
+        outputs: &mut [Vec<f32>],
+    ) {
+        let trunk = &mut memory.trunk;
+        memory.game.as_flattened_mut()[..GAME].copy_from_slice(game);
+        self.game.run(level, &memory.game, &mut trunk.rounded, &mut memory.game_sum, Then::Replace);
+        level.run(Shared { first: &self.places, second: &memory.game_sum, to: &mut trunk.x });
+        let (squares, _) = squares.as_chunks::<LANES>();
+        self.squares.run(level, squares, &mut trunk.rounded, &mut trunk.x, Then::Add);
+        self.trunk.run(level, trunk);
+
+        let mut outputs = outputs.iter_mut();
+        let mut put = |values: &[f32]| {
+            if let Some(output) = outputs.next() {
+                output.extend_from_slice(values);
+            }
+        };
+        self.moves(level, memory);
+        put(memory.moves.as_flattened());
+        let TrunkMemory { normal, rounded, .. } = &mut memory.trunk;
+        let last_rank = &normal[LAST_RANK * self.squares.panels..];
+        self.promotions.run(level, last_rank, rounded, &mut memory.promotions, Then::Replace);
+        let mut promotions = [0.0; (SQUARES - LAST_RANK) * PROMOTIONS];
+        for (to, from) in promotions.chunks_exact_mut(PROMOTIONS).zip(&memory.promotions) {
+            to.copy_from_slice(&from[..PROMOTIONS]);
+        }
+        put(&promotions);
+        let Some(judge) = &self.judge else { return };
+        mean(normal, &mut memory.pooled);
+        judge.hidden.run(level, &memory.pooled, rounded, &mut memory.hidden);
+        level.run(Silu(&mut memory.hidden));
+        for (head, width) in [(&judge.wdl, WDL), (&judge.time, TIME_BINS)] {
+            let Some(head) = head else { continue };
+            let blocks = head.linear.panels;
+            let chances = &mut memory.chances[..blocks];
+            head.run(level, &memory.hidden, rounded, chances);
+            level.run(Softmax { rows: chances, bias: None, blocks, width });
+            put(&chances.as_flattened()[..width]);
+        }
+    }
+
+    /// A logit for every pair of squares: the scaled product of one square's vector as origin, the other's as target.
+    fn moves(&self, level: Level, memory: &mut HumanMemory) {
+        let TrunkMemory { normal, rounded, .. } = &mut memory.trunk;
+        self.pairs.run(level, normal, rounded, &mut memory.pairs, Then::Replace);
+        let scale = 1.0 / (self.pair as f32).sqrt();
+        let stride = self.pairs.panels * LANES;
+        let rows = memory.pairs.as_flattened();
+        for (square, row) in rows.chunks_exact(stride).enumerate() {
+            let panel = &mut memory.targets[square / LANES * self.pair..][..self.pair];
+            for (block, value) in panel.iter_mut().zip(&row[stride / 2..]) {
+                block.0[square % LANES] = value * scale;
+            }
+        }
+        level.run(FloatProduct {
+            rows: SQUARES,
+            inputs: rows,
+            stride,
+            panels: &memory.targets,
+            depth: self.pair,
+            to: &mut memory.moves,
+            to_stride: SQUARE_BLOCKS,
+            then: Then::Replace,
+        });
+    }
+}
+
+impl Judge {
+    fn take(tensors: &mut TensorMap, d: usize) -> Result<Option<Judge>, LoadError> {
+        let [wdl, time] = ["wdl_head", "time_head"].map(|head| tensors.contains(&format!("{head}.weight")));
+        if !wdl && !time {
+            return Ok(None);
+        }
+        let [hidden, _] = tensors.dims("value_hidden.weight")?;
+        let mut layer = |name: &str, outputs: usize, inputs: usize| -> Result<WithBias, LoadError> {
+            let weight = tensors.take(&format!("{name}.weight"), &[outputs, inputs])?;
+            let name = format!("{name}.bias");
+            let bias = if tensors.contains(&name) {
+                take_row(tensors, &name, outputs)?
+            } else {
+                vec![[0.0; LANES]; outputs.div_ceil(LANES)]
+            };
+            Ok(WithBias { linear: Linear::in_floats(&weight), bias })
+        };
+        Ok(Some(Judge {
+            hidden: layer("value_hidden", hidden, d)?,
+            wdl: wdl.then(|| layer("wdl_head", WDL, hidden)).transpose()?,
+            time: time.then(|| layer("time_head", TIME_BINS, hidden)).transpose()?,
+        }))
+    }
+}
+
+impl WithBias {
+    fn run(&self, level: Level, from: &[[f32; LANES]], rounded: &mut RoundedRows, to: &mut [[f32; LANES]]) {
+        to.copy_from_slice(&self.bias);
+        self.linear.run(level, from, rounded, to, Then::Add);
+    }
+}
+
+/// The mean of all rows of `from`, each as long as `to`.
+fn mean(from: &[[f32; LANES]], to: &mut [[f32; LANES]]) {
+    to.fill([0.0; LANES]);
+    for row in from.chunks_exact(to.len()) {
+        for (sums, block) in to.iter_mut().zip(row) {
+            for (sum, value) in sums.iter_mut().zip(block) {
+                *sum += value;
+            }
+        }
+    }
+    let share = to.len() as f32 / from.len() as f32;
+    to.iter_mut().flatten().for_each(|sum| *sum *= share);
+}

@@ -1,0 +1,213 @@
+//! Which instructions the products run on.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::kernels::scalar::ScalarDots;
+use super::kernels::{Dots, Layout};
+use super::product::trial;
+use crate::dense::kernels::Lanes;
+use crate::dense::kernels::scalar::Scalar;
+
+/// A loop with its operands, ready to run on any instructions.
+///
+/// `run` and what it calls are `#[inline(always)]`: only code inlined into a level's own function is compiled with that
+/// level's instructions.
+pub(super) trait Kernel {
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D);
+}
+
+/// An instruction set this processor has. The choice changes the speed and nothing else.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Level(Set);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Set {
+    Scalar,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(x86::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(x86::Avx512, x86::VnniDots),
+    #[cfg(target_arch = "aarch64")]
+    Neon(crate::dense::kernels::neon::Neon),
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    Simd128,
+    #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+    RelaxedPairs,
+    #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+    RelaxedQuads,
+}
+
+/// The place of the level to take in [`Level::available`], plus one; 0 before anyone chose.
+static PREFERRED: AtomicUsize = AtomicUsize::new(0);
+
+/// How often each level is tried in a race.
+const ROUNDS: usize = 12;
+
+impl Level {
+    /// Every level that runs here. The first is plain Rust; each is likely to be faster than the one before.
+    pub fn available() -> impl Iterator<Item = Level> {
+        let levels = [
+            Some(Set::Scalar),
+            #[cfg(target_arch = "x86_64")]
+            x86::Avx2::detect().map(Set::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            x86::Avx512::detect().zip(x86::VnniDots::detect()).map(|(lanes, dots)| Set::Avx512(lanes, dots)),
+            #[cfg(target_arch = "aarch64")]
+            crate::dense::kernels::neon::Neon::detect().map(Set::Neon),
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Some(Set::Simd128),
+            #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+            Some(Set::RelaxedQuads),
+            #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+            Some(Set::RelaxedPairs),
+        ];
+        levels.into_iter().flatten().map(Level)
+    }
+
+    /// The level that networks made ready from now on run on: the preferred one, else the one likely to be fastest.
+    pub fn best() -> Level {
+        let preferred = PREFERRED.load(Ordering::Relaxed).checked_sub(1);
+        let chosen = preferred.and_then(|place| Level::available().nth(place));
+        chosen.or_else(|| Level::available().last()).expect("plain Rust runs everywhere")
+    }
+
+    /// Makes this the [best](Level::best) level.
+    pub fn prefer(self) {
+        let place =
+            Level::available().position(|level| level == self).expect("a level is one of those that run");
+        PREFERRED.store(place + 1, Ordering::Relaxed);
+    }
+
+    /// The fastest level by the clock `now`, which counts from any moment. Takes some ten milliseconds.
+    ///
+    /// A browser does not say which processor it runs on, and a way to multiply that is quickest on one is slowest on another.
+    /// Elsewhere [`Level::best`] knows without measuring.
+    pub fn race(mut now: impl FnMut() -> Duration) -> Level {
+        let contenders: Vec<Level> = Level::available().skip(1).collect();
+        let mut fastest = (Duration::MAX, Level::best());
+        for round in 0..ROUNDS {
+            for &level in &contenders {
+                let start = now();
+                trial(level);
+                let time = now().saturating_sub(start);
+                // The first rounds are compilation and cold caches.
+                if round >= ROUNDS / 2 && time < fastest.0 {
+                    fastest = (time, level);
+                }
+            }
+        }
+        fastest.1
+    }
+
+    /// How inputs and weights are laid out for it.
+    pub(super) fn layout(self) -> Layout {
+        let mut layout = Layout::Quads;
+        self.run(AskLayout(&mut layout));
+        layout
+    }
+
+    /// Rows of inputs in one tile.
+    pub(super) fn rows(self) -> usize {
+        let mut rows = 1;
+        self.run(AskRows(&mut rows));
+        rows
+    }
+
+    /// Runs `kernel` with this level's instructions.
+    pub(super) fn run(self, kernel: impl Kernel) {
+        match self.0 {
+            Set::Scalar => kernel.run(Scalar, ScalarDots),
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2(avx2) => x86::run_avx2(avx2, kernel),
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512(avx512, vnni) => x86::run_avx512(avx512, vnni, kernel),
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon(neon) => kernel.run(neon, super::kernels::neon::NeonDots(neon)),
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Set::Simd128 => {
+                kernel.run(crate::dense::kernels::wasm::Simd128, super::kernels::wasm::Simd128Dots);
+            }
+            #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+            Set::RelaxedPairs => {
+                kernel.run(crate::dense::kernels::wasm::Simd128, super::kernels::relaxed::RelaxedPairs);
+            }
+            #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+            Set::RelaxedQuads => {
+                kernel.run(crate::dense::kernels::wasm::Simd128, super::kernels::relaxed::RelaxedQuads);
+            }
+        }
+    }
+}
+
+struct AskLayout<'a>(&'a mut Layout);
+
+impl Kernel for AskLayout<'_> {
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
+        *self.0 = D::LAYOUT;
+    }
+}
+
+struct AskRows<'a>(&'a mut usize);
+
+impl Kernel for AskRows<'_> {
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
+        *self.0 = D::ROWS;
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Set::Scalar => "scalar",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2(_) => "AVX2",
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512(..) => "AVX-512 VNNI",
+            #[cfg(target_arch = "aarch64")]
+            Set::Neon(_) => "NEON",
+            #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+            Set::Simd128 => "simd128",
+            #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+            Set::RelaxedPairs => "relaxed simd, pairs",
+            #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
+            Set::RelaxedQuads => "relaxed simd, quads",
+        })
+    }
+}
+
+impl fmt::Debug for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Level({self})")
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    #![expect(unsafe_code, reason = "functions compiled for instructions that were found to be there")]
+
+    use super::super::kernels::avx2::Avx2Dots;
+    pub(super) use super::super::kernels::avx512::VnniDots;
+    use super::Kernel;
+    pub(super) use crate::dense::kernels::avx2::Avx2;
+    pub(super) use crate::dense::kernels::avx512::Avx512;
+
+    pub(super) fn run_avx2(avx2: Avx2, kernel: impl Kernel) {
+        #[target_feature(enable = "avx2,popcnt")]
+        fn compiled(avx2: Avx2, kernel: impl Kernel) {
+            kernel.run(avx2, Avx2Dots(avx2));
+        }
+        // SAFETY: `avx2` proves AVX2 and POPCNT.
+        unsafe { compiled(avx2, kernel) }
+    }
+
+    pub(super) fn run_avx512(avx512: Avx512, vnni: VnniDots, kernel: impl Kernel) {
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,popcnt")]
+        fn compiled(avx512: Avx512, vnni: VnniDots, kernel: impl Kernel) {
+            kernel.run(avx512, vnni);
+        }
+        // SAFETY: `avx512` proves AVX-512F and POPCNT, `vnni` the rest.
+        unsafe { compiled(avx512, vnni, kernel) }
+    }
+}

@@ -1,0 +1,114 @@
+//! Rows of floats as whole numbers from 0 to 127, each span of a row over its own range.
+
+use super::kernels::{Dots, Layout, MOST};
+use super::level::{Kernel, Level};
+use super::product::words_of;
+use crate::dense::block::LANES;
+use crate::dense::kernels::Lanes;
+
+/// Blocks of a row that share a range. A row has a few numbers far from the others, and those make the steps of their whole
+/// span coarse; shorter spans would cost more than they gain.
+pub(super) const SPAN: usize = 4;
+
+/// Adding this to a number from 0 to 255 leaves it, rounded, in the lowest byte of the sum's bits.
+const TO_BYTE: f32 = 8_388_608.0;
+
+/// Below this a span is taken for constant: the reciprocal of a smaller range may be infinite.
+const NARROWEST: f32 = 1e-30;
+
+/// What the whole numbers of a span stand for: `low + number * step`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Range {
+    pub(super) low: f32,
+    pub(super) step: f32,
+}
+
+/// Rounded rows as products take them: in tiles of rows, and in a tile for each word of inputs that of every row.
+#[derive(Debug)]
+pub(super) struct RoundedRows {
+    pub(super) words: Vec<u32>,
+    /// Those of the spans of each row.
+    pub(super) ranges: Vec<Range>,
+}
+
+impl RoundedRows {
+    /// Room for `rows` rows of `blocks` blocks.
+    pub(super) fn new(level: Level, rows: usize, blocks: usize) -> Self {
+        let mut rounded = RoundedRows { words: Vec::new(), ranges: Vec::new() };
+        rounded.resize(level, rows, blocks);
+        rounded
+    }
+
+    /// Makes room for `rows` rows of `blocks` blocks; memory is kept when it becomes smaller.
+    pub(super) fn resize(&mut self, level: Level, rows: usize, blocks: usize) {
+        let rows = rows.next_multiple_of(level.rows());
+        self.words.resize(rows * words_of(level.layout(), blocks), 0);
+        self.ranges.resize(rows * blocks.div_ceil(SPAN), Range::default());
+    }
+}
+
+/// Rounds every row of `from`, which has `blocks` blocks in a row.
+pub(super) struct Round<'a> {
+    pub(super) from: &'a [[f32; LANES]],
+    pub(super) blocks: usize,
+    pub(super) to: &'a mut RoundedRows,
+}
+
+impl Kernel for Round<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
+        let Round { from, blocks, to } = self;
+        let tile = D::ROWS * words_of(D::LAYOUT, blocks);
+        let spans = blocks.div_ceil(SPAN);
+        for (row, values) in from.chunks_exact(blocks).enumerate() {
+            let words = &mut to.words[row / D::ROWS * tile + row % D::ROWS..];
+            let (mut range, mut steps) = (Range::default(), 0.0);
+            for (b, block) in values.iter().enumerate() {
+                if b % SPAN == 0 {
+                    (range, steps) = range_of(&values[b..blocks.min(b + SPAN)]);
+                    to.ranges[row * spans + b / SPAN] = range;
+                }
+                let mut bytes = [0; LANES];
+                for (byte, value) in bytes.iter_mut().zip(block) {
+                    *byte = ((value - range.low) * steps + TO_BYTE).to_bits() & 0xff;
+                }
+                match D::LAYOUT {
+                    Layout::Quads => {
+                        for q in 0..4 {
+                            let word = bytes[4 * q]
+                                | bytes[4 * q + 1] << 8
+                                | bytes[4 * q + 2] << 16
+                                | bytes[4 * q + 3] << 24;
+                            words[(4 * b + q) * D::ROWS] = word;
+                        }
+                    }
+                    Layout::Pairs => {
+                        for q in 0..8 {
+                            words[(8 * b + q) * D::ROWS] = bytes[2 * q] | bytes[2 * q + 1] << 16;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The range of a span, and how many steps there are to one.
+#[inline(always)]
+fn range_of(values: &[[f32; LANES]]) -> (Range, f32) {
+    let (mut lows, mut highs) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+    for block in values {
+        for lane in 0..LANES {
+            lows[lane] = if block[lane] < lows[lane] { block[lane] } else { lows[lane] };
+            highs[lane] = if block[lane] > highs[lane] { block[lane] } else { highs[lane] };
+        }
+    }
+    let low = lows.into_iter().fold(f32::INFINITY, |a, b| if b < a { b } else { a });
+    let high = highs.into_iter().fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
+    let width = high - low;
+    if width > NARROWEST {
+        (Range { low, step: width / MOST }, MOST / width)
+    } else {
+        (Range { low, step: 0.0 }, 0.0)
+    }
+}

@@ -1,0 +1,164 @@
+//! The blocks of a transformer: attention and a gated feed-forward part, each with a norm before and a sum after.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use super::attention::{Attention, HeadMemory};
+use super::elementwise::{Gate, Norm};
+use super::level::Level;
+use super::linear::Linear;
+use super::product::Then;
+use super::rounding::RoundedRows;
+use crate::LoadError;
+use crate::dense::block::LANES;
+use crate::tensors::TensorMap;
+
+/// The names and sizes of a kind of network.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) tokens: usize,
+    pub(super) width: usize,
+    /// Numbers of one head of attention.
+    pub(super) head: usize,
+    pub(super) hidden: usize,
+    pub(super) layers: usize,
+    /// What the norms of a block are called: `blocks.{i}.{norm}1.weight`, `...2.weight`.
+    pub(super) norm: &'static str,
+    pub(super) final_norm: &'static str,
+    pub(super) eps: f32,
+}
+
+impl Plan {
+    /// Whether rows fill whole blocks, as the kernels need.
+    pub(super) fn fills_blocks(&self) -> bool {
+        [self.width, self.head, self.hidden].iter().all(|size| size.is_multiple_of(LANES))
+    }
+}
+
+/// The blocks of a network and the norm after them.
+#[derive(Debug)]
+pub(super) struct Trunk {
+    plan: Plan,
+    blocks: Vec<TrunkBlock>,
+    final_norm: Vec<[f32; LANES]>,
+}
+
+#[derive(Debug)]
+struct TrunkBlock {
+    norm1: Vec<[f32; LANES]>,
+    qkv: Linear,
+    attention: Attention,
+    out: Linear,
+    norm2: Vec<[f32; LANES]>,
+    up: Linear,
+    down: Linear,
+}
+
+/// Memory for one position on its way through a trunk.
+#[derive(Debug)]
+pub(super) struct TrunkMemory {
+    /// The tokens, a row each.
+    pub(super) x: Vec<[f32; LANES]>,
+    /// The same after a norm; at the end, what the trunk gives.
+    pub(super) normal: Vec<[f32; LANES]>,
+    /// Rows on their way into a product of bytes.
+    pub(super) rounded: RoundedRows,
+    qkv: Vec<[f32; LANES]>,
+    inner: Vec<[f32; LANES]>,
+    gated: Vec<[f32; LANES]>,
+    head: HeadMemory,
+}
+
+impl Trunk {
+    /// Takes the weights of `plan` out of `tensors`. The plan [fills blocks](Plan::fills_blocks).
+    ///
+    /// # Errors
+    /// If one is missing, has another shape or is not finite.
+    pub(super) fn take(plan: Plan, tensors: &mut TensorMap, level: Level) -> Result<Trunk, LoadError> {
+        let Plan { tokens, width: d, head, hidden, norm, .. } = plan;
+        let mut blocks = Vec::new();
+        for block in (0..plan.layers).map(|i| format!("blocks.{i}")) {
+            let mut matrix =
+                |name: &str, shape: [usize; 2]| tensors.take(&format!("{block}.{name}.weight"), &shape);
+            let qkv = Linear::new(level, &[matrix("attn.qkv", [3 * d, d])?]);
+            let out = Linear::new(level, &[matrix("attn.out", [d, d])?]);
+            let up = [matrix("ffn.w1", [hidden, d])?, matrix("ffn.w3", [hidden, d])?];
+            let up = Linear::new(level, &up);
+            let down = Linear::new(level, &[matrix("ffn.w2", [d, hidden])?]);
+            let scale = 1.0 / (head as f32).sqrt();
+            let mut q_norm = take_row(tensors, &format!("{block}.attn.q_norm.weight"), head)?;
+            q_norm.as_flattened_mut().iter_mut().for_each(|weight| *weight *= scale);
+            let bias = tensors.take(&format!("{block}.attn.bias"), &[d / head, tokens, tokens])?;
+            blocks.push(TrunkBlock {
+                norm1: take_row(tensors, &format!("{block}.{norm}1.weight"), d)?,
+                qkv,
+                attention: Attention {
+                    q_norm,
+                    k_norm: take_row(tensors, &format!("{block}.attn.k_norm.weight"), head)?,
+                    bias: rows_in_blocks(bias.data(), tokens),
+                    eps: plan.eps,
+                },
+                out,
+                norm2: take_row(tensors, &format!("{block}.{norm}2.weight"), d)?,
+                up,
+                down,
+            });
+        }
+        Ok(Trunk { plan, blocks, final_norm: take_row(tensors, plan.final_norm, d)? })
+    }
+
+    pub(super) fn memory(&self) -> TrunkMemory {
+        let Plan { tokens, width, head, hidden, .. } = self.plan;
+        let rows = |numbers: usize| vec![[0.0; LANES]; tokens * numbers / LANES];
+        TrunkMemory {
+            x: rows(width),
+            normal: rows(width),
+            rounded: RoundedRows { words: Vec::new(), ranges: Vec::new() },
+            qkv: rows(3 * width),
+            inner: rows(2 * hidden),
+            gated: rows(hidden),
+            head: HeadMemory::new(tokens, head),
+        }
+    }
+
+    /// Takes the tokens in `memory.x` through all blocks and leaves them in `memory.normal`.
+    pub(super) fn run(&self, level: Level, memory: &mut TrunkMemory) {
+        let eps = self.plan.eps;
+        let TrunkMemory { x, normal, rounded, qkv, inner, gated, head } = memory;
+        for block in &self.blocks {
+            level.run(Norm { from: x, weight: &block.norm1, eps, to: normal });
+            block.qkv.run(level, normal, rounded, qkv, Then::Replace);
+            block.attention.run(level, self.plan.tokens, qkv, head, normal);
+            block.out.run(level, normal, rounded, x, Then::Add);
+            level.run(Norm { from: x, weight: &block.norm2, eps, to: normal });
+            let blocks = self.plan.hidden / LANES;
+            block.up.run(level, normal, rounded, inner, Then::Replace);
+            level.run(Gate { from: inner, blocks, to: gated });
+            block.down.run(level, gated, rounded, x, Then::Add);
+        }
+        level.run(Norm { from: x, weight: &self.final_norm, eps, to: normal });
+    }
+}
+
+/// A vector of `len` numbers in whole blocks.
+///
+/// # Errors
+/// If it is missing, has another length or is not finite.
+pub(super) fn take_row(
+    tensors: &mut TensorMap,
+    name: &str,
+    len: usize,
+) -> Result<Vec<[f32; LANES]>, LoadError> {
+    Ok(rows_in_blocks(tensors.take(name, &[len])?.data(), len))
+}
+
+/// Rows of `width` numbers, each filled up to whole blocks.
+pub(super) fn rows_in_blocks(data: &[f32], width: usize) -> Vec<[f32; LANES]> {
+    let mut rows = Vec::with_capacity(data.len().div_ceil(LANES));
+    for row in data.chunks(width.max(1)) {
+        for part in row.chunks(LANES) {
+            let mut block = [0.0; LANES];
+            block[..part.len()].copy_from_slice(part);
+            rows.push(block);
+        }
+    }
+    rows
+}
