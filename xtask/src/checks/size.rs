@@ -6,10 +6,10 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::workspace::Workspace;
 
-const MEGABYTE: u64 = 1_000_000;
+const MEBIBYTE: u64 = 1 << 20;
 
 /// The most bytes a folder's files may take, all together.
-const LIMITS: [(&str, u64); 2] = [("", 20 * MEGABYTE), ("fixtures", 4 * MEGABYTE)];
+const LIMITS: [(&str, u64); 2] = [("", 20 * MEBIBYTE), ("fixtures", 4 * MEBIBYTE)];
 
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let mut files = Vec::new();
