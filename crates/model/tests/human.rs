@@ -224,11 +224,12 @@ fn it_becomes_an_onnx_file_with_the_same_card_and_answers() {
 
 /// The largest difference between two chances.
 fn distance(a: &Evaluation, b: &Evaluation) -> f32 {
-    let (a_moves, b_moves) = (a.policy.as_ref().unwrap(), b.policy.as_ref().unwrap());
+    let there = "a network with all heads";
+    let (a_moves, b_moves) = (a.policy.as_ref().expect(there), b.policy.as_ref().expect(there));
     let moves = a_moves.candidates().iter().map(|c| c.probability - b_moves.probability(c.mv));
-    let (a_wdl, b_wdl) = (a.wdl.unwrap(), b.wdl.unwrap());
+    let (a_wdl, b_wdl) = (a.wdl.expect(there), b.wdl.expect(there));
     let wdl = [a_wdl.win - b_wdl.win, a_wdl.draw - b_wdl.draw, a_wdl.loss - b_wdl.loss];
-    let (a_time, b_time) = (a.think_time.unwrap(), b.think_time.unwrap());
+    let (a_time, b_time) = (a.think_time.expect(there), b.think_time.expect(there));
     let time = a_time.into_iter().zip(b_time).map(|(a, b)| a - b);
     moves.chain(wdl).chain(time).map(f32::abs).fold(0.0, f32::max)
 }
