@@ -207,7 +207,7 @@ fn convolutions_are_in_8_bits_too() {
     let exact =
         export(&wide.net, &arena, ExportFormat::Onnx, Precision::F32, &Provenance::default()).unwrap();
     assert!(exported.bytes.len() < exact.bytes.len(), "{}", exported.bytes.len());
-    let graph = Source::read(&exported.bytes).unwrap().graph.graph.unwrap();
+    let graph = Source::read(&exported.bytes).unwrap().into_graph().unwrap().graph.unwrap();
     let count = |op: &str| graph.node.iter().filter(|node| node.op_type == op).count();
     assert!(count("ConvInteger") >= 2, "{}", count("ConvInteger"));
     let read: Vec<&String> = graph.node.iter().flat_map(|node| &node.input).collect();

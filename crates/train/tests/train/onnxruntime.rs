@@ -78,7 +78,7 @@ fn case(path: &str, bytes: &[u8], encoding_id: &str, positions: &[Chess]) -> (Ve
         tensors.push((shape, data));
     }
     let inputs: Vec<_> = tensors.iter().map(|(shape, data)| InputTensor { shape, data: *data }).collect();
-    let session = Session::new(Source::read(bytes).unwrap().graph).unwrap();
+    let session = Session::new(Source::read(bytes).unwrap().into_graph().unwrap()).unwrap();
     (session.run(&inputs).unwrap(), json!({ "model": path, "inputs": asked }))
 }
 
