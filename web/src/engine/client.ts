@@ -107,6 +107,11 @@ export class EngineClient {
     return this.#model(name, new URL(`models/${name}.safetensors`, document.baseURI).href, onProgress);
   }
 
+  /** Fetches a network that the server was started with, once. Specs know it as given/NAME. */
+  ensureGiven(name: string, onProgress?: Progress): Promise<ModelFacts> {
+    return this.#model(`given/${name}`, new URL(`models/given/${name}`, document.baseURI).href, onProgress);
+  }
+
   /** Adds a model file under a name for specs. The worker reads it; it goes nowhere else. */
   add(name: string, file: Blob): Promise<ModelFacts> {
     const before = this.#models.get(name);

@@ -7,9 +7,11 @@ export interface About {
   data: boolean;
   runs: boolean;
   arena: boolean;
+  /** The networks it was started with, by their names under models/given/. */
+  given: string[];
 }
 
-const NOTHING: About = { version: '', data: false, runs: false, arena: false };
+const NOTHING: About = { version: '', data: false, runs: false, arena: false, given: [] };
 let asked: Promise<About> | undefined;
 
 /** What the server has; nothing where there is no server. Asked once. */

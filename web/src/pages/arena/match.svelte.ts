@@ -1,10 +1,10 @@
 import { EngineClient, Reins } from '../../engine/client';
-import { LARGEST_MODEL } from '../../engine/largest';
+import { wrongSize } from '../../engine/largest';
 import type { MatchEvent, MatchResults, MatchSetup, ModelFacts, Side, Thought } from '../../wasm/tabia.js';
 import { sentence } from '../../notices.svelte';
-import { size } from '../../numbers';
 import { rolesOf, type Role } from '../play/opponent';
-import { needsOf, seatOf, specOf } from './seat';
+import { about } from '../../server/server';
+import { givenIn, needsOf, seatOf, specOf } from './seat';
 
 /** A move a player thought of. */
 export interface Candidate {
@@ -105,12 +105,7 @@ class Arena {
     const { signal } = this.#stop;
     this.#reins.pace = { paused: false, delay: this.delay };
     try {
-      for (const name of new Set([setup.first, setup.second].flatMap(needsOf))) {
-        const what = name === 'human' ? 'the human-like network' : 'the engine’s network';
-        this.fetching = { what, loaded: 0, total: 0 };
-        await this.#client.ensure(name, (loaded, total) => (this.fetching = { what, loaded, total }));
-      }
-      this.fetching = undefined;
+      await this.#fetch([setup.first, setup.second]);
       if (signal.aborted) {
         this.phase = 'idle';
         return;
@@ -154,9 +149,8 @@ class Arena {
 
   /** Opens a model file for both seats. Throws a sentence for the visitor if it cannot play. */
   async hold(file: File): Promise<ArenaFile> {
-    if (file.size > LARGEST_MODEL)
-      throw new Error(`${file.name} is ${size(file.size)} large; the page reads model files of up to ${size(LARGEST_MODEL)}. The program tabia plays larger ones.`);
-    if (file.size === 0) throw new Error(`${file.name} is empty, or a folder.`);
+    const wrong = wrongSize(file);
+    if (wrong) throw new Error(`${file.name} is ${wrong}.`);
     // These names are taken by the networks that come along.
     const name = ['human', 'value'].includes(file.name) ? `${file.name} (file)` : file.name;
     const facts = await this.#client.add(name, file).catch((error: unknown) => {
@@ -176,6 +170,21 @@ class Arena {
     const held = { name, facts, roles };
     this.files = [...this.files.filter((other) => other.name !== name), held];
     return held;
+  }
+
+  /** Fetches the networks that players need. */
+  async #fetch(specs: string[]): Promise<void> {
+    const progress = (what: string) => {
+      this.fetching = { what, loaded: 0, total: 0 };
+      return (loaded: number, total: number) => (this.fetching = { what, loaded, total });
+    };
+    for (const name of new Set(specs.flatMap(needsOf)))
+      await this.#client.ensure(name, progress(name === 'human' ? 'the human-like network' : 'the engine’s network'));
+    for (const name of new Set(specs.flatMap(givenIn))) {
+      if (!(await about()).given.includes(name)) throw new Error(`The server of this page was not given a network called ${name}.`);
+      await this.#client.ensureGiven(name, progress(name));
+    }
+    this.fetching = undefined;
   }
 
   #take(event: MatchEvent | { kind: 'results'; results: MatchResults }): void {

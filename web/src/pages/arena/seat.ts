@@ -135,6 +135,11 @@ export function needsOf(spec: string): ComesAlong[] {
   return /^engine(,|$)/.test(spec) && !/,eval=baseline(,|$)/.test(spec) ? ['value'] : [];
 }
 
+/** The networks of the server, by name, that must have been fetched before a player can play. */
+export function givenIn(spec: string): string[] {
+  return [...spec.matchAll(/[:="]given\/([\w.-]+)/g)].flatMap(([, name]) => name ?? []);
+}
+
 /** Whether a player searches deeper the fewer candidates it must report. */
 export function searches(spec: string): boolean {
   return spec.startsWith('engine') || /,search=ab(,|$)/.test(spec);
