@@ -1,4 +1,5 @@
 import type { EngineClient } from '../../engine/client';
+import { wrongSize } from '../../engine/largest';
 import { sentence } from '../../notices.svelte';
 import type { GameInput, HumanView, ModelFacts } from '../../wasm/tabia.js';
 
@@ -94,6 +95,8 @@ export class People {
 
   /** Adds a model file. Throws if it is none, or none that says which moves are likely. */
   async add(file: File): Promise<ModelFacts> {
+    const wrong = wrongSize(file);
+    if (wrong) throw new Error(`it is ${wrong}`);
     const name = file.name.replace(/[^\w.-]+/g, '_');
     const facts = await this.#client.add(name, file);
     if (!facts.plays) {

@@ -1,8 +1,7 @@
 import { EngineClient } from '../../engine/client';
 import { download } from '../../engine/download';
-import { LARGEST_MODEL } from '../../engine/largest';
+import { wrongSize } from '../../engine/largest';
 import { sentence } from '../../notices.svelte';
-import { size } from '../../numbers';
 import { CHALLENGE_LEVELS } from '../play/opponent';
 import type { ChallengeEvent, ModelFacts } from '../../wasm/tabia.js';
 
@@ -112,9 +111,8 @@ class Climb {
   async open(file: File): Promise<void> {
     if (this.busy) return;
     await this.#read(file.name, () => {
-      if (file.size > LARGEST_MODEL)
-        throw new Error(`it is ${size(file.size)} large; the challenge allows 1,000,000 parameters, which are a few megabytes`);
-      if (file.size === 0) throw new Error('it is empty, or a folder');
+      const wrong = wrongSize(file);
+      if (wrong) throw new Error(`it is ${wrong}`);
       return Promise.resolve(file);
     });
   }

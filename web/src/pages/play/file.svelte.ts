@@ -1,5 +1,5 @@
 import type { EngineClient } from '../../engine/client';
-import { LARGEST_MODEL } from '../../engine/largest';
+import { wrongSize } from '../../engine/largest';
 import type { ModelFacts } from '../../wasm/tabia.js';
 import { FILE_MODEL, rolesOf, specOf, type Role } from './opponent';
 
@@ -19,11 +19,8 @@ export function heldFile(): HeldFile | undefined {
 
 /** Opens a model file for playing. Throws a sentence for the visitor if it cannot play. */
 export async function holdFile(engine: EngineClient, file: File): Promise<HeldFile> {
-  if (file.size > LARGEST_MODEL)
-    throw new Error(
-      `${file.name} is ${Math.round(file.size / 2 ** 20)} MB large; the page reads model files of up to ${LARGEST_MODEL / 2 ** 20} MB. The program tabia plays larger ones.`,
-    );
-  if (file.size === 0) throw new Error(`${file.name} is empty, or a folder.`);
+  const wrong = wrongSize(file);
+  if (wrong) throw new Error(`${file.name} is ${wrong}.`);
   const facts = await engine.add(FILE_MODEL, file).catch((error: Error) => {
     throw new Error(`${file.name} cannot be read as a chess model: ${error.message.replace(/^file: /, '')}`);
   });
