@@ -27,10 +27,18 @@ interface Model {
   loaded: boolean;
 }
 
-/** Holds a stream back while it runs. */
-export class Reins {
+/** What a stream hears from its reins. */
+interface Held<End> {
+  pace: (pace: Pace) => void;
+  soFar: () => Promise<End>;
+}
+
+const LOOSE: Held<never> = { pace: () => {}, soFar: () => Promise.reject(new Error('it is over')) };
+
+/** Holds a stream back while it runs, and asks how far it is. */
+export class Reins<End = unknown> {
   #pace: Pace = { paused: false, delay: 0 };
-  #told: (pace: Pace) => void = () => {};
+  #held: Held<End> = LOOSE;
 
   get pace(): Pace {
     return this.#pace;
@@ -38,12 +46,20 @@ export class Reins {
 
   set pace(pace: Pace) {
     this.#pace = pace;
-    this.#told(pace);
+    this.#held.pace(pace);
   }
 
-  /** Whoever drives the stream hears of every change. */
-  hold(told: (pace: Pace) => void): void {
-    this.#told = told;
+  /** What the stream would end with if it ended now; rejects when it does not run. */
+  soFar(): Promise<End> {
+    return this.#held.soFar();
+  }
+
+  hold(stream: Held<End>): void {
+    this.#held = stream;
+  }
+
+  loosen(): void {
+    this.#held = LOOSE;
   }
 }
 
@@ -81,7 +97,7 @@ export class EngineClient {
     args: Streams[K]['args'],
     onEvent: (event: Streams[K]['event']) => void,
     signal?: AbortSignal,
-    reins = new Reins(),
+    reins = new Reins<Streams[K]['end']>(),
   ): Promise<Streams[K]['end']> {
     const worker = await this.#alive();
     let stop = () => {};
@@ -90,7 +106,10 @@ export class EngineClient {
         worker,
         (id) => {
           stop = () => worker.postMessage({ kind: 'stop', id } satisfies Request);
-          reins.hold((pace) => worker.postMessage({ kind: 'pace', id, pace } satisfies Request));
+          reins.hold({
+            pace: (pace) => worker.postMessage({ kind: 'pace', id, pace } satisfies Request),
+            soFar: () => this.#ask(worker, (question) => ({ kind: 'so-far', id: question, of: id })),
+          });
           return { kind: 'stream', id, stream: kind, args, pace: reins.pace };
         },
         { onEvent: (event: never) => signal?.aborted || onEvent(event) },
@@ -98,7 +117,7 @@ export class EngineClient {
       );
     } finally {
       signal?.removeEventListener('abort', stop);
-      reins.hold(() => {});
+      reins.loosen();
     }
   }
 

@@ -49,6 +49,8 @@ export type Request =
   | { kind: 'call'; id: number; method: StudioMethod; args: unknown[] }
   | { kind: 'stream'; id: number; stream: StreamKind; args: unknown[]; pace: Pace }
   | { kind: 'pace'; id: number; pace: Pace }
+  /** Asks what the stream `of` would end with if it ended now. */
+  | { kind: 'so-far'; id: number; of: number }
   | { kind: 'stop'; id: number };
 
 /** What the worker tells the page. `broken`: the module has trapped and the worker is of no more use. */

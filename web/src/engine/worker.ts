@@ -13,6 +13,8 @@ interface Running {
   stopped: boolean;
   pace: Pace;
   wake: () => void;
+  /** What it would end with if it ended now. */
+  soFar: () => unknown;
 }
 
 self.addEventListener('message', (message: MessageEvent<Request>) => {
@@ -62,13 +64,18 @@ async function perform(studio: Studio, request: Question): Promise<unknown> {
       const method = studio[request.method] as (...args: unknown[]) => unknown;
       return method.apply(studio, request.args);
     }
+    case 'so-far': {
+      const stream = running.get(request.of);
+      if (!stream) throw new Error('it is over');
+      return stream.soFar();
+    }
     case 'stream':
       return stream(studio, id, request.stream, request.args, request.pace);
   }
 }
 
 async function stream(studio: Studio, id: number, kind: StreamKind, args: unknown[], pace: Pace): Promise<unknown> {
-  const state: Running = { stopped: false, pace, wake: () => {} };
+  const state: Running = { stopped: false, pace, wake: () => {}, soFar: () => null };
   running.set(id, state);
   const tell = (event: unknown) => reply({ kind: 'event', id, event });
   /** Steps until a step says it was the last, or the page has had enough. */
@@ -98,13 +105,14 @@ async function stream(studio: Studio, id: number, kind: StreamKind, args: unknow
     }
     case 'match': {
       const match = new tabia.Match(studio, ...(args as [MatchSetup]));
+      state.soFar = () => ({ results: match.results(), pgn: match.pgn(), json: match.json() });
       await steps(() => {
         const event = match.step();
         tell(event);
         if (event.kind === 'game-end') tell({ kind: 'results', results: match.results() });
         return event.kind !== 'done';
       });
-      const end = { results: match.results(), pgn: match.pgn(), json: match.json() };
+      const end = state.soFar();
       match.free();
       return end;
     }

@@ -76,7 +76,7 @@ class Arena {
   delay = $state(0);
 
   #client = new EngineClient();
-  #reins = new Reins();
+  #reins = new Reins<Outcome>();
   #stop = new AbortController();
   #drawing = false;
 
@@ -145,6 +145,11 @@ class Arena {
   slow(delay: number): void {
     this.delay = delay;
     this.#reins.pace = { paused: this.phase === 'paused', delay };
+  }
+
+  /** The match as far as its games are finished, for a file. Throws if there is none. */
+  async written(): Promise<Outcome> {
+    return this.outcome ?? this.#reins.soFar();
   }
 
   /** Opens a model file for both seats. Throws a sentence for the visitor if it cannot play. */
