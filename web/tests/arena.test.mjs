@@ -78,6 +78,9 @@ test('a match is paused, goes on, outlives the page and can be stopped', () =>
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused').waitFor();
     await page.waitForTimeout(600);
+    const soFar = JSON.parse(await saved(page, 'Save JSON'));
+    assert.ok(soFar.games.length >= 1 && soFar.games.length < 200, `${soFar.games.length} games`);
+    assert.equal((await saved(page, 'Save PGN')).match(/^\[Result "/gm)?.length, soFar.games.length, 'the same games');
     const still = await pieces(page);
     await page.waitForTimeout(600);
     assert.deepEqual(await pieces(page), still, 'nothing moves while it is paused');
@@ -120,7 +123,7 @@ test('what is wrong with a match is said', () =>
   onPage({ at: '#/arena' }, async (page) => {
     await start(page, 'level:9', 'level:1', { games: 2 });
     await page.getByRole('alert').filter({ hasText: '9 is no level' }).waitFor();
-    await page.getByText('Match', { exact: true }).click();
+    await page.getByText('The match could not begin').waitFor();
     const seat = page.getByRole('group', { name: 'First player' });
     await seat.getByLabel('Player', { exact: true }).selectOption('Model file');
     await page.getByRole('button', { name: 'Start match' }).click();
@@ -131,7 +134,8 @@ test('what is wrong with a match is said', () =>
     await page.getByLabel('My own').check();
     await page.getByLabel(/^Openings/).fill('this is no position');
     await page.getByRole('button', { name: 'Start match' }).click();
-    await page.getByText('The match broke off').waitFor();
+    await page.getByText('The match could not begin').waitFor();
+    await page.getByRole('button', { name: 'Start match' }).waitFor();
   }));
 
 test('a model file takes a seat', () =>
@@ -150,6 +154,47 @@ test('a model file takes a seat', () =>
     await page.getByRole('button', { name: /^Game 1,/ }).click();
     await page.locator('.player', { hasText: 'challenge-s.onnx' }).waitFor();
   }));
+
+test('a link begins a match between networks the server was given', () =>
+  onPage({}, async (page) => {
+    const network = await readFile(new URL('../../fixtures/models/human.safetensors', import.meta.url));
+    const spec = encodeURIComponent('human:given/human.safetensors');
+    const link = `#/arena?first=${spec}&second=${spec}&delay=250&auto=1`;
+    await withServer(page, link, undefined, { 'human.safetensors': network });
+    await page.getByText('Playing', { exact: true }).waitFor();
+    assert.equal(await page.getByLabel('Speed').inputValue(), '250');
+    await page.locator('cg-board square.last-move').first().waitFor();
+    await page.locator('.player', { hasText: 'human:given/human.safetensors (2)' }).waitFor();
+    assert.ok(!(await page.getByRole('button', { name: 'Start match' }).isVisible()), 'the form is out of the way');
+    assert.doesNotMatch(page.url(), /auto/, 'a reload does not begin another match');
+    await screenshot(page, 'arena-link');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByText('The match is over').waitFor();
+    await page.reload();
+    const seat = page.getByRole('group', { name: 'First player' });
+    assert.equal(await seat.getByLabel('Spec').inputValue(), 'human:given/human.safetensors');
+    assert.equal(await page.getByText('Playing', { exact: true }).count(), 0);
+  }));
+
+for (const [first, message] of /** @type {const} */ ([
+  ['level:9', '9 is no level'],
+  ['nobody:x', 'nobody'],
+  ['net:given/away.onnx', 'was not given a network called away.onnx'],
+])) {
+  test(`a link with the player ${first} says what is wrong and shows the form`, () =>
+    onPage({ at: `#/arena?first=${encodeURIComponent(first)}&second=level:1&delay=soon&auto=1` }, async (page) => {
+      await page.getByRole('alert').filter({ hasText: message }).waitFor();
+      await page.getByRole('alert').filter({ hasText: 'delay is no number of milliseconds' }).waitFor();
+      await page.getByRole('button', { name: 'Start match' }).waitFor();
+      const seat = page.getByRole('group', { name: 'First player' });
+      assert.equal(await seat.getByLabel('Spec').inputValue(), first);
+      await seat.getByLabel('Spec').fill('random');
+      await page.getByLabel('Games', { exact: true }).fill('1');
+      await page.getByLabel('Draw after').fill('4');
+      await page.getByRole('button', { name: 'Start match' }).click();
+      await page.getByText('The match is over').waitFor({ timeout: 60_000 });
+    }));
+}
 
 test('matches and scorecards of the server appear', () =>
   onPage({ serviceWorkers }, async (page) => {

@@ -168,6 +168,24 @@ export async function waitForPiece(page, square, piece) {
 }
 
 /**
+ * Drops a file on an element. A file of many copies of its bytes is large without taking memory.
+ *
+ * @param {import('playwright-core').Locator} target
+ * @param {{ name: string, bytes: Buffer, copies?: number }} file
+ */
+export async function dropFile(target, { name, bytes, copies = 1 }) {
+  await target.evaluate(
+    (element, { name, base64, copies }) => {
+      const part = new Blob([Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))]);
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(Array(copies).fill(part), name));
+      element.dispatchEvent(new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }));
+    },
+    { name, base64: bytes.toString('base64'), copies },
+  );
+}
+
+/**
  * Saves what the page looks like under web/screenshots, for people.
  *
  * @param {Page} page
@@ -194,6 +212,24 @@ export async function assertAccessible(page) {
       .map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
   });
   assert.deepEqual(problems, [], 'serious accessibility problems');
+}
+
+/**
+ * Fails if something to press is too small for a finger. Links and moves within a text are spared.
+ *
+ * @param {Page} page
+ */
+export async function assertTouchable(page) {
+  const small = await page.evaluate(() => {
+    const pressed = 'button, a[href], select, summary, input:not([type=radio], [type=checkbox]), label:has([type=radio], [type=checkbox])';
+    const spared = '.unseen, .skip, p a, .variation .move, ol[aria-label^="Lines"] .move';
+    return [...document.querySelectorAll(pressed)].flatMap((element) => {
+      const { width, height } = element.getBoundingClientRect();
+      if (width === 0 || element.matches(spared) || (width >= 40 && height >= 40)) return [];
+      return [`${element.tagName} “${element.getAttribute('aria-label') ?? element.textContent?.trim()}”: ${width} × ${height}`];
+    });
+  });
+  assert.deepEqual(small, [], 'too small for a finger');
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   assertAccessible,
   assertFits,
   drag,
+  dropFile,
   onPage,
   pieces,
   screenshot,
@@ -273,35 +274,82 @@ test('the human-like opponent answers, at a rating that is typed', () =>
     await waitForMoves(page, 2);
   }));
 
-/**
- * Drops a file of some bytes, or of a pretended size, on the page.
- *
- * @param {Page} page
- * @param {{ name: string, text: string, size?: number }} file
- */
-async function dropFile(page, { name, text, size }) {
-  await page.evaluate(
-    ({ name, text, size }) => {
-      const file = new File([text], name);
-      if (size !== undefined) Object.defineProperty(file, 'size', { value: size });
-      const transfer = new DataTransfer();
-      transfer.items.add(file);
-      const event = new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true });
-      // A file made here loses its pretended size on the way through the transfer.
-      if (size !== undefined) Object.defineProperty(transfer, 'files', { value: [file] });
-      window.dispatchEvent(event);
+/** Puts words into the opponent's mouth: what `window.answer` holds is part of each of its answers. */
+function prompted() {
+  Object.defineProperty(Worker.prototype, 'onmessage', {
+    /** @this {Worker} @param {(event: MessageEvent) => void} listener */
+    set(listener) {
+      this.addEventListener('message', (event) => {
+        const { result } = event.data;
+        if (result && typeof result === 'object' && 'offersDraw' in result) Object.assign(result, Reflect.get(window, 'answer'));
+        listener(event);
+      });
     },
-    { name, text, size },
-  );
+  });
 }
 
-test('a broken model file and a huge one get a message, and the page lives on', () =>
+/** @param {Page} page @param {object} answer */
+const prompt = (page, answer) => page.evaluate((answer) => void Reflect.set(window, 'answer', answer), answer);
+
+test('the opponent resigns', () =>
+  onPage({ ...playing({}), init: prompted }, async (page) => {
+    await page.locator('cg-board').waitFor();
+    await prompt(page, { resigns: true });
+    await drag(page, 'e2', 'e4');
+    assert.match(await page.locator('.banner').innerText(), /You win[^]*resign[^]*1-0/);
+    assert.deepEqual(await moves(page), ['e4'], 'it resigns instead of moving');
+  }));
+
+test('an opponent without manners neither resigns nor offers draws', () =>
+  onPage({ ...playing({ manners: false }), init: prompted }, async (page) => {
+    await page.locator('cg-board').waitFor();
+    await prompt(page, { resigns: true, offersDraw: true });
+    await drag(page, 'e2', 'e4');
+    await waitForMoves(page, 2);
+    assert.equal(await page.getByText('offers a draw').count(), 0);
+  }));
+
+test('the opponent offers a draw, which is declined, and another one, which is accepted', () =>
+  onPage({ ...playing({}), init: prompted }, async (page) => {
+    await page.locator('cg-board').waitFor();
+    await prompt(page, { offersDraw: true });
+    await drag(page, 'e2', 'e4');
+    const call = page.getByRole('alert').filter({ hasText: 'Your opponent offers a draw.' });
+    await call.getByRole('button', { name: 'Decline' }).click();
+    await call.waitFor({ state: 'detached' });
+    await drag(page, 'd2', 'd4');
+    await waitForMoves(page, 4);
+    await screenshot(page, 'play-draw-offer');
+    await call.getByRole('button', { name: 'Accept' }).click();
+    assert.match(await page.locator('.banner').innerText(), /Draw[^]*agree[^]*½-½/);
+  }));
+
+test('a draw that is offered is refused or accepted', () =>
+  onPage(
+    { ...playing({ opponent: { kind: 'human', rating: 1500, pick: 'sample' }, instant: true }), init: prompted },
+    async (page) => {
+      await page.locator('cg-board').waitFor();
+      await prompt(page, { acceptsDraw: false, offersDraw: false, resigns: false });
+      const offer = page.getByRole('button', { name: 'Offer draw' });
+      assert.ok(await offer.isDisabled(), 'not before both have moved');
+      await drag(page, 'e2', 'e4');
+      await waitForMoves(page, 2);
+      await offer.click();
+      await page.getByText('Human-like 1500 plays on.').waitFor();
+      assert.ok(await offer.isDisabled(), 'once a move');
+      await prompt(page, { acceptsDraw: true, offersDraw: false, resigns: false });
+      await drag(page, 'h2', 'h3');
+      await waitForMoves(page, 4);
+      await offer.click();
+      assert.match(await page.locator('.banner').innerText(), /Draw[^]*agree[^]*½-½/);
+    },
+  ));
+
+test('a broken model file gets a message, and the page lives on', () =>
   onPage(playing({}), async (page) => {
     await page.locator('cg-board').waitFor();
-    await dropFile(page, { name: 'broken.onnx', text: 'this is no model' });
+    await dropFile(page.locator('cg-board'), { name: 'broken.onnx', bytes: Buffer.from('this is no model') });
     await page.getByText('broken.onnx cannot be read as a chess model').waitFor();
-    await dropFile(page, { name: 'huge.safetensors', text: 'x', size: 500 * 2 ** 20 });
-    await page.getByText('huge.safetensors is 500 MB large').waitFor();
     await screenshot(page, 'play-broken-model');
     await drag(page, 'e2', 'e4');
     await waitForMoves(page, 2);

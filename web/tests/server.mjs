@@ -146,17 +146,23 @@ function t(wins, draws, losses) {
 }
 
 /**
- * Answers what the page asks under `api/` from now on, and opens it anew at `at`.
+ * Answers what the page asks under `api/` from now on, and opens it anew at `at`. `given` are the networks the server was
+ * started with, by name.
  *
  * @param {Page} page
  * @param {string} at
  * @param {Runs} runs
+ * @param {Record<string, Buffer>} given
  */
-export async function withServer(page, at, runs = new Runs()) {
+export async function withServer(page, at, runs = new Runs(), given = {}) {
+  await page.route('**/models/given/*', (route) => {
+    const body = given[new URL(route.request().url()).pathname.split('/').pop() ?? ''];
+    return route.fulfill(body ? { status: 200, body } : { status: 404 });
+  });
   await page.route('**/api/**', (route) => {
     const url = new URL(route.request().url());
     const json = (/** @type {[number, unknown]} */ [status, body]) => route.fulfill({ status, json: body });
-    if (url.pathname === '/api/about') return json([200, { version: '0.1.0', data: true, runs: true, arena: true, given: [] }]);
+    if (url.pathname === '/api/about') return json([200, { version: '0.1.0', data: true, runs: true, arena: true, given: Object.keys(given) }]);
     if (url.pathname === '/api/arena') return json(ARENA);
     if (url.pathname.startsWith('/api/data')) return json(explorer(url));
     if (url.pathname === '/api/runs') return json([200, runs.list()]);
@@ -178,6 +184,7 @@ export async function withServer(page, at, runs = new Runs()) {
       },
     });
   });
+  // A document of its own, also where only the hash would change.
+  await page.goto('about:blank');
   await page.goto(address() + at);
-  await page.reload();
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, onPage, SIZES, useBrowser } from './harness.mjs';
+import { assertAccessible, assertFits, assertTouchable, onPage, SIZES, useBrowser } from './harness.mjs';
+import { Runs, withServer } from './server.mjs';
 
 useBrowser();
 
@@ -13,6 +14,48 @@ for (const size of /** @type {(keyof typeof SIZES)[]} */ (Object.keys(SIZES))) {
         await page.waitForFunction((title) => document.title === title, `${name} · Tabia`);
         await assertFits(page);
       }
+    }));
+}
+
+test('everything to press on a phone is large enough for a finger', () =>
+  onPage({ size: 'phone' }, async (page) => {
+    const runs = new Runs();
+    runs.train('first', 0, 600);
+    /** @type {[string, string][]} */
+    const pages = [
+      ['#/play', 'cg-board'],
+      [`#/analyse?pgn=${encodeURIComponent('1. e4 e5 2. Nf3 (2. d4 exd4) Nc6 *')}`, 'button.bar'],
+      ['#/arena', 'form button.primary:enabled'],
+      ['#/challenge', 'summary'],
+      ['#/data', 'cg-board'],
+      ['#/training', 'canvas'],
+    ];
+    for (const [at, ready] of pages) {
+      await withServer(page, at, runs);
+      await page.locator(ready).first().waitFor();
+      for (const summary of await page.locator('details:not([open]) > summary').all()) await summary.click();
+      await assertTouchable(page);
+      await assertFits(page);
+    }
+  }));
+
+for (const width of [1280, 1100, 768, 360]) {
+  test(`the words on buttons keep their spaces at ${width} px`, () =>
+    onPage({ at: '#/analyse', viewport: { width, height: 800 } }, async (page) => {
+      const edit = page.getByRole('button', { name: 'Edit board' });
+      await edit.waitFor();
+      await page.getByRole('link', { name: 'Play from here' }).waitFor();
+      // As they are drawn, with what is for screen readers only left out.
+      const drawn = width > 720 ? 'Edit board' : 'Edit';
+      const [wide, needed] = await edit.evaluate((button, text) => {
+        const shown = button.querySelector('span');
+        const free = document.createElement('span');
+        free.textContent = text;
+        free.style.cssText = `position: fixed; white-space: pre; font: ${getComputedStyle(button).font}`;
+        document.body.append(free);
+        return [shown?.getBoundingClientRect().width ?? 0, free.getBoundingClientRect().width];
+      }, drawn);
+      assert.ok(Math.abs(wide - needed) < 1, `“${drawn}” takes ${needed} px, the button’s words ${wide} px`);
     }));
 }
 

@@ -1,0 +1,93 @@
+// Files of all kinds and sizes, given to the pages that take them.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { before, test } from 'node:test';
+import { drag, dropFile, onPage, useBrowser } from './harness.mjs';
+import { GameTree, useRules } from './rules.mjs';
+
+/** @typedef {import('playwright-core').Page} Page */
+
+useBrowser();
+before(useRules);
+
+/** @param {string} name */
+const fixture = (name) => readFile(new URL(`../../fixtures/models/${name}`, import.meta.url));
+
+for (const [name, format] of /** @type {const} */ ([
+  ['challenge-mlp.onnx', 'ONNX'],
+  ['quantised-mlp.onnx', 'ONNX'],
+  ['humchess-transformer.onnx', 'ONNX'],
+  ['human.safetensors', 'safetensors'],
+  ['perspective.safetensors', 'safetensors'],
+  ['tflite_pair.tflite', 'TFLite'],
+  ['tflite_single.tflite', 'TFLite'],
+  ['lc0-plain-conv.pb.gz', 'lc0'],
+  ['lc0-mish-conv.pb', 'lc0'],
+])) {
+  test(`${name} is dropped on the page and plays`, () =>
+    onPage({ kept: { 'play.settings': { opponent: { kind: 'challenge', level: 1 }, colour: 'white', instant: true } } }, async (page) => {
+      await page.locator('cg-board').waitFor();
+      await dropFile(page.locator('cg-board'), { name, bytes: await fixture(name) });
+      const dialog = page.getByRole('dialog', { name: 'New game' });
+      await dialog.locator('.facts', { hasText: name }).waitFor();
+      assert.match(await dialog.locator('.facts').innerText(), new RegExp(format, 'i'));
+      await dialog.getByRole('button', { name: 'Play' }).click();
+      await page.getByText(name).first().waitFor();
+      await drag(page, 'e2', 'e4');
+      await page.waitForFunction(() => document.querySelectorAll('.moves .turn button.move').length === 2);
+      const moves = await page.locator('.moves .turn button.move').allTextContents();
+      const tree = GameTree.fromPgn(`${moves.join(' ')} *`).take(0);
+      assert.equal(tree.view().nodes.length, 2, `${moves.join(' ')} is legal`);
+    }));
+}
+
+test('a network that cannot play says why, and the game goes on', () =>
+  onPage({ kept: { 'play.settings': { opponent: { kind: 'challenge', level: 1 }, colour: 'white' } } }, async (page) => {
+    await page.locator('cg-board').waitFor();
+    const whole = await fixture('lc0-plain-conv.pb.gz');
+    await dropFile(page.locator('cg-board'), { name: 'half.pb.gz', bytes: whole.subarray(0, whole.length / 2) });
+    await page.getByRole('alert').filter({ hasText: 'half.pb.gz cannot be read as a chess model' }).waitFor();
+    await dropFile(page.locator('cg-board'), { name: 'nothing.onnx', bytes: Buffer.alloc(0) });
+    await page.getByRole('alert').filter({ hasText: 'nothing.onnx is empty' }).waitFor();
+    await drag(page, 'e2', 'e4');
+    await page.waitForFunction(() => document.querySelectorAll('.moves .turn button.move').length === 2);
+  }));
+
+/** Counts how often the page begins to read a file, or hands one to a worker. */
+function countReading() {
+  const counted = /** @type {{ filesRead?: number }} */ (/** @type {unknown} */ (window));
+  counted.filesRead = 0;
+  const count = () => (counted.filesRead = (counted.filesRead ?? 0) + 1);
+  for (const way of /** @type {const} */ (['arrayBuffer', 'text', 'stream'])) {
+    const read = /** @type {() => never} */ (Blob.prototype[way]);
+    Blob.prototype[way] = function () {
+      count();
+      return read.call(this);
+    };
+  }
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (/** @type {unknown} */ message) {
+    if (Object.values(Object(message)).some((value) => value instanceof Blob)) count();
+    post.call(this, message);
+  };
+}
+
+for (const [at, name, target, message] of /** @type {const} */ ([
+  ['#/play', 'huge.safetensors', 'cg-board', 'huge.safetensors is 500 MB large'],
+  ['#/analyse', 'huge.onnx', 'cg-board', 'huge.onnx cannot be asked: it is 500 MB large'],
+  ['#/analyse', 'huge.pgn', 'cg-board', 'huge.pgn has 477 MB'],
+  ['#/arena', 'huge.pb.gz', 'form fieldset', 'huge.pb.gz is 500 MB large'],
+])) {
+  test(`${name} of 500 MB dropped on ${at} is refused without being read`, () =>
+    onPage({ at, init: countReading }, async (page) => {
+      const place = page.locator(target).first();
+      await place.waitFor();
+      await dropFile(place, { name, bytes: Buffer.alloc(1e6), copies: 500 });
+      await page.getByRole('alert').filter({ hasText: message }).waitFor();
+      assert.equal(await page.evaluate('filesRead'), 0);
+      // A small one is read: the counting works.
+      await dropFile(place, { name: 'small.onnx', bytes: Buffer.from('no network') });
+      await page.getByRole('alert').filter({ hasText: 'small.onnx' }).waitFor();
+      assert.notEqual(await page.evaluate('filesRead'), 0);
+    }));
+}
