@@ -15,7 +15,7 @@ const fixture = (name) => readFile(new URL(`../../fixtures/models/${name}`, impo
 
 for (const [name, format] of /** @type {const} */ ([
   ['challenge-mlp.onnx', 'ONNX'],
-  ['quantised-mlp.onnx', 'ONNX'],
+  ['quantised-transformer.onnx', 'ONNX'],
   ['humchess-transformer.onnx', 'ONNX'],
   ['human.safetensors', 'safetensors'],
   ['perspective.safetensors', 'safetensors'],
@@ -47,6 +47,13 @@ test('a network that cannot play says why, and the game goes on', () =>
     const whole = await fixture('lc0-plain-conv.pb.gz');
     await dropFile(page.locator('cg-board'), { name: 'half.pb.gz', bytes: whole.subarray(0, whole.length / 2) });
     await page.getByRole('alert').filter({ hasText: 'half.pb.gz cannot be read as a chess model' }).waitFor();
+    for (const [name, why] of /** @type {const} */ ([
+      ['quantised-mlp.onnx', 'none of its outputs is a known head'],
+      ['tflite_full_int8.tflite', 'only FLOAT32 values are run'],
+    ])) {
+      await dropFile(page.locator('cg-board'), { name, bytes: await fixture(name) });
+      await page.getByRole('alert').filter({ hasText: name }).filter({ hasText: why }).waitFor();
+    }
     await dropFile(page.locator('cg-board'), { name: 'nothing.onnx', bytes: Buffer.alloc(0) });
     await page.getByRole('alert').filter({ hasText: 'nothing.onnx is empty' }).waitFor();
     await drag(page, 'e2', 'e4');
