@@ -164,7 +164,9 @@ test('a link begins a match between networks the server was given', () =>
     await page.getByText('Playing', { exact: true }).waitFor();
     assert.equal(await page.getByLabel('Speed').inputValue(), '250');
     await page.locator('cg-board square.last-move').first().waitFor();
-    await page.locator('.player', { hasText: 'human:given/human.safetensors (2)' }).waitFor();
+    await page.locator('.player', { hasText: /^human.safetensors \(2\)/ }).waitFor();
+    const board = await page.locator('cg-board').boundingBox();
+    assert.ok(board && board.y + board.height <= 800, 'the whole board is in sight');
     assert.ok(!(await page.getByRole('button', { name: 'Start match' }).isVisible()), 'the form is out of the way');
     assert.doesNotMatch(page.url(), /auto/, 'a reload does not begin another match');
     await screenshot(page, 'arena-link');

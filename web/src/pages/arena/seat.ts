@@ -86,7 +86,7 @@ export function nameOf(seat: Seat): string {
     case 'random':
       return 'Random moves';
     case 'spec':
-      return seat.spec.trim();
+      return seat.spec.trim().replace(/^\w+:given\//, '');
   }
 }
 
