@@ -66,12 +66,13 @@ async function nextVersion(part) {
 }
 
 /**
- * The files of the page that were fetched, by their names.
+ * Waits until a page has fetched the asset of this name: its title is there before its script is.
  *
  * @param {Page} page
+ * @param {string} asset
  */
-async function fetched(page) {
-  return page.evaluate(() => performance.getEntriesByType('resource').map(({ name }) => name.split('/').pop() ?? ''));
+async function untilFetched(page, asset) {
+  await page.waitForFunction((asset) => performance.getEntriesByType('resource').some(({ name }) => name.endsWith(`/${asset}`)), asset);
 }
 
 test('without network and server the page opens and a game goes on', () =>
@@ -127,17 +128,16 @@ test('a new version waits, and takes nothing from a game in progress', () =>
       await waitForPiece(page, 'd4', 'white pawn');
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Training' }).click();
       await page.waitForFunction(() => document.title === 'Training · Tabia');
-      assert.ok((await fetched(page)).includes(old));
+      await untilFetched(page, old);
 
       // Another page asks for the new version; this one keeps its files even then.
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Play' }).click();
       const other = await page.context().newPage();
       await other.goto(site.url);
-      await other.getByRole('button', { name: 'Reload' }).click();
-      await other.waitForLoadState('load');
+      await Promise.all([other.waitForEvent('load'), other.getByRole('button', { name: 'Reload' }).click()]);
       await other.goto(`${site.url}#/training`);
       await other.waitForFunction(() => document.title === 'Training · Tabia');
-      assert.ok((await fetched(other)).includes(fresh), 'the other page is new');
+      await untilFetched(other, fresh);
       assert.equal(await page.evaluate(async (name) => (await fetch(`./assets/${name}`)).status, old), 200);
       await waitForPiece(page, 'd4', 'white pawn');
       await other.close();
