@@ -1,11 +1,9 @@
 //! The ladder: a network plays levels of rising strength and stands where it first fails.
 
-mod admission;
 mod diversity;
 mod ladder;
 mod leaderboard;
 
-pub use admission::{CHALLENGE_INPUT, MOST_PARAMETERS, NotAdmitted, admit};
 pub use diversity::Diversity;
 pub use ladder::{
     CHALLENGE_PLIES, Ladder, LadderError, LevelProgress, LevelScore, Scorecard, level_games, passes,
