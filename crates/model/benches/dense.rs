@@ -12,10 +12,11 @@
     reason = "a bench is a program: it reads the clock and the environment, and prints"
 )]
 
+mod python;
+
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -229,17 +230,9 @@ impl Onnxruntime {
             fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
         }
         let outputs = path("outputs.f32");
-        let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/bench_onnxruntime.py");
-        let mut command = Command::new(&python);
-        command.arg(script).args(files.iter().map(|(path, _)| path)).arg(&outputs);
-        let started =
-            LineProcess::start(&mut command).and_then(|mut process| Ok((process.answer()?, process)));
-        let (greeting, process) = started.map_err(|e| format!("{python}: {e}"))?;
-        println!("{greeting}");
-        if !greeting.starts_with("ready: ") {
-            return Err(format!("{python} cannot run it"));
-        }
+        let arguments = files.iter().map(|(path, _)| path).chain([&outputs]);
+        let process = python::start(script, arguments)?;
         let child = PythonChild { process, outputs };
         let child = Arc::new(std::sync::Mutex::new(child));
         Ok([Calls::Single, Calls::Batched].map(|calls| Onnxruntime { child: child.clone(), calls }))

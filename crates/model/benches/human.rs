@@ -13,11 +13,12 @@
     reason = "a bench is a program: it reads the clock and the environment, and prints"
 )]
 
+mod python;
+
 use std::{
     cell::RefCell,
     fs,
     path::{Path, PathBuf},
-    process::Command,
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -189,17 +190,9 @@ impl Onnxruntime {
             fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
         }
         let outputs = path("outputs.f32");
-        let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/bench_human.py");
-        let mut command = Command::new(&python);
-        command.arg(script).args(files.iter().map(|(path, _)| path)).arg(&outputs);
-        let started =
-            LineProcess::start(&mut command).and_then(|mut process| Ok((process.answer()?, process)));
-        let (greeting, process) = started.map_err(|e| format!("{python}: {e}"))?;
-        println!("{greeting}");
-        if !greeting.starts_with("ready: ") {
-            return Err(format!("{python} cannot run it"));
-        }
+        let arguments = files.iter().map(|(path, _)| path).chain([&outputs]);
+        let process = python::start(script, arguments)?;
         let child = Rc::new(RefCell::new(Child { process, outputs }));
         Ok(["f32", "int8"].map(|numbers| Onnxruntime { child: child.clone(), numbers }))
     }

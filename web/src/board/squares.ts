@@ -12,6 +12,14 @@ export function spotOf(square: string, orientation: Side): Spot {
   return orientation === 'white' ? { column: file, row: 7 - rank } : { column: 7 - file, row: rank };
 }
 
+/** The arrow keys that move over a board, as columns and rows on the screen. */
+export const ARROWS: Record<string, [columns: number, rows: number]> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
 /** The square a number of columns and rows away on the screen, or the same one at the edge. */
 export function neighbour(square: string, orientation: Side, columns: number, rows: number): string {
   const { column, row } = spotOf(square, orientation);

@@ -23,6 +23,17 @@ pub(crate) const LOSS_TOLERANCE: f64 = 0.02;
 /// steps are as long for a gradient whose sign is noise as for a large one.
 pub(crate) const STEP_TOLERANCE: f64 = 0.15;
 pub(crate) const STEP_EPS: f32 = 1e-2;
+/// Settings of steps that are compared in the tests: large, so that a wrong one shows.
+#[cfg(test)]
+pub(crate) const STEP_HYPER: StepHyper = StepHyper {
+    lr: 1e-2,
+    beta1: 0.9,
+    beta2: 0.98,
+    eps: STEP_EPS,
+    weight_decay: 0.1,
+    clip: 1.0,
+    ema_decay: 0.5,
+};
 /// The same for one update by a given gradient and [momentum](with_momentum).
 pub(crate) const UPDATE_TOLERANCE: f64 = 0.03;
 /// The same for one kernel alone.
@@ -460,20 +471,11 @@ mod tests {
         let mut plain = CpuBackend::plain(&config(net), 5);
         plain.load(&fused.state().unwrap()).unwrap();
         let before = fused.state().unwrap();
-        let hyper = StepHyper {
-            lr: 1e-2,
-            beta1: 0.9,
-            beta2: 0.98,
-            eps: STEP_EPS,
-            weight_decay: 0.1,
-            clip: 1.0,
-            ema_decay: 0.5,
-        };
         for step in 1..=2 {
             let examples = synthetic::examples(&NetConfig::Human(net), 2, step);
-            let mut reports = fused.step(&examples, &hyper).unwrap();
+            let mut reports = fused.step(&examples, &STEP_HYPER).unwrap();
             reports.extend(fused.finish().unwrap());
-            let expected = plain.step(&examples, &hyper).unwrap();
+            let expected = plain.step(&examples, &STEP_HYPER).unwrap();
             assert_eq!(reports.len(), 1);
             assert_eq!(reports[0].step, step);
             assert!((reports[0].losses.total / expected[0].losses.total - 1.0).abs() < 0.02);
@@ -518,21 +520,12 @@ mod tests {
     fn muon_moves_the_human_network_as_the_plain_optimiser_does() {
         let net = HumanConfig { layers: 1, ..small() };
         let Some(mut fused) = emulated_by(net, 2, OptimiserKind::Muon) else { return };
-        let hyper = StepHyper {
-            lr: 1e-2,
-            beta1: 0.9,
-            beta2: 0.98,
-            eps: STEP_EPS,
-            weight_decay: 0.1,
-            clip: 1.0,
-            ema_decay: 0.5,
-        };
         for step in 1..=2 {
             let state = with_momentum(fused.state().unwrap(), fused.table(), step);
             fused.load(&state).unwrap();
             let examples = synthetic::examples(&NetConfig::Human(net), 2, step);
             let muon = Optimiser::Muon { momentum: 0.95 };
-            for compared in compare_update(&mut fused, muon, &examples, &hyper).unwrap() {
+            for compared in compare_update(&mut fused, muon, &examples, &STEP_HYPER).unwrap() {
                 assert!(compared.error < UPDATE_TOLERANCE, "{step}: {compared:?}");
             }
         }

@@ -43,19 +43,9 @@ pub(super) fn step(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Optimiser, norm};
+    use super::super::{HYPER, Optimiser, norm};
     use super::*;
     use crate::{Initial, ParameterTable};
-
-    const HYPER: StepHyper = StepHyper {
-        lr: 0.1,
-        beta1: 0.9,
-        beta2: 0.99,
-        eps: 1e-8,
-        weight_decay: 0.5,
-        clip: 0.0,
-        ema_decay: 0.5,
-    };
 
     fn state() -> (ParameterTable, TrainerState) {
         let mut table = ParameterTable::new();

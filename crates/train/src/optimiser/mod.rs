@@ -70,3 +70,8 @@ pub(crate) fn norm(gradient: &[f32]) -> f32 {
     let squares: Vec<f64> = gradient.par_chunks(CHUNK).map(square).collect();
     squares.iter().sum::<f64>().sqrt() as f32
 }
+
+/// Settings of the optimisers' own tests.
+#[cfg(test)]
+const HYPER: StepHyper =
+    StepHyper { lr: 0.1, beta1: 0.9, beta2: 0.99, eps: 1e-8, weight_decay: 0.5, clip: 0.0, ema_decay: 0.5 };

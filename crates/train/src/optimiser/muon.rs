@@ -98,7 +98,7 @@ fn transposed(of: &[f32], rows: usize, columns: usize) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Optimiser, norm};
+    use super::super::{HYPER, Optimiser, norm};
     use super::*;
     use crate::{Decay, Initial};
 
@@ -155,16 +155,6 @@ mod tests {
         }
         assert_eq!(orthogonal(&[0.0; 12], 3, 4), [0.0; 12]);
     }
-
-    const HYPER: StepHyper = StepHyper {
-        lr: 0.1,
-        beta1: 0.9,
-        beta2: 0.99,
-        eps: 1e-8,
-        weight_decay: 0.5,
-        clip: 0.0,
-        ema_decay: 0.5,
-    };
 
     fn state() -> (ParameterTable, TrainerState) {
         let mut table = ParameterTable::new();

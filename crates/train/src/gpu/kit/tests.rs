@@ -1,7 +1,7 @@
 //! Every network in emulation against its plain version.
 
 use super::super::check::{
-    self, Compared, GRADIENT_TOLERANCE, LOSS_TOLERANCE, STEP_EPS, STEP_TOLERANCE, UPDATE_TOLERANCE,
+    self, Compared, GRADIENT_TOLERANCE, LOSS_TOLERANCE, STEP_HYPER, STEP_TOLERANCE, UPDATE_TOLERANCE,
     compare_gradients, compare_update, stirred, with_momentum,
 };
 use super::super::device::{Argument, Launch};
@@ -9,7 +9,7 @@ use super::super::emulated::Emulated;
 use super::super::synthetic;
 use super::super::training::Arena;
 use super::*;
-use crate::{Backend, CpuBackend, NetConfig, OptimiserKind, StepHyper, Weights};
+use crate::{Backend, CpuBackend, NetConfig, OptimiserKind, Weights};
 
 const ROWS: usize = 3;
 
@@ -156,20 +156,11 @@ fn steps_follow_the_plain_network_and_leave_padding_alone() {
     let mut plain = CpuBackend::plain(&config, 5);
     fused.load(&state).unwrap();
     plain.load(&state).unwrap();
-    let hyper = StepHyper {
-        lr: 1e-2,
-        beta1: 0.9,
-        beta2: 0.98,
-        eps: STEP_EPS,
-        weight_decay: 0.1,
-        clip: 1.0,
-        ema_decay: 0.5,
-    };
     for step in 1..=3 {
         let examples = synthetic::examples(&config.net, ROWS, step);
-        let mut reports = fused.step(&examples, &hyper).unwrap();
+        let mut reports = fused.step(&examples, &STEP_HYPER).unwrap();
         reports.extend(fused.finish().unwrap());
-        let expected = plain.step(&examples, &hyper).unwrap();
+        let expected = plain.step(&examples, &STEP_HYPER).unwrap();
         assert_eq!((reports[0].step, expected[0].step), (step, step));
         let error = (reports[0].losses.value / expected[0].losses.value - 1.0).abs();
         assert!(error < 0.05, "{reports:?} {expected:?}");
@@ -201,21 +192,12 @@ fn muon_moves_matrices_as_the_plain_optimiser_does_and_leaves_padding_alone() {
         let mut fused = recorded.on(device, &config, 5).unwrap();
         fused.load(&stirred(&fused, &config.net, 5)).unwrap();
         assert_eq!(fused.net().training().layout.matrices().len(), matrices);
-        let hyper = StepHyper {
-            lr: 1e-2,
-            beta1: 0.9,
-            beta2: 0.98,
-            eps: STEP_EPS,
-            weight_decay: 0.1,
-            clip: 1.0,
-            ema_decay: 0.5,
-        };
         for step in 1..=3 {
             let state = with_momentum(fused.state().unwrap(), fused.table(), step);
             fused.load(&state).unwrap();
             let examples = synthetic::examples(&config.net, ROWS, step);
             let muon = Optimiser::of(&config.optimiser);
-            for compared in compare_update(&mut fused, muon, &examples, &hyper).unwrap() {
+            for compared in compare_update(&mut fused, muon, &examples, &STEP_HYPER).unwrap() {
                 assert!(compared.error < UPDATE_TOLERANCE, "{step}: {compared:?}");
             }
         }
@@ -227,10 +209,10 @@ fn muon_moves_matrices_as_the_plain_optimiser_does_and_leaves_padding_alone() {
         // Going on from a copy of its state is going on.
         let state = fused.state().unwrap();
         let examples = synthetic::examples(&config.net, ROWS, 4);
-        fused.step(&examples, &hyper).unwrap();
+        fused.step(&examples, &STEP_HYPER).unwrap();
         let after = fused.state().unwrap();
         fused.load(&state).unwrap();
-        fused.step(&examples, &hyper).unwrap();
+        fused.step(&examples, &STEP_HYPER).unwrap();
         assert_eq!(fused.state().unwrap(), after);
     }
 }
