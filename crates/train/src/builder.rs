@@ -1,5 +1,7 @@
 //! From chess to examples: the inputs of an encoding, and the targets a network can learn from them.
 
+use std::sync::Arc;
+
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Position, Square};
 use tabia_data::stats::Phase;
 use tabia_data::{EvaluationRecord, GameHead, GameSample, LineSample, Sample, Target};
@@ -11,9 +13,10 @@ use tabia_encoding::{
 use crate::child_score::after_move;
 use crate::choices::{complete_session, moves};
 use crate::kept_situation::KeptSituation;
+use crate::teacher::Lesson;
 use crate::{
     ABSENT, DataConfig, Dropout, Examples, Facts, NetConfig, PolicyTargets, QuietOnly, Reading, Root,
-    TrainConfig, ValueLoss, ValueSource,
+    Teacher, Teaching, TrainConfig, ValueLoss, ValueSource,
 };
 
 /// How far back the context of a two-input network may lie.
@@ -37,6 +40,7 @@ pub struct ExampleBuilder {
     examples: Examples,
     /// What the rows of `examples` were made from, where somebody asked for it.
     kept: Option<Vec<KeptSituation>>,
+    lesson: Lesson,
     random: fastrand::Rng,
 }
 
@@ -121,6 +125,7 @@ impl ExampleBuilder {
             balance,
             examples: blank(encoding, vocabulary),
             kept: None,
+            lesson: Lesson::default(),
             random: fastrand::Rng::with_seed(0),
         })
     }
@@ -129,6 +134,23 @@ impl ExampleBuilder {
     pub(crate) fn keeping_situations(mut self) -> Self {
         self.kept = Some(Vec::new());
         self
+    }
+
+    /// The same, with teachers to ask. A network that chooses no moves asks nobody.
+    pub(crate) fn taught_by(mut self, teachers: Arc<[Teacher]>) -> Self {
+        self.lesson = Lesson::new(teachers);
+        self
+    }
+
+    /// Has the teachers say what to play in the rows that wait for it. Comes before [`take`](ExampleBuilder::take).
+    ///
+    /// # Errors
+    /// If a teacher fails.
+    pub(crate) fn hold_lesson(&mut self) -> Result<(), String> {
+        match (&mut self.examples.policy, self.vocabulary) {
+            (Some(policy), Some(vocabulary)) => self.lesson.hold(policy, vocabulary),
+            _ => Ok(()),
+        }
     }
 
     /// What the rows collected were made from, in their order. Goes with [`take`](ExampleBuilder::take).
@@ -171,6 +193,9 @@ impl ExampleBuilder {
 
     /// A move of a game, for networks that foretell it.
     fn push_game_move(&mut self, sample: &Sample<'_>, game: &GameSample<'_>) {
+        if !self.lesson.is_empty() && self.is_to_be_taught(game) {
+            return self.push_taught(sample, game);
+        }
         let situation = self.less_hidden(&sample.situation);
         let turn = situation.position.turn();
         self.push_inputs(&situation, game.head, game.ply);
@@ -180,6 +205,32 @@ impl ExampleBuilder {
             None => ABSENT,
         });
         self.examples.think.push(game.thought.map_or(ABSENT, |time| time_bin(time.as_secs_f32()) as u8));
+    }
+
+    fn is_to_be_taught(&mut self, game: &GameSample<'_>) -> bool {
+        let Teaching { rated, unrated } = self.data.teaching;
+        let share = match game.head.pool {
+            // A puzzle has one right move, whatever people play.
+            RatingPool::Puzzle => return false,
+            _ if game.head.ratings.white.is_some() && game.head.ratings.black.is_some() => rated,
+            _ => unrated,
+        };
+        self.random.f32() < share
+    }
+
+    /// A position of a game with what a teacher would play there. How the game went on says nothing about the teacher.
+    fn push_taught(&mut self, sample: &Sample<'_>, game: &GameSample<'_>) {
+        let told = self.lesson.ask(self.examples.rows(), &sample.situation, &mut self.random);
+        self.push_situation(&told);
+        self.examples.weights.push(1.0);
+        self.examples.facts.push(facts(told.pool, told.mover.rating, told.position, game.ply));
+        self.push_policy(told.position, game.played, &[]);
+        if let Some(promotion) = self.examples.policy.as_mut().and_then(|policy| policy.promotions.last_mut())
+        {
+            *promotion = ABSENT;
+        }
+        self.examples.outcomes.push(ABSENT);
+        self.examples.think.push(ABSENT);
     }
 
     /// A position of a game, for networks that judge it: the one after the move, which is what engines' notes are about.
@@ -315,13 +366,7 @@ impl ExampleBuilder {
         self.push_situation(situation);
         let rating = *head.ratings.get(situation.position.turn());
         self.examples.weights.push(self.balance.weight(head.pool, rating));
-        self.examples.facts.push(Facts {
-            rating: rating.map_or(0, |elo| elo.0),
-            ply: u16::try_from(ply).unwrap_or(u16::MAX),
-            pool: pool_number(head.pool),
-            phase: Phase::of(situation.position.board()),
-            depth: 0,
-        });
+        self.examples.facts.push(facts(head.pool, rating, situation.position, ply));
     }
 
     /// Whether a value network is not to learn a position, which `m` led to or which has `m` as its best move.
@@ -399,6 +444,16 @@ impl ExampleBuilder {
         if let (Some(policy), Some(vocabulary)) = (&mut self.examples.policy, self.vocabulary) {
             push_policy(policy, vocabulary, position, played, labels);
         }
+    }
+}
+
+fn facts(pool: RatingPool, rating: Option<Elo>, position: &Chess, ply: u32) -> Facts {
+    Facts {
+        rating: rating.map_or(0, |elo| elo.0),
+        ply: u16::try_from(ply).unwrap_or(u16::MAX),
+        pool: pool_number(pool),
+        phase: Phase::of(position.board()),
+        depth: 0,
     }
 }
 

@@ -228,6 +228,25 @@ pub struct DataConfig {
     pub mirror: f32,
     /// How often conditions of the game are hidden from the network.
     pub dropout: Dropout,
+    /// How often a teacher says what to play, where the run has any.
+    pub teaching: Teaching,
+}
+
+/// The share of positions of games whose target is what a teacher would play, at the teacher's rating, instead of the move
+/// played.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Teaching {
+    /// Of movers whose rating is known.
+    pub rated: f32,
+    /// Of movers whose rating is not: their games say nothing about ratings.
+    pub unrated: f32,
+}
+
+impl Default for Teaching {
+    fn default() -> Self {
+        Teaching { rated: 0.04, unrated: 0.25 }
+    }
 }
 
 /// What is held out of training.
@@ -286,6 +305,7 @@ impl Default for DataConfig {
             quiet_only: QuietOnly::No,
             mirror: 0.0,
             dropout: Dropout::default(),
+            teaching: Teaching::default(),
         }
     }
 }
@@ -394,6 +414,8 @@ impl TrainConfig {
         let d = &data.dropout;
         let hidden = [d.rating, d.opponent_rating, d.pool, d.pace, d.clocks, d.history];
         range(hidden.into_iter().all(share), "data.dropout", "holds probabilities between 0 and 1")?;
+        let taught = [data.teaching.rated, data.teaching.unrated];
+        range(taught.into_iter().all(share), "data.teaching", "holds shares between 0 and 1")?;
         range(positive(optimiser.lr), "optimiser.lr", "must be positive")?;
         range(positive(optimiser.eps), "optimiser.eps", "must be positive")?;
         let decays = [optimiser.beta1, optimiser.beta2, optimiser.momentum, optimiser.ema_decay];

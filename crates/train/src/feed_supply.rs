@@ -9,7 +9,8 @@ use tabia_data::{
 
 use crate::supply::{Supply, SupplyError};
 use crate::{
-    Choices, ExampleBuilder, Examples, HeldOutBy, NetConfig, Positions, RatingBalance, Root, TrainConfig,
+    Choices, ExampleBuilder, Examples, HeldOutBy, NetConfig, Positions, RatingBalance, Root, Teacher,
+    TrainConfig,
 };
 
 /// Which records are held out does not depend on the run's seed: a network's held-out games stay the same.
@@ -18,7 +19,7 @@ const SPLIT_SEED: u64 = 1;
 pub(crate) const HELD_OUT_SEED: u64 = 2;
 /// Samples whose ratings are counted before balancing.
 const BALANCE_SAMPLE: usize = 20_000;
-/// Positions before a two-input network's that its context is taken from.
+/// Positions before one that a two-input network's context is taken from, and that teachers see.
 const EARLIER: u32 = 8;
 /// Batches each lane may be ahead.
 const AHEAD: usize = 2;
@@ -46,6 +47,8 @@ pub struct SupplyOptions {
     pub seed: u64,
     /// Threads that make batches. Their number changes nothing but the speed.
     pub threads: usize,
+    /// Networks to learn from, beside people.
+    pub teachers: Vec<Teacher>,
 }
 
 /// Examples from sets of shards, made by threads ahead of their use.
@@ -54,7 +57,7 @@ pub struct FeedSupply {
     options: SupplyOptions,
     sets: Vec<Arc<Set>>,
     balance: RatingBalance,
-    feed: Feed<Examples>,
+    feed: Feed<Result<Examples, String>>,
     /// The first held-out batches, once they were made.
     remembered: Vec<Examples>,
     /// The last held-out positions to choose moves in, and how many there were to be.
@@ -80,7 +83,11 @@ impl FeedSupply {
         if sets.is_empty() {
             return Err(SupplyError("no set was named".to_owned()));
         }
-        let stream_options = stream_options(config, Side::Training, options.seed);
+        let mut stream_options = stream_options(config, Side::Training, options.seed);
+        let teachers: Arc<[Teacher]> = options.teachers.as_slice().into();
+        if !teachers.is_empty() {
+            stream_options.earlier = EARLIER;
+        }
         let balance = balance(config, &sets, &stream_options)?;
         let stream = match place {
             Some(place) => {
@@ -89,7 +96,7 @@ impl FeedSupply {
             }
             None => Stream::new(sets.clone(), stream_options),
         };
-        let feed = start(config, &balance, stream, options.seed, options.threads)?;
+        let feed = start(config, &balance, teachers, stream, options.seed, options.threads)?;
         Ok(FeedSupply {
             config: config.clone(),
             options,
@@ -163,15 +170,17 @@ fn balance(
 fn start(
     config: &TrainConfig,
     balance: &RatingBalance,
+    teachers: Arc<[Teacher]>,
     stream: Stream,
     seed: u64,
     threads: usize,
-) -> Result<Feed<Examples>, SupplyError> {
+) -> Result<Feed<Result<Examples, String>>, SupplyError> {
     let unknown = || SupplyError(format!("the encoding {} is not known", config.net.encoding()));
     ExampleBuilder::new(config, balance.clone()).ok_or_else(unknown)?;
     let (config, balance) = (config.clone(), balance.clone());
-    let make = move |lane: &mut Lane| -> Result<Option<Examples>, StreamError> {
-        let mut builder = ExampleBuilder::new(&config, balance.clone()).expect("was made once before");
+    let make = move |lane: &mut Lane| -> Result<Option<Result<Examples, String>>, StreamError> {
+        let builder = ExampleBuilder::new(&config, balance.clone()).expect("was made once before");
+        let mut builder = builder.taught_by(Arc::clone(&teachers));
         while builder.rows() < config.data.batch {
             match lane.draw()? {
                 Some(sample) => builder.push(&sample, seed),
@@ -182,7 +191,7 @@ fn start(
             return Ok(None);
         }
         builder.pad(config.data.batch);
-        Ok(Some(builder.take()))
+        Ok(Some(builder.hold_lesson().map(|()| builder.take())))
     };
     Feed::start(stream, threads, AHEAD, make).map_err(failed)
 }
@@ -199,9 +208,9 @@ fn counting(examples: &Examples) -> usize {
 }
 
 impl FeedSupply {
-    fn start_held_out(&self) -> Result<Feed<Examples>, SupplyError> {
+    fn start_held_out(&self) -> Result<Feed<Result<Examples, String>>, SupplyError> {
         let (config, stream) = held_out_stream(&self.config, self.sets.clone());
-        start(&config, &self.balance, stream, HELD_OUT_SEED, self.options.threads)
+        start(&config, &self.balance, Arc::default(), stream, HELD_OUT_SEED, self.options.threads)
     }
 }
 
@@ -252,7 +261,7 @@ impl Supply for FeedSupply {
     fn next(&mut self) -> Result<Examples, SupplyError> {
         let nothing =
             || SupplyError("there is nothing in these sets that the network could learn".to_owned());
-        self.feed.next().map_err(failed)?.ok_or_else(nothing)
+        self.feed.next().map_err(failed)?.ok_or_else(nothing)?.map_err(failed)
     }
 
     fn place(&self) -> serde_json::Value {
@@ -282,6 +291,7 @@ impl Supply for FeedSupply {
         let mut from_start = 0;
         while from_start < positions {
             let Some(examples) = feed.next().map_err(failed)? else { break };
+            let examples = examples.map_err(failed)?;
             from_start += counting(&examples);
             if from_start <= seen {
                 continue;

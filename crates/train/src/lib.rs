@@ -36,6 +36,7 @@ mod run;
 mod schedule;
 mod starts;
 mod supply;
+mod teacher;
 mod value_curve;
 
 pub use backend::{Backend, BackendError, Losses, Scores, StepHyper, StepReport, TrainerState, Weights};
@@ -43,7 +44,8 @@ pub use builder::{ExampleBuilder, RatingBalance};
 pub use choices::{After, Choice, Choices, Reading, Root};
 pub use config::{
     ConfigError, DataConfig, Dropout, EvaluationConfig, HeldOutBy, LossFactors, OptimiserConfig,
-    OptimiserKind, Positions, QuietOnly, ScheduleConfig, ScheduleKind, TrainConfig, ValueLoss, ValueSource,
+    OptimiserKind, Positions, QuietOnly, ScheduleConfig, ScheduleKind, Teaching, TrainConfig, ValueLoss,
+    ValueSource,
 };
 pub use cpu::CpuBackend;
 pub use device::{Device, open_backend};
@@ -58,4 +60,5 @@ pub use run::{RunEnd, RunSettings, TrainError, Watch, checkpoints_path, train};
 pub use schedule::Budget;
 pub use starts::{Start, add_start, read_starts, starts_path};
 pub use supply::{Supply, SupplyError};
+pub use teacher::{Teacher, TeacherError};
 pub use value_curve::ValueCurve;

@@ -10,11 +10,12 @@ use super::Configuration;
 use super::watch::TerminalWatch;
 use crate::command_line;
 use crate::finished_file::write_whole;
+use tabia_encoding::{Elo, RatingPool};
 use tabia_runs::{Ending, OpenRun, RunCard};
 use tabia_train::checkpoint::{self, Checkpoint};
 use tabia_train::{
-    Budget, Device, FeedSupply, RunEnd, RunSettings, Start, SupplyOptions, TrainConfig, TrainerState,
-    add_start, checkpoints_path, initial_weights, open_backend, starts_path, train,
+    Budget, Device, FeedSupply, RunEnd, RunSettings, Start, SupplyOptions, Teacher, TrainConfig,
+    TrainerState, add_start, checkpoints_path, initial_weights, open_backend, starts_path, train,
 };
 
 #[derive(Args, Debug)]
@@ -43,6 +44,17 @@ pub(super) struct RunArgs {
     /// Begin with the weights of a .safetensors file, a run or a checkpoint.
     #[arg(long, value_name = "FILE|RUN|CHECKPOINT")]
     init: Option<PathBuf>,
+    /// A network with a move head to learn from, such as a Maia; may be given several times, each with its rating.
+    ///
+    /// Which share of the positions it judges is `data.teaching` of the configuration.
+    #[arg(long, value_name = "FILE")]
+    teacher: Vec<PathBuf>,
+    /// Whom the teacher plays like: a rating for each --teacher, in the same order.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(100..=4000))]
+    teacher_elo: Vec<u16>,
+    /// Whose scale the teachers' ratings are on.
+    #[arg(long, value_name = "POOL", value_enum, default_value = "online")]
+    teacher_pool: TeacherPool,
     /// Another seed gives other weights and another order.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -52,6 +64,23 @@ pub(super) struct RunArgs {
     /// Seconds between checkpoints.
     #[arg(long, value_name = "N", default_value_t = 120.0)]
     checkpoint_seconds: f64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TeacherPool {
+    OverTheBoard,
+    Online,
+    Unknown,
+}
+
+impl From<TeacherPool> for RatingPool {
+    fn from(pool: TeacherPool) -> RatingPool {
+        match pool {
+            TeacherPool::OverTheBoard => RatingPool::OverTheBoard,
+            TeacherPool::Online => RatingPool::Online,
+            TeacherPool::Unknown => RatingPool::Unknown,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -70,6 +99,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let Some(budget) = Budget::new(args.max_seconds, args.max_positions) else {
         bail!("say how long to train: --max-seconds or --max-positions, more than zero");
     };
+    let teachers = teachers(args)?;
     let folder = args.out.clone().unwrap_or_else(|| Path::new("runs").join(&config.name));
     fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
 
@@ -90,7 +120,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = args.threads.unwrap_or(cores.saturating_sub(1).max(1));
-    let options = SupplyOptions { sets: args.data.clone(), seed, threads };
+    let options = SupplyOptions { sets: args.data.clone(), seed, threads, teachers };
     let head = earlier.as_ref().map(|checkpoint| &checkpoint.head);
     let mut supply = FeedSupply::open(&config, options, head.map(|head| &head.supply))?;
     let parameters = backend.table().parameters();
@@ -101,6 +131,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
         ("parameters", parameters.into()),
         ("seed", seed.into()),
         ("data", args.data.iter().map(|set| set.to_string_lossy()).collect()),
+        ("teachers", args.teacher.iter().map(|file| file.to_string_lossy()).collect()),
         ("init", args.init.as_ref().map(|from| from.to_string_lossy()).into()),
     ];
     card.facts = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
@@ -125,6 +156,15 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let end = end?;
     noted?;
     report(&end, head.map_or((0, 0.0), |head| (head.positions, head.seconds)))
+}
+
+fn teachers(args: &RunArgs) -> anyhow::Result<Vec<Teacher>> {
+    let (files, ratings) = (args.teacher.len(), args.teacher_elo.len());
+    if files != ratings {
+        bail!("{files} --teacher and {ratings} --teacher-elo: every teacher needs its rating");
+    }
+    let open = |(file, &elo): (&PathBuf, &u16)| Teacher::open(file, Elo(elo), args.teacher_pool.into());
+    Ok(args.teacher.iter().zip(&args.teacher_elo).map(open).collect::<Result<_, _>>()?)
 }
 
 /// The checkpoint to continue from.

@@ -167,7 +167,7 @@ fn an_evaluation_says_how_well_moves_are_chosen() {
     // Positions that have only their best moves are nothing to choose in.
     let few = folder.path().join("few");
     sets::evaluations(&few);
-    let options = SupplyOptions { sets: vec![few], seed: 1, threads: 1 };
+    let options = SupplyOptions { sets: vec![few], seed: 1, threads: 1, teachers: Vec::new() };
     let mut supply = FeedSupply::open(&run.config, options, None).unwrap();
     let mut roots = 0;
     supply
@@ -204,7 +204,7 @@ fn a_network_that_learns_from_children_chooses_better_moves() {
         [loss]\nvalue_kind = 'cross-entropy'\n[data]\nbatch = 64\nlanes = 2\nseats = 64\nheld_out_ppm = 200000\n\
         positions = 'children'\nvalue_curve = {}";
     let config = TrainConfig::parse(text).unwrap();
-    let options = SupplyOptions { sets: vec![set], seed: 1, threads: 1 };
+    let options = SupplyOptions { sets: vec![set], seed: 1, threads: 1, teachers: Vec::new() };
     let mut supply = FeedSupply::open(&config, options, None).unwrap();
     let mut backend = CpuBackend::new(&config, 1);
     let (before, roots) = given_away(&mut backend, &mut supply);

@@ -16,7 +16,7 @@ fn examples(folder: &Folder, config: &TrainConfig, from: From) -> Examples {
             From::Evaluations => sets::evaluations(&dir),
         }
     }
-    let options = SupplyOptions { sets: vec![dir], seed: 3, threads: 1 };
+    let options = SupplyOptions { sets: vec![dir], seed: 3, threads: 1, teachers: Vec::new() };
     FeedSupply::open(config, options, None).unwrap().next().unwrap()
 }
 

@@ -26,7 +26,7 @@ fn every_kind_learns_and_plays() {
     for (name, ..) in KINDS {
         let (config, from) = config(name);
         let dir = if from == From::Games { &games } else { &evaluations };
-        let options = SupplyOptions { sets: vec![dir.clone()], seed: 1, threads: 1 };
+        let options = SupplyOptions { sets: vec![dir.clone()], seed: 1, threads: 1, teachers: Vec::new() };
         let mut supply = FeedSupply::open(&config, options, None).unwrap();
         let mut backend = CpuBackend::new(&config, 1);
         let examples = supply.next().unwrap();
@@ -51,7 +51,7 @@ fn muon_learns_more_from_as_many_steps() {
     let dir = folder.path().join("evaluations");
     sets::evaluations(&dir);
     let (config, _) = config("challenge-relative");
-    let options = SupplyOptions { sets: vec![dir], seed: 1, threads: 1 };
+    let options = SupplyOptions { sets: vec![dir], seed: 1, threads: 1, teachers: Vec::new() };
     let examples = FeedSupply::open(&config, options, None).unwrap().next().unwrap();
     // The same batch again and again: how soon it is known by heart does not depend on what comes next. Each has the rate
     // that suits it best.

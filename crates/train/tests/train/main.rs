@@ -11,3 +11,4 @@ mod learning;
 mod onnxruntime;
 mod runs;
 mod sets;
+mod teachers;

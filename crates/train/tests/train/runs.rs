@@ -75,7 +75,12 @@ impl Setting {
     }
 
     fn supply(&self, place: Option<&serde_json::Value>) -> FeedSupply {
-        let options = SupplyOptions { sets: vec![self.set.clone()], seed: 7, threads: self.threads };
+        let options = SupplyOptions {
+            sets: vec![self.set.clone()],
+            seed: 7,
+            threads: self.threads,
+            teachers: Vec::new(),
+        };
         FeedSupply::open(&self.config, options, place).unwrap()
     }
 

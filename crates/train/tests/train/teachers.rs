@@ -1,0 +1,79 @@
+//! What teachers say stands in the targets, and what the student is told belongs to the teacher.
+
+use std::path::{Path, PathBuf};
+
+use tabia_encoding::{Elo, RatingPool};
+use tabia_train::{ABSENT, Examples, FeedSupply, Supply, SupplyOptions, Teacher, Teaching};
+
+use crate::configs::config;
+use crate::folder::Folder;
+use crate::sets;
+
+fn network(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(name)
+}
+
+fn teacher(elo: u16) -> Teacher {
+    Teacher::open(&network("policy-mlp.safetensors"), Elo(elo), RatingPool::Online).unwrap()
+}
+
+/// A batch of which the share of positions given is taught, whatever is known of the players.
+fn batch(name: &str, share: f32, teachers: Vec<Teacher>) -> Examples {
+    let folder = Folder::new(name);
+    let dir = folder.path().join("games");
+    sets::games(&dir);
+    let (mut config, _) = config("human");
+    config.data.teaching = Teaching { rated: share, unrated: share };
+    let options = SupplyOptions { sets: vec![dir], seed: 1, threads: 2, teachers };
+    FeedSupply::open(&config, options, None).unwrap().next().unwrap()
+}
+
+#[test]
+fn a_taught_position_has_the_teachers_rating_and_moves_and_no_result() {
+    let examples = batch("taught", 1.0, vec![teacher(1300)]);
+    let policy = examples.policy.as_ref().unwrap();
+    assert_eq!(policy.soft.starts.len(), examples.rows() + 1);
+    for row in 0..examples.rows() {
+        let target: Vec<_> = policy.target_of(row).collect();
+        let sum: f32 = target.iter().map(|(_, probability)| probability).sum();
+        assert!((sum - 1.0).abs() < 1e-4, "row {row} adds up to {sum}");
+        let legal: Vec<u16> = policy.legal_of(row).collect();
+        assert!(target.iter().all(|(index, _)| legal.contains(index)), "row {row}");
+        assert!(target.windows(2).all(|pair| pair[0].0 < pair[1].0), "row {row}: an index twice");
+        let likeliest = target.iter().map(|(_, probability)| *probability).fold(0.0, f32::max);
+        assert!(target.contains(&(policy.played[row], likeliest)), "row {row}");
+        assert_eq!((examples.facts[row].rating, examples.facts[row].pool), (1300, 2));
+        assert_eq!(
+            (examples.outcomes[row], examples.think[row], policy.promotions[row]),
+            (ABSENT, ABSENT, ABSENT)
+        );
+    }
+    let several = |row: &usize| policy.target_of(*row).count() > 1;
+    assert!((0..examples.rows()).any(|row| several(&row)), "a teacher is rarely sure");
+}
+
+#[test]
+fn a_share_is_taught_and_the_rest_is_what_people_played() {
+    let plain = batch("plain", 0.5, Vec::new());
+    assert!(plain.policy.as_ref().unwrap().soft.starts.is_empty());
+    let mixed = batch("mixed", 0.5, vec![teacher(1300), teacher(1700)]);
+    let taught =
+        |rating: u16| mixed.facts.iter().filter(|facts| facts.rating == rating && facts.pool == 2).count();
+    assert!(taught(1300) > 0 && taught(1700) > 0);
+    let soft = &mixed.policy.as_ref().unwrap().soft.starts;
+    let with_targets = soft.windows(2).filter(|ends| ends[0] < ends[1]).count();
+    assert!((1..mixed.rows()).contains(&with_targets), "{with_targets} of {}", mixed.rows());
+}
+
+#[test]
+fn the_same_seed_teaches_the_same() {
+    let twice = [0, 1].map(|time| batch(&format!("again-{time}"), 0.5, vec![teacher(1300), teacher(1700)]));
+    let [first, second] = twice.map(|examples| examples.policy.unwrap());
+    assert_eq!(first, second);
+}
+
+#[test]
+fn a_network_that_chooses_no_moves_cannot_teach() {
+    let error = Teacher::open(&network("challenge-s.onnx"), Elo(1500), RatingPool::Online).unwrap_err();
+    assert!(error.to_string().ends_with("challenge-s.onnx has no move head"), "{error}");
+}
