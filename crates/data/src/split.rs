@@ -39,6 +39,14 @@ pub enum Side {
 }
 
 impl Split {
+    /// How many of a million trainings keep aside unless they are told otherwise.
+    pub const USUAL_HELD_OUT_PPM: u32 = 10_000;
+
+    /// The split of trainings. Every run keeps the same records aside, so that what one never saw is strange to all.
+    pub const fn of_training(held_out_ppm: u32, by: SplitBy) -> Split {
+        Split { seed: 1, held_out_ppm, by }
+    }
+
     /// Nothing is held out.
     pub const NONE: Split = Split { seed: 0, held_out_ppm: 0, by: SplitBy::Record };
 

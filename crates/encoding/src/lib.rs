@@ -16,7 +16,7 @@
 //!
 //! | to find | look in |
 //! |---|---|
-//! | what an encoder may look at | [`Situation`] |
+//! | what an encoder may look at | [`Situation`], owned: [`KeptSituation`] |
 //! | inputs as dense rows | [`Encoding`], [`Batch`] |
 //! | inputs as a few features that a move changes | [`SparseEncoding`] |
 //! | moves as indices | [`MoveVocabulary`], [`PolicySlot`] |
@@ -32,6 +32,7 @@ mod buckets;
 mod encoding;
 mod humchess_row;
 mod inputs;
+mod kept_situation;
 mod moves;
 mod orientation;
 mod pawn_labels;
@@ -49,6 +50,7 @@ mod think_time;
 pub use buckets::{RATING_BUCKETS, TIME_BUCKETS, rating_bucket, time_bucket};
 pub use encoding::{Batch, Column, ElementKind, Encoding, EncodingId, InputSpec, Row};
 pub use humchess_row::{BadHumChessRow, HumChessExample, HumChessRow};
+pub use kept_situation::KeptSituation;
 pub use moves::{
     CANONICAL_1968_ROWS, CastlingSpelling, MoveTextError, MoveVocabulary, PolicyIndex, PolicySlot,
     VocabularyId, parse_uci,

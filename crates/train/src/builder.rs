@@ -6,13 +6,12 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Posit
 use tabia_data::stats::Phase;
 use tabia_data::{EvaluationRecord, GameHead, GameSample, LineSample, Sample, Target};
 use tabia_encoding::{
-    Batch, Elo, Encoding, ForMover, ForWhite, MoveVocabulary, RatingPool, Score, Seat, Situation, encoding,
-    time_bin, vocabulary,
+    Batch, Elo, Encoding, ForMover, ForWhite, KeptSituation, MoveVocabulary, RatingPool, Score, Seat,
+    Situation, encoding, time_bin, vocabulary,
 };
 
 use crate::child_score::after_move;
 use crate::choices::{complete_session, moves};
-use crate::kept_situation::KeptSituation;
 use crate::teacher::Lesson;
 use crate::{
     ABSENT, DataConfig, Dropout, Examples, Facts, NetConfig, PolicyTargets, QuietOnly, Reading, Root,

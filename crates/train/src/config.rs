@@ -4,7 +4,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use serde::{Deserialize, Serialize};
-use tabia_data::LabelStrategy;
+use tabia_data::{LabelStrategy, Split};
 
 use crate::losses::ValueRule;
 use crate::nets::NetConfig;
@@ -289,7 +289,7 @@ impl Default for DataConfig {
             batch: 1024,
             lanes: 16,
             seats: 4096,
-            held_out_ppm: 10_000,
+            held_out_ppm: Split::USUAL_HELD_OUT_PPM,
             held_out_by: HeldOutBy::Record,
             first_ply: 0,
             balance_ratings: 1.0,

@@ -13,8 +13,6 @@ use crate::{
     TrainConfig,
 };
 
-/// Which records are held out does not depend on the run's seed: a network's held-out games stay the same.
-const SPLIT_SEED: u64 = 1;
 /// The order in which held-out positions come.
 pub(crate) const HELD_OUT_SEED: u64 = 2;
 /// Samples whose ratings are counted before balancing.
@@ -118,7 +116,7 @@ fn stream_options(config: &TrainConfig, side: Side, seed: u64) -> StreamOptions 
     let earlier = if matches!(config.net, NetConfig::Pair(_)) { EARLIER } else { 0 };
     StreamOptions {
         seed,
-        split: Split { seed: SPLIT_SEED, held_out_ppm: data.held_out_ppm, by },
+        split: Split::of_training(data.held_out_ppm, by),
         side,
         lanes: data.lanes,
         seats: data.seats,

@@ -25,7 +25,6 @@ mod feed_supply;
 pub mod fuzz;
 pub mod gpu;
 mod initial_weights;
-mod kept_situation;
 mod kernels;
 mod losses;
 mod metrics;

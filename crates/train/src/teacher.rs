@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
-use tabia_encoding::{Elo, MoveVocabulary, Pace, RatingPool, Seat, Situation};
+use tabia_encoding::{Elo, KeptSituation, MoveVocabulary, Pace, RatingPool, Seat, Situation};
 use tabia_model::{LoadError, Model};
 
-use crate::kept_situation::KeptSituation;
 use crate::{PolicyTargets, SoftTargets};
 
 /// Positions a teacher is asked about at once.

@@ -4,6 +4,7 @@ mod analysed;
 mod feed;
 mod filter;
 mod lane;
+mod replay;
 mod sample;
 mod seat;
 mod state;

@@ -151,7 +151,7 @@ fn open_record(
 
 /// A game in the middle of being decoded.
 #[derive(Debug)]
-struct OpenGame {
+pub(super) struct OpenGame {
     position: Chess,
     progress: Progress,
     plies: u32,
@@ -199,6 +199,25 @@ impl OpenGame {
         };
         open.rewind()?;
         Ok(open)
+    }
+
+    /// Gives every position that passes, from the first to the last.
+    pub(super) fn replay(
+        game: &GameBytes<'_>,
+        filter: &Filter,
+        mut each: impl FnMut(&Situation<'_>, &GameSample<'_>),
+    ) -> Result<(), RecordError> {
+        if game.plies == 0 || !filter.takes_game(&game.head) {
+            return Ok(());
+        }
+        let mut open = OpenGame::new(game, Progress { ply: 0, first: 0, anew: false }, u32::MAX)?;
+        let mut more = open.settle(filter)?;
+        while more {
+            let (situation, sample) = open.game_sample();
+            each(&situation, &sample);
+            more = open.step()? && open.settle(filter)?;
+        }
+        Ok(())
     }
 
     /// Back to the first position.
@@ -282,6 +301,12 @@ impl OpenGame {
 
     #[inline]
     fn sample(&self) -> (Situation<'_>, Target<'_>) {
+        let (situation, sample) = self.game_sample();
+        (situation, Target::Game(sample))
+    }
+
+    #[inline]
+    fn game_sample(&self) -> (Situation<'_>, GameSample<'_>) {
         let mover = self.position.turn();
         let player = |color: Color| Player {
             rating: *self.head.ratings.get(color),
@@ -301,7 +326,7 @@ impl OpenGame {
             let (before, after) = ((*self.clocks.get(mover))?, self.next.clock?);
             Some((before + self.head.pace?.increment).saturating_sub(after))
         };
-        let target = GameSample {
+        let sample = GameSample {
             head: &self.head,
             ply: self.progress.ply,
             plies: self.plies,
@@ -309,6 +334,6 @@ impl OpenGame {
             thought: if self.head.pool == RatingPool::Puzzle { None } else { thought() },
             evaluation: self.next.evaluation,
         };
-        (situation, Target::Game(target))
+        (situation, sample)
     }
 }

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use candle_core::{Device, Tensor};
 use shakmaty::Position;
 use tabia_data::Set;
-use tabia_encoding::{MoveVocabulary, TIME_BINS, vocabulary};
+use tabia_encoding::{KeptSituation, MoveVocabulary, TIME_BINS, vocabulary};
 use tabia_model::{Accuracy, Evaluation, Model};
 
 use super::card::figures;
 use super::{ExportError, file_value};
 use crate::evaluation::Tallies;
 use crate::feed_supply::{HELD_OUT_SEED, held_out_stream};
-use crate::kept_situation::KeptSituation;
 use crate::nets::layers::Heads;
 use crate::nets::tensors::{Kernels, Tensors};
 use crate::{

@@ -1,9 +1,10 @@
 use shakmaty::{Chess, Move};
-use tabia_encoding::{Pace, RatingPool, Seat, Situation};
+
+use crate::{Pace, RatingPool, Seat, Situation};
 
 /// A situation that owns what it speaks of, to be asked about again later.
 #[derive(Clone, Debug)]
-pub(crate) struct KeptSituation {
+pub struct KeptSituation {
     position: Chess,
     earlier: Vec<Chess>,
     last_moves: Vec<Move>,
@@ -16,7 +17,7 @@ pub(crate) struct KeptSituation {
 
 impl KeptSituation {
     /// A copy of everything a situation says.
-    pub(crate) fn of(situation: &Situation<'_>) -> Self {
+    pub fn of(situation: &Situation<'_>) -> Self {
         let Situation { position, earlier, last_moves, mover, opponent, pool, pace, context } = *situation;
         KeptSituation {
             position: position.clone(),
@@ -31,7 +32,7 @@ impl KeptSituation {
     }
 
     /// The situation again.
-    pub(crate) fn get(&self) -> Situation<'_> {
+    pub fn get(&self) -> Situation<'_> {
         Situation {
             position: &self.position,
             earlier: &self.earlier,
