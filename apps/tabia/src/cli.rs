@@ -46,6 +46,11 @@ pub(crate) enum Command {
     Arena(ArenaArgs),
     /// Say who is stronger from the games of any PGN file.
     Elo(EloArgs),
+    /// Say how like people networks are: their moves, puzzles and thinking times.
+    Eval {
+        #[command(subcommand)]
+        command: crate::eval::EvalCommand,
+    },
     /// Rate a player by games against Stockfish at known ratings.
     Validate(ValidateArgs),
     /// Answer questions about data sets over HTTP, for the explorer and for scripts.

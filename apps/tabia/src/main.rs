@@ -5,6 +5,7 @@ mod bench;
 mod cli;
 mod compete;
 mod elo;
+mod eval;
 mod model;
 mod play;
 mod play_move;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         cli::Command::Compete(args) => compete::run(&args),
         cli::Command::Arena(args) => arena::run(&args),
         cli::Command::Elo(args) => elo::run(&args),
+        cli::Command::Eval { command } => eval::run(command),
         cli::Command::Serve(args) => serve::run(&args),
         cli::Command::Validate(args) => validate::run(&args),
     };

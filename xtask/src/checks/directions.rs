@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// What each crate may depend on within the workspace: nothing else, in any kind of dependency.
 ///
 /// A crate that does not exist yet is allowed here; a crate that is not here is an error.
-const DIRECTIONS: [(&str, &[&str]); 18] = [
+const DIRECTIONS: [(&str, &[&str]); 19] = [
     // How the benches of the others compare.
     ("tabia-bench", &[]),
     ("tabia-encoding", &[]),
@@ -29,6 +29,8 @@ const DIRECTIONS: [(&str, &[&str]); 18] = [
         "tabia-train",
         &["tabia-bench", "tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"],
     ),
+    // What networks foretell against what people did.
+    ("tabia-likeness", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     // The networks that come along, as bytes.
     ("tabia-networks", &[]),
     // The page and what can be shown on it.
@@ -43,6 +45,7 @@ const DIRECTIONS: [(&str, &[&str]); 18] = [
             "tabia-data",
             "tabia-encoding",
             "tabia-game",
+            "tabia-likeness",
             "tabia-model",
             "tabia-networks",
             "tabia-runs",

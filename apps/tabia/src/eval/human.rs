@@ -1,0 +1,227 @@
+//! `tabia eval human`: how often networks foretell the moves people play.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use indicatif::HumanCount;
+use serde_json::json;
+use tabia_likeness::{
+    Comparison, Estimate, Figures, Grouping, MoveGroup, MoveReport, MoveTerms, Speed, Subject, Work,
+};
+
+use super::args::{ChoiceArgs, ModelArgs, PoolName};
+use super::games::select;
+use super::meter::Meter;
+use super::subjects::{Named, subjects};
+use crate::arena::write_json;
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia eval human games.pgn
+  tabia eval human online.pgn.zst --pool online --held-out --positions 20000 --by elo,phase,time
+  tabia eval human sets/otb --held-out --model human --model human:new.safetensors --json figures.json
+  tabia eval human games.pgn --model human --model maia:maia-1100.pb.gz --model maia:maia-1500.pb.gz --best maia
+  tabia eval human lichess.pgn.zst --speed blitz,rapid,classical --min-clock 30    what Maia's authors counted
+
+Each network is told what the game says: both ratings and whose scale they are on, the time control, both clocks, the moves
+so far. Only legal moves count. Intervals (95%) take games as drawn at random, not positions. docs/guides/evaluation.md
+explains the figures.")]
+pub(crate) struct HumanArgs {
+    /// PGN files (also .zst, .gz, .bz2), folders of them, sets, or - for standard input.
+    #[arg(required = true, value_name = "GAMES")]
+    games: Vec<PathBuf>,
+    #[command(flatten)]
+    models: ModelArgs,
+    /// Also divide the positions by these.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "elo,phase,time,pool")]
+    by: Vec<By>,
+    /// Compare the first network with the best of those whose spec begins so [default: with the best of all others].
+    #[arg(long, value_name = "PREFIX")]
+    best: Option<String>,
+    /// Leave out positions with fewer moves, of both sides, before them.
+    #[arg(long, value_name = "PLY", default_value_t = 10)]
+    first_ply: u32,
+    /// Leave out positions in which the side to move has less time left, or an unknown time.
+    #[arg(long, value_name = "SECONDS")]
+    min_clock: Option<u64>,
+    /// Only games of these speeds: bullet, blitz, rapid, classical, unknown.
+    #[arg(long, value_delimiter = ',', value_name = "SPEED,...")]
+    speed: Vec<Speed>,
+    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags.
+    #[arg(long, value_enum, default_value = "auto")]
+    pool: PoolName,
+    /// Enough games for so many positions, at random by the games' keys, the same ones every time [default: all].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    positions: Option<u64>,
+    #[command(flatten)]
+    choice: ChoiceArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// The rating of the side to move, in bands of 200.
+    Elo,
+    /// Opening, middlegame, endgame, by the pieces left.
+    Phase,
+    /// Bullet, blitz, rapid, classical, by base + 40 increments.
+    Time,
+    /// Over the board, online, unknown.
+    Pool,
+}
+
+impl By {
+    fn grouping(self) -> Grouping {
+        match self {
+            By::Elo => Grouping::Elo,
+            By::Phase => Grouping::Phase,
+            By::Time => Grouping::Time,
+            By::Pool => Grouping::Pool,
+        }
+    }
+}
+
+pub(crate) fn run(args: &HumanArgs) -> Result<()> {
+    let named = subjects(&args.models.models)?;
+    let rivals = rivals(&named, args.best.as_deref())?;
+    let terms = MoveTerms {
+        first_ply: args.first_ply,
+        min_clock: args.min_clock.map(Duration::from_secs),
+        speeds: args.speed.iter().copied().collect(),
+    };
+    let choice = args.choice.choice(args.pool.rule(), args.positions);
+    let selected = select(&args.games, &choice, &|game| terms.count(game))?;
+    let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
+    let by: Vec<Grouping> = args.by.iter().map(|by| by.grouping()).collect();
+    let meter = Meter::asking(selected.positions());
+    let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
+    let report = MoveReport::new(&selected.games, &subjects, &terms, &by, &rivals, &work);
+    let spent = meter.finish();
+    let report = report?;
+    if let Some(path) = &args.choice.json {
+        let specs: Vec<&str> = named.iter().map(|named| named.spec.as_str()).collect();
+        let value = json!({
+            "terms": {
+                "games": args.games,
+                "held_out_ppm": args.choice.held_out,
+                "first_ply": args.first_ply,
+                "min_clock_seconds": args.min_clock,
+                "speeds": args.speed.iter().map(|speed| speed.label()).collect::<Vec<_>>(),
+            },
+            "specs": specs,
+            "report": report,
+        });
+        write_json(path, &value)?;
+    }
+    print(&report);
+    eprintln!("{}", pace(selected.positions() * subjects.len() as u64, spent));
+    Ok(())
+}
+
+/// The numbers of the networks that the first is compared with.
+fn rivals(named: &[Named], prefix: Option<&str>) -> Result<Vec<usize>> {
+    let others = named.iter().enumerate().skip(1);
+    let fits = others.filter(|(_, named)| prefix.is_none_or(|prefix| named.spec.starts_with(prefix)));
+    let rivals: Vec<usize> = fits.map(|(number, _)| number).collect();
+    match prefix {
+        Some(prefix) if rivals.is_empty() => {
+            bail!("--best {prefix}: no --model after the first begins so")
+        }
+        _ => Ok(rivals),
+    }
+}
+
+pub(super) fn pace(answers: u64, spent: Duration) -> String {
+    let each = answers as f64 / spent.as_secs_f64().max(1e-3);
+    format!("{} answers in {:.1} s, {each:.0} a second", HumanCount(answers), spent.as_secs_f64())
+}
+
+fn print(report: &MoveReport) {
+    let Some(all) = report.groups.first() else { return };
+    println!("{} positions of {} games\n", HumanCount(all.positions), HumanCount(all.games));
+    let wide = report.models.iter().map(String::len).max().unwrap_or(0).max("model".len());
+    println!(
+        "{:wide$}  {:>12}  {:>12}  {:>14}  {:>11}  {:>14}",
+        "model", "top-1", "top-5", "log-loss", "calibration", "overconfidence"
+    );
+    for (model, figures) in report.models.iter().zip(&all.figures) {
+        let Figures { top1, top5, log_loss, overconfidence, calibration } = figures;
+        println!(
+            "{model:wide$}  {:>12}  {:>12}  {:>14}  {:>11}  {:>14}",
+            percent(*top1),
+            percent(*top5),
+            nats(*log_loss),
+            format!("{:.1}%", 100.0 * calibration.error),
+            signed_percent(*overconfidence),
+        );
+    }
+    if let Some(comparison) = &all.comparison {
+        println!("\n{}: {}", report.models[0], ahead(comparison));
+    }
+    for groups in report.groups[1..].chunk_by(|one, other| one.by == other.by) {
+        for (title, cell) in [("top-1", top1_cell as fn(&Figures) -> String), ("log-loss", log_loss_cell)] {
+            println!();
+            print_bands(report, groups, title, cell);
+        }
+    }
+}
+
+fn print_bands(report: &MoveReport, groups: &[MoveGroup], title: &str, cell: fn(&Figures) -> String) {
+    let by = groups.first().map_or("", |group| group.by.label());
+    let first = format!("{title} by {by}");
+    print!("{first:22} {:>9}", "positions");
+    let width = |model: &str| model.len().max(11);
+    for model in &report.models {
+        print!("  {model:>0$}", width(model));
+    }
+    println!("{}", if report.models.len() > 1 { "  the first, against the best other" } else { "" });
+    for group in groups {
+        print!("{:22} {:>9}", group.band, HumanCount(group.positions).to_string());
+        for (model, figures) in report.models.iter().zip(&group.figures) {
+            print!("  {:>1$}", cell(figures), width(model));
+        }
+        let against = group.comparison.as_ref().map_or(String::new(), |comparison| {
+            let difference = if title == "top-1" {
+                signed_percent(comparison.top1)
+            } else {
+                signed_nats(comparison.log_loss)
+            };
+            format!("  {difference} ({})", comparison.best)
+        });
+        println!("{against}");
+    }
+}
+
+fn top1_cell(figures: &Figures) -> String {
+    percent(figures.top1)
+}
+
+fn log_loss_cell(figures: &Figures) -> String {
+    nats(figures.log_loss)
+}
+
+fn ahead(comparison: &Comparison) -> String {
+    let Comparison { best, top1, log_loss } = comparison;
+    format!("{} top-1 and {} log-loss against {best}", signed_percent(*top1), signed_nats(*log_loss))
+}
+
+fn margin(estimate: Estimate, scale: f64, digits: usize) -> String {
+    estimate.margin.map_or(String::new(), |margin| format!(" ±{:.digits$}", scale * margin))
+}
+
+fn percent(estimate: Estimate) -> String {
+    format!("{:.1}%{}", 100.0 * estimate.value, margin(estimate, 100.0, 1))
+}
+
+fn signed_percent(estimate: Estimate) -> String {
+    format!("{:+.1}%{}", 100.0 * estimate.value, margin(estimate, 100.0, 1))
+}
+
+fn nats(estimate: Estimate) -> String {
+    format!("{:.3}{}", estimate.value, margin(estimate, 1.0, 3))
+}
+
+fn signed_nats(estimate: Estimate) -> String {
+    format!("{:+.3}{}", estimate.value, margin(estimate, 1.0, 3))
+}

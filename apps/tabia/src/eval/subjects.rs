@@ -1,0 +1,69 @@
+//! Networks to ask, from what was typed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use tabia_encoding::RatingPool;
+use tabia_likeness::Subject;
+use tabia_model::Model;
+use tabia_search::{Persona, Spec};
+
+use crate::players::Makers;
+
+/// A network and the spec that names it.
+pub(super) struct Named {
+    pub(super) spec: String,
+    pub(super) subject: Subject,
+}
+
+/// The networks of `specs`; without any, the human player that comes along.
+pub(super) fn subjects(specs: &[String]) -> Result<Vec<Named>> {
+    let makers = Makers::default();
+    let usual = ["human".to_owned()];
+    let specs = if specs.is_empty() { &usual[..] } else { specs };
+    let short: Vec<String> = specs.iter().map(|spec| short_name(spec)).collect();
+    let named = specs.iter().zip(&short).map(|(spec, name)| {
+        let is_unique = short.iter().filter(|other| *other == name).count() == 1;
+        let name = if is_unique { name } else { spec };
+        let (model, persona) = open(spec, &makers)?;
+        let subject = Subject::new(name.clone(), model, persona).with_context(|| spec.clone())?;
+        Ok(Named { spec: spec.clone(), subject })
+    });
+    named.collect()
+}
+
+fn open(text: &str, makers: &Makers) -> Result<(Arc<Model>, Persona)> {
+    let path = Path::new(text);
+    if path.is_file() {
+        return Ok((makers.open(path).with_context(|| text.to_owned())?, Persona::default()));
+    }
+    let spec: Spec =
+        text.parse().with_context(|| format!("{text:?} is neither a model file nor a player"))?;
+    let opened = match &spec {
+        Spec::Human(human) => {
+            let model = human.file.as_deref().map_or_else(|| makers.human(), |file| makers.open(file));
+            // As the player does: a number alone is a rating on a chess site.
+            let pool = human.pool.or(human.elo.map(|_| RatingPool::Online));
+            model.map(|model| (model, Persona { rating: human.elo, pool }))
+        }
+        Spec::Maia(maia) => makers.open(&maia.file).map(|model| (model, Persona::default())),
+        _ => bail!(
+            "{text}: plays by search or chance; only human, maia and model files say how likely moves are"
+        ),
+    };
+    opened.with_context(|| text.to_owned())
+}
+
+/// What stands above a column: the file without its folder and endings.
+fn short_name(spec: &str) -> String {
+    let (kind, rest) = spec.split_once(':').unwrap_or(("", spec));
+    let (file, settings) = rest.split_once(',').unwrap_or((rest, ""));
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let name = [".gz", ".pb", ".safetensors", ".onnx", ".pt"]
+        .iter()
+        .fold(name, |name, end| name.strip_suffix(end).unwrap_or(name));
+    let kind = if kind == "human" && name != "human" { "human:" } else { "" };
+    let comma = if settings.is_empty() { "" } else { "," };
+    format!("{kind}{name}{comma}{settings}")
+}

@@ -1,0 +1,95 @@
+use serde::Serialize;
+
+/// Standard errors to each side of a 95% interval.
+pub(crate) const TWO_SIDED_95: f64 = 1.959_964;
+
+/// A mean over positions and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The mean.
+    pub value: f64,
+    /// Half the width of its 95% interval; `None` where one game or none has such positions.
+    pub margin: Option<f64>,
+}
+
+/// Collects a quantity over the positions of many games, game by game.
+///
+/// The interval is the cluster-robust one of a ratio: games are drawn at random, not positions, so that a game whose
+/// positions are all easy counts as one piece of luck.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clustered {
+    games: f64,
+    count: f64,
+    sum: f64,
+    count_squared: f64,
+    product: f64,
+    sum_squared: f64,
+}
+
+impl Clustered {
+    /// A game with `count` positions, over which the quantity adds up to `sum`. One without positions says nothing.
+    pub(crate) fn add_game(&mut self, count: u64, sum: f64) {
+        if count == 0 {
+            return;
+        }
+        let count = count as f64;
+        self.games += 1.0;
+        self.count += count;
+        self.sum += sum;
+        self.count_squared += count * count;
+        self.product += count * sum;
+        self.sum_squared += sum * sum;
+    }
+
+    pub(crate) fn estimate(&self) -> Estimate {
+        if self.count == 0.0 {
+            return Estimate { value: f64::NAN, margin: None };
+        }
+        let mean = self.sum / self.count;
+        // The sum over games of (sum - mean * count)^2.
+        let spread = self.sum_squared - 2.0 * mean * self.product + mean * mean * self.count_squared;
+        let margin = (self.games > 1.0).then(|| {
+            let variance = spread.max(0.0) * self.games / (self.games - 1.0) / (self.count * self.count);
+            TWO_SIDED_95 * variance.sqrt()
+        });
+        Estimate { value: mean, margin }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn games_of_one_position_give_the_usual_interval() {
+        let mut hits = Clustered::default();
+        for game in 0..400 {
+            hits.add_game(1, f64::from(u8::from(game % 4 == 0)));
+        }
+        let Estimate { value, margin } = hits.estimate();
+        let expected = TWO_SIDED_95 * (0.25 * 0.75 / 399.0_f64).sqrt();
+        assert!((value - 0.25).abs() < 1e-12 && (margin.unwrap() - expected).abs() < 1e-9);
+    }
+
+    #[test]
+    fn copies_of_a_position_within_a_game_make_nothing_surer() {
+        let (mut once, mut ten_times) = (Clustered::default(), Clustered::default());
+        for game in 0..50 {
+            let hit = f64::from(game % 3);
+            once.add_game(1, hit);
+            ten_times.add_game(10, 10.0 * hit);
+        }
+        let (once, ten_times) = (once.estimate(), ten_times.estimate());
+        assert!((once.margin.unwrap() - ten_times.margin.unwrap()).abs() < 1e-9);
+        assert!((once.value - ten_times.value).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_game_has_no_interval_and_none_has_no_mean() {
+        let mut one = Clustered::default();
+        assert!(one.estimate().value.is_nan());
+        one.add_game(30, 12.0);
+        one.add_game(0, 0.0);
+        assert_eq!(one.estimate(), Estimate { value: 0.4, margin: None });
+    }
+}
