@@ -9,6 +9,8 @@
 //! | a network that is asked | [`Subject`] |
 //! | the games or puzzles to ask about | [`Choice`], [`Selected`] |
 //! | which moves people play | [`MoveTerms`], [`MoveReport`] |
+//! | how hard puzzles may be | [`PuzzleTerms`], [`PuzzleReport`] |
+//! | how long people think | [`TimeReport`] |
 #![forbid(unsafe_code)]
 
 mod band;
@@ -16,13 +18,20 @@ mod calibration;
 mod estimate;
 mod moves;
 mod parallel;
+mod puzzle_rating;
+mod puzzles;
 mod select;
 mod subject;
+mod time;
+mod time_chances;
 
 pub use band::{Grouping, Speed};
 pub use calibration::{Calibration, Reliability};
 pub use estimate::Estimate;
 pub use moves::{Comparison, Figures, MoveGroup, MoveReport, MoveTerms};
 pub use parallel::{JudgeError, Work};
+pub use puzzle_rating::PuzzleRating;
+pub use puzzles::{PuzzleBand, PuzzleFigures, PuzzleReport, PuzzleTerms};
 pub use select::{Choice, SelectError, Selected, SelectedGame};
 pub use subject::Subject;
+pub use time::{Teller, TimeFigures, TimeGroup, TimeReport};

@@ -77,8 +77,8 @@ impl Manners {
         }
     }
 
-    /// A time drawn from the chances of its bins, within what the clock allows.
-    fn pause(&mut self, chances: &[f32; TIME_BINS], clock: Option<TimeLeft>) -> Duration {
+    /// A time drawn from the chances of its bins, within what the mover's clock allows.
+    pub fn pause(&mut self, chances: &[f32; TIME_BINS], clock: Option<TimeLeft>) -> Duration {
         let mut left = self.rng.f32();
         let hit = chances.iter().position(|chance| {
             left -= chance;

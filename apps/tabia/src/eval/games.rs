@@ -9,10 +9,11 @@ use tabia_likeness::{Choice, Selected};
 
 use super::meter::Meter;
 
-/// Chooses among the files. Nothing chosen is an error that says what there was.
+/// Chooses among the files. Nothing chosen is an error that says what there was; `what` is chosen.
 pub(super) fn select(
     files: &[PathBuf],
     choice: &Choice,
+    what: &str,
     counts: &(dyn Fn(&GameBytes<'_>) -> Result<u64, RecordError> + Sync),
 ) -> Result<Selected> {
     let meter = Meter::reading(files.iter().map(|file| bytes_in(file)).sum());
@@ -24,7 +25,7 @@ pub(super) fn select(
     if selected.games.is_empty() {
         match selected.read {
             0 => bail!("nothing could be read"),
-            read => bail!("none of the {} games read has a position that counts", HumanCount(read)),
+            read => bail!("there are no {what} among the {} games read", HumanCount(read)),
         }
     }
     Ok(selected)

@@ -7,13 +7,12 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
-use tabia_likeness::{
-    Comparison, Estimate, Figures, Grouping, MoveGroup, MoveReport, MoveTerms, Speed, Subject, Work,
-};
+use tabia_likeness::{Comparison, Figures, Grouping, MoveGroup, MoveReport, MoveTerms, Speed, Subject, Work};
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::select;
 use super::meter::Meter;
+use super::shown::{nats, pace, percent, signed_nats, signed_percent};
 use super::subjects::{Named, subjects};
 use crate::arena::write_json;
 
@@ -91,10 +90,10 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
         speeds: args.speed.iter().copied().collect(),
     };
     let choice = args.choice.choice(args.pool.rule(), args.positions);
-    let selected = select(&args.games, &choice, &|game| terms.count(game))?;
+    let selected = select(&args.games, &choice, "positions that count", &|game| terms.count(game))?;
     let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
     let by: Vec<Grouping> = args.by.iter().map(|by| by.grouping()).collect();
-    let meter = Meter::asking(selected.positions());
+    let meter = Meter::asking(selected.positions(), "positions");
     let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
     let report = MoveReport::new(&selected.games, &subjects, &terms, &by, &rivals, &work);
     let spent = meter.finish();
@@ -130,11 +129,6 @@ fn rivals(named: &[Named], prefix: Option<&str>) -> Result<Vec<usize>> {
         }
         _ => Ok(rivals),
     }
-}
-
-pub(super) fn pace(answers: u64, spent: Duration) -> String {
-    let each = answers as f64 / spent.as_secs_f64().max(1e-3);
-    format!("{} answers in {:.1} s, {each:.0} a second", HumanCount(answers), spent.as_secs_f64())
 }
 
 fn print(report: &MoveReport) {
@@ -204,24 +198,4 @@ fn log_loss_cell(figures: &Figures) -> String {
 fn ahead(comparison: &Comparison) -> String {
     let Comparison { best, top1, log_loss } = comparison;
     format!("{} top-1 and {} log-loss against {best}", signed_percent(*top1), signed_nats(*log_loss))
-}
-
-fn margin(estimate: Estimate, scale: f64, digits: usize) -> String {
-    estimate.margin.map_or(String::new(), |margin| format!(" ±{:.digits$}", scale * margin))
-}
-
-fn percent(estimate: Estimate) -> String {
-    format!("{:.1}%{}", 100.0 * estimate.value, margin(estimate, 100.0, 1))
-}
-
-fn signed_percent(estimate: Estimate) -> String {
-    format!("{:+.1}%{}", 100.0 * estimate.value, margin(estimate, 100.0, 1))
-}
-
-fn nats(estimate: Estimate) -> String {
-    format!("{:.3}{}", estimate.value, margin(estimate, 1.0, 3))
-}
-
-fn signed_nats(estimate: Estimate) -> String {
-    format!("{:+.3}{}", estimate.value, margin(estimate, 1.0, 3))
 }

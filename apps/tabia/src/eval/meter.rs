@@ -23,13 +23,12 @@ impl Meter {
         Meter::new(bytes, "bytes read", "reading  {bar:24} {bytes}/{total_bytes}, {eta} left")
     }
 
-    /// For asking about so many positions.
-    pub(super) fn asking(positions: u64) -> Meter {
-        Meter::new(
-            positions,
-            "positions",
-            "asking   {bar:24} {human_pos}/{human_len} positions, {per_sec}, {eta} left",
-        )
+    /// For asking about so many positions or puzzles.
+    pub(super) fn asking(count: u64, what: &'static str) -> Meter {
+        let template = "asking   {bar:24} {human_pos}/{human_len} {msg}, {per_sec}, {eta} left";
+        let meter = Meter::new(count, what, template);
+        meter.bar.set_message(what);
+        meter
     }
 
     fn new(total: u64, what: &'static str, template: &str) -> Meter {

@@ -1,0 +1,136 @@
+//! `tabia eval puzzles`: which puzzles networks solve, and what rating that is.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use indicatif::HumanCount;
+use serde_json::json;
+use tabia_data::PoolRule;
+use tabia_encoding::{Elo, RatingPool};
+use tabia_likeness::{PuzzleFigures, PuzzleRating, PuzzleReport, PuzzleTerms, Subject, Work};
+
+use super::args::{ChoiceArgs, ModelArgs};
+use super::games::select;
+use super::meter::Meter;
+use super::shown::{pace, percent};
+use super::subjects::subjects;
+use crate::arena::write_json;
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia eval puzzles puzzles.epd.zst --held-out --puzzles 2000
+  tabia eval puzzles lichess_db_puzzle.csv.zst --elo 1000,1400,1800,2200 --puzzles 5000
+  tabia eval puzzles sets/puzzles --model human --model maia:maia-1900.pb.gz --json puzzles.json
+
+A puzzle is solved when the network's likeliest move is right at every move of the solver; any mate is right. The opponent's
+moves are those of the puzzle. The rating is the one at which a player would do as well, if a player of rating R solves a
+puzzle of rating P with the chance 1 / (1 + 10^((P - R) / 400)).")]
+pub(crate) struct PuzzleArgs {
+    /// Puzzles: EPD with `pv` or `bm` and the rating in `c0`, the Lichess puzzle table (also .zst, .gz, .bz2), or sets.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    models: ModelArgs,
+    /// The ratings to play at, for networks that listen to one.
+    #[arg(long, value_delimiter = ',', value_name = "ELO,...", default_value = "1500", value_parser = clap::value_parser!(u16).range(100..=4000))]
+    elo: Vec<u16>,
+    /// Whose scale these are on, as the network is told.
+    #[arg(long, value_enum, default_value = "online")]
+    pool: PuzzlePool,
+    /// So many puzzles, at random by their keys, the same ones every time [default: all].
+    #[arg(long, alias = "positions", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    puzzles: Option<u64>,
+    #[command(flatten)]
+    choice: ChoiceArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PuzzlePool {
+    Online,
+    OverTheBoard,
+    /// As in training: a position with something to find.
+    Puzzle,
+    Unknown,
+}
+
+impl PuzzlePool {
+    fn pool(self) -> RatingPool {
+        match self {
+            PuzzlePool::Online => RatingPool::Online,
+            PuzzlePool::OverTheBoard => RatingPool::OverTheBoard,
+            PuzzlePool::Puzzle => RatingPool::Puzzle,
+            PuzzlePool::Unknown => RatingPool::Unknown,
+        }
+    }
+}
+
+pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
+    let named = subjects(&args.models.models)?;
+    let terms = PuzzleTerms { pool: args.pool.pool() };
+    let choice = args.choice.choice(PoolRule::Auto, args.puzzles);
+    let selected = select(&args.files, &choice, "puzzles with a rating", &|game| terms.count(game))?;
+    let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
+    let ratings: Vec<Elo> = args.elo.iter().copied().map(Elo).collect();
+    let meter = Meter::asking(selected.positions(), "puzzles");
+    let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
+    let report = PuzzleReport::new(&selected.games, &subjects, &ratings, &terms, &work);
+    let spent = meter.finish();
+    let report = report?;
+    if let Some(path) = &args.choice.json {
+        let specs: Vec<&str> = named.iter().map(|named| named.spec.as_str()).collect();
+        let pool = args.pool.to_possible_value().map(|value| value.get_name().to_owned());
+        let terms = json!({ "files": args.files, "held_out_ppm": args.choice.held_out, "pool": pool });
+        write_json(path, &json!({ "terms": terms, "specs": specs, "report": report }))?;
+    }
+    print(&report);
+    eprintln!("{}", pace(report.puzzles * report.figures.len() as u64, spent));
+    Ok(())
+}
+
+fn print(report: &PuzzleReport) {
+    println!("{} puzzles, rated {:.0} on average\n", HumanCount(report.puzzles), report.mean_rating);
+    let names: Vec<String> = report.figures.iter().map(name).collect();
+    let wide = names.iter().map(String::len).max().unwrap_or(0).max("model".len());
+    println!("{:wide$}  {:>12}  {:>12}  puzzle rating", "model", "solved", "first move");
+    for (name, figures) in names.iter().zip(&report.figures) {
+        println!(
+            "{name:wide$}  {:>12}  {:>12}  {}",
+            percent(figures.solved),
+            percent(figures.first_move),
+            figures.rating.as_ref().map_or("unknown".to_owned(), in_words)
+        );
+    }
+    let Some(first) = report.figures.first() else { return };
+    print!("\n{:12} {:>7}", "solved by", "puzzles");
+    let width = |name: &str| name.len().max(11);
+    for name in &names {
+        print!("  {name:>0$}", width(name));
+    }
+    println!();
+    for (number, band) in first.bands.iter().enumerate() {
+        print!("{:12} {:>7}", band.band, HumanCount(band.puzzles).to_string());
+        for (name, figures) in names.iter().zip(&report.figures) {
+            let cell = figures.bands.get(number).map_or(String::new(), |band| percent(band.solved));
+            print!("  {cell:>0$}", width(name));
+        }
+        println!();
+    }
+}
+
+fn name(figures: &PuzzleFigures) -> String {
+    match figures.asked {
+        Some(asked) => format!("{} at {asked}", figures.model),
+        None => figures.model.clone(),
+    }
+}
+
+fn in_words(rating: &PuzzleRating) -> String {
+    let number = |number: Option<f64>| number.map_or("?".to_owned(), |number| format!("{number:.0}"));
+    let PuzzleRating { rating, low, high } = *rating;
+    match (rating, low, high) {
+        (Some(rating), ..) => format!("{rating:.0} [{}, {}]", number(low), number(high)),
+        (None, Some(low), _) => format!("above {low:.0}: all were solved"),
+        (None, None, high) => format!("below {}: none was solved", number(high)),
+    }
+}
