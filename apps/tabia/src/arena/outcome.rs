@@ -1,6 +1,8 @@
 //! Results in words and as JSON.
 
 use std::fmt;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -57,5 +59,15 @@ impl fmt::Display for TestState {
 pub(crate) fn write_json(path: &Path, value: &Value) -> Result<()> {
     let mut text = serde_json::to_string_pretty(value)?;
     text.push('\n');
-    std::fs::write(path, text).with_context(|| path.display().to_string())
+    if path.exists() && !path.is_file() {
+        return fs::write(path, text).with_context(|| path.display().to_string());
+    }
+    // Whoever reads it meanwhile, or after a crash, finds the old file or the new one.
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".part");
+    let written = File::create(&beside).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    written.and_then(|()| fs::rename(&beside, path)).with_context(|| path.display().to_string())
 }

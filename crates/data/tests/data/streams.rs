@@ -9,9 +9,9 @@ use std::time::Duration;
 use crate::random_games::{evaluation, game};
 use shakmaty::{Chess, Color, Position};
 use tabia_data::{
-    Analysed, AnyRecord, Feed, Filter, GameHead, GameRecord, Need, PlayerHash, RecordIndex, RecordKind,
-    Repeat, Sample, Set, SetPlan, SetWriter, ShardOptions, Side, Split, SplitBy, Stream, StreamError,
-    StreamOptions, StreamState, Target,
+    Analysed, AnyRecord, Feed, Filter, GameBytes, GameHead, GameRecord, Need, PlayerHash, RecordIndex,
+    RecordKind, Repeat, Sample, Set, SetPlan, SetWriter, ShardOptions, Side, Split, SplitBy, Stream,
+    StreamError, StreamOptions, StreamState, Target,
 };
 use tabia_encoding::{Elo, Pace, RatingPool};
 
@@ -222,6 +222,33 @@ fn samples_are_the_games() {
     let mut stream = Stream::new(vec![Arc::clone(&games.set)], options);
     while stream.draw(64, &mut check).unwrap() > 0 {}
     assert_eq!(seen, games.set.positions());
+}
+
+#[test]
+fn a_game_replayed_is_what_a_stream_gives_in_order() {
+    let games = games("replay", 40);
+    let filter = Filter { min_ply: 3, ..Filter::default() };
+    let mut streamed = BTreeMap::new();
+    let options = StreamOptions { filter: filter.clone(), earlier: 1_000, ..options() };
+    let mut stream = Stream::new(vec![Arc::clone(&games.set)], options);
+    let mut keep = |sample: &Sample<'_>| {
+        let Target::Game(game) = sample.target else { panic!("only games were put in") };
+        streamed.insert((sample.record.0, game.ply), format!("{:?} {game:?}", sample.situation));
+    };
+    while stream.draw(100, &mut keep).unwrap() > 0 {}
+    let mut replayed = BTreeMap::new();
+    for record in 0..games.set.records() {
+        let bytes = games.set.bytes(RecordIndex(record)).unwrap();
+        let mut last = None;
+        GameBytes::parse(&bytes)
+            .unwrap()
+            .replay(&filter, |situation, game| {
+                assert!(last.replace(game.ply) < Some(game.ply));
+                replayed.insert((record, game.ply), format!("{situation:?} {game:?}"));
+            })
+            .unwrap();
+    }
+    assert!(replayed == streamed && replayed.len() > 200);
 }
 
 #[test]

@@ -1,0 +1,342 @@
+//! `tabia eval` as a user meets it, against the same figures worked out from the games as the game crate reads them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use shakmaty::Move;
+use tabia_data::{RecordKind, SetPlan, SetWriter, ShardOptions};
+use tabia_encoding::time_bin;
+use tabia_game::{Game, History, PgnReader};
+use tabia_model::{Evaluation, Model};
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+fn games_file() -> PathBuf {
+    fixtures().join("eval/games.pgn")
+}
+
+fn network(name: &str) -> PathBuf {
+    fixtures().join("models").join(name)
+}
+
+/// The spec of a network of the fixtures.
+fn spec(kind: &str, name: &str) -> String {
+    format!("{kind}{}", network(name).display())
+}
+
+fn eval(what: &str, files: &[&Path], more: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tabia"));
+    command.args(["eval", what]).args(files).args(more);
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn succeed(mut command: Command) -> String {
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn fail(mut command: Command) -> String {
+    let output = command.output().expect("the program starts");
+    assert!(!output.status.success(), "{command:?} should fail: {}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+/// A folder that is gone after the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("tabia-eval-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _it_is_only_a_temporary_folder = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What a command says with `--json`.
+fn json(mut command: Command) -> Value {
+    let folder = Folder::new(&format!("json-{}", fastrand::u64(..)));
+    let file = folder.0.join("figures.json");
+    command.arg("--json").arg(&file);
+    succeed(command);
+    serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap()
+}
+
+/// The games of the fixture, and each of their positions from ply 10 on with the move that was played.
+fn positions() -> Vec<(Game, Vec<(History, Move, Option<f32>)>)> {
+    let bytes = std::fs::read(games_file()).unwrap();
+    let games: Vec<Game> = PgnReader::new(bytes.as_slice()).map(|game| game.expect("a sound game")).collect();
+    let positions = |game: &Game| {
+        let mut history = game.history(tabia_game::NodeId::ROOT);
+        let mut found = Vec::new();
+        for (ply, node) in game.mainline().enumerate() {
+            let played = game.move_to(node).unwrap();
+            let clock = game.notes(node).clock;
+            let increment = game.headers.time_control().pace().map(|pace| pace.increment);
+            let before = history.situation().mover.time_left;
+            let thought = clock
+                .zip(before)
+                .zip(increment)
+                .map(|((after, before), increment)| (before + increment).saturating_sub(after).as_secs_f32());
+            if ply >= 10 {
+                found.push((history.clone(), played, thought));
+            }
+            history.push(played, clock);
+        }
+        found
+    };
+    games.into_iter().map(|game| (game.clone(), positions(&game))).collect()
+}
+
+fn ask(model: &Model, history: &History) -> Evaluation {
+    model.evaluate(&[history.situation()]).unwrap().remove(0)
+}
+
+fn near(found: &Value, expected: f64) -> bool {
+    found.as_f64().is_some_and(|found| (found - expected).abs() < 1e-4)
+}
+
+#[test]
+fn figures_are_those_of_the_games_read_another_way() {
+    let nets = [("human:", "human.safetensors"), ("maia:", "lc0-se-classical.pb.gz")];
+    let specs = nets.map(|(kind, name)| spec(kind, name));
+    let args = ["--model", &specs[0], "--model", &specs[1], "--by", "elo,phase,time,pool", "--best", "maia"];
+    let figures = json(eval("human", &[&games_file()], &args));
+    let groups = figures["report"]["groups"].as_array().unwrap();
+    let all = &groups[0];
+    let games = positions();
+    let count: usize = games.iter().map(|(_, positions)| positions.len()).sum();
+    assert_eq!(all["positions"], count);
+    assert_eq!(all["games"], games.len());
+    for (number, (_, name)) in nets.iter().enumerate() {
+        let model = Model::open(network(name)).unwrap();
+        let (mut top1, mut top5, mut loss) = (0, 0, 0.0);
+        for (history, played, _) in games.iter().flat_map(|(_, positions)| positions) {
+            let policy = ask(&model, history).policy.unwrap();
+            let rank = policy.candidates().iter().position(|candidate| candidate.mv == *played).unwrap();
+            top1 += usize::from(rank == 0);
+            top5 += usize::from(rank < 5);
+            loss -= f64::from(policy.probability(*played)).ln();
+        }
+        let of = &all["figures"][number];
+        assert!(near(&of["top1"]["value"], top1 as f64 / count as f64), "{name}: {of}");
+        assert!(near(&of["top5"]["value"], top5 as f64 / count as f64), "{name}: {of}");
+        assert!(near(&of["log_loss"]["value"], loss / count as f64), "{name}: {of}");
+        let reliability = of["calibration"]["bins"].as_array().unwrap();
+        let binned: u64 = reliability.iter().map(|bin| bin["positions"].as_u64().unwrap()).sum();
+        assert_eq!(binned, count as u64);
+    }
+    let difference = [0, 1].map(|number| all["figures"][number]["top1"]["value"].as_f64().unwrap());
+    assert!(near(&all["comparison"]["top1"]["value"], difference[0] - difference[1]));
+    for by in ["elo", "phase", "time", "pool"] {
+        let bands: Vec<&Value> = groups.iter().filter(|group| group["by"] == by).collect();
+        let total: u64 = bands.iter().map(|band| band["positions"].as_u64().unwrap()).sum();
+        assert_eq!(total, count as u64, "{by}");
+    }
+    let bands = |by: &str| -> Vec<&str> {
+        groups.iter().filter(|group| group["by"] == by).map(|group| group["band"].as_str().unwrap()).collect()
+    };
+    assert_eq!(bands("time"), ["bullet", "blitz", "rapid", "unknown"]);
+    assert_eq!(bands("elo").last(), Some(&"unknown"));
+}
+
+#[test]
+fn threads_and_copies_change_nothing_and_samples_are_whole_games() {
+    let model = spec("", "human.safetensors");
+    let figures = |files: &[&Path], more: &[&str]| {
+        let args = [&["--model", &model, "--by", "elo"], more].concat();
+        json(eval("human", files, &args))["report"].clone()
+    };
+    let file = games_file();
+    let once = figures(&[&file], &["--jobs", "1"]);
+    assert_eq!(once, figures(&[&file, &file], &["--jobs", "3"]));
+    let lengths: Vec<usize> = positions().iter().map(|(_, positions)| positions.len()).collect();
+    let some = figures(&[&file], &["--positions", "40"]);
+    assert_eq!(some, figures(&[&file], &["--positions", "40", "--jobs", "2"]));
+    let (games, count) = (&some["groups"][0]["games"], some["groups"][0]["positions"].as_u64().unwrap());
+    assert!(count >= 40 && games.as_u64().unwrap() < lengths.len() as u64, "{count} of {games}");
+}
+
+#[test]
+fn a_set_gives_what_its_games_give_and_splits_as_trainings_do() {
+    let folder = Folder::new("set");
+    let out = folder.0.join("set");
+    let file = tabia_data::SourceFile::find(&games_file()).unwrap().remove(0);
+    let chunks = tabia_data::Chunks::open(&file, &tabia_data::BytesRead::default()).unwrap();
+    let mut records: Vec<_> = chunks
+        .flat_map(|chunk| chunk.read(&tabia_data::GameRules::default()).games)
+        .map(|game| (game.key().unwrap(), game.to_bytes().unwrap()))
+        .collect();
+    records.sort();
+    let kind = RecordKind::Games;
+    let plan = SetPlan { kind, shards: 1, packing: ShardOptions::of(kind), fingerprint: String::new() };
+    let mut set = SetWriter::create(&out, plan).unwrap();
+    for (key, bytes) in &records {
+        set.push(*key, bytes).unwrap();
+    }
+    set.finish(Vec::new(), std::collections::BTreeMap::new()).unwrap();
+
+    let model = spec("", "human.safetensors");
+    let figures = |from: &Path, more: &[&str]| {
+        json(eval("human", &[from], &[&["--model", &model], more].concat()))["report"].clone()
+    };
+    assert_eq!(figures(&out, &[]), figures(&games_file(), &[]));
+    let held_out = records.iter().filter(|(key, bytes)| {
+        let players = tabia_data::GameBytes::parse(bytes).unwrap().head.players;
+        let split = tabia_data::Split { seed: 1, held_out_ppm: 500_000, by: tabia_data::SplitBy::Record };
+        split.side(*key, players) == tabia_data::Side::HeldOut
+    });
+    let halves = figures(&out, &["--held-out", "500000"]);
+    assert_eq!(halves["groups"][0]["games"], held_out.count());
+    assert_eq!(halves, figures(&games_file(), &["--held-out", "500000"]));
+}
+
+#[test]
+fn clocks_and_speeds_leave_positions_out() {
+    let model = spec("", "human.safetensors");
+    let count = |more: &[&str]| {
+        let args = [&["--model", &model], more].concat();
+        json(eval("human", &[&games_file()], &args))["report"]["groups"][0]["positions"].clone()
+    };
+    let positions = positions();
+    let left = |seconds: u64| {
+        let all = positions.iter().flat_map(|(_, positions)| positions);
+        let known = all.filter_map(|(history, ..)| history.situation().mover.time_left);
+        known.filter(|left| left.as_secs() >= seconds).count()
+    };
+    assert!(left(170) < left(0));
+    assert_eq!(count(&["--min-clock", "170"]), left(170));
+    let blitz = positions.iter().find(|(game, _)| game.headers.get("TimeControl") == Some("180+0")).unwrap();
+    assert_eq!(count(&["--speed", "blitz"]), blitz.1.len());
+    assert_eq!(count(&["--speed", "blitz,unknown", "--min-clock", "1"]), blitz.1.len());
+}
+
+#[test]
+fn the_network_that_comes_along_is_asked_by_default() {
+    let said =
+        succeed(eval("human", &[&games_file()], &["--positions", "1", "--first-ply", "40", "--by", "phase"]));
+    assert!(said.contains("\nhuman ") && said.contains("top-1 by phase"), "{said}");
+}
+
+#[test]
+fn puzzles_are_solved_by_the_likeliest_move_or_any_mate() {
+    let name = "lc0-se-classical.pb.gz";
+    let model = Model::open(network(name)).unwrap();
+    let folder = Folder::new("puzzles");
+    // In both, the puzzle asks for what the network plays or for something else.
+    let fens =
+        ["r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq -", "8/5k2/8/3P4/8/2K5/8/8 b - -"];
+    let mut lines = String::new();
+    for (fen, rating) in fens.into_iter().zip([1200, 1600]) {
+        let position = tabia_game::position_from_fen(&format!("{fen} 0 1")).unwrap();
+        let history = History::new(position, shakmaty::ByColor::default());
+        let policy = ask(&model, &history).policy.unwrap();
+        let moves = [policy.candidates()[0], policy.candidates()[1]];
+        for candidate in moves {
+            let san = shakmaty::san::San::from_move(history.current(), candidate.mv);
+            lines.push_str(&format!("{fen} bm {san}; pv {san}; c0 \"Rating: {rating}\";\n"));
+        }
+    }
+    let file = folder.0.join("puzzles.epd");
+    std::fs::write(&file, &lines).unwrap();
+    let figures = json(eval("puzzles", &[&file], &["--model", &spec("maia:", name)]));
+    let of = &figures["report"]["figures"][0];
+    assert_eq!(figures["report"]["puzzles"], 4);
+    assert!(near(&of["solved"]["value"], 0.5) && near(&of["first_move"]["value"], 0.5), "{of}");
+    assert!(near(&of["rating"]["rating"], 1400.0), "{of}");
+    assert_eq!(of["bands"].as_array().unwrap().len(), 2);
+
+    let mate = "6k1/5ppp/8/8/8/8/8/R3R1K1 w - - bm Ra8#; pv Ra8#; c0 \"Rating: 1000\";\n";
+    std::fs::write(&file, mate).unwrap();
+    let solved =
+        |net: &str| json(eval("puzzles", &[&file], &["--model", net]))["report"]["figures"][0].clone();
+    assert!(near(&solved("human")["solved"]["value"], 1.0));
+}
+
+#[test]
+fn puzzles_are_asked_at_every_rating_of_networks_that_heed_it() {
+    let models = [
+        "--model",
+        &spec("human:", "human.safetensors"),
+        "--model",
+        &spec("maia:", "lc0-se-classical.pb.gz"),
+    ];
+    let puzzles = fixtures().join("eval/puzzles.epd");
+    let figures = json(eval("puzzles", &[&puzzles], &[&models[..], &["--elo", "1000,2000"]].concat()));
+    assert_eq!(figures["report"]["puzzles"], 21);
+    let figures = figures["report"]["figures"].as_array().unwrap();
+    let asked: Vec<&Value> = figures.iter().map(|of| &of["asked"]).collect();
+    assert_eq!(asked, [&Value::from(1000), &Value::from(2000), &Value::Null]);
+    let said = succeed(eval("puzzles", &[&puzzles], &[&models[..], &["--puzzles", "7"]].concat()));
+    assert!(said.starts_with("7 puzzles") && said.contains("human at 1500"), "{said}");
+}
+
+#[test]
+fn times_are_judged_by_the_bins_of_the_network() {
+    let model = spec("human:", "human.safetensors");
+    let figures = json(eval("time", &[&games_file()], &["--model", &model]));
+    let groups = figures["report"]["groups"].as_array().unwrap();
+    let net = Model::open(network("human.safetensors")).unwrap();
+    let (mut loss, mut count) = (0.0, 0);
+    for (history, _, thought) in positions().iter().flat_map(|(_, positions)| positions) {
+        let Some(seconds) = thought else { continue };
+        loss -= f64::from(ask(&net, history).think_time.unwrap()[time_bin(*seconds)]).ln();
+        count += 1;
+    }
+    assert_eq!(groups[0]["moves"], count);
+    let of = &groups[0]["figures"];
+    assert!(near(&of[0]["log_loss"]["value"], loss / f64::from(count)), "{of}");
+    assert_eq!((&of[1]["teller"], &of[2]["teller"]), (&Value::from("constant"), &Value::from("marginal")));
+    assert!(of[1]["log_loss"].is_null());
+    // The chances of these very moves cannot be worse than one time for all of them.
+    let score = |number: usize| of[number]["ranked_score"]["value"].as_f64().unwrap();
+    assert!(score(2) < score(1), "{of}");
+    let moves = |group: &str| -> u64 {
+        let found = groups.iter().find(|found| found["group"] == group);
+        found.map_or(0, |found| found["moves"].as_u64().unwrap())
+    };
+    assert_eq!(moves("recaptures") + moves("other moves"), count as u64);
+    assert!(moves("recaptures") > 0);
+    assert_eq!(moves("bullet") + moves("blitz") + moves("rapid"), count as u64);
+    assert_eq!(figures, json(eval("time", &[&games_file()], &["--model", &model, "--jobs", "1"])));
+}
+
+#[test]
+fn what_cannot_be_judged_is_refused_by_name() {
+    let file = games_file();
+    let refused = |what: &str, files: &[&Path], more: &[&str]| fail(eval(what, files, more));
+    let headless = spec("", "challenge-mlp.onnx");
+    let said = refused("human", &[&file], &["--model", &headless]);
+    assert!(said.contains("challenge-mlp.onnx") && said.contains("no move head"), "{said}");
+    let said = refused("human", &[&file], &["--model", "engine"]);
+    assert!(said.contains("engine") && said.contains("only human, maia"), "{said}");
+    let said = refused("human", &[&file], &["--model", "maia:lost.pb.gz"]);
+    assert!(said.contains("lost.pb.gz") && said.contains("No such file"), "{said}");
+    let said = refused("time", &[&file], &["--model", &spec("maia:", "lc0-se-classical.pb.gz")]);
+    assert!(said.contains("lc0-se-classical") && said.contains("no think-time head"), "{said}");
+    let said = refused("human", &[&file], &["--best", "maia"]);
+    assert!(said.contains("--best maia"), "{said}");
+    let said = refused("human", &[Path::new("lost.pgn")], &[]);
+    assert!(said.contains("lost.pgn"), "{said}");
+    let said = refused("human", &[&file], &["--first-ply", "900"]);
+    assert!(said.contains("no positions that count among the 6 games"), "{said}");
+    let said = refused("puzzles", &[&file], &[]);
+    assert!(said.contains("no puzzles with a rating"), "{said}");
+    let said = refused("time", &[&fixtures().join("eval/puzzles.epd")], &[]);
+    assert!(said.contains("no moves with clocks"), "{said}");
+    let said = refused("human", &[&file], &["--speed", "fast"]);
+    assert!(said.contains("bullet, blitz, rapid"), "{said}");
+}
