@@ -171,7 +171,7 @@ fn attempt(
     let attempts = asked.iter().map(|(subject, _)| {
         let said = subject.ask(&kept)?;
         let found = said.iter().zip(&kept).zip(&solution).map(|((said, at), &solution)| {
-            let best = said.policy.as_ref().and_then(|policy| policy.best());
+            let best = said.policy.as_ref().and_then(tabia_model::Policy::best);
             best.is_some_and(|best| best.mv == solution || mates(&at.get(), best.mv))
         });
         let found: Vec<bool> = found.collect();
