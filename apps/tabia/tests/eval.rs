@@ -1,4 +1,5 @@
 //! `tabia eval` as a user meets it, against the same figures worked out from the games as the game crate reads them.
+#![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -75,8 +76,11 @@ fn json(mut command: Command) -> Value {
     serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap()
 }
 
+/// A position, the move that was played in it and how many seconds that took.
+type Moment = (History, Move, Option<f32>);
+
 /// The games of the fixture, and each of their positions from ply 10 on with the move that was played.
-fn positions() -> Vec<(Game, Vec<(History, Move, Option<f32>)>)> {
+fn positions() -> Vec<(Game, Vec<Moment>)> {
     let bytes = std::fs::read(games_file()).unwrap();
     let games: Vec<Game> = PgnReader::new(bytes.as_slice()).map(|game| game.expect("a sound game")).collect();
     let positions = |game: &Game| {

@@ -1,11 +1,14 @@
 use serde::Serialize;
 
+/// Fewer games than this may agree by chance and seem sure.
+const FEWEST_GAMES: f64 = 5.0;
+
 /// A mean over positions and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The mean.
     pub value: f64,
-    /// Half the width of its 95% interval; `None` where one game or none has such positions.
+    /// Half the width of its 95% interval; `None` where fewer than five games have such positions.
     pub margin: Option<f64>,
 }
 
@@ -45,7 +48,7 @@ impl Clustered {
         let mean = self.sum / self.count;
         // The sum over games of (sum - mean * count)^2.
         let spread = self.sum_squared - 2.0 * mean * self.product + mean * mean * self.count_squared;
-        let margin = (self.games > 1.0).then(|| {
+        let margin = (self.games >= FEWEST_GAMES).then(|| {
             let variance = spread.max(0.0) * self.games / (self.games - 1.0) / (self.count * self.count);
             standard_errors(self.games - 1.0) * variance.sqrt()
         });
@@ -54,11 +57,11 @@ impl Clustered {
 }
 
 /// How many standard errors lie to each side of a 95% interval: the quantile of Student's distribution with so many
-/// degrees of freedom. Few games say little, however many positions they have.
+/// degrees of freedom, four or more. Few games say little, however many positions they have.
 fn standard_errors(degrees: f64) -> f64 {
-    const FEW: [f64; 9] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
+    const FEW: [f64; 6] = [2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
     const MANY: f64 = 1.959_964;
-    match FEW.get(degrees as usize - 1) {
+    match FEW.get(degrees as usize - 4) {
         Some(&quantile) => quantile,
         // The beginning of its expansion around the normal one; from ten degrees on right to a thousandth.
         None => {
@@ -100,7 +103,7 @@ mod tests {
     fn few_games_have_wider_intervals() {
         let near = |degrees, quantile: f64| (standard_errors(degrees) - quantile).abs() < 2e-3;
         assert!(
-            near(1.0, 12.706)
+            near(4.0, 2.776)
                 && near(9.0, 2.262)
                 && near(10.0, 2.228)
                 && near(30.0, 2.042)
@@ -109,11 +112,12 @@ mod tests {
     }
 
     #[test]
-    fn one_game_has_no_interval_and_none_has_no_mean() {
+    fn a_few_games_have_no_interval_and_none_has_no_mean() {
         let mut one = Clustered::default();
         assert!(one.estimate().value.is_nan());
         one.add_game(30, 12.0);
         one.add_game(0, 0.0);
+        one.add_game(30, 12.0);
         assert_eq!(one.estimate(), Estimate { value: 0.4, margin: None });
     }
 }

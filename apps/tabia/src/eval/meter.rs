@@ -41,7 +41,7 @@ impl Meter {
         bar.set_style(
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
-        let now = now();
+        let now = Instant::now();
         Meter { bar, started: now, last: Mutex::new(now), what }
     }
 
@@ -63,7 +63,7 @@ impl Meter {
         }
         // Another thread that holds it says the same.
         let Ok(mut last) = self.last.try_lock() else { return };
-        let now = now();
+        let now = Instant::now();
         if now.duration_since(*last) >= PAUSE {
             *last = now;
             let (done, total) = (self.bar.position(), self.bar.length().unwrap_or(0));
@@ -77,11 +77,6 @@ impl Meter {
     /// Ends it; how long it took.
     pub(super) fn finish(self) -> Duration {
         self.bar.finish_and_clear();
-        now().duration_since(self.started)
+        self.started.elapsed()
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the program's own clock: how long work takes")]
-fn now() -> Instant {
-    Instant::now()
 }
