@@ -99,3 +99,37 @@ fn a_run_says_how_it_ended_and_the_page_shows_it() {
     let output = plot("empty");
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no metrics.jsonl"));
 }
+
+#[test]
+fn the_mean_of_two_runs_is_half_of_each() {
+    let folder = Folder::new("mean");
+    let exported = |from: &str, out: &str, average: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tabia-lab"));
+        command.args(["train", "export", from, "--out", out]).current_dir(&folder.0);
+        if !average.is_empty() {
+            command.arg("--average").args(average);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let bytes = fs::read(folder.0.join(out)).unwrap();
+        let tensors = tabia_model::Source::state_dict(&bytes).unwrap();
+        let weights = tensors.values().flat_map(|tensor| tensor.data().to_vec()).collect::<Vec<f32>>();
+        (weights, String::from_utf8_lossy(&bytes).contains("The mean of the weights of 2 trainings"))
+    };
+    let config = CONFIG
+        .replace("kind = 'challenge'\nbody = 'dense'\n", "kind = 'value-mlp'\nencoding = 'rusty-774'\n");
+    for (run, lr) in [("slow", "0.001"), ("fast", "0.01")] {
+        let output = folder.train(run, &format!("{config}[optimiser]\nlr = {lr}\n"));
+        assert!(output.status.success(), "{output:?}");
+    }
+    let (slow, says_mean) = exported("slow", "slow.safetensors", &[]);
+    assert!(!says_mean);
+    let (fast, _) = exported("fast", "fast.safetensors", &[]);
+    assert_ne!(slow, fast);
+    for (name, other) in [("run", "fast"), ("file", "fast.safetensors")] {
+        let (mean, says_mean) = exported("slow", &format!("{name}.safetensors"), &[other]);
+        assert!(says_mean, "the card says so");
+        let half = slow.iter().zip(&fast).map(|(slow, fast)| (slow + fast) / 2.0);
+        assert!(mean.iter().copied().eq(half), "with a {name}");
+    }
+}

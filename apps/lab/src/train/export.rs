@@ -7,7 +7,7 @@ use tabia_model::{Accuracy, Figures};
 use tabia_train::export::{
     ExportFormat, Exported, Measurement, Precision, Provenance, export, export_measured, from_file,
 };
-use tabia_train::{TrainConfig, Weights, checkpoint};
+use tabia_train::{TrainConfig, Weights, checkpoint, initial_weights};
 
 use super::{Configuration, checkpoint_folder};
 use crate::command_line;
@@ -47,6 +47,11 @@ pub(super) struct ExportArgs {
     /// Which weights of a run.
     #[arg(long, value_enum, default_value = "ema")]
     weights: WhichWeights,
+    /// Runs, checkpoints or files of the same network: the mean of their weights and these is exported.
+    ///
+    /// Where one run began with the weights of another, their mean is often better than both.
+    #[arg(long, value_name = "RUN|CHECKPOINT|FILE", num_args = 1..)]
+    average: Vec<PathBuf>,
     /// What to call the network instead of its configuration's name, or the name in a file's card.
     #[arg(long)]
     name: Option<String>,
@@ -73,8 +78,11 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
         (.., true) => Precision::Int8Weights,
         (false, false, false) => Precision::F32,
     };
-    let Origin { config, arena, mut provenance } =
-        if args.from.is_file() { of_file(args)? } else { of_run(args)? };
+    let mut origin = if args.from.is_file() { of_file(args)? } else { of_run(args)? };
+    if !args.average.is_empty() {
+        origin.average(&args.average)?;
+    }
+    let Origin { config, arena, mut provenance } = origin;
     provenance.name = args.name.clone().unwrap_or(provenance.name);
     provenance.licence = args.licence.clone().unwrap_or(provenance.licence);
     if let Some(training) = &mut provenance.training {
@@ -106,6 +114,23 @@ struct Origin {
     config: TrainConfig,
     arena: Vec<f32>,
     provenance: Provenance,
+}
+
+impl Origin {
+    /// Makes the weights the mean of these and those. What is known of these alone is forgotten.
+    fn average(&mut self, others: &[PathBuf]) -> anyhow::Result<()> {
+        let table = self.config.net.table();
+        for other in others {
+            let weights = initial_weights(other, &table)?;
+            self.arena.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
+        }
+        let count = 1 + others.len();
+        self.arena.iter_mut().for_each(|sum| *sum /= count as f32);
+        let Provenance { held_out, notes, .. } = &mut self.provenance;
+        held_out.clear();
+        *notes = format!("The mean of the weights of {count} trainings; the last of them is described.");
+        Ok(())
+    }
 }
 
 fn of_run(args: &ExportArgs) -> anyhow::Result<Origin> {
