@@ -22,6 +22,8 @@ function test(name, body) {
 const network = (file) => new Uint8Array(readFileSync(join(models, file)));
 const throws = (body, words) => assert.throws(body, (error) => error instanceof Error && words.test(error.message));
 
+test('the fastest instructions are chosen', () => assert.match(tabia.chooseKernels(), /simd/));
+
 const studio = new tabia.Studio(1);
 
 test('the version is told', () => assert.match(tabia.version(), /^\d+\.\d+\.\d+$/));

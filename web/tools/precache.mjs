@@ -25,11 +25,10 @@ export async function listFiles(dist) {
     .map((entry) => path.relative(dist, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/'))
     .filter((name) => !OUTSIDE.test(name))
     .sort();
-  const relaxed = names.some(isRelaxed);
   const files = await Promise.all(
     names.map(async (name) => {
       const hash = createHash('sha256').update(await readFile(path.join(dist, name)));
-      return /** @type {Kept} */ ([name, `sha256-${hash.digest('base64')}`, when(name, relaxed)]);
+      return /** @type {Kept} */ ([name, `sha256-${hash.digest('base64')}`, when(name)]);
     }),
   );
   const version = createHash('sha256').update(JSON.stringify(files)).digest('hex').slice(0, 12);
@@ -41,15 +40,9 @@ export async function listFiles(dist) {
 
 /**
  * @param {string} name
- * @param {boolean} relaxed whether there is a build with relaxed SIMD to choose from
  * @returns {Kept[2]}
  */
-function when(name, relaxed) {
-  if (name.endsWith('.wasm') && relaxed) return isRelaxed(name) ? 'relaxed' : 'plain';
+function when(name) {
+  if (name.endsWith('.wasm')) return /relaxed[^/]*$/.test(name) ? 'relaxed' : 'plain';
   return RARE.test(name) && !NETWORKS.includes(name) ? 'later' : 'now';
-}
-
-/** @param {string} name */
-function isRelaxed(name) {
-  return /relaxed.*\.wasm$/.test(name);
 }

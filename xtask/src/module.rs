@@ -4,11 +4,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::process;
-use crate::wasm::{Build, PLAIN, SHIPPED, Toolchain};
+use crate::wasm::{Build, PLAIN, RELAXED, SHIPPED, Toolchain, node_options};
 use crate::workspace::Workspace;
 
 /// Where the page's build looks for it.
@@ -16,6 +16,9 @@ const FOLDER: &str = "web/src/wasm";
 
 /// What Node runs, with the module's files and the networks' folder.
 const TEST: &str = "xtask/module_test.mjs";
+
+/// The variant whose script serves all.
+const SCRIPT: &str = "tabia";
 
 /// The profile of Cargo.toml that it is built in.
 const PROFILE: &str = "page";
@@ -29,8 +32,9 @@ struct Variant {
 }
 
 /// The one for every browser first; those that need more of a processor follow. Each is compiled by itself, but for the
-/// standard library where that comes compiled.
-const VARIANTS: [Variant; 1] = [Variant { name: "tabia", features: PLAIN }];
+/// standard library where that comes compiled. The first one's script serves all.
+const VARIANTS: [Variant; 2] =
+    [Variant { name: SCRIPT, features: PLAIN }, Variant { name: "tabia_relaxed", features: RELAXED }];
 
 /// Build the module of the page into web/src/wasm
 ///
@@ -54,20 +58,45 @@ impl Wasm {
 pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
     let toolchain = Toolchain::ready(workspace, toolchain)?;
     let folder = folder(workspace);
+    let apart = workspace.target.join("wasm").join("bindings");
     for variant in &VARIANTS {
         let build = Build { features: variant.features, folder: "wasm", node: &[] };
         let mut cargo = toolchain.cargo(workspace, "build", SHIPPED, &build)?;
         process::run(cargo.args(["--package", "tabia-wasm", "--lib", "--profile", PROFILE]))?;
         let compiled = workspace.target.join("wasm").join(SHIPPED).join(PROFILE).join("tabia_wasm.wasm");
+        let made = if variant.name == SCRIPT { folder.clone() } else { apart.join(variant.name) };
         let mut bindgen = Bindgen::new();
-        bindgen.input_path(&compiled).out_name(variant.name).typescript(true);
+        // The script's name is in the module too: one script serves modules that were made for it.
+        bindgen.input_path(&compiled).out_name(SCRIPT).typescript(true);
         bindgen.remove_name_section(true).remove_producers_section(true);
         bindgen.web(true)?;
-        bindgen.generate(&folder).with_context(|| format!("bindings for {}", compiled.display()))?;
-        for file in [format!("{}_bg.wasm", variant.name), format!("{}.js", variant.name)] {
-            tell_size(&folder.join(file))?;
+        bindgen.generate(&made).with_context(|| format!("bindings for {}", compiled.display()))?;
+        let module = folder.join(format!("{}_bg.wasm", variant.name));
+        if variant.name == SCRIPT {
+            tell_size(&folder.join(format!("{SCRIPT}.js")))?;
+        } else {
+            same_script(&made, &folder)?;
+            copy(&made.join(format!("{SCRIPT}_bg.wasm")), &module)?;
+        }
+        tell_size(&module)?;
+    }
+    Ok(())
+}
+
+/// Makes sure that the scripts and types in two folders are the same.
+fn same_script(one: &Path, other: &Path) -> Result<()> {
+    let read = |file: &Path| std::fs::read(file).with_context(|| format!("cannot read {}", file.display()));
+    for ending in ["js", "d.ts"] {
+        let [one, other] = [one, other].map(|folder| folder.join(format!("{SCRIPT}.{ending}")));
+        if read(&one)? != read(&other)? {
+            bail!("{} and {} differ: one script cannot serve both modules", one.display(), other.display());
         }
     }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    std::fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     Ok(())
 }
 
@@ -75,11 +104,16 @@ pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resu
 pub(crate) fn test(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
     build(workspace, toolchain)?;
     let folder = folder(workspace);
-    for Variant { name, .. } in &VARIANTS {
+    for Variant { name, features } in &VARIANTS {
+        let Some(options) = node_options(features) else {
+            println!("this Node has no relaxed SIMD: {name} is not tested");
+            continue;
+        };
         let mut node = Command::new("node");
         node.arg("--no-warnings")
+            .args(options)
             .arg(workspace.root.join(TEST))
-            .arg(folder.join(format!("{name}.js")))
+            .arg(folder.join(format!("{SCRIPT}.js")))
             .arg(folder.join(format!("{name}_bg.wasm")))
             .arg(workspace.root.join("models"));
         process::run(&mut node)?;

@@ -22,7 +22,7 @@ pub(crate) const SHIPPED: &str = "wasm32-unknown-unknown";
 
 /// The crate with instructions that not every browser has, and the features of the module for those that have them.
 const RELAXED_CRATE: &str = "tabia-model";
-const RELAXED: &str = "+simd128,+relaxed-simd";
+pub(crate) const RELAXED: &str = "+simd128,+relaxed-simd";
 /// The features of the module for every browser.
 pub(crate) const PLAIN: &str = "+simd128";
 
@@ -97,16 +97,24 @@ pub(crate) struct Build {
 
 /// The same for the module with relaxed instructions, where Node takes it.
 fn test_relaxed(workspace: &Workspace, toolchain: Toolchain) -> Result<()> {
-    let options: [&'static [&'static str]; 2] = [&[], &[ALLOW_RELAXED]];
-    let takes =
-        |node: &&&[&str]| process::succeeds(Command::new("node").args(**node).args(["-e", HAS_RELAXED]));
-    let Some(node) = options.iter().find(takes) else {
+    let Some(node) = node_options(RELAXED) else {
         println!("this Node has no relaxed SIMD: the module for browsers that have it is not tested");
         return Ok(());
     };
     let relaxed = Build { features: RELAXED, folder: "wasm-relaxed", node };
     let mut tests = toolchain.cargo(workspace, "test", TESTED, &relaxed)?;
     process::run(tests.args(["--package", RELAXED_CRATE, "--lib", "--test", "human"]))
+}
+
+/// What Node must be told to take a module with these features; none where this Node takes it in no way.
+pub(crate) fn node_options(features: &str) -> Option<&'static [&'static str]> {
+    if features != RELAXED {
+        return Some(&[]);
+    }
+    let options: [&'static [&'static str]; 2] = [&[], &[ALLOW_RELAXED]];
+    options
+        .into_iter()
+        .find(|node| process::succeeds(Command::new("node").args(*node).args(["-e", HAS_RELAXED])))
 }
 
 fn for_crates(mut command: Command) -> Command {

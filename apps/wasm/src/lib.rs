@@ -8,6 +8,7 @@
 
 mod contest;
 mod fault;
+mod kernels;
 mod ladder;
 mod notation;
 mod review;
@@ -19,6 +20,7 @@ mod tree;
 
 pub use contest::{ColourResult, Match, MatchEvent, MatchResults, MatchSetup, OpeningResult};
 pub use fault::Fault;
+pub use kernels::choose_kernels;
 pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;
 pub use review::{MoveMark, Review, ReviewedMove};

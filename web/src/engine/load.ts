@@ -1,23 +1,14 @@
 import init, * as tabia from '../wasm/tabia.js';
-import { relaxedIsFaster } from './simd';
+// One script serves both builds: `cargo xtask wasm` sees to it.
+import plain from '../wasm/tabia_bg.wasm?url';
+import relaxed from '../wasm/tabia_relaxed_bg.wasm?url';
+import { hasRelaxedSimd } from './simd';
 
 /** Everything the wasm module exports, ready to use on this thread. */
 export type Rules = typeof tabia;
 
-// Built by `cargo xtask wasm`; the relaxed one may be missing from a quick build.
-const BUILDS: Record<string, string> = import.meta.glob('../wasm/*.wasm', { query: '?url', import: 'default', eager: true });
-
 let compiled: Promise<WebAssembly.Module> | undefined;
 let rules: Promise<Rules> | undefined;
-
-/** The address of the build this browser runs best. */
-function address(): string {
-  const plain = BUILDS['../wasm/tabia_bg.wasm'];
-  const relaxed = BUILDS['../wasm/tabia-relaxed_bg.wasm'];
-  const chosen = relaxed && relaxedIsFaster() ? relaxed : plain;
-  if (!chosen) throw new Error('this build of the page has no tabia_bg.wasm: run cargo xtask wasm, then build it again');
-  return chosen;
-}
 
 /** The compiled module, once for the page and all its workers. A failure is not kept: the next call tries again. */
 export function compile(): Promise<WebAssembly.Module> {
@@ -29,7 +20,13 @@ export function compile(): Promise<WebAssembly.Module> {
 }
 
 async function fetchModule(): Promise<WebAssembly.Module> {
-  const response = await fetch(address());
+  if (!hasRelaxedSimd()) return compileFrom(plain);
+  // Whoever kept the plain build for use without a network still plays after the browser has learnt more.
+  return compileFrom(relaxed).catch(() => compileFrom(plain));
+}
+
+async function compileFrom(address: string): Promise<WebAssembly.Module> {
+  const response = await fetch(address);
   if (!response.ok) throw new Error(`the rules of chess could not be fetched: the server answered ${response.status}`);
   // Not every static host knows the type of wasm files, and without it streams are refused.
   return response.headers.get('Content-Type')?.startsWith('application/wasm')

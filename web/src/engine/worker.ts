@@ -21,6 +21,7 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
   const request = message.data;
   if (request.kind === 'start') {
     tabia.initSync({ module: request.module });
+    tabia.chooseKernels();
     studio = new tabia.Studio(request.seed);
   } else if (request.kind === 'stop') {
     const stream = running.get(request.id);

@@ -5,10 +5,10 @@
 // version waits until no page of the old one is open, or until a page asks for it; pages of the old version that are open then
 // still find their files, which go away when the page is next opened alone.
 
-import { relaxedIsFaster } from '../engine/simd';
+import { hasRelaxedSimd } from '../engine/simd';
 import type { FromWorker, ToWorker } from './messages';
 
-/** `[path, hash (SRI), when]`: `relaxed` and `plain` are the builds of the wasm module, of which one is fetched at once. */
+/** `[path, hash (SRI), when]`: `relaxed` and `plain` are the builds of the wasm module, of which the one this browser takes is fetched at once. */
 type Kept = [path: string, integrity: string, when: 'now' | 'later' | 'relaxed' | 'plain'];
 declare const PRECACHE: { version: string; files: Kept[] };
 
@@ -47,8 +47,8 @@ function pathOf(request: Request): string | undefined {
 }
 
 async function install(): Promise<void> {
-  const relaxed = PRECACHE.files.some(([, , when]) => when === 'relaxed') && relaxedIsFaster();
-  const wanted = PRECACHE.files.filter(([, , when]) => when === 'now' || when === (relaxed ? 'relaxed' : 'plain'));
+  const build = hasRelaxedSimd() ? 'relaxed' : 'plain';
+  const wanted = PRECACHE.files.filter(([, , when]) => when === 'now' || when === build);
   try {
     const cache = await caches.open(NAME);
     await Promise.all(wanted.map((file) => keep(cache, file)));
@@ -85,14 +85,7 @@ async function answer(path: string, event: FetchEvent): Promise<Response> {
   const file = files.get(path);
   const cached = await recall(path, file);
   if (cached) return cached;
-  let response;
-  try {
-    response = await fetch(event.request);
-  } catch (error) {
-    const other = await otherBuild(file);
-    if (other) return other;
-    throw error;
-  }
+  const response = await fetch(event.request);
   if (file && response.ok) event.waitUntil(keepCopy(file, response.clone()));
   return response;
 }
@@ -106,16 +99,6 @@ async function recall(path: string, file: Kept | undefined): Promise<Response | 
     // Storage that is broken or denied is as good as empty.
     return undefined;
   }
-}
-
-/**
- * The build of the module that is kept, where another one was asked for: a page times them anew each time it is opened, and
- * without a network either one will do. One that is kept was chosen by this browser, so it runs here.
- */
-async function otherBuild(file: Kept | undefined): Promise<Response | undefined> {
-  if (file?.[2] !== 'relaxed' && file?.[2] !== 'plain') return undefined;
-  const other = PRECACHE.files.find(([path, , when]) => path !== file[0] && (when === 'relaxed' || when === 'plain'));
-  return other && recall(other[0], other);
 }
 
 async function keepCopy(file: Kept, response: Response): Promise<void> {
