@@ -2,9 +2,9 @@ use anyhow::Result;
 
 use crate::bench_data::DataBench;
 use crate::bench_train::TrainBench;
-use crate::process;
 use crate::python::Environment;
 use crate::workspace::Workspace;
+use crate::{bench_web, process};
 
 /// What the model bench measures against.
 const ONNXRUNTIME: Environment =
@@ -22,6 +22,7 @@ const QUANTISING: Environment = Environment {
 ///   cargo xtask bench model
 ///   cargo xtask bench human
 ///   cargo xtask bench search
+///   cargo xtask bench web
 ///   cargo xtask bench data --file games.pgn.zst
 ///   cargo xtask bench train value-nnue human
 #[derive(clap::Args)]
@@ -39,6 +40,8 @@ enum Subject {
     Human,
     /// The engine's nodes a second against Stockfish (`stockfish` in the path, or `TABIA_STOCKFISH`) and level 5
     Search,
+    /// The page's module against onnxruntime-web in one browser: the human network and an MLP
+    Web,
     Data(DataBench),
     Train(TrainBench),
 }
@@ -61,6 +64,7 @@ impl Bench {
             Subject::Search => {
                 process::run(workspace.cargo("bench").args(["--package", "tabia-search", "--bench", "nodes"]))
             }
+            Subject::Web => bench_web::run(workspace, &QUANTISING.ready(workspace)?),
             Subject::Data(data) => data.run(workspace),
             Subject::Train(train) => train.run(workspace),
         }

@@ -5,6 +5,7 @@ mod apt;
 mod bench;
 mod bench_data;
 mod bench_train;
+mod bench_web;
 mod checks;
 mod desktop;
 mod dist;

@@ -11,6 +11,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 
 pub(crate) use self::browser::{VARIABLE as BROWSER_VARIABLE, chromium};
+pub(crate) use self::node::npm;
 use self::stamp::Stamp;
 pub(crate) use self::test::test;
 use crate::workspace::Workspace;

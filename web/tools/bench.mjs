@@ -1,0 +1,136 @@
+// Times networks in our module and in onnxruntime-web, in one browser: node tools/bench.mjs FOLDER
+//
+// FOLDER has human.onnx (floats) and human-int8.onnx, the same network as models/human.safetensors, inputs.json (what
+// `tabia model tensors` says of it), and onnxruntime-web in node_modules. One thread, one position a call; rounds take turns, and
+// the best of each counts. Our times contain the rules, the encoding and the answer as the page gets it; onnxruntime-web is
+// handed its inputs ready-made.
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { fileURLToPath } from 'node:url';
+import { brotliCompress, constants } from 'node:zlib';
+import { chromium } from 'playwright-core';
+import { mlp } from '../bench/mlp.mjs';
+
+const folder = process.argv[2];
+if (!folder) throw new Error('say where the networks are: node tools/bench.mjs FOLDER');
+const web = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const ort = path.join(folder, 'node_modules/onnxruntime-web');
+
+/** What the browser may fetch, by its first folder. */
+const PLACES = {
+  bench: path.join(web, 'bench'),
+  models: path.join(web, '../models'),
+  networks: folder,
+  ort: path.join(ort, 'dist'),
+  wasm: path.join(web, 'src/wasm'),
+};
+const TYPES = { '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm' };
+const WIDTHS = [768, 256, 32, 1];
+const STARTS = 3;
+
+/** @returns {Promise<import('node:http').Server>} */
+async function serve() {
+  const network = mlp(WIDTHS);
+  const server = createServer(async (request, response) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    const [, place = '', ...rest] = path.posix.normalize(pathname).split('/');
+    const file = path.join(/** @type {Record<string, string>} */ (PLACES)[place] ?? PLACES.bench, ...rest);
+    const bytes = place === 'mlp.onnx' ? network : await readFile(place === '' ? path.join(PLACES.bench, 'index.html') : file).catch(() => undefined);
+    response.writeHead(bytes ? 200 : 404, {
+      'Content-Type': place === '' ? 'text/html' : (/** @type {Record<string, string>} */ (TYPES)[path.extname(file)] ?? 'application/octet-stream'),
+      // Isolated pages have a finer clock.
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cross-Origin-Embedder-Policy': 'require-corp',
+    });
+    response.end(bytes);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)));
+  return server;
+}
+
+/**
+ * @typedef {{ name: string, ms: number }} Line
+ * @param {string} title
+ * @param {Line[]} lines
+ */
+function table(title, lines) {
+  const theirs = Math.min(...lines.filter(({ name }) => name.startsWith('onnxruntime')).map(({ ms }) => ms));
+  console.log(`\n${title}\n${''.padEnd(44)}${'ms'.padStart(10)}${'of its best'.padStart(14)}`);
+  for (const { name, ms } of lines) console.log(`${name.padEnd(44)}${ms.toPrecision(3).padStart(10)}${(ms / theirs).toFixed(2).padStart(14)}`);
+}
+
+const { version } = JSON.parse(await readFile(path.join(ort, 'package.json'), 'utf8'));
+const server = await serve();
+const browser = await chromium.launch({
+  executablePath: process.env['TABIA_CHROMIUM'] ?? '/usr/bin/chromium',
+  args: ['--headless', '--no-sandbox', '--disable-gpu'],
+});
+try {
+  const address = /** @type {import('node:net').AddressInfo} */ (server.address());
+  /**
+   * A function of bench/page.mjs on a page that has seen nothing yet.
+   *
+   * @template T
+   * @param {string} call
+   * @returns {Promise<T>}
+   */
+  const onFreshPage = async (call) => {
+    const context = await browser.newContext();
+    try {
+      const page = await context.newPage();
+      page.setDefaultTimeout(0);
+      await page.goto(`http://127.0.0.1:${address.port}/`);
+      return await page.evaluate(`import('/bench/page.mjs').then((bench) => bench.${call})`);
+    } finally {
+      await context.close();
+    }
+  };
+
+  console.log(`Chromium ${browser.version()}, onnxruntime-web ${version}, one thread`);
+  /** @type {Map<string, number>} */
+  const first = new Map();
+  for (let round = 0; round < STARTS; round++) {
+    for (const name of /** @type {string[]} */ (await onFreshPage('names()'))) {
+      const ms = /** @type {number} */ (await onFreshPage(`firstAnswer(${JSON.stringify(name)})`));
+      first.set(name, Math.min(ms, first.get(name) ?? Infinity));
+    }
+  }
+  const { human, small, kernels } = /** @type {{ human: Line[], small: Line[], kernels: string }} */ (await onFreshPage('compare()'));
+  console.log(`instructions chosen by the build with relaxed SIMD: ${kernels}`);
+  table('the human network, one position a call', human);
+  table(`an MLP (${WIDTHS.join('-')}), a position after each legal move`, small);
+  table(`from the bytes to the first answer of the human network, best of ${STARTS}`, [...first].map(([name, ms]) => ({ name, ms })));
+} finally {
+  await browser.close();
+  server.close();
+}
+
+const { BROTLI_PARAM_QUALITY, BROTLI_PARAM_LGWIN, BROTLI_PARAM_SIZE_HINT, BROTLI_MAX_QUALITY, BROTLI_MAX_WINDOW_BITS } = constants;
+/** @param {string} file */
+async function sizes(file) {
+  const bytes = await readFile(file);
+  const params = { [BROTLI_PARAM_QUALITY]: BROTLI_MAX_QUALITY, [BROTLI_PARAM_LGWIN]: BROTLI_MAX_WINDOW_BITS, [BROTLI_PARAM_SIZE_HINT]: bytes.length };
+  return [bytes.length, (await promisify(brotliCompress)(bytes, { params })).length];
+}
+
+const runtime = ['ort/ort.wasm.min.mjs', 'ort/ort-wasm-simd-threaded.mjs', 'ort/ort-wasm-simd-threaded.wasm'];
+/** What is downloaded, rules and players included in ours. */
+const DOWNLOADS = {
+  'tabia, with the rules, players and engine': ['wasm/tabia.js', 'wasm/tabia_relaxed_bg.wasm'],
+  'onnxruntime-web': runtime,
+  'the human network, tabia 8 bits': ['models/human.safetensors'],
+  'the human network, onnxruntime-web int8': ['networks/human-int8.onnx'],
+  'the human network, onnxruntime-web floats': ['networks/human.onnx'],
+};
+console.log(`\ndownloads${''.padEnd(35)}${'raw MB'.padStart(10)}${'brotli MB'.padStart(14)}`);
+for (const [name, files] of Object.entries(DOWNLOADS)) {
+  let [raw, packed] = [0, 0];
+  for (const file of files) {
+    const [place = '', ...rest] = file.split('/');
+    const [one = 0, small = 0] = await sizes(path.join(/** @type {Record<string, string>} */ (PLACES)[place] ?? '', ...rest));
+    [raw, packed] = [raw + one, packed + small];
+  }
+  console.log(`${name.padEnd(44)}${(raw / 1e6).toFixed(2).padStart(10)}${(packed / 1e6).toFixed(2).padStart(14)}`);
+}
