@@ -1,12 +1,10 @@
 // What the bench runs in the browser (tools/bench.mjs).
 // @ts-nocheck: it imports by addresses of the bench's server
 
-const ROUNDS = 12;
-const WARM_UP = 2;
 const RATING = 1500;
 const INPUTS = 768;
 /** Passes over the positions in a round: one is too short for the clock. */
-const PASSES = 4;
+const PASSES = 8;
 
 const fetched = async (address) => {
   const response = await fetch(address);
@@ -43,48 +41,59 @@ async function positions(ort) {
   return { fens, feeds };
 }
 
+/** One after another, over and over. */
+const next = (list) => {
+  list.push(list.shift());
+  return list.at(-1);
+};
+
 const game = (startFen) => ({ startFen, moves: [], white: {}, black: {} });
 
 export function names() {
   return [...Object.keys(OURS), ...Object.keys(THEIRS)];
 }
 
-/** Milliseconds from the bytes of module and network, in memory, to the first answer. */
-export async function firstAnswer(name) {
+/** What the first answer waits for, once its files are there. */
+let begin = async () => {};
+
+/** Fetches what a contender needs for its first answer. */
+export async function fetchFor(name) {
   const build = OURS[name];
-  const start = game('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1');
-  if (build) {
-    const [wasm, network] = await Promise.all([fetched(`/wasm/${build}_bg.wasm`), fetched('/models/human.safetensors')]);
-    const began = performance.now();
-    const { studio } = await tabia(build, wasm);
-    studio.addModel('human', network);
-    studio.human('human', start, [RATING]);
-    return performance.now() - began;
-  }
-  const [wasm, network] = await Promise.all([fetched(ORT_WASM), fetched(THEIRS[name])]);
+  const files = build ? [`/wasm/${build}_bg.wasm`, '/models/human.safetensors'] : [ORT_WASM, THEIRS[name]];
+  const [wasm, network] = await Promise.all(files.map(fetched));
+  begin = build
+    ? async () => {
+        const { studio } = await tabia(build, wasm);
+        studio.addModel('human', network);
+        studio.human('human', game('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'), [RATING]);
+      }
+    : async () => {
+        const ort = await onnxruntime(wasm);
+        const session = await ort.InferenceSession.create(network);
+        const zeros = (...shape) => new ort.Tensor('float32', new Float32Array(shape.reduce((a, b) => a * b)), shape);
+        await session.run({ squares: zeros(1, 64, 32), game: zeros(1, 80) });
+      };
+}
+
+/** Milliseconds from the bytes of module and network, in memory, to the first answer. */
+export async function firstAnswer() {
   const began = performance.now();
-  const ort = await onnxruntime(wasm);
-  const session = await ort.InferenceSession.create(network);
-  const feed = { squares: new ort.Tensor('float32', new Float32Array(64 * 32), [1, 64, 32]), game: new ort.Tensor('float32', new Float32Array(80), [1, 80]) };
-  await session.run(feed);
+  await begin();
   return performance.now() - began;
 }
 
-/** The best time of each contender for one unit of its work; they take turns. */
-async function race(contenders) {
-  const best = contenders.map(() => Infinity);
-  for (let round = -WARM_UP; round < ROUNDS; round++) {
-    for (const [at, { run }] of contenders.entries()) {
-      const began = performance.now();
-      const units = await run();
-      const ms = (performance.now() - began) / units;
-      if (round >= 0) best[at] = Math.min(best[at], ms);
-    }
-  }
-  return contenders.map(({ name }, at) => ({ name, ms: best[at] }));
+/** The contenders by their subject, once they are ready. */
+let contenders = {};
+
+/** Lets a contender do its work once: milliseconds for each unit of it, and how many units it did. */
+export async function turn(subject, at) {
+  const began = performance.now();
+  const units = await contenders[subject][at].run();
+  return { ms: (performance.now() - began) / units, units };
 }
 
-export async function compare() {
+/** Loads every network everywhere. */
+export async function prepare() {
   const ort = await onnxruntime(await fetched(ORT_WASM));
   const { fens, feeds } = await positions(ort);
   const network = await fetched('/models/human.safetensors');
@@ -98,11 +107,12 @@ export async function compare() {
     const { studio } = made;
     studio.addModel('human', network);
     studio.addModel('mlp', small);
+    const own = [...fens];
     humans.push({
       name,
       run: () => {
-        for (const fen of fens) studio.human('human', game(fen), [RATING]);
-        return fens.length;
+        studio.human('human', game(next(own)), [RATING]);
+        return 1;
       },
     });
     smalls.push({
@@ -117,11 +127,12 @@ export async function compare() {
 
   for (const [name, address] of Object.entries(THEIRS)) {
     const session = await ort.InferenceSession.create(await fetched(address));
+    const own = [...feeds];
     humans.push({
       name,
       run: async () => {
-        for (const feed of feeds) await session.run(feed);
-        return feeds.length;
+        await session.run(next(own));
+        return 1;
       },
     });
   }
@@ -136,10 +147,11 @@ export async function compare() {
     smalls.push({
       name: rows === 1 ? 'onnxruntime-web, one a call' : `onnxruntime-web, ${rows} a call`,
       run: async () => {
-        for (let done = 0; done < 150; done += rows) await session.run(feed);
-        return 150;
+        for (let done = 0; done < 300; done += rows) await session.run(feed);
+        return 300;
       },
     });
   }
-  return { human: await race(humans), small: await race(smalls), kernels };
+  contenders = { human: humans, small: smalls };
+  return { human: humans.map(({ name }) => name), small: smalls.map(({ name }) => name), kernels };
 }

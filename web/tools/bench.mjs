@@ -1,9 +1,9 @@
 // Times networks in our module and in onnxruntime-web, in one browser: node tools/bench.mjs FOLDER
 //
 // FOLDER has human.onnx (floats) and human-int8.onnx, the same network as models/human.safetensors, inputs.json (what
-// `tabia model tensors` says of it), and onnxruntime-web in node_modules. One thread, one position a call; rounds take turns, and
-// the best of each counts. Our times contain the rules, the encoding and the answer as the page gets it; onnxruntime-web is
-// handed its inputs ready-made.
+// `tabia model tensors` says of it), and onnxruntime-web in node_modules. One thread, one position a call; contenders take turns,
+// and the best of each counts. Our times contain the rules, the encoding and the answer as the page gets it; onnxruntime-web is
+// handed its inputs ready-made. CPU time is that of the page's thread, which other programs of the machine disturb less.
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
@@ -29,6 +29,8 @@ const PLACES = {
 const TYPES = { '.mjs': 'text/javascript', '.js': 'text/javascript', '.wasm': 'application/wasm' };
 const WIDTHS = [768, 256, 32, 1];
 const STARTS = 3;
+const ROUNDS = 30;
+const WARM_UP = 5;
 
 /** @returns {Promise<import('node:http').Server>} */
 async function serve() {
@@ -51,14 +53,17 @@ async function serve() {
 }
 
 /**
- * @typedef {{ name: string, ms: number }} Line
+ * @typedef {{ name: string, ms: number, cpu?: number }} Line
  * @param {string} title
  * @param {Line[]} lines
  */
 function table(title, lines) {
-  const theirs = Math.min(...lines.filter(({ name }) => name.startsWith('onnxruntime')).map(({ ms }) => ms));
-  console.log(`\n${title}\n${''.padEnd(44)}${'ms'.padStart(10)}${'of its best'.padStart(14)}`);
-  for (const { name, ms } of lines) console.log(`${name.padEnd(44)}${ms.toPrecision(3).padStart(10)}${(ms / theirs).toFixed(2).padStart(14)}`);
+  const counts = (/** @type {Line} */ { ms, cpu }) => cpu ?? ms;
+  const theirs = Math.min(...lines.filter(({ name }) => name.startsWith('onnxruntime')).map(counts));
+  const shown = (/** @type {number | undefined} */ ms) => (ms?.toPrecision(3) ?? '').padStart(10);
+  console.log(`\n${title}\n${''.padEnd(44)}${'ms'.padStart(10)}${'CPU ms'.padStart(10)}${'of its best'.padStart(14)}`);
+  for (const line of lines)
+    console.log(`${line.name.padEnd(44)}${shown(line.ms)}${shown(line.cpu)}${(counts(line) / theirs).toFixed(2).padStart(14)}`);
 }
 
 const { version } = JSON.parse(await readFile(path.join(ort, 'package.json'), 'utf8'));
@@ -70,38 +75,67 @@ const browser = await chromium.launch({
 try {
   const address = /** @type {import('node:net').AddressInfo} */ (server.address());
   /**
-   * A function of bench/page.mjs on a page that has seen nothing yet.
+   * Work on a page that has seen nothing yet: `call` calls a function of bench/page.mjs there, `worked` says how many
+   * milliseconds the page's thread has worked.
    *
    * @template T
-   * @param {string} call
+   * @param {(call: (call: string) => Promise<any>, worked: () => Promise<number>) => Promise<T>} work
    * @returns {Promise<T>}
    */
-  const onFreshPage = async (call) => {
+  const onFreshPage = async (work) => {
     const context = await browser.newContext();
     try {
       const page = await context.newPage();
       page.setDefaultTimeout(0);
       await page.goto(`http://127.0.0.1:${address.port}/`);
-      return await page.evaluate(`import('/bench/page.mjs').then((bench) => bench.${call})`);
+      const session = await context.newCDPSession(page);
+      await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+      const worked = async () => {
+        const { metrics } = await session.send('Performance.getMetrics');
+        return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? NaN);
+      };
+      return await work((call) => page.evaluate(`import('/bench/page.mjs').then((bench) => bench.${call})`), worked);
     } finally {
       await context.close();
     }
   };
 
   console.log(`Chromium ${browser.version()}, onnxruntime-web ${version}, one thread`);
-  /** @type {Map<string, number>} */
+  /** @type {Map<string, Required<Line>>} */
   const first = new Map();
   for (let round = 0; round < STARTS; round++) {
-    for (const name of /** @type {string[]} */ (await onFreshPage('names()'))) {
-      const ms = /** @type {number} */ (await onFreshPage(`firstAnswer(${JSON.stringify(name)})`));
-      first.set(name, Math.min(ms, first.get(name) ?? Infinity));
+    for (const name of await onFreshPage((call) => call('names()'))) {
+      const { ms, cpu } = await onFreshPage(async (call, worked) => {
+        await call(`fetchFor(${JSON.stringify(name)})`);
+        const before = await worked();
+        return { ms: await call('firstAnswer()'), cpu: (await worked()) - before };
+      });
+      const best = first.get(name) ?? { name, ms: Infinity, cpu: Infinity };
+      first.set(name, { name, ms: Math.min(ms, best.ms), cpu: Math.min(cpu, best.cpu) });
     }
   }
-  const { human, small, kernels } = /** @type {{ human: Line[], small: Line[], kernels: string }} */ (await onFreshPage('compare()'));
+  const { human, small, kernels } = await onFreshPage(async (call, worked) => {
+    const names = await call('prepare()');
+    /** @param {'human' | 'small'} subject */
+    const race = async (subject) => {
+      /** @type {Required<Line>[]} */
+      const lines = names[subject].map((/** @type {string} */ name) => ({ name, ms: Infinity, cpu: Infinity }));
+      for (let round = -WARM_UP; round < ROUNDS; round++) {
+        for (const [at, line] of lines.entries()) {
+          const before = await worked();
+          const { ms, units } = await call(`turn('${subject}', ${at})`);
+          const cpu = ((await worked()) - before) / units;
+          if (round >= 0) Object.assign(line, { ms: Math.min(line.ms, ms), cpu: Math.min(line.cpu, cpu) });
+        }
+      }
+      return lines;
+    };
+    return { human: await race('human'), small: await race('small'), kernels: names.kernels };
+  });
   console.log(`instructions chosen by the build with relaxed SIMD: ${kernels}`);
   table('the human network, one position a call', human);
   table(`an MLP (${WIDTHS.join('-')}), a position after each legal move`, small);
-  table(`from the bytes to the first answer of the human network, best of ${STARTS}`, [...first].map(([name, ms]) => ({ name, ms })));
+  table(`from the bytes to the first answer of the human network, best of ${STARTS}`, [...first.values()]);
 } finally {
   await browser.close();
   server.close();
@@ -122,7 +156,6 @@ const DOWNLOADS = {
   'onnxruntime-web': runtime,
   'the human network, tabia 8 bits': ['models/human.safetensors'],
   'the human network, onnxruntime-web int8': ['networks/human-int8.onnx'],
-  'the human network, onnxruntime-web floats': ['networks/human.onnx'],
 };
 console.log(`\ndownloads${''.padEnd(35)}${'raw MB'.padStart(10)}${'brotli MB'.padStart(14)}`);
 for (const [name, files] of Object.entries(DOWNLOADS)) {
