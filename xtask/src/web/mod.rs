@@ -95,7 +95,7 @@ impl Page<'_> {
 
     /// A script of the page's package.json.
     pub(crate) fn npm(&self, script: &str) -> Command {
-        let mut command = node::npm();
+        let mut command = npm();
         command.args(["run", "--silent", script]).current_dir(&self.folder);
         command
     }
@@ -113,10 +113,9 @@ impl Page<'_> {
         let lock = Path::new("web/package-lock.json").to_owned();
         let stamp = Stamp::of(self.workspace, self.folder.join("node_modules/.installed"), &[lock])?;
         stamp.unless_current("packages", || {
-            process::run(node::npm().args(["ci", "--no-audit", "--no-fund"]).current_dir(&self.folder))
-                .context(
-                    "is the package registry (registry.npmjs.org, or npm's `registry` setting) reachable?",
-                )
+            process::run(npm().args(["ci", "--no-audit", "--no-fund"]).current_dir(&self.folder)).context(
+                "is the package registry (registry.npmjs.org, or npm's `registry` setting) reachable?",
+            )
         })
     }
 
