@@ -6,18 +6,23 @@ use super::level::Kernel;
 use crate::dense::block::LANES;
 use crate::dense::kernels::Lanes;
 
-/// The sum of sixteen numbers, in one order everywhere.
+/// Sixteen numbers made one, in one order everywhere: halves are joined until one number is left.
 #[inline(always)]
-pub(super) fn sum(lanes: [f32; LANES]) -> f32 {
+pub(super) fn reduce(mut lanes: [f32; LANES], join: impl Fn(f32, f32) -> f32) -> f32 {
     let mut width = LANES / 2;
-    let mut lanes = lanes;
     while width > 0 {
         for lane in 0..width {
-            lanes[lane] += lanes[lane + width];
+            lanes[lane] = join(lanes[lane], lanes[lane + width]);
         }
         width /= 2;
     }
     lanes[0]
+}
+
+/// The sum of sixteen numbers, in one order everywhere.
+#[inline(always)]
+fn sum(lanes: [f32; LANES]) -> f32 {
+    reduce(lanes, |a, b| a + b)
 }
 
 /// What a row is multiplied by to have a root mean square of one.
@@ -141,7 +146,7 @@ impl Kernel for Softmax<'_> {
                     tops[lane] = if block[lane] > tops[lane] { block[lane] } else { tops[lane] };
                 }
             }
-            let top = tops.into_iter().fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
+            let top = reduce(tops, |a, b| if b > a { b } else { a });
             let mut sums = [0.0; LANES];
             for block in &mut *row {
                 for lane in 0..LANES {

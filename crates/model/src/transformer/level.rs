@@ -126,17 +126,11 @@ impl Level {
             #[cfg(target_arch = "aarch64")]
             Set::Neon(neon) => kernel.run(neon, super::kernels::neon::NeonDots(neon)),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-            Set::Simd128 => {
-                kernel.run(crate::dense::kernels::wasm::Simd128, super::kernels::wasm::Simd128Dots);
-            }
+            Set::Simd128 => wasm::apart(super::kernels::wasm::Simd128Dots, kernel),
             #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
-            Set::RelaxedPairs => {
-                kernel.run(crate::dense::kernels::wasm::Simd128, super::kernels::relaxed::RelaxedPairs);
-            }
+            Set::RelaxedPairs => wasm::apart(super::kernels::relaxed::RelaxedPairs, kernel),
             #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
-            Set::RelaxedQuads => {
-                kernel.run(crate::dense::kernels::wasm::Simd128, super::kernels::relaxed::RelaxedQuads);
-            }
+            Set::RelaxedQuads => wasm::apart(super::kernels::relaxed::RelaxedQuads, kernel),
         }
     }
 }
@@ -180,6 +174,18 @@ impl fmt::Display for Level {
 impl fmt::Debug for Level {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Level({self})")
+    }
+}
+
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm {
+    use super::{Dots, Kernel, Lanes};
+    use crate::dense::kernels::wasm::Simd128;
+
+    /// Runs `kernel` in a function of its own, so that profiles tell kernels apart.
+    #[inline(never)]
+    pub(super) fn apart<D: Dots<Ints = <Simd128 as Lanes>::Ints>>(dots: D, kernel: impl Kernel) {
+        kernel.run(Simd128, dots);
     }
 }
 

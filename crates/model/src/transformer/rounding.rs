@@ -1,5 +1,6 @@
 //! Rows of floats as whole numbers from 0 to 127, each span of a row over its own range.
 
+use super::elementwise::reduce;
 use super::kernels::{Dots, Layout, MOST};
 use super::level::{Kernel, Level};
 use super::product::words_of;
@@ -56,7 +57,7 @@ pub(super) struct Round<'a> {
 
 impl Kernel for Round<'_> {
     #[inline(always)]
-    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, _: D) {
         let Round { from, blocks, to } = self;
         let tile = D::ROWS * words_of(D::LAYOUT, blocks);
         let spans = blocks.div_ceil(SPAN);
@@ -68,23 +69,18 @@ impl Kernel for Round<'_> {
                     (range, steps) = range_of(&values[b..blocks.min(b + SPAN)]);
                     to.ranges[row * spans + b / SPAN] = range;
                 }
-                let mut bytes = [0; LANES];
-                for (byte, value) in bytes.iter_mut().zip(block) {
-                    *byte = ((value - range.low) * steps + TO_BYTE).to_bits() & 0xff;
-                }
+                let above = lanes.add(lanes.load(block), lanes.splat(-range.low));
+                let rounded = lanes.add(lanes.mul(above, lanes.splat(steps)), lanes.splat(TO_BYTE));
+                let bytes = lanes.low_bytes(rounded);
                 match D::LAYOUT {
                     Layout::Quads => {
-                        for q in 0..4 {
-                            let word = bytes[4 * q]
-                                | bytes[4 * q + 1] << 8
-                                | bytes[4 * q + 2] << 16
-                                | bytes[4 * q + 3] << 24;
-                            words[(4 * b + q) * D::ROWS] = word;
+                        for (q, quad) in bytes.as_chunks::<4>().0.iter().enumerate() {
+                            words[(4 * b + q) * D::ROWS] = u32::from_le_bytes(*quad);
                         }
                     }
                     Layout::Pairs => {
-                        for q in 0..8 {
-                            words[(8 * b + q) * D::ROWS] = bytes[2 * q] | bytes[2 * q + 1] << 16;
+                        for (q, &[first, second]) in bytes.as_chunks::<2>().0.iter().enumerate() {
+                            words[(8 * b + q) * D::ROWS] = u32::from(first) | u32::from(second) << 16;
                         }
                     }
                 }
@@ -103,8 +99,8 @@ fn range_of(values: &[[f32; LANES]]) -> (Range, f32) {
             highs[lane] = if block[lane] > highs[lane] { block[lane] } else { highs[lane] };
         }
     }
-    let low = lows.into_iter().fold(f32::INFINITY, |a, b| if b < a { b } else { a });
-    let high = highs.into_iter().fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
+    let low = reduce(lows, |a, b| if b < a { b } else { a });
+    let high = reduce(highs, |a, b| if b > a { b } else { a });
     let width = high - low;
     if width > NARROWEST {
         (Range { low, step: width / MOST }, MOST / width)

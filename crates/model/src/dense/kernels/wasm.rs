@@ -63,6 +63,16 @@ impl Lanes for Simd128 {
     }
 
     #[inline(always)]
+    fn low_bytes(self, x: [v128; 4]) -> [u8; LANES] {
+        let [a, b, c, d] = x.map(|x| v128_and(x, u32x4_splat(0xff)));
+        let bytes = u8x16_narrow_i16x8(i16x8_narrow_i32x4(a, b), i16x8_narrow_i32x4(c, d));
+        let mut to = [0; LANES];
+        // SAFETY: the array holds sixteen bytes.
+        unsafe { v128_store(to.as_mut_ptr().cast(), bytes) };
+        to
+    }
+
+    #[inline(always)]
     fn nonzero(self, x: [v128; 4]) -> u16 {
         let mask = |x| u16::from(i32x4_bitmask(f32x4_ne(x, f32x4_splat(0.0))));
         mask(x[0]) | mask(x[1]) << 4 | mask(x[2]) << 8 | mask(x[3]) << 12
