@@ -76,6 +76,27 @@ test('games come in as PGN, broken ones with a word', () => {
   throws(() => games.take(7), /no game 7/);
 });
 
+test('a long PGN is scanned piece by piece', () => {
+  const game = (number) => `[White "A${number}"]\n\n1. e4 {\u00e9t\u00e9} e5 2. Nf3 1-0\n\n`;
+  const text = new TextEncoder().encode(Array.from({ length: 40 }, (_, number) => game(number)).join('') + '1. e5 *\n');
+  let at = 0;
+  const scan = new tabia.PgnScan((most) => text.subarray(at, (at = Math.min(at + Math.min(most, 57), text.length))));
+  const [games, problems, reads] = [[], [], []];
+  for (let part; !part?.done; ) {
+    part = scan.step(16);
+    games.push(...part.games);
+    problems.push(...part.problems);
+    reads.push(part.read);
+  }
+  assert.deepEqual([games.length, problems.length], [40, 1]);
+  assert.match(problems[0], /game 41/);
+  assert.deepEqual([games[39].title, games[39].plies], ['A39 - ?', 3]);
+  const taken = new TextDecoder().decode(text.subarray(games[39].offset, games[39].offset + games[39].length));
+  assert.equal(tabia.GameTree.fromPgn(taken).take(0).view().headers.find(([name]) => name === 'White')[1], 'A39');
+  assert.ok(reads.every((read, index) => index === 0 || read >= reads[index - 1]));
+  assert.match(new tabia.PgnScan(() => 7).step(1).problems[0], /no bytes/);
+});
+
 test('models are opened, and junk is refused in words', () => {
   const facts = studio.addModel('human', network('human.safetensors'));
   assert.deepEqual([facts.plays, facts.thinks, facts.rated, facts.challenge], [true, true, true, false]);
@@ -154,7 +175,7 @@ test('analysis goes deeper with every slice', () => {
 test('a game is reviewed move by move', () => {
   // The scholar's mate: the last black move is a blunder.
   const moves = ['e2e4', 'e7e5', 'd1h5', 'b8c6', 'f1c4', 'g8f6', 'h5f7'];
-  const review = new tabia.Review(studio, { moves, ...untimed }, 1500, 0.15);
+  const review = new tabia.Review(studio, { moves, ...untimed }, 'human', 1500, 0.15);
   assert.equal(review.total(), 7);
   const marks = [];
   for (let move = review.step(); move !== undefined; move = review.step()) marks.push(move);
@@ -166,7 +187,7 @@ test('a game is reviewed move by move', () => {
 });
 
 test('a match is played a move at a time', () => {
-  const setup = { first: 'human,elo=1000', second: 'level:1', games: 2, openings: 'challenge', maxPlies: 20, limits: { lines: 2 }, seed: 1 };
+  const setup = { first: 'human,elo=1000', second: 'level:1', games: 2, openings: 'challenge', maxPlies: 20, limits: {}, lines: [2, 0], seed: 1 };
   const contest = new tabia.Match(studio, setup);
   const kinds = new Map();
   let event;
@@ -186,14 +207,14 @@ test('a match is played a move at a time', () => {
 });
 
 test('a network climbs the ladder a game at a time', () => {
-  const challenge = new tabia.Challenge(studio, 'small', 1);
+  const challenge = new tabia.Challenge(studio, 'small', 1, 'challenge');
   const event = challenge.step();
   assert.deepEqual([event.kind, event.level, event.game, event.of], ['game', 1, 1, 50]);
   assert.equal(event.lastMove.length, 2);
   const card = JSON.parse(challenge.scorecard());
   assert.deepEqual([card.levels[0].records.length, card.interrupted], [1, true]);
   assert.match(challenge.text(), /net:small/);
-  throws(() => new tabia.Challenge(studio, 'human', 1), /the challenge takes ONNX files/);
+  throws(() => new tabia.Challenge(studio, 'human', 1, 'challenge'), /the challenge takes ONNX files/);
 });
 
 test('the studio is whole after all that', () => {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shakmaty::Position as _;
 use tabia_arena::{
-    Budget, End, Format, Happening, Openings, PlayedMove, PlayerId, Report, Rules, Schedule, Settings,
+    Budget, End, Format, Happening, PlayedMove, PlayerId, Report, Rules, Schedule, Settings,
     Sitting, statistics::Tally,
 };
 use tabia_game::{fen_of, write_game};
@@ -15,8 +15,8 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::{
-    Fault, LimitsInput, Side, Studio, Thought, notation, rules::read_time_control, stopwatch::PageTimer,
-    studio::input::duration,
+    Fault, LimitsInput, Side, Studio, Thought, notation, openings::read_openings, rules::read_time_control,
+    stopwatch::PageTimer, studio::input::duration,
 };
 
 /// A match to be played.
@@ -34,8 +34,12 @@ pub struct MatchSetup {
     pub openings: String,
     /// After so many half-moves a game is a draw.
     pub max_plies: u32,
-    /// How long the players may think.
+    /// How long the players may think; its `lines` do not count.
     pub limits: LimitsInput,
+    /// How many candidates of every move the first player reports, and how many the second; 0 leaves it to the player.
+    #[serde(default)]
+    #[tsify(optional)]
+    pub lines: (u32, u32),
     /// For players that play by chance.
     pub seed: f64,
     /// The clocks' control, as `timeControl` reads it.
@@ -221,12 +225,7 @@ impl Match {
             control,
             margin: MARGIN,
         };
-        let rules = Rules {
-            budget,
-            max_plies: Some(setup.max_plies),
-            lines: limits.lines.unwrap_or(0) as usize,
-            ..Rules::default()
-        };
+        let rules = Rules { budget, max_plies: Some(setup.max_plies), ..Rules::default() };
         let schedule = Schedule::new(Format::Match, 2, setup.games.div_ceil(2), openings.list().len())?;
         let (first, second) = names(&setup.first, &setup.second);
         let mut settings = Settings::new();
@@ -238,8 +237,8 @@ impl Match {
         settings.set("seed", setup.seed.to_string());
         let shelf = studio.shelf();
         let entrants = vec![
-            shelf.entrant(&setup.first.parse::<Spec>()?, first)?,
-            shelf.entrant(&setup.second.parse::<Spec>()?, second)?,
+            shelf.entrant(&setup.first.parse::<Spec>()?, first, setup.lines.0 as usize)?,
+            shelf.entrant(&setup.second.parse::<Spec>()?, second, setup.lines.1 as usize)?,
         ];
         let seed = setup.seed.to_bits();
         let sitting = Sitting::new("Tabia match", entrants, openings, &schedule, setup.games, rules, seed)?;
@@ -343,22 +342,6 @@ fn thought(before: &shakmaty::Chess, played: &PlayedMove) -> Thought {
     Thought::new(before, &choice, played.elapsed)
 }
 
-fn read_openings(text: &str) -> Result<Openings, Fault> {
-    match text.trim() {
-        "challenge" => Ok(Openings::challenge()),
-        "start" | "" => Ok(Openings::start_position()),
-        _ => match Openings::from_lines(text, "openings") {
-            Ok(openings) => Ok(openings),
-            Err(lines) => {
-                // Which of the two it was meant to be decides whose fault is told.
-                let looks_like_pgn = text.contains("1.") || text.trim_start().starts_with('[');
-                Openings::from_pgn(text.as_bytes(), "openings")
-                    .map_err(|games| if looks_like_pgn { games.into() } else { lines.into() })
-            }
-        },
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,6 +354,7 @@ mod tests {
             openings: openings.into(),
             max_plies: 30,
             limits: LimitsInput::default(),
+            lines: (0, 0),
             seed: 3.0,
             time_control: None,
         }
@@ -398,6 +382,34 @@ mod tests {
             (json["games"].as_array().map(Vec::len), json["end"].as_str()),
             (Some(3), Some("complete"))
         );
+    }
+
+    #[test]
+    fn each_player_reports_its_own_number_of_candidates() {
+        let studio = Studio::new(1.0);
+        let players = MatchSetup {
+            first: "engine,eval=baseline,depth=1".into(),
+            second: "engine,eval=baseline,depth=2".into(),
+            lines: (4, 1),
+            max_plies: 6,
+            ..setup("start", 2)
+        };
+        let mut contest = Match::of(&studio, &players).unwrap();
+        let (mut first_has, mut moves) = (Side::White, 0);
+        loop {
+            match contest.next_event().unwrap() {
+                MatchEvent::GameStart { white, .. } => {
+                    first_has = if white == players.first { Side::White } else { Side::Black };
+                }
+                MatchEvent::Move { side, thought, .. } => {
+                    assert_eq!(thought.lines.len(), if side == first_has { 4 } else { 1 });
+                    moves += 1;
+                }
+                MatchEvent::GameEnd { .. } => {}
+                MatchEvent::Done => break,
+            }
+        }
+        assert_eq!(moves, 12);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tabia_search::{Level, NetSearch, NetSpec, Spec, admit};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::{Fault, Studio, contest::result, notation, stopwatch::PageTimer, studio::Shelf};
+use crate::{Fault, Studio, contest::result, notation, openings::read_openings, stopwatch::PageTimer, studio::Shelf};
 
 /// What happened in a step of the challenge.
 #[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
@@ -66,6 +66,7 @@ pub struct Challenge {
     shelf: Shelf,
     challenger: Spec,
     parameters: u64,
+    openings: Openings,
     /// Levels to come.
     waiting: VecDeque<Level>,
     under_way: Option<(Level, Sitting)>,
@@ -74,12 +75,14 @@ pub struct Challenge {
 
 #[wasm_bindgen]
 impl Challenge {
-    /// A model of the studio is to climb from a level on.
+    /// A model of the studio is to climb from a level on. The openings are `challenge`, as the rules have it, or the text of a
+    /// book: a FEN or EPD a line, or PGN. Each is played twice a level, with the colours swapped.
     #[wasm_bindgen(constructor)]
     pub fn new(
         studio: &Studio,
         model: &str,
         #[wasm_bindgen(js_name = firstLevel)] first_level: u32,
+        openings: &str,
     ) -> Result<Challenge, Fault> {
         let network = studio.shelf().model(model)?;
         admit(&network).map_err(|problem| Fault::new(format!("{model}: {problem}")))?;
@@ -92,6 +95,7 @@ impl Challenge {
             shelf: studio.shelf().clone(),
             challenger: Spec::Net(NetSpec { file: model.into(), search: NetSearch::OnePly }),
             parameters: network.parameters(),
+            openings: read_openings(openings)?,
             waiting,
             under_way: None,
             levels: Vec::new(),
@@ -119,7 +123,7 @@ impl Challenge {
         let (level, mut sitting) = match self.under_way.take() {
             Some(under_way) => under_way,
             None => match self.waiting.pop_front() {
-                Some(level) => (level, self.begin(level, Openings::challenge())?),
+                Some(level) => (level, self.begin(level)?),
                 None => return Ok(ChallengeEvent::Done { passed: self.card().passed.unwrap_or(0) }),
             },
         };
@@ -164,12 +168,13 @@ impl Challenge {
         Ok(event)
     }
 
-    fn begin(&self, level: Level, openings: Openings) -> Result<Sitting, Fault> {
+    fn begin(&self, level: Level) -> Result<Sitting, Fault> {
+        let openings = self.openings.clone();
         let (schedule, rules) = level_games(&openings)?;
         let opponent = Spec::Level(level);
         let entrants = vec![
-            self.shelf.entrant(&self.challenger, self.challenger.to_string())?,
-            self.shelf.entrant(&opponent, opponent.to_string())?,
+            self.shelf.entrant(&self.challenger, self.challenger.to_string(), 0)?,
+            self.shelf.entrant(&opponent, opponent.to_string(), 0)?,
         ];
         let event = format!("Challenge, level {level}");
         Ok(Sitting::new(event, entrants, openings, &schedule, schedule.games(), rules, 0)?)
@@ -217,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_game_counts_and_the_card_says_it_is_unfinished() {
-        let mut challenge = Challenge::new(&studio(), "small", 1).unwrap();
+        let mut challenge = Challenge::new(&studio(), "small", 1, "challenge").unwrap();
         let event = challenge.next_event().unwrap();
         let ChallengeEvent::Game { level: 1, game: 1, of: 50, points, ref result, .. } = event else {
             panic!("{event:?}");
@@ -242,10 +247,28 @@ mod tests {
     }
 
     #[test]
+    fn own_openings_are_played_with_both_colours() {
+        let book = "# Ruy Lopez\nr1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3\n";
+        let mut challenge = Challenge::new(&studio(), "small", 1, book).unwrap();
+        for number in [1, 2] {
+            let event = challenge.next_event().unwrap();
+            let ChallengeEvent::Game { game, of: 2, .. } = event else { panic!("{event:?}") };
+            assert_eq!(game, number);
+        }
+        let level = challenge.next_event().unwrap();
+        assert!(matches!(level, ChallengeEvent::Level { level: 1, .. }), "{level:?}");
+        let card: serde_json::Value = serde_json::from_str(&challenge.scorecard().unwrap()).unwrap();
+        let records = card["levels"][0]["records"].as_array().unwrap();
+        assert!(records.iter().all(|record| record["opening_label"] == "Ruy Lopez"), "{records:?}");
+        let fault = Challenge::new(&studio(), "small", 1, "no position").err().unwrap().to_string();
+        assert!(fault.contains("openings"), "{fault}");
+    }
+
+    #[test]
     fn only_who_is_admitted_climbs() {
         let mut studio = studio();
         studio.open("value", include_bytes!("../../../models/value.safetensors")).unwrap();
-        let says = |model: &str, level| Challenge::new(&studio, model, level).err().unwrap().to_string();
+        let says = |model: &str, level| Challenge::new(&studio, model, level, "challenge").err().unwrap().to_string();
         assert!(says("value", 1).starts_with("value: the challenge takes ONNX files"));
         assert!(says("lost", 1).contains("no model"));
         assert!(says("small", 6).contains("no level 6"));

@@ -11,6 +11,7 @@ mod fault;
 mod kernels;
 mod ladder;
 mod notation;
+mod openings;
 mod review;
 mod rules;
 mod side;
@@ -30,7 +31,7 @@ pub use studio::{
     GameInput, HumanMove, HumanView, LimitsInput, ModelFacts, PauseChance, PoolInput, SeatInput, Studio,
     Thought, ThoughtLine,
 };
-pub use tree::{Destinations, GameStatus, GameTree, GameView, MoveNode, NodeEvaluation, PgnEntry, PgnGames};
+pub use tree::{Destinations, GameStatus, GameTree, GameView, MoveNode, NodeEvaluation, PgnEntry, PgnGames, PgnPart, PgnScan};
 
 use wasm_bindgen::prelude::wasm_bindgen;
 

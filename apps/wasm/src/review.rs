@@ -82,7 +82,7 @@ impl From<Mark> for MoveMark {
     }
 }
 
-/// A review of a game under way. It needs the models `human` and `value`.
+/// A review of a game under way. It needs the model `value` and one with a move head.
 #[wasm_bindgen]
 pub struct Review {
     engine: Box<dyn Player>,
@@ -112,15 +112,17 @@ struct Searched {
 
 #[wasm_bindgen]
 impl Review {
-    /// A review of a game through the eyes of people of a rating, with so much time for the engine's every look.
+    /// A review of a game through the eyes of people of a rating, as a model with a move head sees them, with so much time for
+    /// the engine's every look.
     #[wasm_bindgen(constructor)]
     pub fn new(
         studio: &Studio,
         game: &Ts<GameInput>,
+        model: &str,
         rating: Option<f64>,
         #[wasm_bindgen(js_name = secondsPerMove)] seconds_per_move: f64,
     ) -> Result<Review, Fault> {
-        Review::of(studio, &game.to_rust()?, rating, duration("secondsPerMove", seconds_per_move)?)
+        Review::of(studio, &game.to_rust()?, model, rating, duration("secondsPerMove", seconds_per_move)?)
     }
 
     /// How many moves there are to judge.
@@ -135,7 +137,13 @@ impl Review {
 }
 
 impl Review {
-    fn of(studio: &Studio, game: &GameInput, rating: Option<f64>, time: Duration) -> Result<Review, Fault> {
+    fn of(
+        studio: &Studio,
+        game: &GameInput,
+        model: &str,
+        rating: Option<f64>,
+        time: Duration,
+    ) -> Result<Review, Fault> {
         let before_first = GameInput { moves: Vec::new(), ..game.clone() };
         // What the clocks show now is not what they showed then.
         let seats = [game.white, game.black].map(|seat| crate::SeatInput { remaining: None, ..seat });
@@ -154,11 +162,11 @@ impl Review {
         // A number alone means what most people mean by it: a rating on a chess site.
         let pool =
             if game.pool.is_none() && rating.is_some() { RatingPool::Online } else { game.rating_pool() };
-        let human = studio.shelf().model("human")?;
+        let human = studio.shelf().model(model)?;
         if human.card().policy.is_none() {
-            return Err(Fault::new(
-                "the model \"human\" has no move head: it cannot say what people would play",
-            ));
+            return Err(Fault::new(format!(
+                "the model {model:?} has no move head: it cannot say what people would play"
+            )));
         }
         Ok(Review {
             engine: studio.shelf().player(&"engine".parse()?, 0)?,

@@ -5,6 +5,7 @@ import type {
   MatchResults,
   MatchSetup,
   ModelFacts,
+  PgnPart,
   ReviewedMove,
   Studio,
   Thought,
@@ -25,13 +26,15 @@ export type StudioResult<M extends StudioMethod> = ReturnType<Extract<Studio[M],
 export interface Streams {
   /** Deeper and deeper; ends by itself after `slices`. */
   analysis: { args: [game: GameInput, lines: number, secondsPerSlice: number, slices: number]; event: Thought; end: null };
-  review: { args: [game: GameInput, rating: number | null, secondsPerMove: number]; event: ReviewedMove | { total: number }; end: null };
+  review: { args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number]; event: ReviewedMove | { total: number }; end: null };
+  /** The games of a PGN file of any size, some at a time. */
+  pgn: { args: [file: Blob]; event: PgnPart; end: null };
   match: {
     args: [setup: MatchSetup];
     event: MatchEvent | { kind: 'results'; results: MatchResults };
     end: { results: MatchResults; pgn: string; json: string };
   };
-  challenge: { args: [model: string, firstLevel: number]; event: ChallengeEvent; end: { scorecard: string; text: string } };
+  challenge: { args: [model: string, firstLevel: number, openings: string]; event: ChallengeEvent; end: { scorecard: string; text: string } };
 }
 export type StreamKind = keyof Streams;
 

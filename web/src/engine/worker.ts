@@ -5,6 +5,16 @@ import type { Pace, Reply, Request, StreamKind, Streams } from './protocol';
 
 // One studio. Calls are answered as they come; streams give way between steps, so that calls and stops get through.
 
+/** Games looked at between two words to the page. */
+const GAMES_A_STEP = 250;
+/** Bytes read from a file at a time. */
+const PIECE = 1 << 20;
+
+/** Only workers have it, and only their types. */
+declare class FileReaderSync {
+  readAsArrayBuffer(blob: Blob): ArrayBuffer;
+}
+
 let studio: Studio | undefined;
 const running = new Map<number, Running>();
 
@@ -104,6 +114,17 @@ async function stream(studio: Studio, id: number, kind: StreamKind, args: unknow
       review.free();
       return null;
     }
+    case 'pgn': {
+      const [file] = args as Streams['pgn']['args'];
+      const scan = new tabia.PgnScan(bytesOf(file));
+      await steps(() => {
+        const part = scan.step(GAMES_A_STEP);
+        tell(part);
+        return !part.done;
+      });
+      scan.free();
+      return null;
+    }
     case 'match': {
       const match = new tabia.Match(studio, ...(args as [MatchSetup]));
       state.soFar = () => ({ results: match.results(), pgn: match.pgn(), json: match.json() });
@@ -129,6 +150,22 @@ async function stream(studio: Studio, id: number, kind: StreamKind, args: unknow
       return end;
     }
   }
+}
+
+/** Gives out a file piece by piece. Workers may wait for a disk. */
+function bytesOf(file: Blob): (most: number) => Uint8Array {
+  const reader = new FileReaderSync();
+  let at = 0;
+  let piece = new Uint8Array();
+  return (most) => {
+    if (piece.length === 0) {
+      piece = new Uint8Array(reader.readAsArrayBuffer(file.slice(at, at + PIECE)));
+      at += piece.length;
+    }
+    const given = piece.subarray(0, most);
+    piece = piece.subarray(most);
+    return given;
+  };
 }
 
 function reply(message: Reply): void {

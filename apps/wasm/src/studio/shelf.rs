@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tabia_arena::{Entrant, Lifetime};
 use tabia_model::Model;
-use tabia_search::{MaiaSpec, Opened, Pick, Player, Spec, Workshop};
+use tabia_game::History;
+use tabia_search::{
+    Choice, Limits, MaiaSpec, Opened, Pick, Player, PlayerError, Spec, Watch, Workshop,
+};
 
 use crate::Fault;
 
@@ -45,17 +48,39 @@ impl Shelf {
         Ok(spec.build(&workshop)?)
     }
 
-    /// Somebody who takes part in a match under this name. It is made once, so that what is missing is known at once.
-    pub(crate) fn entrant(&self, spec: &Spec, name: String) -> Result<Box<dyn Entrant>, Fault> {
+    /// Somebody who takes part in a match under this name and reports so many candidates of every move; 0 leaves that to
+    /// the player. It is made once, so that what is missing is known at once.
+    pub(crate) fn entrant(&self, spec: &Spec, name: String, lines: usize) -> Result<Box<dyn Entrant>, Fault> {
         self.player(spec, 0).map_err(|fault| Fault::new(format!("{name} cannot play: {fault}")))?;
-        Ok(Box::new(Contestant { name, spec: spec.clone(), shelf: self.clone() }))
+        Ok(Box::new(Contestant { name, spec: spec.clone(), lines, shelf: self.clone() }))
     }
 }
 
 struct Contestant {
     name: String,
     spec: Spec,
+    lines: usize,
     shelf: Shelf,
+}
+
+/// A player who reports its own number of candidates, whatever the rules of the match ask of both.
+struct Reporting {
+    player: Box<dyn Player>,
+    lines: usize,
+}
+
+impl Player for Reporting {
+    fn name(&self) -> String {
+        self.player.name()
+    }
+
+    fn new_game(&mut self) {
+        self.player.new_game();
+    }
+
+    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
+        self.player.choose(game, &Limits { lines: self.lines, ..limits.clone() }, watch)
+    }
 }
 
 impl Entrant for Contestant {
@@ -64,7 +89,8 @@ impl Entrant for Contestant {
     }
 
     fn build(&self, seed: u64) -> Result<Box<dyn Player>, String> {
-        self.shelf.player(&self.spec, seed).map_err(|fault| fault.to_string())
+        let player = self.shelf.player(&self.spec, seed).map_err(|fault| fault.to_string())?;
+        Ok(Box::new(Reporting { player, lines: self.lines }))
     }
 
     fn lifetime(&self) -> Lifetime {

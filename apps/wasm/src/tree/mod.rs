@@ -3,6 +3,7 @@
 mod ending;
 mod picture;
 mod premoves;
+mod scan;
 mod several;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,8 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use crate::{Fault, Side};
 use ending::Ending;
 pub use picture::{Destinations, GameStatus, GameView, MoveNode, NodeEvaluation};
-pub use several::{PgnEntry, PgnGames};
+pub use scan::{PgnEntry, PgnPart, PgnScan};
+pub use several::PgnGames;
 
 /// The longest PGN text that is read, in characters.
 const LARGEST_PGN: u32 = 64 << 20;

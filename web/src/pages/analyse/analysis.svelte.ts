@@ -1,5 +1,6 @@
 import { numbered } from '../../board/lines';
 import type { Mark } from '../../board/MoveList.svelte';
+import type { EngineClient } from '../../engine/client';
 import type { Rules } from '../../engine/load';
 import { sharedEngine } from '../../engine/shared';
 import { GameSession } from '../../game/session.svelte';
@@ -145,7 +146,8 @@ export class Analysis {
     this.lookout.stop();
     const ids = this.line.map(({ id }) => id);
     const { session, rating } = this;
-    return this.review.run(this.lookout.client, questionOfGame(session, rating), rating, secondsPerMove, (move) => {
+    const lend = (client: EngineClient) => this.people.lend(client);
+    return this.review.run(this.lookout.client, lend, questionOfGame(session, rating), rating, secondsPerMove, (move) => {
       const id = ids[move.ply - 1];
       const node = id === undefined ? undefined : this.#nodeOf(id);
       // It may have been deleted meanwhile.

@@ -42,6 +42,7 @@ export class People {
   /** The call the worker is busy with; it cannot be stopped, so the next one waits to see whether it is still wanted. */
   #busy: Promise<unknown> | undefined;
   #remembered = new Map<string, HumanView>();
+  #files = new Map<string, File>();
 
   constructor(client: EngineClient) {
     this.#client = client;
@@ -105,9 +106,18 @@ export class People {
     }
     // Another file of the same name answers otherwise.
     this.#remembered.clear();
+    this.#files.set(name, file);
     this.models = [...this.models.filter((known) => known.name !== name), facts];
     this.model = name;
     return facts;
+  }
+
+  /** Gives the network that is asked to another worker as well. Resolves to the name it has there. */
+  async lend(client: EngineClient): Promise<string> {
+    const { model } = this;
+    const file = this.#files.get(model);
+    await (file ? client.add(model, file) : client.ensure('human'));
+    return file ? model : 'human';
   }
 
   async #come(): Promise<void> {

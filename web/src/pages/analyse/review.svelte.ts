@@ -21,6 +21,8 @@ export interface Summary {
 export interface Reviewed {
   line: string;
   rating: number | null;
+  /** The network that said what people play, if it is not the one that comes along. */
+  network?: string;
   moves: ReviewedMove[];
 }
 
@@ -34,9 +36,13 @@ export class GameReview {
 
   #stop: AbortController | undefined;
 
-  /** Reviews a game. `onMove` hears of every move as it comes. Resolves to whether it came to the end. */
+  /**
+   * Reviews a game. `lend` gives the worker the network that says what people play; `onMove` hears of every move as it comes.
+   * Resolves to whether it came to the end.
+   */
   async run(
     client: EngineClient,
+    lend: (client: EngineClient) => Promise<string>,
     game: GameInput,
     rating: number,
     secondsPerMove: number,
@@ -51,11 +57,12 @@ export class GameReview {
     this.total = game.moves.length;
     this.result = { line: lineOf(game), rating, moves: [] };
     try {
-      await Promise.all([client.ensure('value'), client.ensure('human')]);
+      const [network] = await Promise.all([lend(client), client.ensure('value')]);
       if (stop.signal.aborted) return false;
+      if (network !== 'human') this.result = { ...this.result, network };
       await client.stream(
         'review',
-        [game, rating, secondsPerMove],
+        [game, network, rating, secondsPerMove],
         (event) => {
           if ('total' in event) this.total = event.total;
           else {

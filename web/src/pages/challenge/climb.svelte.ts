@@ -1,13 +1,14 @@
 import { EngineClient } from '../../engine/client';
 import { download } from '../../engine/download';
 import { wrongSize } from '../../engine/largest';
+import { openingsOf, type OpeningSet } from '../../game/openings';
 import { sentence } from '../../notices.svelte';
 import { CHALLENGE_LEVELS } from '../play/opponent';
 import type { ChallengeEvent, ModelFacts } from '../../wasm/tabia.js';
 
-/** Games a level, and the points of them that pass it. */
-export const GAMES = 50;
-export const PASS = 35;
+/** Games a level by the rules, and the share of the points that passes it. */
+const GAMES = 50;
+export const PASS = 0.7;
 export const MOST_PARAMETERS = 1_000_000;
 
 /** How the challenger stands on a level. */
@@ -87,6 +88,11 @@ class Climb {
   facts = $state.raw<ModelFacts>();
   reading = $state.raw<{ loaded: number; total: number }>();
   firstLevel = $state(1);
+  openings = $state<OpeningSet>('challenge');
+  /** The visitor's own openings. */
+  own = $state('');
+  /** Whether the games on the page are those of the rules. */
+  byTheRules = $state(true);
   levels = $state.raw<LevelRow[]>([]);
   last = $state.raw<LastGame>();
   card = $state.raw<Scorecard>();
@@ -154,11 +160,12 @@ class Climb {
     this.card = undefined;
     this.saved = false;
     this.last = undefined;
+    this.byTheRules = this.openings === 'challenge';
     this.levels = CHALLENGE_LEVELS.map((_, index) => fresh(index + 1)).filter(({ level }) => level >= this.firstLevel);
     this.#change(this.firstLevel, { state: 'playing' });
     this.#stop = new AbortController();
     try {
-      const args: [string, number] = [this.facts.name, this.firstLevel];
+      const args: [string, number, string] = [this.facts.name, this.firstLevel, openingsOf(this.openings, this.own)];
       const end = await this.#client.stream('challenge', args, (event) => this.#take(event), this.#stop.signal);
       this.json = end.scorecard;
       this.text = end.text;
@@ -166,7 +173,7 @@ class Climb {
       // The game during which it was stopped is on the card, but nobody told of it.
       for (const { level, games, points, passed } of this.card.levels) {
         const played = games.wins + games.draws + games.losses;
-        this.#change(level, { ...games, points, games: played, state: passed ? 'passed' : played < GAMES ? 'waiting' : 'missed' });
+        this.#change(level, { ...games, points, games: played, state: passed ? 'passed' : played < this.#of(level) ? 'waiting' : 'missed' });
       }
       this.phase = 'over';
     } catch (error) {
@@ -191,7 +198,8 @@ class Climb {
       case 'game': {
         const { level, game, of, points, result, fen, lastMove } = event;
         this.last = { level, game, result, fen, lastMove };
-        this.#change(level, { state: 'playing', games: game, of, points });
+        this.levels = this.levels.map((row) => ({ ...row, of }));
+        this.#change(level, { state: 'playing', games: game, points });
         break;
       }
       case 'level': {
@@ -203,6 +211,10 @@ class Climb {
       case 'done':
         break;
     }
+  }
+
+  #of(level: number): number {
+    return this.levels.find((row) => row.level === level)?.of ?? GAMES;
   }
 
   #change(level: number, some: Partial<LevelRow>): void {

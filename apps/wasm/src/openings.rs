@@ -1,0 +1,22 @@
+//! The openings a match or a challenge begins from, as the page names them.
+
+use tabia_arena::Openings;
+
+use crate::Fault;
+
+/// `challenge`, `start`, or the text of a book: a FEN or EPD a line with comments after `#`, or PGN.
+pub(crate) fn read_openings(text: &str) -> Result<Openings, Fault> {
+    match text.trim() {
+        "challenge" => Ok(Openings::challenge()),
+        "start" | "" => Ok(Openings::start_position()),
+        _ => match Openings::from_lines(text, "openings") {
+            Ok(openings) => Ok(openings),
+            Err(lines) => {
+                // Which of the two it was meant to be decides whose fault is told.
+                let looks_like_pgn = text.contains("1.") || text.trim_start().starts_with('[');
+                Openings::from_pgn(text.as_bytes(), "openings")
+                    .map_err(|games| if looks_like_pgn { games.into() } else { lines.into() })
+            }
+        },
+    }
+}
