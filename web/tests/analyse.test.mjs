@@ -263,6 +263,24 @@ test('a review marks the blunder, draws the game and can be cancelled', () =>
     await page.getByRole('row', { name: /Blunders/ }).waitFor();
   }));
 
+test('a review asks the network that was dropped', () =>
+  onPage({ at: '#/analyse?moves=e2e4-e7e5-g1f3' }, async (page) => {
+    await ready(page);
+    await dropFile(page, 'lc0-plain-conv.pb.gz', await readFile(path.join(FIXTURES, 'lc0-plain-conv.pb.gz'), 'base64'));
+    await page.getByText('good moves that lc0-plain-conv.pb.gz rarely plays').waitFor();
+    await page.getByLabel('Per move').selectOption('0.1');
+    await page.getByRole('button', { name: 'Review the game' }).click();
+    await page.getByRole('button', { name: 'Review again' }).waitFor({ timeout: 60_000 });
+    const row = page.getByRole('row', { name: 'How likely people as lc0-plain-conv.pb.gz sees them play these moves' });
+    const theirs = await row.innerText();
+    await page.getByLabel('Network that is asked').selectOption('human');
+    await page.getByRole('button', { name: 'Review again' }).click();
+    const ours = page.getByRole('row', { name: 'How likely players of 1500 play these moves' });
+    await ours.waitFor();
+    await page.getByRole('button', { name: 'Review again' }).waitFor({ timeout: 60_000 });
+    assert.notEqual((await ours.innerText()).match(/\d+.%.*/)?.[0], theirs.match(/\d+.%.*/)?.[0]);
+  }));
+
 test('the editor makes a legal position and says what is wrong with others', () =>
   onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
@@ -309,6 +327,7 @@ test('a link brings the same line to somebody else', async () => {
   await onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
     await importText(page, SECOND);
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
     for (let ply = 0; ply < 3; ply++) await page.keyboard.press('ArrowRight');
     await waitForPiece(page, 'c4', 'white pawn');
     link = (await exported(page)).link;
@@ -325,6 +344,54 @@ test('a link brings the same line to somebody else', async () => {
     await waitForPiece(page, 'g5', 'white bishop');
   });
 });
+
+test('a file of tens of thousands of games is read while the page goes on, and can be given up', () =>
+  onPage({ at: '#/analyse' }, async (page) => {
+    await ready(page);
+    await bars(page);
+    const drop = (/** @type {number} */ megabytes) =>
+      page.evaluate(async (bytes) => {
+        const moves = '1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O 9. h3 Nb8 10. d4 Nbd7 11. Nbd2 Bb7 12. Bc2 Re8 1/2-1/2';
+        const parts = [];
+        for (let number = 1, length = 0; length < bytes; number++) {
+          const game = `[Event "Long"]\n[White "Player ${number}"]\n[Black "Mr. Black"]\n[Result "1/2-1/2"]\n\n${moves}\n\n`;
+          parts.push(game);
+          length += game.length;
+        }
+        const data = new DataTransfer();
+        data.items.add(new File(parts, 'long.pgn'));
+        // What it takes to make the file is not what it takes to read it.
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        window.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+        const watch = { longest: 0 };
+        Object.assign(window, { watch });
+        let last = performance.now();
+        requestAnimationFrame(function frame(now) {
+          watch.longest = Math.max(watch.longest, now - last);
+          last = now;
+          requestAnimationFrame(frame);
+        });
+        return parts.length;
+      }, megabytes << 20);
+    const bar = page.getByRole('progressbar', { name: 'Reading the games' });
+    await drop(60);
+    await bar.waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await page.getByLabel('PGN of one or more games, or a FEN').waitFor();
+    await page.keyboard.press('Escape');
+
+    const began = performance.now();
+    const games = await drop(60);
+    await bar.waitFor();
+    const search = page.getByPlaceholder(`Search ${games.toLocaleString('en')} games`);
+    await search.waitFor({ timeout: 240_000 });
+    const seconds = (performance.now() - began) / 1000;
+    const longest = await page.evaluate(() => /** @type {{ watch: { longest: number } }} */ (/** @type {unknown} */ (window)).watch.longest);
+    console.log(`60 MB of PGN, ${games} games: ${seconds.toFixed(1)} s in the worker, the page's longest frame ${longest.toFixed(0)} ms`);
+    await search.fill(`Player ${games}`);
+    await page.getByRole('button', { name: `Player ${games} - Mr. Black` }).click();
+    await page.getByText(`Player ${games} – Mr. Black`).waitFor();
+  }));
 
 test('junk is met with a sentence, and the page lives on', () =>
   onPage({ at: '#/analyse?moves=e2e4-e2e4' }, async (page) => {
@@ -403,6 +470,14 @@ for (const size of /** @type {const} */ (['phone', 'tablet', 'desktop'])) {
       await page.locator('.bar[data-uci]').first().waitFor();
       await page.locator('.uplot canvas').nth(1).waitFor();
       await assertFits(page);
+      if (size === 'tablet') {
+        const [game, engine, review] = await page.locator('.moves > .panel, .review > .panel').evaluateAll((panels) =>
+          panels.map((panel) => panel.getBoundingClientRect()).map(({ top, bottom }) => ({ top, bottom })),
+        );
+        assert.ok(game && engine && review);
+        const distances = [engine.top - game.bottom, review.top - engine.bottom];
+        assert.ok(review.top < engine.bottom + 2 * (engine.top - game.bottom), `panels keep their distance: ${distances.join(', ')}`);
+      }
       await page.evaluate(() => scrollTo(0, 0));
       await page.mouse.move(0, 0);
       await screenshot(page, `analyse-${size}`);

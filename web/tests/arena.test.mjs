@@ -119,6 +119,22 @@ test('a human-like player shows the probabilities of its moves', () =>
     await screenshot(page, 'arena-human');
   }));
 
+test('an engine reports its best move and the player across the board all its candidates', () =>
+  onPage({ at: '#/arena' }, async (page) => {
+    await start(page, 'human,elo=1500', 'engine,depth=2', { games: 1, plies: 12 });
+    await page.getByText('The match is over').waitFor({ timeout: 120_000 });
+    await page.getByRole('button', { name: /^Game 1,/ }).click();
+    const candidates = page.getByRole('region', { name: 'What the player thought' }).getByRole('row');
+    /** @type {number[]} */
+    const counts = [];
+    for (let ply = 0; ply < 2; ply++) {
+      await page.keyboard.press('ArrowRight');
+      await page.getByText(`ply ${ply + 1} of`).waitFor();
+      counts.push((await candidates.count()) - 1);
+    }
+    assert.deepEqual(counts.sort((a, b) => a - b), [1, 5]);
+  }));
+
 test('what is wrong with a match is said', () =>
   onPage({ at: '#/arena' }, async (page) => {
     await start(page, 'level:9', 'level:1', { games: 2 });

@@ -50,6 +50,22 @@ test('the ladder can be stopped and then has a scorecard of what was played', ()
     await screenshot(page, 'challenge-phone');
   }));
 
+test('openings of one’s own are climbed from, and the page says that this is not by the rules', () =>
+  onPage({ at: '#/challenge' }, async (page) => {
+    await page.getByLabel('ONNX file').setInputFiles(new URL('../../fixtures/models/challenge-mlp.onnx', import.meta.url).pathname);
+    await page.getByLabel('My own').check();
+    await page.getByRole('button', { name: 'Start climbing' }).click();
+    await page.getByRole('alert').filter({ hasText: 'there are no openings' }).waitFor();
+    await page.getByLabel(/^Openings, one a line/).fill('# Mate in one\n6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1\n');
+    await page.getByRole('button', { name: 'Start climbing' }).click();
+    await page.getByRole('heading', { name: 'Scorecard: No level passed.' }).waitFor({ timeout: 60_000 });
+    await page.getByText('The line marks 1.4 points of 2').waitFor();
+    await page.getByText('no result of the Chess Challenge').waitFor();
+    await page.getByText('The games of level 1').click();
+    assert.equal(await page.getByRole('cell', { name: 'Mate in one' }).count(), 2);
+    await assertAccessible(page);
+  }));
+
 test('a file that may not take part is told why', () =>
   onPage({ at: '#/challenge' }, async (page) => {
     const input = page.getByLabel('ONNX file');

@@ -479,6 +479,15 @@ test('a phone shows board, players and actions, and plays by touch', () =>
     await screenshot(page, 'play-phone-new-game');
   }));
 
+test('the clocks end where the board ends, whatever the width', () =>
+  onPage({ ...playing({ timeControl: '3+2' }), viewport: { width: 390, height: 780 } }, async (page) => {
+    const board = await page.locator('cg-board').boundingBox();
+    const clock = await page.getByRole('timer').first().boundingBox();
+    assert.ok(board && clock);
+    assert.ok(Math.abs(board.x + board.width - clock.x - clock.width) < 1, `${JSON.stringify(board)} ${JSON.stringify(clock)}`);
+    assert.ok(Math.abs(board.x - (390 - board.x - board.width)) < 1, 'the board is in the middle');
+  }));
+
 for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
   test(`the page is accessible in ${colorScheme} colours`, () =>
     onPage({ ...playing({ timeControl: '10+0' }), colorScheme }, async (page) => {

@@ -89,6 +89,8 @@ try {
       );
       await page.goto(site.url + at);
       await prepare(page);
+      // What was clicked last is not pointed at any more.
+      await page.mouse.move(0, 0);
       await page.waitForTimeout(500);
       await writeFile(file, await picture(page));
       await context.close();

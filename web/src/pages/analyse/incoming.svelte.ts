@@ -6,6 +6,8 @@ import type { GameTree, PgnEntry } from '../../wasm/tabia.js';
 const LARGEST_MB = 512;
 /** A position is one line; whatever is longer is a game. */
 const LONGEST_POSITION = 1000;
+/** Shorter texts are read before a worker would have begun. */
+const SHORT = 100_000;
 const MODEL_FILE = /\.(onnx|safetensors|tflite|pb|pb\.gz|gz|bin|nnue)$/i;
 
 /** What somebody pasted, dropped or opened. */
@@ -44,7 +46,7 @@ export class FoundGames {
   }
 }
 
-/** Reads what comes in, one thing at a time, in a worker of its own: nothing else waits for it. */
+/** Reads what comes in, one thing at a time; what is long in a worker of its own, so that nothing else waits for it. */
 export class Reader {
   /** How far it is, if it takes more than a moment. */
   progress = $state.raw<{ read: number; total: number; games: number }>();
@@ -80,6 +82,19 @@ export class Reader {
 
   async #scan(rules: Rules, text: Blob, signal: AbortSignal): Promise<FoundGames> {
     const found = new FoundGames(rules, text);
+    if (text.size <= SHORT) {
+      let bytes = new Uint8Array(await text.arrayBuffer());
+      const scan = new rules.PgnScan((most) => {
+        const given = bytes.subarray(0, most);
+        bytes = bytes.subarray(most);
+        return given;
+      });
+      const { games, problems } = scan.step(SHORT);
+      scan.free();
+      found.entries.push(...games);
+      found.problems.push(...problems);
+      return found;
+    }
     const client = new EngineClient();
     try {
       await client.stream(
