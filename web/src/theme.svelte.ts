@@ -10,6 +10,7 @@ function recalled(): Theme {
   return THEMES.find((theme) => theme === kept) ?? 'system';
 }
 
+const systemDark = matchMedia('(prefers-color-scheme: dark)');
 let chosen = $state<Theme>(recalled());
 
 export function theme(): Theme {
@@ -22,8 +23,9 @@ export function setTheme(next: Theme): void {
   applyTheme();
 }
 
-/** Writes the choice to the document, where the style sheets read it. */
+/** Writes the colours to use to the document, where the style sheets read them. */
 export function applyTheme(): void {
-  if (chosen === 'system') delete document.documentElement.dataset['theme'];
-  else document.documentElement.dataset['theme'] = chosen;
+  document.documentElement.dataset['theme'] = chosen !== 'system' ? chosen : systemDark.matches ? 'dark' : 'light';
 }
+
+systemDark.addEventListener('change', applyTheme);
