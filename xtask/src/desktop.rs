@@ -17,7 +17,7 @@ const WEB_VIEW: &str = "libwebkit2gtk-4.1-dev";
 ///
 /// Examples:
 ///   cargo xtask desktop
-///   cargo xtask desktop -- maia-1500.pb.gz --delay 300
+///   cargo xtask desktop maia-1500.pb.gz --delay 300
 ///   cargo xtask desktop --screenshot window.png
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -25,8 +25,8 @@ pub(crate) struct Desktop {
     /// Take a picture of the window on a display that nobody sees, and end
     #[arg(long, value_name = "FILE")]
     screenshot: Option<PathBuf>,
-    /// Arguments for the program
-    #[arg(last = true)]
+    /// A network to watch, and options for the program
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     arguments: Vec<String>,
 }
 

@@ -53,8 +53,10 @@ pub(crate) enum Command {
     },
     /// Rate a player by games against Stockfish at known ratings.
     Validate(ValidateArgs),
-    /// Answer questions about data sets over HTTP, for the explorer and for scripts.
+    /// Show the page, and on it the data sets, training runs and matches of this machine.
     Serve(crate::serve::Args),
+    /// Show the page in a window of its own, or a network that plays itself there.
+    Desktop(crate::desktop::Args),
 }
 
 #[derive(Subcommand)]

@@ -4,6 +4,7 @@ mod arena;
 mod bench;
 mod cli;
 mod compete;
+mod desktop;
 mod elo;
 mod eval;
 mod model;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         cli::Command::Bench(args) => bench::run(&args),
         cli::Command::Compete(args) => compete::run(&args),
         cli::Command::Arena(args) => arena::run(&args),
+        cli::Command::Desktop(args) => desktop::run(&args),
         cli::Command::Elo(args) => elo::run(&args),
         cli::Command::Eval { command } => eval::run(command),
         cli::Command::Serve(args) => serve::run(&args),

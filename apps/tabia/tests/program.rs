@@ -353,3 +353,24 @@ fn a_terminal_that_goes_away_ends_the_screen_and_saves_the_game() {
     assert!(saved.contains("1. e4 "), "{saved}");
     std::fs::remove_file(&pgn).expect("the file is there");
 }
+
+#[test]
+#[cfg(unix)]
+fn the_window_is_another_program() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let nothing = std::env::temp_dir().join(format!("tabia-desktop-test-{}", std::process::id()));
+    std::fs::create_dir_all(&nothing).unwrap();
+    let mut missing = tabia(&["desktop"]);
+    missing.env("PATH", &nothing);
+    let told = fail(missing);
+    assert!(told.contains("cargo xtask desktop") && told.contains("tabia serve --open"), "{told}");
+
+    let window = nothing.join("tabia-desktop");
+    std::fs::write(&window, "#!/bin/sh\necho \"$@\"\n").unwrap();
+    std::fs::set_permissions(&window, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut there = tabia(&["desktop", "net.onnx", "--delay", "300"]);
+    there.env("PATH", &nothing);
+    assert_eq!(succeed(there), "net.onnx --delay 300\n");
+    std::fs::remove_dir_all(&nothing).unwrap();
+}
