@@ -461,6 +461,27 @@ test('what is pasted or dropped is read, and a dropped model is asked', () =>
     await page.getByLabel('Rating', { exact: true }).waitFor();
   }));
 
+for (const [width, height] of /** @type {const} */ ([[1160, 1000], [1280, 900], [1440, 900], [1920, 1080]]))
+  test(`panels stand beside each other at ${width} by ${height}`, () =>
+    onPage({ at: '#/analyse?moves=e2e4-e7e5-g1f3-b8c6', viewport: { width, height } }, async (page) => {
+      await page.getByLabel('On', { exact: true }).check();
+      await page.locator('.bar[data-uci]').first().waitFor();
+      const boxes = await page.locator('.stage cg-board, .desk .panel').evaluateAll((panels) =>
+        panels.map((panel) => {
+          const { left, right, top, bottom } = panel.getBoundingClientRect();
+          return { name: panel.querySelector('h2')?.textContent ?? panel.tagName, left, right, top, bottom, inner: panel.scrollWidth - panel.clientWidth };
+        }),
+      );
+      assert.equal(boxes.length, 5);
+      for (const [index, one] of boxes.entries()) {
+        assert.equal(one.inner, 0, `${one.name} holds what is in it`);
+        for (const other of boxes.slice(index + 1)) {
+          const apart = one.right + 8 <= other.left || other.right + 8 <= one.left || one.bottom + 8 <= other.top || other.bottom + 8 <= one.top;
+          assert.ok(apart, `${one.name} and ${other.name} stand apart`);
+        }
+      }
+    }));
+
 for (const size of /** @type {const} */ (['phone', 'tablet', 'desktop'])) {
   test(`the page fits a ${size}`, () =>
     onPage({ at: `#/analyse?pgn=${encodeURIComponent(FIRST)}`, size, colorScheme: size === 'tablet' ? 'dark' : 'light' }, async (page) => {

@@ -33,7 +33,8 @@ const PICTURES = {
   play: { at: '#/play', viewport: { width: 1100, height: 760 }, colorScheme: 'light', prepare: goOn },
   analyse: {
     at: `#/analyse?moves=${MOVES}`,
-    viewport: { width: 1100, height: 1020 },
+    // Wide enough for what people play to stand beside the board, curves and all.
+    viewport: { width: 1280, height: 900 },
     colorScheme: 'dark',
     prepare: async (page) => {
       await page.locator('.cg-wrap piece').first().waitFor();
