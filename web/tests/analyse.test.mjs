@@ -393,6 +393,13 @@ test('a file of tens of thousands of games is read while the page goes on, and c
     await page.getByText(`Player ${games} – Mr. Black`).waitFor();
   }));
 
+test('a rating that is in a name is not said twice', () =>
+  onPage({ at: '#/analyse' }, async (page) => {
+    await ready(page);
+    await importText(page, '[White "Human-like 1500"]\n[WhiteElo "1500"]\n[Black "Ada"]\n[BlackElo "1450"]\n\n1. e4 e5 *\n');
+    await page.getByText('Human-like 1500 – Ada (1450)').waitFor();
+  }));
+
 test('junk is met with a sentence, and the page lives on', () =>
   onPage({ at: '#/analyse?moves=e2e4-e2e4' }, async (page) => {
     const alert = page.getByRole('alert');

@@ -60,8 +60,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         // Any address means this machine too, but not as a name for it.
         let host = if address.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address.ip() };
         let page = format!("http://{}/", SocketAddr::new(host, address.port()));
-        if let Err(error) = open::that_detached(&page) {
-            eprintln!("no browser could be started ({error}): open {page} yourself");
+        // Why is a matter of the system's launcher, and its words for it help nobody.
+        if open::that_detached(&page).is_err() {
+            eprintln!("no browser could be started: open {page} yourself");
         }
     }
     Ok(server.run()?)

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shakmaty::Position as _;
 use tabia_arena::{
-    Budget, End, Format, Happening, PlayedMove, PlayerId, Report, Rules, Schedule, Settings,
-    Sitting, statistics::Tally,
+    Budget, End, Format, Happening, PlayedMove, PlayerId, Report, Rules, Schedule, Settings, Sitting,
+    statistics::Tally,
 };
 use tabia_game::{fen_of, write_game};
 use tabia_search::{Choice, Spec};

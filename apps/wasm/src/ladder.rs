@@ -15,7 +15,9 @@ use tabia_search::{Level, NetSearch, NetSpec, Spec, admit};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::{Fault, Studio, contest::result, notation, openings::read_openings, stopwatch::PageTimer, studio::Shelf};
+use crate::{
+    Fault, Studio, contest::result, notation, openings::read_openings, stopwatch::PageTimer, studio::Shelf,
+};
 
 /// What happened in a step of the challenge.
 #[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
@@ -268,7 +270,9 @@ mod tests {
     fn only_who_is_admitted_climbs() {
         let mut studio = studio();
         studio.open("value", include_bytes!("../../../models/value.safetensors")).unwrap();
-        let says = |model: &str, level| Challenge::new(&studio, model, level, "challenge").err().unwrap().to_string();
+        let says = |model: &str, level| {
+            Challenge::new(&studio, model, level, "challenge").err().unwrap().to_string()
+        };
         assert!(says("value", 1).starts_with("value: the challenge takes ONNX files"));
         assert!(says("lost", 1).contains("no model"));
         assert!(says("small", 6).contains("no level 6"));

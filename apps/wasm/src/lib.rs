@@ -31,7 +31,10 @@ pub use studio::{
     GameInput, HumanMove, HumanView, LimitsInput, ModelFacts, PauseChance, PoolInput, SeatInput, Studio,
     Thought, ThoughtLine,
 };
-pub use tree::{Destinations, GameStatus, GameTree, GameView, MoveNode, NodeEvaluation, PgnEntry, PgnGames, PgnPart, PgnScan};
+pub use tree::{
+    Destinations, GameStatus, GameTree, GameView, MoveNode, NodeEvaluation, PgnEntry, PgnGames, PgnPart,
+    PgnScan,
+};
 
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -3,11 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use tabia_arena::{Entrant, Lifetime};
-use tabia_model::Model;
 use tabia_game::History;
-use tabia_search::{
-    Choice, Limits, MaiaSpec, Opened, Pick, Player, PlayerError, Spec, Watch, Workshop,
-};
+use tabia_model::Model;
+use tabia_search::{Choice, Limits, MaiaSpec, Opened, Pick, Player, PlayerError, Spec, Watch, Workshop};
 
 use crate::Fault;
 

@@ -165,7 +165,7 @@ export class Analysis {
     const headers = new Map(this.session.view.headers);
     const [name, rating] = [headers.get(side), headers.get(`${side}Elo`)];
     if (!name || name === '?') return side;
-    return rating && rating !== '?' ? `${name} (${rating})` : name;
+    return rating && rating !== '?' && !name.endsWith(` ${rating}`) ? `${name} (${rating})` : name;
   }
 
   #nodeOf(id: number): MoveNode | undefined {
