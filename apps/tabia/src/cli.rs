@@ -53,6 +53,8 @@ pub(crate) enum Command {
     },
     /// Rate a player by games against Stockfish at known ratings.
     Validate(ValidateArgs),
+    /// Say whether the human player shows the rating it is asked for, and make it so.
+    Strength(StrengthArgs),
     /// Show the page, and on it the data sets, training runs and matches of this machine.
     Serve(crate::serve::Args),
     /// Show the page in a window of its own, or a network that plays itself there.
@@ -162,9 +164,9 @@ pub(crate) struct PlayArgs {
     /// How a move is taken from the network's probabilities.
     #[arg(long, value_enum, default_value_t = Mode::Sample)]
     pub(crate) mode: Mode,
-    /// Below 1 the opponent keeps to its likeliest moves, above 1 it strays.
-    #[arg(long, default_value_t = 1.0, value_parser = temperature)]
-    pub(crate) temperature: f32,
+    /// Below 1 the opponent keeps to its likeliest moves, above 1 it strays [default: what shows the rating].
+    #[arg(long, value_parser = temperature)]
+    pub(crate) temperature: Option<f32>,
     /// Makes the opponent's choices repeatable.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
@@ -416,6 +418,62 @@ fn clocks(text: &str) -> Result<TimeControl, String> {
     let control: Option<TimeControl> = text.parse().ok();
     let playable = control.filter(|control| Clock::new(control).is_some());
     playable.ok_or_else(|| "seconds and an increment (10+0.1), or moves in a time (40/60+0.5)".to_owned())
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia strength --maia maia/                         the network that comes with tabia, 1000 to 2400
+  tabia strength human.safetensors --elos 1200,1600 --games 60
+  tabia strength human.safetensors --fit --maia maia/ --plot curve.svg --json curve.json
+
+Ratings are on the scale of Stockfish's UCI_Elo, below its lowest by chains of games. Every game is on disk as soon as
+it is finished; the same command goes on where a stopped or killed one ended. docs/guides/strength.md has the method.")]
+pub(crate) struct StrengthArgs {
+    /// The network [default: the one that comes with tabia].
+    pub(crate) model: Option<PathBuf>,
+    /// The ratings asked for.
+    #[arg(long, value_name = "ELO,...", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(600..=3000),
+        default_values_t = [1000, 1200, 1400, 1600, 1800, 2000, 2200, 2400])]
+    pub(crate) elos: Vec<u16>,
+    /// Games of each rating, at least.
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=100_000))]
+    pub(crate) games: u32,
+    /// The network told the rating and nothing else: no table, no search.
+    #[arg(long, conflicts_with = "fit")]
+    pub(crate) raw: bool,
+    /// Find the numbers that close the gaps and write them into the network's card.
+    #[arg(long)]
+    pub(crate) fit: bool,
+    /// With --fit: how often to play; the last time measures, those before play half the games.
+    #[arg(long, default_value_t = 4, value_name = "N", requires = "fit", value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub(crate) rounds: u32,
+    /// With --fit: the safetensors file whose card gets the numbers [default: the network's own].
+    #[arg(long, value_name = "FILE", requires = "fit")]
+    pub(crate) write: Option<PathBuf>,
+    /// A folder with Maia networks, maia-1100.pb.gz and so on, as opponents.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) maia: Option<PathBuf>,
+    /// The command that runs Stockfish [default: stockfish in PATH or /usr/games].
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) stockfish: Option<String>,
+    /// The folder that keeps the games.
+    #[arg(long, value_name = "DIR", default_value = "strength-games")]
+    pub(crate) games_in: PathBuf,
+    /// Openings: .fen, .epd or .pgn, plain or in a .zip [default: 25 openings that come with tabia].
+    #[arg(long, value_name = "BOOK")]
+    pub(crate) openings: Option<PathBuf>,
+    /// Games at a time [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Decides the order of openings and the players' choices.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Write all results to this file too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Draw the curve into this SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plot: Option<PathBuf>,
 }
 
 #[derive(Args)]

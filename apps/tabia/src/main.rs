@@ -13,6 +13,7 @@ mod play_move;
 mod players;
 mod serve;
 mod shipped;
+mod strength;
 mod uci;
 mod validate;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         cli::Command::Desktop(args) => desktop::run(&args),
         cli::Command::Elo(args) => elo::run(&args),
         cli::Command::Eval { command } => eval::run(command),
+        cli::Command::Strength(args) => strength::run(&args),
         cli::Command::Serve(args) => serve::run(&args),
         cli::Command::Validate(args) => validate::run(&args),
     };

@@ -1,19 +1,15 @@
 //! `tabia validate`: a rating from games against Stockfish at known ratings.
 
-use std::path::PathBuf;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use serde_json::json;
 use tabia_arena::statistics::{Against, RatingEstimate, rate_against};
 use tabia_arena::{Adjudication, Format, PlayerId, Standings};
-use tabia_encoding::Elo;
-use tabia_search::{Budget, Spec, UciSpec};
-use tabia_uci::client::{About, Client, Launch};
-use tabia_uci::message::{OptionKind, OptionSpec};
+use tabia_search::{Budget, Spec};
 
 use crate::arena::{Contest, Thinking, entrants, openings, write_json};
 use crate::cli::ValidateArgs;
 use crate::players::Makers;
+use crate::strength::Stockfish;
 
 /// The ratings of the first opponents; the lowest is the lowest of a recent Stockfish.
 const RATINGS: [u16; 5] = [1320, 1500, 1700, 1900, 2100];
@@ -24,16 +20,12 @@ const STEP: u16 = 200;
 pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
     let makers = Makers::default();
     let thinking = Thinking::from(&args.limits);
-    let command = match &args.stockfish {
-        Some(command) => command.clone(),
-        None => find_stockfish()?,
-    };
-    let engine = Engine::ask(&command)?;
+    let engine = Stockfish::find(args.stockfish.as_deref())?;
     let ratings = ratings(&engine, args.max);
     if ratings.is_empty() {
         bail!("--max {}: {} plays at {} at least", args.max, engine.name, engine.weakest);
     }
-    let opponents = ratings.iter().map(|rating| stockfish(&command, *rating));
+    let opponents = ratings.iter().map(|rating| engine.at(*rating, Budget::default()));
     let specs: Vec<Spec> = std::iter::once(args.player.clone()).chain(opponents).collect();
     let contest = Contest {
         event: "Tabia validation".to_owned(),
@@ -44,7 +36,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
         thinking,
         adjudication: Adjudication::default(),
         sprt: None,
-        opponent: Some(engine.name),
+        opponent: Some(engine.name.clone()),
         table: &args.table,
     };
     let played = contest.play()?;
@@ -71,32 +63,8 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
     played.complain_if_stopped(&args.table)
 }
 
-/// An engine that can be held to a rating.
-struct Engine {
-    name: String,
-    weakest: u16,
-    strongest: u16,
-}
-
-impl Engine {
-    /// Asks the engine itself.
-    fn ask(command: &str) -> Result<Engine> {
-        let words = shlex::split(command).unwrap_or_default();
-        let (program, arguments) =
-            words.split_first().with_context(|| format!("--stockfish {command:?} is not a command"))?;
-        let launch = arguments.iter().fold(Launch::new(program), Launch::argument);
-        let client = Client::start(launch).with_context(|| format!("{command} does not start"))?;
-        let About { name, options, .. } = client.about().clone();
-        let (weakest, strongest) = match OptionSpec::find(&options, "UCI_Elo")?.kind {
-            OptionKind::Spin { min, max, .. } => (u16::try_from(min)?, u16::try_from(max)?),
-            _ => bail!("{name}: UCI_Elo is not a number"),
-        };
-        Ok(Engine { name, weakest, strongest })
-    }
-}
-
 /// The opponents' ratings up to `max`, as far as the engine has them; its weakest stands for those below.
-fn ratings(engine: &Engine, max: u16) -> Vec<u16> {
+fn ratings(engine: &Stockfish, max: u16) -> Vec<u16> {
     let beyond = (1..).map(|step| RATINGS[RATINGS.len() - 1] + step * STEP);
     let most = max.min(engine.strongest);
     let mut ratings: Vec<u16> = RATINGS
@@ -107,16 +75,6 @@ fn ratings(engine: &Engine, max: u16) -> Vec<u16> {
         .collect();
     ratings.dedup();
     ratings
-}
-
-/// Stockfish held to a rating. What is not said here is left to its defaults: one thread, 16 MiB.
-fn stockfish(command: &str, rating: u16) -> Spec {
-    Spec::Uci(UciSpec {
-        command: command.to_owned(),
-        elo: Some(Elo(rating)),
-        budget: Budget::default(),
-        options: Vec::new(),
-    })
 }
 
 fn against(standings: &Standings, ratings: &[u16]) -> Vec<Against> {
@@ -140,31 +98,13 @@ fn in_words(estimate: &RatingEstimate) -> String {
     }
 }
 
-/// Where Debian puts it, which is not in everybody's PATH.
-const DEBIAN: &str = "/usr/games/stockfish";
-
-fn find_stockfish() -> Result<String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let in_path = std::env::split_paths(&path).map(|folder| folder.join("stockfish"));
-    let found: Option<PathBuf> =
-        in_path.chain(std::iter::once(PathBuf::from(DEBIAN))).find(|file| file.is_file());
-    let Some(found) = found else {
-        bail!(
-            "Stockfish is neither in PATH nor {DEBIAN}: install it (apt-get install stockfish), \
-             or name it with --stockfish COMMAND"
-        );
-    };
-    let text = found.to_str().with_context(|| format!("{} is not text", found.display()))?;
-    Ok(shlex::try_quote(text)?.into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn opponents_are_those_the_engine_can_be() {
-        let engine = |weakest, strongest| Engine { name: String::new(), weakest, strongest };
+        let engine = Stockfish::of_range;
         assert_eq!(ratings(&engine(1320, 3190), 2100), RATINGS);
         assert_eq!(ratings(&engine(1350, 2850), 3190), [1350, 1500, 1700, 1900, 2100, 2300, 2500, 2700]);
         assert_eq!(ratings(&engine(1600, 2850), 1900), [1600, 1700, 1900]);

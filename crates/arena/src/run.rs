@@ -138,6 +138,10 @@ impl Run<'_> {
         let names: Vec<String> = self.entrants.iter().map(|entrant| entrant.name()).collect();
         settings.set("format", self.schedule.format().to_string());
         settings.set_players(&names);
+        if self.schedule.format() == Format::Pairings {
+            let pairs = self.schedule.encounters().iter().map(|(first, second)| format!("{}-{}", first.0, second.0));
+            settings.set("pairings", pairs.collect::<Vec<_>>().join(" "));
+        }
         settings.set("openings", self.openings.digest());
         settings.set("limits", self.rules.budget.to_string());
         settings

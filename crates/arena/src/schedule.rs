@@ -18,6 +18,8 @@ pub enum Format {
     Gauntlet,
     /// Everybody meets everybody.
     RoundRobin,
+    /// Somebody has chosen who meets whom.
+    Pairings,
 }
 
 impl fmt::Display for Format {
@@ -26,6 +28,7 @@ impl fmt::Display for Format {
             Format::Match => "match",
             Format::Gauntlet => "gauntlet",
             Format::RoundRobin => "round robin",
+            Format::Pairings => "pairings",
         })
     }
 }
@@ -90,18 +93,48 @@ impl Schedule {
         let fits = match format {
             Format::Match => players == 2,
             Format::Gauntlet | Format::RoundRobin => players >= 2,
+            Format::Pairings => false,
         };
         if !fits {
             return Err(BadSchedule::Players { format, players });
-        }
-        if openings == 0 {
-            return Err(BadSchedule::NoOpening);
         }
         let encounters: Vec<(PlayerId, PlayerId)> = (0..players)
             .flat_map(|first| (first + 1..players).map(move |second| (first, second)))
             .filter(|(first, _)| format != Format::Gauntlet || *first == 0)
             .map(|(first, second)| (PlayerId(first), PlayerId(second)))
             .collect();
+        Schedule::of_encounters(encounters, format, players, rounds, openings)
+    }
+
+    /// Games of those `players` players who are to meet, in `rounds` rounds over `openings` openings.
+    ///
+    /// # Errors
+    /// When nobody is to meet, somebody is not there or to meet itself, or there is no opening.
+    pub fn of_pairings(
+        pairings: Vec<(PlayerId, PlayerId)>,
+        players: usize,
+        rounds: u32,
+        openings: usize,
+    ) -> Result<Schedule, BadSchedule> {
+        let wrong = |(first, second): &(PlayerId, PlayerId)| {
+            first == second || first.0 >= players || second.0 >= players
+        };
+        if pairings.is_empty() || pairings.iter().any(wrong) {
+            return Err(BadSchedule::Players { format: Format::Pairings, players });
+        }
+        Schedule::of_encounters(pairings, Format::Pairings, players, rounds, openings)
+    }
+
+    fn of_encounters(
+        encounters: Vec<(PlayerId, PlayerId)>,
+        format: Format,
+        players: usize,
+        rounds: u32,
+        openings: usize,
+    ) -> Result<Schedule, BadSchedule> {
+        if openings == 0 {
+            return Err(BadSchedule::NoOpening);
+        }
         let games = u64::from(rounds) * encounters.len() as u64 * 2;
         if u32::try_from(games).is_err() {
             return Err(BadSchedule::TooLong(rounds));
@@ -112,6 +145,11 @@ impl Schedule {
     /// Who meets whom.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// Who meets whom in every round.
+    pub fn encounters(&self) -> &[(PlayerId, PlayerId)] {
+        &self.encounters
     }
 
     /// How many players take part.
@@ -187,6 +225,19 @@ mod tests {
         }
         assert_eq!(met.len(), 4 * 5 * 4);
         assert!(met.values().all(|count| *count == 1));
+    }
+
+    #[test]
+    fn pairings_are_those_chosen() {
+        let pairs = vec![(PlayerId(2), PlayerId(0)), (PlayerId(1), PlayerId(2))];
+        let schedule = Schedule::of_pairings(pairs, 3, 2, 5).unwrap();
+        let met: Vec<_> = schedule.fixtures().map(|f| (f.players.white.0, f.players.black.0)).collect();
+        assert_eq!(met[..4], [(2, 0), (0, 2), (1, 2), (2, 1)]);
+        assert_eq!(met.len(), 8);
+        for wrong in [vec![], vec![(PlayerId(1), PlayerId(1))], vec![(PlayerId(0), PlayerId(3))]] {
+            assert!(Schedule::of_pairings(wrong, 3, 1, 1).is_err());
+        }
+        assert!(Schedule::new(Format::Pairings, 2, 1, 1).is_err(), "nobody has chosen");
     }
 
     #[test]

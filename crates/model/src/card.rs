@@ -1,6 +1,7 @@
 //! What a network is: the facts a player needs that the weights alone do not say.
 
 mod history;
+mod strength;
 
 use std::fmt;
 
@@ -9,6 +10,7 @@ use shakmaty::Color;
 use tabia_encoding::{ForMover, ForWhite};
 
 pub use self::history::{Accuracy, Figures, HeldOut, Rounding, Training};
+pub use self::strength::{ShownRating, Strength, StrengthKnot};
 
 /// The metadata key under which a card lies, as JSON, inside ONNX, safetensors and TFLite files.
 pub const CARD_KEY: &str = "tabia.card";
@@ -63,6 +65,9 @@ pub struct ModelCard {
     /// How exact the file's numbers are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounding: Option<Rounding>,
+    /// How it is played at a rating asked for, if somebody has measured that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strength: Option<Strength>,
     /// Anything else worth knowing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
@@ -195,6 +200,7 @@ impl ModelCard {
             training: None,
             held_out: Vec::new(),
             rounding: None,
+            strength: None,
             notes: None,
         }
     }
@@ -222,7 +228,9 @@ impl ModelCard {
         }
         let mut merged = serde_json::to_value(self).map_err(|e| CardError(e.to_string()))?;
         merge(&mut merged, overlay);
-        serde_json::from_value(merged).map_err(|e| CardError(e.to_string()))
+        let card: ModelCard = serde_json::from_value(merged).map_err(|e| CardError(e.to_string()))?;
+        card.strength.as_ref().map_or(Ok(()), Strength::check)?;
+        Ok(card)
     }
 }
 

@@ -135,6 +135,21 @@ impl Source {
         safetensors::write(&state_dict(bytes)?, [(CARD_KEY.to_owned(), card.to_json())].into())
     }
 
+    /// A safetensors file with another card inside; the weights stay as they are, to the bit.
+    ///
+    /// # Errors
+    /// If the file is of another format, or damaged.
+    pub fn with_card(bytes: &[u8], card: &ModelCard) -> Result<Vec<u8>, LoadError> {
+        match sniff(bytes) {
+            Some(Format::Safetensors) => safetensors::with_metadata(bytes, CARD_KEY, card.to_json()),
+            Some(other) => {
+                let message = "only a safetensors file takes another card".to_owned();
+                Err(LoadError::new(LoadErrorKind::Unsupported, other, message))
+            }
+            None => Err(unknown_format(bytes)),
+        }
+    }
+
     /// The weights of a state dict (PyTorch or safetensors) by name, without the prefixes of wrappers.
     ///
     /// # Errors

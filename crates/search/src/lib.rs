@@ -22,6 +22,7 @@
 //! | whether a network may take part in the challenge | [`admit`] |
 //! | a network one move ahead | [`OnePly`] |
 //! | a network that plays likely moves | [`PolicyPlayer`] |
+//! | a rating asked for, and how it is shown | [`Dials`], [`Advice`], [`dials_at`] |
 //! | when people move, resign and offer draws | [`Manners`] |
 //! | what a move cost, and who would have found a better one | [`Reviewed`] |
 //! | the engine | [`Engine`] |
@@ -32,6 +33,7 @@
 mod admission;
 pub mod baseline;
 mod classic;
+mod counsel;
 mod ending;
 mod engine;
 mod enhanced;
@@ -47,10 +49,12 @@ mod policy;
 mod random;
 mod review;
 mod spec;
+mod strength;
 #[cfg(test)]
 mod test_networks;
 
 pub use admission::{CHALLENGE_INPUT, NotAdmitted, admit};
+pub use counsel::Advice;
 pub use engine::{Bench, Engine, EngineOptions, bench, is_quiet};
 pub use leaf::{
     BaselineLeaf, DenseLeaf, EVALUATION_LIMIT, GeneralLeaf, LeafEvaluator, NoEvaluation,
@@ -65,7 +69,8 @@ pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
 pub use policy::{NoPolicy, Persona, Pick, PolicyPlayer};
 pub use random::RandomPlayer;
 pub use review::{Mark, Reviewed, winning_chance};
+pub use strength::{Dials, dials_at};
 pub use spec::{
-    Budget, Budgeted, BuildError, EngineEvaluation, EngineSettings, EngineSpec, HumanSpec, MaiaSpec,
+    Budget, Budgeted, BuildError, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, MaiaSpec,
     NetSearch, NetSpec, Opened, Spec, SpecError, UciSpec, Workshop,
 };

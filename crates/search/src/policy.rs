@@ -8,9 +8,10 @@ use tabia_encoding::{Elo, ForMover, RatingPool, Score};
 use tabia_game::History;
 use tabia_model::{Candidate, Model, Policy};
 
-use crate::{Choice, Limits, Line, Player, PlayerError, Watch, order};
+use crate::{Advice, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Watch, counsel::{self, Counsel}, order};
 
-/// A network that plays from its move head alone: human-like networks, Maia and other Leela networks without search.
+/// A network that plays from its move head: human-like networks, Maia and other Leela networks. A light search may
+/// have a say.
 ///
 /// With the same seed and the same calls it makes the same choices.
 pub struct PolicyPlayer {
@@ -18,6 +19,7 @@ pub struct PolicyPlayer {
     model: Arc<Model>,
     persona: Persona,
     pick: Pick,
+    counsel: Option<Counsel>,
     rng: Rng,
 }
 
@@ -70,7 +72,12 @@ impl PolicyPlayer {
         if model.card().policy.is_none() {
             return Err(NoPolicy);
         }
-        Ok(PolicyPlayer { name, model, persona, pick, rng: Rng::with_seed(seed) })
+        Ok(PolicyPlayer { name, model, persona, pick, counsel: None, rng: Rng::with_seed(seed) })
+    }
+
+    /// The player with a light search at its side, which judges by `evaluator`.
+    pub fn advised(self, advice: Advice, evaluator: Box<dyn LeafEvaluator>) -> PolicyPlayer {
+        PolicyPlayer { counsel: Some(Counsel::new(advice, evaluator)), ..self }
     }
 }
 
@@ -97,13 +104,21 @@ impl Player for PolicyPlayer {
         let mut candidates: Vec<Candidate> =
             policy.candidates().iter().filter(|candidate| allowed.contains(&candidate.mv)).copied().collect();
         normalise(&mut candidates);
+        let mate = self.counsel.as_ref().and_then(|counsel| counsel.mate(game, &candidates));
+        if self.counsel.is_some() {
+            counsel::keep_thinkable(&mut candidates, mate);
+        }
+        if let Pick::Sampled { temperature, top_p } = self.pick {
+            sharpen(&mut candidates, temperature);
+            keep_nucleus(&mut candidates, top_p);
+        }
+        let visited = match &mut self.counsel {
+            Some(counsel) => counsel.weigh(game, &mut candidates, mate)?,
+            None => 0,
+        };
         let mv = match self.pick {
             Pick::Likeliest => candidates[0].mv,
-            Pick::Sampled { temperature, top_p } => {
-                sharpen(&mut candidates, temperature);
-                keep_nucleus(&mut candidates, top_p);
-                draw(&candidates, self.rng.f32())
-            }
+            Pick::Sampled { .. } => draw(&candidates, self.rng.f32()),
         };
         let mut lines: Vec<Line> = candidates
             .iter()
@@ -112,7 +127,7 @@ impl Player for PolicyPlayer {
             .map(|(place, candidate)| Line {
                 rank: place + 1,
                 probability: Some(candidate.probability),
-                nodes: 1,
+                nodes: 1 + visited,
                 moves: vec![candidate.mv],
                 ..Line::default()
             })
@@ -120,12 +135,12 @@ impl Player for PolicyPlayer {
         lines[0].wdl = evaluation.wdl;
         lines[0].think_time = evaluation.think_time;
         lines[0].score = evaluation.score.map(|score| ForMover(Score::Centipawns(score.0.round() as i32)));
-        Ok(Choice { mv, ponder: None, lines, nodes: 1 })
+        Ok(Choice { mv, ponder: None, lines, nodes: 1 + visited })
     }
 }
 
 /// Makes the probabilities add up to one. Where nothing is left of them, all candidates are as likely.
-fn normalise(candidates: &mut [Candidate]) {
+pub(crate) fn normalise(candidates: &mut [Candidate]) {
     let total: f32 = candidates.iter().map(|candidate| candidate.probability).sum();
     let even = 1.0 / candidates.len() as f32;
     for candidate in candidates {

@@ -14,6 +14,7 @@ pub(crate) use self::contest::{Contest, today};
 pub(crate) use self::entrant::{SpecEntrant, entrants};
 pub(crate) use self::interrupt::heed as heed_interrupts;
 pub(crate) use self::outcome::{TestState, write_json};
+pub(crate) use self::progress::Watcher;
 pub(crate) use self::thinking::Thinking;
 use crate::cli::{ArenaArgs, MatchFormat, TableArgs};
 use crate::players::Makers;

@@ -7,7 +7,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tabia_arena::{Format, PlayerId, Progress, Standings};
 
 /// Somebody who watches a run, on the standard error.
-pub(super) enum Watcher {
+pub(crate) enum Watcher {
     /// A terminal.
     Bar(ProgressBar),
     /// A file or a pipe: a line now and then.
@@ -21,7 +21,7 @@ pub(super) enum Watcher {
 const PAUSE: Duration = Duration::from_secs(10);
 
 impl Watcher {
-    pub(super) fn new(done: u64, total: u32) -> Watcher {
+    pub(crate) fn new(done: u64, total: u32) -> Watcher {
         if !std::io::stderr().is_terminal() {
             return Watcher::Lines { last: None };
         }
@@ -34,7 +34,7 @@ impl Watcher {
     }
 
     /// A game is finished.
-    pub(super) fn tell(&mut self, progress: &Progress<'_>, format: Format) {
+    pub(crate) fn tell(&mut self, progress: &Progress<'_>, format: Format) {
         if progress.record.by_fault {
             self.say(&format!("game {}: {}", progress.record.game + 1, progress.record.reason));
         }
@@ -62,7 +62,7 @@ impl Watcher {
         }
     }
 
-    pub(super) fn finish(self) {
+    pub(crate) fn finish(self) {
         if let Watcher::Bar(bar) = self {
             bar.finish_and_clear();
         }
@@ -79,6 +79,7 @@ fn message(progress: &Progress<'_>, format: Format) -> String {
         }
         None => {}
     }
+    parts.retain(|part| !part.is_empty());
     parts.join("  ")
 }
 
@@ -91,6 +92,8 @@ fn score(standings: &Standings, format: Format) -> String {
             let elo = standings.between(first, PlayerId(1)).elo().filter(|_| format == Format::Match);
             elo.map_or(tally.clone(), |elo| format!("{tally}  Elo {elo}"))
         }
+        // Everybody has opponents of another strength: nobody leads.
+        Format::Pairings => String::new(),
         Format::RoundRobin => {
             let share = |id: &PlayerId| standings.overall(*id).score().unwrap_or(0.0);
             let leader = (0..standings.names().len())

@@ -1,5 +1,7 @@
 //! `tabia model convert`: one file format into another, with the card inside.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -39,9 +41,11 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
 }
 
 /// Writes beside the target and renames, so that no half-written file ever has the final name.
-fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
-    std::fs::write(&partial, bytes).with_context(|| Path::new(&partial).display().to_string())?;
+    let named = || Path::new(&partial).display().to_string();
+    let mut file = File::create(&partial).with_context(named)?;
+    file.write_all(bytes).and_then(|()| file.sync_all()).with_context(named)?;
     std::fs::rename(&partial, path).with_context(|| path.display().to_string())
 }

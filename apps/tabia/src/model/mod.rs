@@ -5,6 +5,8 @@ mod convert;
 mod info;
 mod tensors;
 
+pub(crate) use self::convert::write_atomically;
+
 use anyhow::{Context, Result};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess};

@@ -7,7 +7,7 @@ use fastrand::Rng;
 use shakmaty::{Color, Move};
 use tabia_encoding::Elo;
 use tabia_game::History;
-use tabia_search::{HumanSpec, Limits, NetSearch, NetSpec, Pick, Player, Spec, Watch};
+use tabia_search::{Dials, HumanPlay, HumanSpec, Limits, NetSearch, NetSpec, Pick, Player, Spec, Watch};
 
 use super::candidate::{Candidate, candidates};
 use crate::cli::{Mode, PlayArgs, Seat};
@@ -96,12 +96,14 @@ impl Opponent {
 
 /// A model file plays as its heads allow; anything else is a player spec.
 fn spec_of(text: Option<&str>, args: &PlayArgs, makers: &Makers) -> Result<Spec> {
-    let pick = match args.mode {
-        Mode::Argmax => Pick::Likeliest,
-        Mode::Sample => Pick::Sampled { temperature: args.temperature, top_p: 1.0 },
+    let dialled = |pick| HumanPlay::Dialled(Dials { pick, ..Dials::RAW });
+    let play = match (args.mode, args.temperature) {
+        (Mode::Argmax, _) => dialled(Pick::Likeliest),
+        (Mode::Sample, None) => HumanPlay::AsRated,
+        (Mode::Sample, Some(temperature)) => dialled(Pick::Sampled { temperature, top_p: 1.0 }),
     };
     let elo = Some(Elo(args.elo));
-    let human = |file| Spec::Human(HumanSpec { file, elo, pool: None, pick, seed: None });
+    let human = |file| Spec::Human(HumanSpec { file, elo, play, pool: None, seed: None });
     let Some(text) = text else { return Ok(human(None)) };
     let path = Path::new(text);
     if !path.exists() {

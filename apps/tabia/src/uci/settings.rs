@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tabia_encoding::Elo;
-use tabia_search::{EngineEvaluation, EngineSettings, EngineSpec, NetSearch, NetSpec, Pick, Spec};
+use tabia_search::{Dials, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, NetSearch, NetSpec, Pick, Spec};
 use tabia_uci::message::{OptionSpec, OptionValue};
 
 const LEAST_ELO: u16 = 600;
@@ -155,7 +155,15 @@ impl Settings {
             (true, Pick::Likeliest) => Pick::Sampled { temperature, top_p: 1.0 },
         };
         match &mut self.spec {
-            Spec::Human(human) => human.pick = changed(human.pick),
+            // What clients send back unchanged leaves the fitted strength as it is.
+            Spec::Human(human) if sample && temperature == 1.0 => human.play = HumanPlay::AsRated,
+            Spec::Human(human) => {
+                let dials = match human.play {
+                    HumanPlay::AsRated => Dials::RAW,
+                    HumanPlay::Dialled(dials) => dials,
+                };
+                human.play = HumanPlay::Dialled(Dials { pick: changed(dials.pick), ..dials });
+            }
             Spec::Maia(maia) => maia.pick = changed(maia.pick),
             _ => {}
         }
@@ -170,7 +178,10 @@ impl Settings {
 
 fn pick_of(spec: &Spec) -> Option<Pick> {
     match spec {
-        Spec::Human(human) => Some(human.pick),
+        Spec::Human(human) => Some(match human.play {
+            HumanPlay::AsRated => Pick::AS_THE_NETWORK_SAYS,
+            HumanPlay::Dialled(dials) => dials.pick,
+        }),
         Spec::Maia(maia) => Some(maia.pick),
         _ => None,
     }

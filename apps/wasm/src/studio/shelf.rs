@@ -92,12 +92,12 @@ impl Entrant for Contestant {
     }
 
     fn lifetime(&self) -> Lifetime {
-        let pick = match &self.spec {
-            Spec::Human(human) => human.pick,
-            Spec::Maia(MaiaSpec { pick, .. }) => *pick,
-            Spec::Random { .. } => return Lifetime::Game,
-            Spec::Level(_) | Spec::Net(_) | Spec::Engine(_) | Spec::Uci(_) => return Lifetime::Worker,
+        let certain = match &self.spec {
+            Spec::Human(human) => human.is_certain(),
+            Spec::Maia(MaiaSpec { pick, .. }) => *pick == Pick::Likeliest,
+            Spec::Random { .. } => false,
+            Spec::Level(_) | Spec::Net(_) | Spec::Engine(_) | Spec::Uci(_) => true,
         };
-        if pick == Pick::Likeliest { Lifetime::Worker } else { Lifetime::Game }
+        if certain { Lifetime::Worker } else { Lifetime::Game }
     }
 }

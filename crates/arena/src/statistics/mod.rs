@@ -3,6 +3,7 @@
 //! Every interval is a 95% interval, every answer is finite: where the results leave one side open (all games won, for
 //! example), that bound is `None`. The formulas are explained in `docs/guides/matches.md`.
 
+mod anchored;
 mod elo;
 mod pool;
 mod rating;
@@ -10,6 +11,7 @@ mod sample;
 mod sprt;
 mod tally;
 
+pub use anchored::rate_with_anchors;
 pub use elo::{EloEstimate, NormalisedElo, elo_of_score, expected_score};
 pub use pool::{Anchor, Encounter, PoolError, PoolRating, RatingDifference, RatingPool, rate_pool};
 pub use rating::{Against, RatingEstimate, rate_against};

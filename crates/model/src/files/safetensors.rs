@@ -118,6 +118,18 @@ pub(crate) fn write(tensors: &TensorMap, metadata: HashMap<String, String>) -> R
     serialize(views, Some(metadata)).map_err(|e| explain(&e))
 }
 
+/// The file with one entry of its metadata replaced or added; the tensors stay as they are.
+///
+/// # Errors
+/// As [`read`] says of its layout.
+pub(crate) fn with_metadata(bytes: &[u8], key: &str, text: String) -> Result<Vec<u8>, LoadError> {
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| explain(&e))?;
+    let file = SafeTensors::deserialize(bytes).map_err(|e| explain(&e))?;
+    let mut metadata = header.metadata().clone().unwrap_or_default();
+    metadata.insert(key.to_owned(), text);
+    serialize(file.iter().collect::<Vec<_>>(), Some(metadata)).map_err(|e| explain(&e))
+}
+
 fn element(dtype: Dtype) -> Option<Element> {
     Some(match dtype {
         Dtype::F64 => Element::F64,
@@ -176,6 +188,21 @@ mod tests {
         assert_eq!(read.metadata["tabia.card"], "{}");
         assert_eq!(read.tensors.take("a", &[1, 2]).unwrap().data(), [1.0, -2.0]);
         assert_eq!(read.tensors.take("n", &[]).unwrap().data(), [7.0]);
+    }
+
+    #[test]
+    fn metadata_is_replaced_and_tensors_stay() {
+        let header = r#"{"__metadata__":{"a":"1","b":"2"},"w":{"dtype":"I8","shape":[1,2],"data_offsets":[4,6]},
+            "w.scale":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+        let before = file(header, &[0, 0, 128, 63, 5, 250]);
+        let after = with_metadata(&before, "b", "two".to_owned()).unwrap();
+        let (old, new) = (SafeTensors::deserialize(&before).unwrap(), SafeTensors::deserialize(&after).unwrap());
+        assert_eq!(new.names().len(), 2);
+        for name in ["w", "w.scale"] {
+            assert_eq!(old.tensor(name).unwrap(), new.tensor(name).unwrap());
+        }
+        let metadata = read(&after).unwrap().metadata;
+        assert_eq!((metadata["a"].as_str(), metadata["b"].as_str()), ("1", "two"));
     }
 
     #[test]

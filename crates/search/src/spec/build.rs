@@ -6,16 +6,16 @@ use std::{
     sync::Arc,
 };
 
-use tabia_encoding::RatingPool;
+use tabia_encoding::{Elo, RatingPool};
 use tabia_model::Model;
 
 use super::{
-    EngineEvaluation, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec, UciSpec,
+    EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec, UciSpec,
     budgeted::Budgeted,
 };
 use crate::{
-    BaselineLeaf, Engine, EngineOptions, LeafEvaluator, LevelPlayer, NoEvaluation, NoPolicy, OnePly, Persona,
-    Player, PolicyPlayer, RandomPlayer, leaf_evaluator,
+    Advice, BaselineLeaf, Dials, Engine, EngineOptions, LeafEvaluator, LevelPlayer, NoEvaluation, NoPolicy, OnePly, Persona,
+    Player, PolicyPlayer, RandomPlayer, dials_at, leaf_evaluator,
 };
 
 /// A network, or why there is none.
@@ -159,9 +159,26 @@ impl HumanSpec {
         let seed = self.seed.unwrap_or(workshop.seed);
         // A number alone means what most people mean by it: a rating on a chess site.
         let pool = self.pool.or(self.elo.map(|_| RatingPool::Online));
-        let persona = Persona { rating: self.elo, pool };
-        let player = PolicyPlayer::new(name.clone(), model, persona, self.pick, seed);
-        Ok(Box::new(player.map_err(|source| BuildError::NoPolicy { name, source })?))
+        let (rating, Dials { pick, advice }) = self.dials(&model);
+        let persona = Persona { rating, pool };
+        let player = PolicyPlayer::new(name.clone(), model, persona, pick, seed)
+            .map_err(|source| BuildError::NoPolicy { name, source })?;
+        if advice.trust == Advice::NONE.trust && advice.mates == Advice::NONE.mates {
+            return Ok(Box::new(player));
+        }
+        Ok(Box::new(player.advised(advice, workshop.judge())))
+    }
+
+    /// The rating to tell the network, and how to take its answer.
+    fn dials(&self, model: &Model) -> (Option<Elo>, Dials) {
+        match self.play {
+            HumanPlay::Dialled(dials) => (self.elo, dials),
+            HumanPlay::AsRated => {
+                let fitted = self.elo.zip(model.card().strength.as_ref());
+                let fitted = fitted.and_then(|(elo, table)| dials_at(table, elo));
+                fitted.map_or((self.elo, Dials::RAW), |(told, dials)| (Some(told), dials))
+            }
+        }
     }
 }
 
@@ -178,6 +195,12 @@ impl MaiaSpec {
 impl Workshop<'_> {
     fn open(&self, file: &Path) -> Result<Arc<Model>, BuildError> {
         (self.open)(file).map_err(|source| BuildError::Open { file: file.to_owned(), source })
+    }
+
+    /// The evaluation that comes with the program, or the hand-written one where none does.
+    fn judge(&self) -> Box<dyn LeafEvaluator> {
+        let usual = (self.value)().ok().and_then(|model| leaf_evaluator(&model).ok());
+        usual.unwrap_or_else(|| Box::new(BaselineLeaf))
     }
 
     /// A network that evaluates, and what it is called.
@@ -243,6 +266,36 @@ mod tests {
             assert!(game.current().is_legal(choice.mv), "{spec}");
             assert_eq!(choice.lines[0].rank, 1, "{spec}");
         }
+    }
+
+    /// The same network with a card that says how strong it is.
+    fn fitted() -> Arc<Model> {
+        let card = r#"{"strength": {"method": "none", "nodes": 200, "knots": [
+            {"asked": 1000, "told": 700, "temperature": 1.5, "trust": 0.5, "mates": 0.5},
+            {"asked": 2000, "told": 2300, "temperature": 0.5, "trust": 9.0, "mates": 1.0}]}}"#;
+        let bytes = include_bytes!("../../../../fixtures/models/human.safetensors");
+        Arc::new(Model::new(tabia_model::Source::read(bytes).unwrap(), Some(card)).unwrap())
+    }
+
+    #[test]
+    fn a_rating_is_played_as_the_card_says_and_settings_go_before_the_card() {
+        let game = History::new(Chess::default(), ByColor::default());
+        let said = |spec: &str| {
+            let (open, human) = (|_: &Path| Err("no file".into()), || Ok(fitted()));
+            let value = || Ok(test_networks::challenge());
+            let workshop = Workshop { open: &open, human: &human, value: &value, seed: 9 };
+            let mut player = spec.parse::<Spec>().unwrap().build(&workshop).unwrap();
+            let limits = Limits { lines: 300, ..Limits::default() };
+            let choice = player.choose(&game, &limits, &Quiet).unwrap();
+            let lines: Vec<_> = choice.lines.iter().map(|line| (line.moves[0], line.probability)).collect();
+            (lines, choice.mv)
+        };
+        assert_eq!(said("human,elo=1000"), said("human,elo=700,temp=1.5,trust=0.5,nodes=200,mates=0.5"));
+        assert_eq!(said("human:elo=1500"), said("human,elo=1500,temp=1,trust=4.75,nodes=200,mates=0.75"));
+        assert_ne!(said("human,elo=1000"), said("human,elo=1000,strength=raw"));
+        assert_eq!(said("human,elo=1500,temp=1"), said("human,elo=1500"), "1 is no other temperature");
+        assert_ne!(said("human,elo=1500,temp=0.9"), said("human,elo=1500"));
+        assert_eq!(said("human"), said("human,strength=raw"), "no rating is asked for");
     }
 
     #[test]

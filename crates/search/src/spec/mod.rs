@@ -20,7 +20,7 @@ pub use budgeted::Budgeted;
 pub use build::{BuildError, Opened, Workshop};
 pub use parse::SpecError;
 
-use crate::{Level, Limits, Pick};
+use crate::{Dials, Level, Limits, Pick};
 
 /// Who plays, as people write it. [`str::parse`] reads one and `Display` writes it back.
 ///
@@ -81,12 +81,30 @@ pub struct HumanSpec {
     pub file: Option<PathBuf>,
     /// The rating to play at; `None` is the rating the game gives the player.
     pub elo: Option<Elo>,
+    /// What decides its moves.
+    pub play: HumanPlay,
     /// Whose scale ratings are on; `None` is online where a rating is set, else what the game says.
     pub pool: Option<RatingPool>,
-    /// How it picks its moves.
-    pub pick: Pick,
-    /// What decides the moves; `None` leaves it to whoever builds the player.
+    /// The seed of its choices; `None` leaves it to whoever builds the player.
     pub seed: Option<u64>,
+}
+
+impl HumanSpec {
+    /// Whether it plays the same move again in the same position.
+    pub fn is_certain(&self) -> bool {
+        matches!(self.play, HumanPlay::Dialled(Dials { pick: Pick::Likeliest, .. }))
+    }
+}
+
+/// What decides the moves of a human-like player.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum HumanPlay {
+    /// What the network's card says of the rating asked for, so that the player shows it. Where no rating is asked for,
+    /// or the card says nothing, the network's own probabilities.
+    #[default]
+    AsRated,
+    /// These and nothing else; the network is told the rating asked for.
+    Dialled(Dials),
 }
 
 /// What rating pools are called in a spec.

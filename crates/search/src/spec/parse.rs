@@ -6,17 +6,18 @@ use std::{fmt, ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration}
 use tabia_encoding::{Elo, RatingPool};
 
 use super::{
-    BASELINE, Budget, EngineEvaluation, EngineSettings, EngineSpec, HumanSpec, MaiaSpec, NetSearch, NetSpec,
+    BASELINE, Budget, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, MaiaSpec, NetSearch, NetSpec,
     POOLS, Spec, UciSpec,
 };
-use crate::{Level, Pick};
+use crate::{Advice, Dials, Level, Pick};
 
 const KINDS: &str = "level:N, net:FILE, human[:FILE], maia:FILE, engine[:FILE], random or uci:COMMAND";
 const NET: &[&str] = &["search"];
 const ENGINE: &[&str] = &["depth", "nodes", "movetime", "hash", "threads"];
 const ENGINE_OR_BASELINE: &[&str] = &["eval", "depth", "nodes", "movetime", "hash", "threads"];
 const NET_WITH_SEARCH: &[&str] = &["search", "depth", "nodes", "movetime", "hash", "threads"];
-const HUMAN: &[&str] = &["elo", "pool", "mode", "temp", "top_p", "seed"];
+const HUMAN: &[&str] =
+    &["elo", "strength", "pool", "mode", "temp", "top_p", "trust", "nodes", "mates", "seed"];
 const MAIA: &[&str] = &["mode", "temp", "top_p", "seed"];
 const UCI: &[&str] = &["elo", "depth", "nodes", "movetime", "option.NAME"];
 
@@ -126,11 +127,13 @@ impl Parts {
                 Spec::Net(NetSpec { file, search: settings.net_search()? })
             }
             "human" => {
-                let file = optional_file(&kind, about.as_deref())?;
                 settings.allowed = HUMAN;
+                // `human:elo=1500` is how people write it who have no file.
+                let about = settings.take_in(about)?;
+                let file = optional_file(&kind, about.as_deref())?;
                 let (elo, pool, seed) = (settings.elo()?, settings.pool()?, settings.seed()?);
-                let pick = settings.pick(Pick::AS_THE_NETWORK_SAYS)?;
-                Spec::Human(HumanSpec { file, elo, pool, pick, seed })
+                let play = settings.human_play()?;
+                Spec::Human(HumanSpec { file, elo, play, pool, seed })
             }
             "maia" => {
                 let file = file(&kind, about.as_deref())?;
@@ -209,6 +212,46 @@ impl Settings {
 
     fn elo(&mut self) -> Result<Option<Elo>, Wrong> {
         Ok(self.number("elo", "rating", 100..=4000)?.map(Elo))
+    }
+
+    /// What a spec is about, unless that is a setting, which is then one of these.
+    fn take_in(&mut self, about: Option<String>) -> Result<Option<String>, Wrong> {
+        let setting = about.as_deref().and_then(|about| about.split_once('='));
+        let Some((name, value)) = setting.filter(|(name, _)| self.allowed.contains(name)) else {
+            return Ok(about);
+        };
+        if self.pairs.iter().any(|(earlier, _)| earlier == name) {
+            return Err(wrong(format!("{name} is set twice"), "each setting once"));
+        }
+        self.pairs.insert(0, (name.to_owned(), value.to_owned()));
+        Ok(None)
+    }
+
+    fn human_play(&mut self) -> Result<HumanPlay, Wrong> {
+        let strength = self.take("strength");
+        let pick = self.pick(Pick::AS_THE_NETWORK_SAYS)?;
+        let usual = Advice::NONE;
+        let trust = self.number("trust", "weight of a search", 0.0..=1000.0)?;
+        let nodes = self.number("nodes", "number of nodes", 1..=1_000_000)?;
+        let mates = self.number("mates", "share of mates", 0.0..=1.0)?;
+        let advice = Advice {
+            trust: trust.unwrap_or(usual.trust),
+            nodes: nodes.unwrap_or(usual.nodes),
+            mates: mates.unwrap_or(usual.mates),
+        };
+        let dials = Dials { pick, advice };
+        match strength.as_deref() {
+            Some("raw") => Ok(HumanPlay::Dialled(dials)),
+            Some("rated") | None if dials == Dials::RAW => Ok(HumanPlay::AsRated),
+            None => Ok(HumanPlay::Dialled(dials)),
+            Some("rated") => Err(wrong(
+                "strength=rated and a setting that changes the strength",
+                "one of them: mode, temp, top_p, trust, nodes and mates change the strength",
+            )),
+            Some(other) => {
+                Err(wrong(format!("strength={other} is no strength"), "strength=rated or strength=raw"))
+            }
+        }
     }
 
     fn pool(&mut self) -> Result<Option<RatingPool>, Wrong> {
@@ -339,6 +382,8 @@ mod tests {
             "human",
             "human,elo=1500",
             "human:h.onnx,elo=1500,mode=argmax",
+            "human,elo=1500,strength=raw",
+            "human,elo=1500,temp=0.8,trust=6,nodes=500,mates=0.9",
             "human,elo=1200,pool=online",
             "human:h.onnx,elo=2100,pool=over-the-board,temp=0.5",
             "human,pool=unknown,seed=3",
@@ -365,6 +410,10 @@ mod tests {
         }
         let shorter = [
             ("human:h.onnx,elo=1500,mode=sample,temp=1.0,top_p=0.95", "human:h.onnx,elo=1500,top_p=0.95"),
+            ("human:elo=1500", "human,elo=1500"),
+            ("human:elo=1500,seed=2", "human,elo=1500,seed=2"),
+            ("human,elo=1500,strength=rated,mode=sample", "human,elo=1500"),
+            ("human,temp=0.5,strength=raw", "human,temp=0.5"),
             ("maia:m.pb,temp=0.5", "maia:m.pb,mode=sample,temp=0.5"),
             ("maia:m.pb,mode=argmax", "maia:m.pb"),
             ("level:\"2\"", "level:2"),
@@ -383,7 +432,8 @@ mod tests {
         };
         assert_eq!(human.file, Some(PathBuf::from("h.onnx")));
         assert_eq!((human.elo, human.seed), (Some(Elo(1500)), Some(3)));
-        assert_eq!(human.pick, Pick::Sampled { temperature: 0.7, top_p: 0.9 });
+        let pick = Pick::Sampled { temperature: 0.7, top_p: 0.9 };
+        assert_eq!(human.play, HumanPlay::Dialled(Dials { pick, ..Dials::RAW }));
         let Spec::Uci(uci) = spec("uci:sf --bench,elo=1700,movetime=25,option.Hash=16") else {
             panic!("another kind");
         };
@@ -427,6 +477,9 @@ mod tests {
             ("human,temp=-1", "temp=-1 is no temperature", "temp=0 to 100"),
             ("human,temp=NaN", "temp=NaN is no temperature", "temp=0 to 100"),
             ("human,top_p=1.5", "top_p=1.5 is no probability", "top_p=0 to 1"),
+            ("human:elo=1500,elo=1600", "elo is set twice", "each setting once"),
+            ("human,strength=full", "strength=full is no strength", "strength=rated or strength=raw"),
+            ("human,trust=-1", "trust=-1 is no weight of a search", "trust=0 to 1000"),
             ("human,elo=1500,elo=1600", "elo is set twice", "each setting once"),
             ("human,elo", "\"elo\" is no setting", "name=value after each comma"),
             ("human,", "\"\" is no setting", "name=value after each comma"),

@@ -2,8 +2,8 @@
 
 use std::{borrow::Cow, fmt, path::Path};
 
-use super::{BASELINE, Budget, EngineEvaluation, EngineSettings, NetSearch, POOLS, Spec};
-use crate::Pick;
+use super::{BASELINE, Budget, EngineEvaluation, EngineSettings, HumanPlay, NetSearch, POOLS, Spec};
+use crate::{Advice, Dials, Pick};
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -21,9 +21,9 @@ impl fmt::Display for Spec {
                 write!(f, "human{}{elo}", About(human.file.as_deref()))?;
                 let named = |pool| POOLS.iter().find(|(_, known)| *known == pool).map(|(name, _)| *name);
                 Setting("pool", human.pool.and_then(named)).fmt(f)?;
-                match human.pick {
-                    Pick::Likeliest => f.write_str(",mode=argmax")?,
-                    Pick::Sampled { temperature, top_p } => sampling(f, temperature, top_p)?,
+                match human.play {
+                    HumanPlay::AsRated => {}
+                    HumanPlay::Dialled(dials) => dials.fmt(f)?,
                 }
                 Setting("seed", human.seed).fmt(f)
             }
@@ -47,6 +47,23 @@ impl fmt::Display for Spec {
                 uci.options.iter().try_for_each(|(name, value)| write!(f, ",option.{name}={}", quoted(value)))
             }
         }
+    }
+}
+
+impl fmt::Display for Dials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Dials::RAW {
+            return f.write_str(",strength=raw");
+        }
+        match self.pick {
+            Pick::Likeliest => f.write_str(",mode=argmax")?,
+            Pick::Sampled { temperature, top_p } => sampling(f, temperature, top_p)?,
+        }
+        let (advice, usual) = (self.advice, Advice::NONE);
+        let trust = (advice.trust != usual.trust).then_some(advice.trust);
+        let nodes = (advice.nodes != usual.nodes).then_some(advice.nodes);
+        let mates = (advice.mates != usual.mates).then_some(advice.mates);
+        write!(f, "{}{}{}", Setting("trust", trust), Setting("nodes", nodes), Setting("mates", mates))
     }
 }
 

@@ -1,0 +1,132 @@
+//! Stockfish at ratings it knows of itself: what the scale hangs on.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use tabia_encoding::Elo;
+use tabia_search::{Budget, Spec, UciSpec};
+use tabia_uci::client::{About, Client, Launch};
+use tabia_uci::message::{OptionKind, OptionSpec};
+
+/// The ratings at which Stockfish plays, as far as it has them.
+const RATINGS: [u16; 7] = [1350, 1500, 1700, 1900, 2100, 2300, 2500];
+
+/// Stockfish, and what it says of itself.
+pub(crate) struct Stockfish {
+    command: String,
+    pub(crate) name: String,
+    pub(crate) weakest: u16,
+    pub(crate) strongest: u16,
+}
+
+impl Stockfish {
+    /// Asks the program itself; without a command, the one that is installed.
+    pub(crate) fn find(command: Option<&str>) -> Result<Stockfish> {
+        let command = match command {
+            Some(command) => command.to_owned(),
+            None => installed()?,
+        };
+        let words = shlex::split(&command).unwrap_or_default();
+        let (program, arguments) =
+            words.split_first().with_context(|| format!("--stockfish {command:?} is not a command"))?;
+        let launch = arguments.iter().fold(Launch::new(program), Launch::argument);
+        let client = Client::start(launch).with_context(|| format!("{command} does not start"))?;
+        let About { name, options, .. } = client.about().clone();
+        let (weakest, strongest) = match OptionSpec::find(&options, "UCI_Elo")?.kind {
+            OptionKind::Spin { min, max, .. } => (u16::try_from(min)?, u16::try_from(max)?),
+            _ => bail!("{name}: UCI_Elo is not a number"),
+        };
+        Ok(Stockfish { command, name, weakest, strongest })
+    }
+
+    /// One that knows these ratings and cannot be run.
+    #[cfg(test)]
+    pub(crate) fn of_range(weakest: u16, strongest: u16) -> Stockfish {
+        Stockfish { command: "stockfish".to_owned(), name: "Stockfish".to_owned(), weakest, strongest }
+    }
+
+    /// The ratings at which it can play.
+    pub(super) fn ratings(&self) -> Vec<u16> {
+        RATINGS.into_iter().filter(|rating| (self.weakest..=self.strongest).contains(rating)).collect()
+    }
+
+    /// The program held to a rating, thinking as `budget` says. What is not said here is left to its defaults: one
+    /// thread, 16 MiB.
+    pub(crate) fn at(&self, rating: u16, budget: Budget) -> Spec {
+        let (command, elo) = (self.command.clone(), Some(Elo(rating)));
+        Spec::Uci(UciSpec { command, elo, budget, options: Vec::new() })
+    }
+
+    /// The program held to a rating and looking exactly as far ahead as it takes to choose its move at that rating.
+    pub(super) fn rated(&self, rating: u16) -> Spec {
+        let budget = match self.choosing_depth(rating) {
+            Some(depth) => Budget { depth: Some(depth), ..Budget::default() },
+            None => Budget { nodes: Some(NODES), ..Budget::default() },
+        };
+        self.at(rating, budget)
+    }
+
+    /// A program held to a rating turns the rating into a skill level and takes its move, a weakened choice among the
+    /// four best, when its search has reached the depth of that level and one more. Nothing it thinks afterwards
+    /// changes the move: a search to that depth plays as one with all the time in the world. `None` for a
+    /// program of which nobody has said how it turns ratings into levels.
+    fn choosing_depth(&self, rating: u16) -> Option<u32> {
+        let rating = f64::from(rating);
+        let level = match (self.weakest, self.strongest) {
+            // Stockfish 11 to 15.
+            (1350, 2850) => ((rating - 1346.6) / 143.4).powf(1.0 / 0.806).clamp(0.0, 20.0),
+            // Stockfish 16 and later.
+            (1320, 3190) => {
+                let e = (rating - 1320.0) / (3190.0 - 1320.0);
+                (((37.2473 * e - 40.8525) * e + 22.2943) * e - 0.311_438).clamp(0.0, 19.0)
+            }
+            _ => return None,
+        };
+        Some(1 + level as u32)
+    }
+}
+
+/// What a program thinks whose levels are unknown: enough for the depths that ratings up to 2300 or so take.
+const NODES: u64 = 50_000;
+
+/// Where Debian puts it, which is not in everybody's PATH.
+const DEBIAN: &str = "/usr/games/stockfish";
+
+fn installed() -> Result<String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let in_path = std::env::split_paths(&path).map(|folder| folder.join("stockfish"));
+    let found: Option<PathBuf> =
+        in_path.chain(std::iter::once(PathBuf::from(DEBIAN))).find(|file| file.is_file());
+    let Some(found) = found else {
+        bail!(
+            "Stockfish is neither in PATH nor {DEBIAN}: install it (apt-get install stockfish), \
+             or name it with --stockfish COMMAND"
+        );
+    };
+    let text = found.to_str().with_context(|| format!("{} is not text", found.display()))?;
+    Ok(shlex::try_quote(text)?.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_depth_is_that_of_the_skill_level() {
+        let depths =
+            |engine: &Stockfish, ratings: [u16; 4]| ratings.map(|rating| engine.choosing_depth(rating));
+        let old = Stockfish::of_range(1350, 2850);
+        assert_eq!(depths(&old, [1350, 1700, 2100, 2850]), [Some(1), Some(4), Some(9), Some(20)]);
+        let new = Stockfish::of_range(1320, 3190);
+        assert_eq!(depths(&new, [1320, 1500, 2100, 3190]), [Some(1), Some(2), Some(5), Some(19)]);
+        assert_eq!(Stockfish::of_range(1000, 2000).choosing_depth(1500), None);
+    }
+
+    #[test]
+    fn ratings_are_those_the_program_has() {
+        assert_eq!(Stockfish::of_range(1350, 2850).ratings(), RATINGS);
+        assert_eq!(Stockfish::of_range(1400, 2000).ratings(), [1500, 1700, 1900]);
+        let spec = Stockfish::of_range(1350, 2850).rated(1700).to_string();
+        assert_eq!(spec, "uci:stockfish,elo=1700,depth=4");
+    }
+}

@@ -1,0 +1,279 @@
+//! `tabia strength`: whether the human player shows the rating it is asked for, and the numbers that make it so.
+
+mod anchor;
+mod field;
+mod fit;
+mod plot;
+mod rounds;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+use serde_json::{Value, json};
+use tabia_arena::{Openings, Stop};
+use tabia_encoding::Elo;
+use tabia_model::{Model, ShownRating, Source, Strength, StrengthKnot};
+use tabia_search::{Advice, Dials, HumanPlay, HumanSpec, Pick, Spec};
+
+pub(crate) use self::anchor::Stockfish;
+use self::field::Opponents;
+use self::fit::Search;
+use self::rounds::{Hall, Results};
+use crate::arena::{heed_interrupts, write_json};
+use crate::cli::StrengthArgs;
+use crate::model::write_atomically;
+use crate::players::Makers;
+
+/// What was measured of a rating asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Shown {
+    asked: u16,
+    rating: f64,
+    low: f64,
+    high: f64,
+    games: u64,
+}
+
+impl Shown {
+    fn gap(&self) -> f64 {
+        self.rating - f64::from(self.asked)
+    }
+}
+
+/// The last word on a network: a rating for each asked for, and everybody else's.
+struct Curve {
+    shown: Vec<Shown>,
+    others: Vec<(String, Shown)>,
+    games: u64,
+    faults: Vec<String>,
+    method: String,
+}
+
+pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
+    let mut asked = args.elos.clone();
+    asked.sort_unstable();
+    asked.dedup();
+    if args.fit && args.write.is_none() && args.model.is_none() {
+        bail!("--fit needs --write FILE: the network that comes with tabia cannot be changed from within");
+    }
+    let makers = Makers::default();
+    let model = match &args.model {
+        Some(file) => makers.open(file).with_context(|| file.display().to_string())?,
+        None => makers.human()?,
+    };
+    let stockfish = Stockfish::find(args.stockfish.as_deref())?;
+    let method = method(&stockfish.name, args);
+    let opponents = Opponents::new(stockfish, args.maia.as_deref())?;
+    let stop = Arc::new(Stop::new());
+    heed_interrupts(&stop)?;
+    rounds::prepare(&args.games_in)?;
+    let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let hall = Hall {
+        makers: &makers,
+        openings: openings(args)?,
+        folder: args.games_in.clone(),
+        seed: args.seed,
+        jobs: args.jobs.unwrap_or_else(cores),
+        stop,
+        facts: vec![
+            ("network".to_owned(), model.sha256().to_owned()),
+            ("opponent".to_owned(), opponents.stockfish.name.clone()),
+        ],
+    };
+    let mut curve = if args.fit {
+        let (curve, knots) = fit(args, &asked, &hall, &opponents)?;
+        write_table(args, &curve, knots, &method)?;
+        curve
+    } else {
+        measure(args, &asked, &hall, &opponents)?
+    };
+    curve.method = method;
+    print!("{curve}");
+    if let Some(path) = &args.json {
+        write_json(path, &curve.to_json())?;
+    }
+    if let Some(path) = &args.plot {
+        let title = "Ratings asked for and shown by the human player";
+        std::fs::write(path, plot::svg(title, &curve.shown)).with_context(|| path.display().to_string())?;
+    }
+    if !curve.faults.is_empty() {
+        bail!("{} games ended by a fault, the first: {}", curve.faults.len(), curve.faults[0]);
+    }
+    Ok(())
+}
+
+fn openings(args: &StrengthArgs) -> Result<Openings> {
+    let openings = match &args.openings {
+        Some(book) => Openings::open(book).context("--openings")?,
+        None => Openings::challenge(),
+    };
+    Ok(openings.shuffled(args.seed))
+}
+
+/// In words, for the card.
+fn method(stockfish: &str, args: &StrengthArgs) -> String {
+    let book = match &args.openings {
+        Some(book) => book.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        None => "the challenge's openings".to_owned(),
+    };
+    let maia = if args.maia.is_some() { ", Maia-1 networks (likeliest move)" } else { "" };
+    format!(
+        "UCI_Elo of {stockfish} at the depth where it chooses; games against it{maia}, the challenge's levels 1 and 2 and \
+         the next rating, from {book}, without resignations; all players rated together, Stockfish fixed; 95% intervals"
+    )
+}
+
+/// Plays the ratings as they are.
+fn measure(args: &StrengthArgs, asked: &[u16], hall: &Hall<'_>, opponents: &Opponents) -> Result<Curve> {
+    let play = if args.raw { HumanPlay::Dialled(Dials::RAW) } else { HumanPlay::AsRated };
+    let human = |elo| HumanSpec { file: args.model.clone(), elo: Some(Elo(elo)), play, pool: None, seed: None };
+    let rated: Vec<(u16, Spec)> = asked.iter().map(|&elo| (elo, Spec::Human(human(elo)))).collect();
+    let mut results = Results::default();
+    let name = if args.raw { "measured raw" } else { "measured" };
+    hall.play(name, &opponents.field(&rated)?, args.games, &mut results)?;
+    Curve::of(&rated, &results)
+}
+
+/// Tries, turns and tries again; the last round measures what was found.
+fn fit(
+    args: &StrengthArgs,
+    asked: &[u16],
+    hall: &Hall<'_>,
+    opponents: &Opponents,
+) -> Result<(Curve, Vec<StrengthKnot>)> {
+    let mut searches: Vec<Search> = asked.iter().map(|&asked| Search::new(asked)).collect();
+    let mut results = Results::default();
+    for round in 1..=args.rounds {
+        let last = round == args.rounds;
+        let knots: Vec<StrengthKnot> = searches.iter().map(|search| fit::knot(search.asked, search.push)).collect();
+        let rated: Vec<(u16, Spec)> =
+            knots.iter().map(|knot| (knot.asked, dialled(args.model.as_deref(), knot))).collect();
+        let games = if last { args.games } else { args.games.div_ceil(2) };
+        hall.play(&format!("round {round}"), &opponents.field(&rated)?, games, &mut results)?;
+        let curve = Curve::of(&rated, &results)?;
+        eprint!("{}", curve.table());
+        for (search, shown) in searches.iter_mut().zip(&curve.shown) {
+            let deviation = (shown.high - shown.low) / (2.0 * 1.96);
+            search.add(shown.rating as f32, deviation as f32);
+        }
+        if last {
+            return Ok((curve, knots));
+        }
+        fit::turn(&mut searches);
+    }
+    bail!("--rounds 0: nothing is played")
+}
+
+/// The player of a knot, every number said.
+fn dialled(file: Option<&Path>, knot: &StrengthKnot) -> Spec {
+    let pick = Pick::Sampled { temperature: knot.temperature, top_p: 1.0 };
+    let advice = Advice { trust: knot.trust, nodes: Advice::USUAL_NODES, mates: knot.mates };
+    Spec::Human(HumanSpec {
+        file: file.map(Path::to_owned),
+        elo: Some(Elo(knot.told.round() as u16)),
+        play: HumanPlay::Dialled(Dials { pick, advice }),
+        pool: None,
+        seed: None,
+    })
+}
+
+/// Puts the table into the network's card.
+fn write_table(args: &StrengthArgs, curve: &Curve, mut knots: Vec<StrengthKnot>, method: &str) -> Result<()> {
+    for (knot, shown) in knots.iter_mut().zip(&curve.shown) {
+        knot.shown = Some(ShownRating {
+            rating: shown.rating.round() as f32,
+            low: shown.low.round() as f32,
+            high: shown.high.round() as f32,
+            games: u32::try_from(shown.games).unwrap_or(u32::MAX),
+        });
+    }
+    let file: &PathBuf = args.write.as_ref().or(args.model.as_ref()).context("--write FILE is missing")?;
+    let named = || file.display().to_string();
+    let bytes = std::fs::read(file).with_context(named)?;
+    let mut card = Model::from_bytes(&bytes).with_context(named)?.card().clone();
+    card.strength = Some(Strength { method: method.to_owned(), nodes: Advice::USUAL_NODES, knots });
+    let written = Source::with_card(&bytes, &card).with_context(named)?;
+    let again = Model::from_bytes(&written).context("the network does not open with its new card")?;
+    if *again.card() != card {
+        bail!("{}: the network says something else about itself than was written", named());
+    }
+    write_atomically(file, &written)?;
+    eprintln!("{}: the card now says how each rating is played", named());
+    Ok(())
+}
+
+impl Curve {
+    fn of(rated: &[(u16, Spec)], results: &Results) -> Result<Curve> {
+        let ratings = results.ratings()?;
+        let row = |asked: u16, name: &str| {
+            let (_, rating) = ratings.iter().find(|(known, _)| known == name)?;
+            let games = rating.games.games();
+            Some(Shown { asked, rating: rating.rating?, low: rating.low?, high: rating.high?, games })
+        };
+        let shown: Option<Vec<Shown>> =
+            rated.iter().map(|(asked, spec)| row(*asked, &spec.to_string())).collect();
+        let names: Vec<String> = rated.iter().map(|(_, spec)| spec.to_string()).collect();
+        let others = ratings
+            .iter()
+            .filter(|(name, _)| !names.contains(name) && !results.is_anchor(name))
+            .filter_map(|(name, _)| Some((name.clone(), row(0, name)?)))
+            .collect();
+        Ok(Curve {
+            shown: shown.context("a player has no rating")?,
+            others,
+            games: results.games,
+            faults: results.faults.clone(),
+            method: String::new(),
+        })
+    }
+
+    /// How far the ratings shown are from those asked for, on average.
+    fn mean_gap(&self) -> f64 {
+        self.shown.iter().map(|shown| shown.gap().abs()).sum::<f64>() / self.shown.len().max(1) as f64
+    }
+
+    fn table(&self) -> String {
+        let mut text = format!("{:>5}  {:>5}  {:>5}  {:>14}  {:>5}\n", "asked", "shown", "gap", "95%", "games");
+        for shown in &self.shown {
+            let interval = format!("[{:.0}, {:.0}]", shown.low, shown.high);
+            text.push_str(&format!(
+                "{:>5}  {:>5.0}  {:>+5.0}  {interval:>14}  {:>5}\n",
+                shown.asked,
+                shown.rating,
+                shown.gap(),
+                shown.games
+            ));
+        }
+        text.push_str(&format!("mean gap {:.0} Elo, {} games\n", self.mean_gap(), self.games));
+        text
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "method": self.method,
+            "shown": self.shown,
+            "mean_gap": self.mean_gap(),
+            "others": self.others.iter().map(|(name, shown)| json!({ "name": name, "rating": shown.rating,
+                "low": shown.low, "high": shown.high, "games": shown.games })).collect::<Vec<_>>(),
+            "games": self.games,
+            "faults": self.faults,
+        })
+    }
+}
+
+impl std::fmt::Display for Curve {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(f, "{}\n", self.method)?;
+        f.write_str(&self.table())?;
+        if !self.others.is_empty() {
+            writeln!(f, "\nthe others, on the same scale:")?;
+        }
+        for (name, shown) in &self.others {
+            writeln!(f, "{:>5.0}  [{:.0}, {:.0}]  {name}", shown.rating, shown.low, shown.high)?;
+        }
+        Ok(())
+    }
+}

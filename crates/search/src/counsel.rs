@@ -1,0 +1,200 @@
+//! A light search beside a network that predicts people's moves: it talks the player out of some of its mistakes.
+
+use shakmaty::{Move, Position};
+use tabia_game::History;
+use tabia_model::Candidate;
+
+use crate::{
+    Engine, EngineOptions, LeafEvaluator, Limits, Player, PlayerError, Quiet, policy::normalise,
+    winning_chance,
+};
+
+/// Of the likeliest moves, as many are thought of as it takes to reach this probability; nobody plays the others.
+const THOUGHT_OF: f32 = 0.98;
+/// At least and at most so many, where there are as many.
+const FEWEST: usize = 2;
+const MOST: usize = 10;
+
+/// A mate that the network holds for less likely than this is not seen.
+const UNSEEN: f32 = 0.001;
+
+/// How much a player listens to a light search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Advice {
+    /// How much a move that throws the whole game away, in the eyes of the search, loses of the logarithm of its
+    /// probability; 0 is not to search.
+    pub trust: f32,
+    /// Positions the search visits for a move.
+    pub nodes: u32,
+    /// How often a mate in one is seen, at the least.
+    pub mates: f32,
+}
+
+impl Advice {
+    /// The nodes of a search that nobody has set: some milliseconds, on a phone some tens.
+    pub const USUAL_NODES: u32 = 1000;
+
+    /// The network alone.
+    pub const NONE: Advice = Advice { trust: 0.0, nodes: Advice::USUAL_NODES, mates: 0.0 };
+}
+
+/// The search, and how much it counts. It remembers nothing from one move to the next.
+pub(crate) struct Counsel {
+    engine: Engine,
+    advice: Advice,
+}
+
+impl Counsel {
+    pub(crate) fn new(advice: Advice, evaluator: Box<dyn LeafEvaluator>) -> Counsel {
+        // A thousand positions fit into the smallest table many times.
+        let options = EngineOptions { hash_mib: 1, ..EngineOptions::default() };
+        Counsel { engine: Engine::new("counsel", options, evaluator), advice }
+    }
+
+    /// Changes the probabilities of the candidates; they come out sorted, likeliest first. Returns how many positions
+    /// were looked at.
+    pub(crate) fn weigh(
+        &mut self,
+        game: &History,
+        candidates: &mut [Candidate],
+        mate: Option<Move>,
+    ) -> Result<u64, PlayerError> {
+        let mut nodes = 0;
+        if self.advice.trust > 0.0 && candidates.len() > 1 {
+            nodes = self.search(game, candidates)?;
+        }
+        // A person may have lost sight of it on the way.
+        if let Some(mate) = mate.filter(|mate| candidates.iter().any(|candidate| candidate.mv == *mate)) {
+            show(candidates, mate, self.advice.mates);
+        }
+        candidates.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        Ok(nodes)
+    }
+
+    /// The likeliest mate in one, if a person might see one at all. The candidates are sorted, likeliest first.
+    pub(crate) fn mate(&self, game: &History, candidates: &[Candidate]) -> Option<Move> {
+        let mates = |candidate: &&Candidate| {
+            let mut after = game.current().clone();
+            after.play_unchecked(candidate.mv);
+            after.is_checkmate()
+        };
+        let likely = candidates.iter().take_while(|candidate| candidate.probability >= UNSEEN);
+        likely.filter(|_| self.advice.mates > 0.0).find(mates).map(|candidate| candidate.mv)
+    }
+
+    fn search(&mut self, game: &History, candidates: &mut [Candidate]) -> Result<u64, PlayerError> {
+        let limits = Limits {
+            nodes: Some(self.advice.nodes.into()),
+            search_moves: candidates.iter().map(|candidate| candidate.mv).collect(),
+            lines: candidates.len(),
+            ..Limits::default()
+        };
+        self.engine.new_game();
+        let found = self.engine.choose(game, &limits, &Quiet)?;
+        let chance_of = |mv: Move| {
+            let line = found.lines.iter().find(|line| line.moves.first() == Some(&mv))?;
+            line.score.map(winning_chance)
+        };
+        let chances: Vec<Option<f64>> = candidates.iter().map(|candidate| chance_of(candidate.mv)).collect();
+        let best = chances.iter().flatten().copied().fold(0.0, f64::max);
+        for (candidate, chance) in candidates.iter_mut().zip(chances) {
+            // What a search that ended too soon says nothing of is left as it is.
+            let loss = chance.map_or(0.0, |chance| (best - chance) as f32);
+            candidate.probability *= (-self.advice.trust * loss).exp();
+        }
+        normalise(candidates);
+        Ok(found.nodes)
+    }
+}
+
+/// Leaves the moves a person thinks of, and the mate.
+pub(crate) fn keep_thinkable(candidates: &mut Vec<Candidate>, mate: Option<Move>) {
+    let mut sum = 0.0;
+    let mut place = 0;
+    candidates.retain(|candidate| {
+        let thought_of = place < FEWEST || (place < MOST && sum < THOUGHT_OF);
+        place += 1;
+        sum += candidate.probability;
+        (thought_of && candidate.probability > 0.0) || mate == Some(candidate.mv)
+    });
+    normalise(candidates);
+}
+
+/// Makes one of the candidates at least so likely.
+fn show(candidates: &mut [Candidate], mate: Move, least: f32) {
+    let now = candidates.iter().find(|candidate| candidate.mv == mate).map_or(1.0, |found| found.probability);
+    if now >= least.min(1.0) {
+        return;
+    }
+    for candidate in candidates {
+        let share = (1.0 - least) / (1.0 - now);
+        candidate.probability = if candidate.mv == mate { least } else { candidate.probability * share };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shakmaty::ByColor;
+    use tabia_encoding::parse_uci;
+    use tabia_game::position_from_fen;
+
+    use super::*;
+    use crate::BaselineLeaf;
+
+    fn weighed(fen: &str, advice: Advice, moves: &[(&str, f32)]) -> Vec<(String, f32)> {
+        let game = History::new(position_from_fen(fen).unwrap(), ByColor::default());
+        let mv = |uci: &str| parse_uci(game.current(), uci).unwrap();
+        let mut candidates: Vec<Candidate> = moves
+            .iter()
+            .map(|(uci, probability)| Candidate { mv: mv(uci), probability: *probability })
+            .collect();
+        let mut counsel = Counsel::new(advice, Box::new(BaselineLeaf));
+        let mate = counsel.mate(&game, &candidates);
+        keep_thinkable(&mut candidates, mate);
+        counsel.weigh(&game, &mut candidates, mate).unwrap();
+        let sum: f32 = candidates.iter().map(|candidate| candidate.probability).sum();
+        assert!((sum - 1.0).abs() < 1e-4, "{sum}");
+        assert!(candidates.is_sorted_by(|a, b| a.probability >= b.probability));
+        let uci = |mv: Move| mv.to_uci(shakmaty::CastlingMode::Standard).to_string();
+        candidates.iter().map(|candidate| (uci(candidate.mv), candidate.probability)).collect()
+    }
+
+    /// The rook can be taken, or given away.
+    const HANGING: &str = "4k3/8/8/3r4/8/1B6/5P2/4K3 w - - 0 1";
+
+    #[test]
+    fn what_loses_becomes_unlikely_as_far_as_the_search_is_trusted() {
+        let moves = [("e1e2", 0.6), ("b3d5", 0.3), ("b3c2", 0.1)];
+        let taking = |trust| {
+            let advice = Advice { trust, ..Advice::NONE };
+            let weighed = weighed(HANGING, advice, &moves);
+            weighed.iter().find(|(uci, _)| uci == "b3d5").unwrap().1
+        };
+        assert!((taking(0.0) - 0.3).abs() < 1e-5);
+        assert!(taking(2.0) > taking(0.0));
+        assert!(taking(30.0) > 0.95);
+    }
+
+    #[test]
+    fn nobody_plays_what_nobody_thinks_of() {
+        let moves = [("e1e2", 0.6), ("b3c2", 0.39), ("b3d5", 0.01)];
+        let kept = weighed(HANGING, Advice { trust: 100.0, ..Advice::NONE }, &moves);
+        assert!(kept.iter().all(|(uci, _)| uci != "b3d5"), "{kept:?}");
+        let only = weighed(HANGING, Advice::NONE, &[("e1e2", 1.0), ("b3c2", 0.0)]);
+        assert_eq!(only.len(), 1, "what is impossible stays so: {only:?}");
+    }
+
+    #[test]
+    fn a_mate_in_one_is_seen_as_often_as_asked() {
+        let fen = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1";
+        let moves = [("g1f1", 0.5), ("h2h3", 0.49), ("a1a8", 0.01)];
+        let of_mate = |advice: Advice| {
+            let weighed = weighed(fen, advice, &moves);
+            weighed.iter().find(|(uci, _)| uci == "a1a8").map(|(_, probability)| *probability)
+        };
+        let seen = Advice { mates: 0.9, ..Advice::NONE };
+        assert!((of_mate(seen).unwrap() - 0.9).abs() < 1e-4);
+        assert_eq!(of_mate(Advice::NONE), None, "too unlikely to be thought of");
+        assert!(of_mate(Advice { trust: 100.0, ..seen }).unwrap() > 0.95, "the search sees it too");
+    }
+}
