@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tabia_arena::statistics::{EloScale, Sprt};
+use tabia_encoding::RatingPool;
 use tabia_game::{Clock, TimeControl};
 use tabia_search::Spec;
 
@@ -55,6 +56,12 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Say whether the human player shows the rating it is asked for, and make it so.
     Strength(StrengthArgs),
+    /// Count what people do besides moving, by rating: give up, agree to draws, see mates.
+    Habits(HabitsArgs),
+    /// Say how many openings a player knows, against people of its rating.
+    Variety(VarietyArgs),
+    /// Play many games of the human player at random ratings and clocks; any fault is an error.
+    Soak(SoakArgs),
     /// Show the page, and on it the data sets, training runs and matches of this machine.
     Serve(crate::serve::Args),
     /// Show the page in a window of its own, or a network that plays itself there.
@@ -474,6 +481,93 @@ pub(crate) struct StrengthArgs {
     /// Draw the curve into this SVG file.
     #[arg(long, value_name = "FILE")]
     pub(crate) plot: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PoolName {
+    OverTheBoard,
+    Online,
+    Unknown,
+}
+
+impl From<PoolName> for RatingPool {
+    fn from(name: PoolName) -> RatingPool {
+        match name {
+            PoolName::OverTheBoard => RatingPool::OverTheBoard,
+            PoolName::Online => RatingPool::Online,
+            PoolName::Unknown => RatingPool::Unknown,
+        }
+    }
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:
+  tabia habits otb-rated.pgn.zst online-clock.pgn.zst --games 50000
+
+A game is given up when somebody won it without a mate; where clocks are known, games that may have been lost on time are
+left out. What the loser could expect then is what the network says of the position, told both ratings.")]
+pub(crate) struct HabitsArgs {
+    /// Games: PGN, plain or packed.
+    #[arg(required = true, value_name = "GAMES")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The network that judges positions [default: the human player that comes with tabia].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<PathBuf>,
+    /// Whose scale the ratings are on [default: as the games say].
+    #[arg(long, value_enum)]
+    pub(crate) pool: Option<PoolName>,
+    /// Read so many games of each file.
+    #[arg(long, default_value_t = 20_000, value_name = "N")]
+    pub(crate) games: u32,
+    /// Judge so many positions of each kind in each band.
+    #[arg(long, default_value_t = 200, value_name = "N")]
+    pub(crate) asked: usize,
+    /// Write all figures to this file too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:
+  tabia variety human,elo=1000 human,elo=1600 human,elo=2200 --games-of otb-rated.pgn.zst")]
+pub(crate) struct VarietyArgs {
+    /// Who plays against itself.
+    #[arg(required = true, value_name = "SPEC", value_parser = spec)]
+    pub(crate) players: Vec<Spec>,
+    /// How many games.
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) games: u32,
+    /// How many half-moves of each count.
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    pub(crate) plies: usize,
+    /// Games of people to compare with: PGN, plain or packed.
+    #[arg(long, value_name = "GAMES")]
+    pub(crate) games_of: Option<PathBuf>,
+    /// Decides the players' choices.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
+    /// Write all figures to this file too.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Example:
+  tabia soak --games 1000 --jobs 8
+
+Without clocks and with four kinds of them, against each other and against levels 1 and 3, half of the players at a
+person's pace. An illegal move, an error, a crash or a move that comes too late is a fault. Players mostly wait for
+their clocks: more games at a time than there are cores do no harm.")]
+pub(crate) struct SoakArgs {
+    /// How many games.
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) games: u32,
+    /// Games at a time [default: one a core].
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+    /// Decides ratings, clocks, pairings and the players' choices.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) seed: u64,
 }
 
 #[derive(Args)]

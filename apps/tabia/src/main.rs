@@ -7,15 +7,18 @@ mod compete;
 mod desktop;
 mod elo;
 mod eval;
+mod habits;
 mod model;
 mod play;
 mod play_move;
 mod players;
 mod serve;
 mod shipped;
+mod soak;
 mod strength;
 mod uci;
 mod validate;
+mod variety;
 
 use std::process::ExitCode;
 
@@ -34,6 +37,9 @@ fn main() -> ExitCode {
         cli::Command::Elo(args) => elo::run(&args),
         cli::Command::Eval { command } => eval::run(command),
         cli::Command::Strength(args) => strength::run(&args),
+        cli::Command::Habits(args) => habits::run(&args),
+        cli::Command::Soak(args) => soak::run(&args),
+        cli::Command::Variety(args) => variety::run(&args),
         cli::Command::Serve(args) => serve::run(&args),
         cli::Command::Validate(args) => validate::run(&args),
     };

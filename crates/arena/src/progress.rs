@@ -206,7 +206,22 @@ impl Watch for MoveWatch<'_> {
     fn stopped(&self) -> bool {
         self.stop.wished() == Wish::Now || self.patience.is_some_and(|most| self.elapsed() > most)
     }
+
+    fn wait_until(&self, moment: Duration) {
+        let mut now = self.elapsed();
+        while now < moment && !self.stopped() {
+            self.timer.pass(GLANCE.min(moment - now));
+            let later = self.elapsed();
+            if later == now {
+                return;
+            }
+            now = later;
+        }
+    }
 }
+
+/// How often somebody who waits looks whether the run is to stop.
+const GLANCE: Duration = Duration::from_millis(20);
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

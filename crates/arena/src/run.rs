@@ -139,7 +139,8 @@ impl Run<'_> {
         settings.set("format", self.schedule.format().to_string());
         settings.set_players(&names);
         if self.schedule.format() == Format::Pairings {
-            let pairs = self.schedule.encounters().iter().map(|(first, second)| format!("{}-{}", first.0, second.0));
+            let pairs =
+                self.schedule.encounters().iter().map(|(first, second)| format!("{}-{}", first.0, second.0));
             settings.set("pairings", pairs.collect::<Vec<_>>().join(" "));
         }
         settings.set("openings", self.openings.digest());

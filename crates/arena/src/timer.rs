@@ -4,6 +4,11 @@ use std::time::{Duration, Instant};
 pub trait Timer: Sync {
     /// Time since some moment that stays the same.
     fn now(&self) -> Duration;
+
+    /// Lets about so much time pass; a timer that cannot returns at once.
+    fn pass(&self, time: Duration) {
+        let _ = time;
+    }
 }
 
 /// The machine's own clock.
@@ -27,5 +32,12 @@ impl WallTimer {
 impl Timer for WallTimer {
     fn now(&self) -> Duration {
         self.origin.elapsed()
+    }
+
+    fn pass(&self, time: Duration) {
+        // There is one thread in a browser, and nobody may hold it.
+        if !cfg!(target_family = "wasm") {
+            std::thread::sleep(time);
+        }
     }
 }

@@ -10,10 +10,15 @@ use crate::{
 };
 
 /// Of the likeliest moves, as many are thought of as it takes to reach this probability; nobody plays the others.
-const THOUGHT_OF: f32 = 0.98;
+const THOUGHT_OF: f32 = 0.96;
 /// At least and at most so many, where there are as many.
 const FEWEST: usize = 2;
-const MOST: usize = 10;
+const MOST: usize = 7;
+
+/// One part in so many of the search is a first look at everything.
+const FIRST_LOOK: u64 = 4;
+/// After it, moves less likely than this, against the likeliest, are not looked at again.
+const IN_EARNEST: f32 = 0.02;
 
 /// A mate that the network holds for less likely than this is not seen.
 const UNSEEN: f32 = 0.001;
@@ -82,28 +87,52 @@ impl Counsel {
         likely.filter(|_| self.advice.mates > 0.0).find(mates).map(|candidate| candidate.mv)
     }
 
+    /// Looks at all candidates shortly, then at those that are left in earnest for longer.
     fn search(&mut self, game: &History, candidates: &mut [Candidate]) -> Result<u64, PlayerError> {
-        let limits = Limits {
-            nodes: Some(self.advice.nodes.into()),
-            search_moves: candidates.iter().map(|candidate| candidate.mv).collect(),
-            lines: candidates.len(),
-            ..Limits::default()
-        };
+        let trust = self.advice.trust;
+        let nodes = u64::from(self.advice.nodes);
+        let first_look = (nodes / FIRST_LOOK).max(1);
+        let before: Vec<f32> = candidates.iter().map(|candidate| candidate.probability).collect();
         self.engine.new_game();
-        let found = self.engine.choose(game, &limits, &Quiet)?;
-        let chance_of = |mv: Move| {
-            let line = found.lines.iter().find(|line| line.moves.first() == Some(&mv))?;
-            line.score.map(winning_chance)
-        };
-        let chances: Vec<Option<f64>> = candidates.iter().map(|candidate| chance_of(candidate.mv)).collect();
-        let best = chances.iter().flatten().copied().fold(0.0, f64::max);
-        for (candidate, chance) in candidates.iter_mut().zip(chances) {
-            // What a search that ended too soon says nothing of is left as it is.
-            let loss = chance.map_or(0.0, |chance| (best - chance) as f32);
-            candidate.probability *= (-self.advice.trust * loss).exp();
+        let moves: Vec<Move> = candidates.iter().map(|candidate| candidate.mv).collect();
+        let (mut losses, mut visited) = self.losses(game, &moves, first_look)?;
+        let weight = |place: usize, losses: &[f32]| before[place] * (-trust * losses[place]).exp();
+        let most = (0..moves.len()).map(|place| weight(place, &losses)).fold(0.0, f32::max);
+        let left: Vec<usize> =
+            (0..moves.len()).filter(|&place| weight(place, &losses) >= IN_EARNEST * most).collect();
+        if left.len() > 1 {
+            let moves: Vec<Move> = left.iter().map(|&place| moves[place]).collect();
+            let (deeper, more) = self.losses(game, &moves, nodes.saturating_sub(first_look).max(1))?;
+            visited += more;
+            for (place, loss) in left.iter().zip(deeper) {
+                losses[*place] = loss;
+            }
+        }
+        for (place, candidate) in candidates.iter_mut().enumerate() {
+            candidate.probability = weight(place, &losses);
         }
         normalise(candidates);
-        Ok(found.nodes)
+        Ok(visited)
+    }
+
+    /// What each move costs of the mover's chance to win, against the best of them, and how many positions were looked at.
+    fn losses(&mut self, game: &History, moves: &[Move], nodes: u64) -> Result<(Vec<f32>, u64), PlayerError> {
+        let limits = Limits {
+            nodes: Some(nodes),
+            search_moves: moves.to_vec(),
+            lines: moves.len(),
+            ..Limits::default()
+        };
+        let found = self.engine.choose(game, &limits, &Quiet)?;
+        let chance_of = |mv: &Move| {
+            let line = found.lines.iter().find(|line| line.moves.first() == Some(mv))?;
+            line.score.map(winning_chance)
+        };
+        let chances: Vec<Option<f64>> = moves.iter().map(chance_of).collect();
+        let best = chances.iter().flatten().copied().fold(0.0, f64::max);
+        // What a search that ended too soon says nothing of is left as it is.
+        let loss = |chance: Option<f64>| chance.map_or(0.0, |chance| (best - chance) as f32);
+        Ok((chances.into_iter().map(loss).collect(), found.nodes))
     }
 }
 

@@ -23,7 +23,7 @@
 //! | a network one move ahead | [`OnePly`] |
 //! | a network that plays likely moves | [`PolicyPlayer`] |
 //! | a rating asked for, and how it is shown | [`Dials`], [`Advice`], [`dials_at`] |
-//! | when people move, resign and offer draws | [`Manners`] |
+//! | when people move, resign and offer draws | [`Manners`], [`Paced`] |
 //! | what a move cost, and who would have found a better one | [`Reviewed`] |
 //! | the engine | [`Engine`] |
 //! | an evaluation inside a search | [`LeafEvaluator`], [`leaf_evaluator`], [`exact_leaf_evaluator`] |
@@ -43,6 +43,7 @@ mod limits;
 mod manners;
 mod one_ply;
 mod order;
+mod paced;
 mod perspective_leaf;
 mod player;
 mod policy;
@@ -64,13 +65,14 @@ pub use levels::{Level, LevelPlayer};
 pub use limits::{Limits, TimeLeft};
 pub use manners::{Conduct, Manners};
 pub use one_ply::OnePly;
+pub use paced::Paced;
 pub use perspective_leaf::PerspectiveLeaf;
 pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
 pub use policy::{NoPolicy, Persona, Pick, PolicyPlayer};
 pub use random::RandomPlayer;
 pub use review::{Mark, Reviewed, winning_chance};
-pub use strength::{Dials, dials_at};
 pub use spec::{
-    Budget, Budgeted, BuildError, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, MaiaSpec,
-    NetSearch, NetSpec, Opened, Spec, SpecError, UciSpec, Workshop,
+    Budget, Budgeted, BuildError, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec,
+    MaiaSpec, NetSearch, NetSpec, Opened, Pause, Spec, SpecError, UciSpec, Workshop,
 };
+pub use strength::{Dials, dials_at};

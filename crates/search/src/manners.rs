@@ -4,30 +4,43 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use shakmaty::{ByColor, Position};
-use tabia_encoding::{TIME_BINS, time_bin_range};
+use tabia_encoding::{Elo, TIME_BINS, time_bin_range};
 use tabia_game::History;
 
 use crate::{Choice, TimeLeft};
 
-/// Below this expected score a person thinks of resigning.
-const HOPELESS: f32 = 0.03;
+/// Below this expected score a person thinks of resigning: the middle of where people do, at any rating.
+const HOPELESS: f32 = 0.06;
 /// Nobody resigns before this move.
 const FIRST_RESIGNATION: u32 = 15;
-/// Above this chance of a draw a person thinks of offering one.
-const DRAWISH: f32 = 0.85;
+/// How likely people are to resign on a move on which they think of it, by rating. Half of the lost games of people
+/// below 1800 go on to mate, and hardly one in twenty above 2200.
+const RESIGNING: [(f32, f32); 5] =
+    [(800.0, 0.04), (1400.0, 0.06), (1800.0, 0.1), (2200.0, 0.25), (2600.0, 0.4)];
+/// Above this chance of a draw a person thinks of offering one: where people agree on draws, most positions are not
+/// even that.
+const DRAWISH: f32 = 0.7;
 /// Nobody offers a draw before this move.
 const FIRST_OFFER: u32 = 30;
+/// How likely people are to offer a draw on a move on which they think of it, by rating. Masters agree on a third of their
+/// games, people below 1800 on one in fifteen.
+const OFFERING: [(f32, f32); 4] = [(1000.0, 0.03), (1800.0, 0.06), (2200.0, 0.15), (2600.0, 0.3)];
+/// The rating of people of whom nothing is known.
+const USUAL: f32 = 1500.0;
 /// An offer is accepted by who expects no more than this.
 const CONTENT: f32 = 0.5;
 
-/// One move takes at most this share of what the clock shows.
+/// One move takes at most this share of what the clock shows,
 const LARGEST_SHARE: f32 = 0.1;
+/// once this many seconds are kept back for the way to the clock.
+const RESERVE: f32 = 0.5;
 /// And nobody waits longer for a player than this, in seconds, where no clock runs.
 const LONGEST_UNTIMED: f32 = 20.0;
 
 /// How one player behaves. With the same seed and the same calls it behaves the same.
 pub struct Manners {
     rng: Rng,
+    rating: f32,
     /// Where each side's prospects were last looked at: the number of moves made by then, and the expected score.
     before: ByColor<Option<(usize, f32)>>,
 }
@@ -48,7 +61,12 @@ pub struct Conduct {
 impl Manners {
     /// Manners whose chances come from `seed`.
     pub fn new(seed: u64) -> Manners {
-        Manners { rng: Rng::with_seed(seed), before: ByColor::default() }
+        Manners { rng: Rng::with_seed(seed), rating: USUAL, before: ByColor::default() }
+    }
+
+    /// The manners of people of a rating; without one, of usual people.
+    pub fn of(self, rating: Option<Elo>) -> Manners {
+        Manners { rating: rating.map_or(USUAL, |rating| f32::from(rating.0)), ..self }
     }
 
     /// What a person would do who chose this in this game. `clock` is the mover's, where one runs.
@@ -68,13 +86,19 @@ impl Manners {
         self.before[turn] = Some((plies, expected));
         let number = game.current().fullmoves().get();
         let drawish = wdl.draw > DRAWISH && number >= FIRST_OFFER;
+        let hopeless = expected < HOPELESS && hopeless_before && number >= FIRST_RESIGNATION;
         Conduct {
             pause,
-            resigns: expected < HOPELESS && hopeless_before && number >= FIRST_RESIGNATION,
-            offers_draw: drawish,
+            resigns: hopeless && self.happens(&RESIGNING),
+            offers_draw: drawish && self.happens(&OFFERING),
             accepts_draw: drawish
                 || (expected <= CONTENT && wdl.draw > DRAWISH / 2.0 && number >= FIRST_OFFER),
         }
+    }
+
+    /// Whether something happens whose chance depends on the rating.
+    fn happens(&mut self, chances: &[(f32, f32)]) -> bool {
+        self.rng.f32() < at(chances, self.rating)
     }
 
     /// A time drawn from the chances of its bins, within what the mover's clock allows.
@@ -88,10 +112,21 @@ impl Manners {
         let drawn = range.start + self.rng.f32() * (range.end - range.start);
         let most = clock.map_or(LONGEST_UNTIMED, |clock| {
             let (remaining, increment) = (clock.remaining.as_secs_f32(), clock.increment.as_secs_f32());
+            let free = (remaining - RESERVE).max(0.0);
             // The increment comes back, but not before the move is made.
-            (remaining * LARGEST_SHARE + increment).min(remaining / 2.0)
+            (free * LARGEST_SHARE + increment).min(free / 2.0)
         });
         Duration::try_from_secs_f32(drawn.min(most)).unwrap_or_default()
+    }
+}
+
+/// What stands in a table for a rating: evenly between its entries, and as they are beyond the ends.
+fn at(table: &[(f32, f32)], rating: f32) -> f32 {
+    let above = table.partition_point(|(knot, _)| *knot <= rating);
+    match (above.checked_sub(1).and_then(|below| table.get(below)), table.get(above)) {
+        (Some((low, from)), Some((high, to))) => from + (to - from) * (rating - low) / (high - low),
+        (Some((_, value)), None) | (None, Some((_, value))) => *value,
+        (None, None) => 0.0,
     }
 }
 
@@ -136,30 +171,45 @@ mod tests {
         })
     }
 
-    #[test]
-    fn a_person_resigns_when_it_was_hopeless_twice_running_and_not_in_the_opening() {
-        let lost = choice(Some([0.0, 0.02, 0.98]), None);
-        let mut manners = Manners::new(1);
-        let game = at_move(30);
-        assert!(!manners.conduct(&game, &lost, None).resigns, "the first time there may be hope");
-        let later = after(game, 2);
-        assert!(manners.conduct(&later, &lost, None).resigns);
-        let unsure = choice(Some([0.05, 0.02, 0.93]), None);
-        assert!(!manners.conduct(&after(later.clone(), 2), &unsure, None).resigns);
-        assert!(!manners.conduct(&after(later, 4), &lost, None).resigns, "the row is broken");
+    /// How many of a thousand people of a rating do something on this move, after having thought the same a move ago.
+    fn of_a_thousand(rating: u16, number: u32, wdl: [f32; 3], does: impl Fn(Conduct) -> bool) -> usize {
+        let said = choice(Some(wdl), None);
+        let (game, later) = (at_move(number), after(at_move(number), 2));
+        let person = |seed| {
+            let mut manners = Manners::new(seed).of(Some(Elo(rating)));
+            assert!(!manners.conduct(&game, &said, None).resigns, "the first time there may be hope");
+            manners.conduct(&later, &said, None)
+        };
+        (0..1000).filter(|seed| does(person(*seed))).count()
+    }
 
-        let mut early = Manners::new(1);
-        early.conduct(&at_move(5), &lost, None);
-        assert!(!early.conduct(&after(at_move(5), 2), &lost, None).resigns);
+    #[test]
+    fn people_resign_when_it_was_hopeless_twice_running_and_not_in_the_opening() {
+        let resigning = |rating, number, wdl| of_a_thousand(rating, number, wdl, |conduct| conduct.resigns);
+        let lost = [0.0, 0.02, 0.98];
+        assert!((15..70).contains(&resigning(800, 30, lost)));
+        assert!((200..300).contains(&resigning(2200, 30, lost)));
+        assert_eq!(resigning(2200, 30, [0.05, 0.04, 0.91]), 0, "there is hope");
+        assert_eq!(resigning(2200, 5, lost), 0, "in the opening");
+
+        let said = choice(Some(lost), None);
+        let given_up = (0..50).any(|seed| {
+            let mut manners = Manners::new(seed).of(Some(Elo(2600)));
+            manners.conduct(&at_move(30), &said, None);
+            manners.conduct(&after(at_move(30), 6), &said, None).resigns
+        });
+        assert!(!given_up, "the row is broken");
     }
 
     #[test]
     fn draws_are_offered_late_and_accepted_by_who_expects_no_more() {
+        let level = [0.05, 0.9, 0.05];
+        let offering = |rating, number| of_a_thousand(rating, number, level, |conduct| conduct.offers_draw);
+        assert!((10..70).contains(&offering(1000, 40)));
+        assert!((250..350).contains(&offering(2600, 40)));
+        assert_eq!(offering(2600, 20), 0);
         let mut manners = Manners::new(1);
-        let level = choice(Some([0.05, 0.9, 0.05]), None);
-        let conduct = manners.conduct(&at_move(40), &level, None);
-        assert!(conduct.offers_draw && conduct.accepts_draw && !conduct.resigns);
-        assert!(!manners.conduct(&at_move(20), &level, None).offers_draw);
+        assert!(manners.conduct(&at_move(40), &choice(Some(level), None), None).accepts_draw);
         let worse = manners.conduct(&at_move(40), &choice(Some([0.1, 0.6, 0.3]), None), None);
         assert!(!worse.offers_draw && worse.accepts_draw);
         let better = manners.conduct(&at_move(40), &choice(Some([0.3, 0.6, 0.1]), None), None);
@@ -173,9 +223,9 @@ mod tests {
             let quick = manners.conduct(&at_move(9), &choice(None, Some(2)), clock(300, 0)).pause;
             assert!(time_bin_range(2).contains(&quick.as_secs_f32()), "{quick:?}");
             let long = manners.conduct(&at_move(9), &choice(None, Some(19)), clock(60, 2)).pause;
-            assert_eq!(long, Duration::from_secs(8));
+            assert_eq!(long, Duration::from_secs_f32(7.95));
             let scramble = manners.conduct(&at_move(9), &choice(None, Some(19)), clock(1, 10)).pause;
-            assert_eq!(scramble, Duration::from_millis(500));
+            assert_eq!(scramble, Duration::from_millis(250));
             assert_eq!(
                 manners.conduct(&at_move(9), &choice(None, Some(19)), clock(0, 0)).pause,
                 Duration::ZERO

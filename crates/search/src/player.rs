@@ -30,6 +30,12 @@ pub trait Watch: Sync {
     /// Whether the player should move now.
     fn stopped(&self) -> bool;
 
+    /// Lets time pass until this much of it has since the player was asked, or until the player should move. Where time
+    /// stands still, or nobody can wait, it returns at once.
+    fn wait_until(&self, moment: Duration) {
+        let _ = moment;
+    }
+
     /// The player has something to say while it thinks.
     fn report(&self, line: &Line) {
         let _ = line;

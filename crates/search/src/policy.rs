@@ -8,7 +8,11 @@ use tabia_encoding::{Elo, ForMover, RatingPool, Score};
 use tabia_game::History;
 use tabia_model::{Candidate, Model, Policy};
 
-use crate::{Advice, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Watch, counsel::{self, Counsel}, order};
+use crate::{
+    Advice, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Watch,
+    counsel::{self, Counsel},
+    order,
+};
 
 /// A network that plays from its move head: human-like networks, Maia and other Leela networks. A light search may
 /// have a say.

@@ -31,7 +31,8 @@ pub fn dials_at(table: &Strength, asked: Elo) -> Option<(Elo, Dials)> {
     let told = Elo(between(|knot| knot.told).round() as u16);
     let pick = Pick::Sampled { temperature: between(|knot| knot.temperature), top_p: 1.0 };
     let (trust, mates) = (between(|knot| knot.trust), between(|knot| knot.mates));
-    Some((told, Dials { pick, advice: Advice { trust, nodes: table.nodes, mates } }))
+    let nodes = between(|knot| (knot.nodes.max(1) as f32).ln()).exp().round() as u32;
+    Some((told, Dials { pick, advice: Advice { trust, nodes, mates } }))
 }
 
 #[cfg(test)]
@@ -39,16 +40,17 @@ mod tests {
     use super::*;
 
     fn table() -> Strength {
-        let knot = |asked, told, temperature, trust, mates| StrengthKnot {
+        let knot = |asked, told, temperature, trust, nodes, mates| StrengthKnot {
             asked,
             told,
             temperature,
             trust,
+            nodes,
             mates,
             shown: None,
         };
-        let knots = vec![knot(1000, 800.0, 1.2, 0.0, 0.5), knot(1400, 1200.0, 1.0, 4.0, 0.9)];
-        Strength { method: String::new(), nodes: 700, knots }
+        let knots = vec![knot(1000, 800.0, 1.2, 0.0, 500, 0.5), knot(1400, 1200.0, 1.0, 4.0, 2000, 0.9)];
+        Strength { method: String::new(), knots }
     }
 
     #[test]
@@ -59,7 +61,7 @@ mod tests {
         let Pick::Sampled { temperature, .. } = dials.pick else { panic!("another pick") };
         assert!((temperature - 1.1).abs() < 1e-6);
         assert!((dials.advice.trust - 2.0).abs() < 1e-6 && (dials.advice.mates - 0.7).abs() < 1e-6);
-        assert_eq!(dials.advice.nodes, 700);
+        assert_eq!(dials.advice.nodes, 1000, "nodes by equal factors");
         assert_eq!(at(1000).0, Elo(800));
         assert_eq!(at(100), at(1000));
         assert_eq!(at(4000), at(1400));

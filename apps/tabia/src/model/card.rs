@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result};
-use tabia_model::{Accuracy, Figures, HeldOut, Model, ModelCard, Rounding, Training};
+use tabia_model::{Accuracy, Figures, HeldOut, Model, ModelCard, Rounding, Strength, StrengthKnot, Training};
 
 use super::grouped;
 use crate::cli::CardArgs;
@@ -51,6 +51,9 @@ fn markdown(file: &str, model: &Model) -> String {
         let rows: Vec<_> = card.held_out.iter().map(|held| (group(held), held.figures)).collect();
         text.push_str(&table(&["positions held out", "count"], &rows));
     }
+    if let Some(strength) = &card.strength {
+        text.push_str(&ratings(strength));
+    }
     if let Some(Rounding { weights, accuracy: Some(accuracy) }) = &card.rounding {
         let Accuracy { positions, trained, written, .. } = accuracy;
         let positions = grouped(*positions);
@@ -61,6 +64,32 @@ fn markdown(file: &str, model: &Model) -> String {
         let rows =
             [(vec!["as trained".to_owned()], *trained), (vec![format!("this file, {weights}")], *written)];
         text.push_str(&table(&["weights"], &rows));
+    }
+    text
+}
+
+/// How each rating is played, and what was measured.
+fn ratings(strength: &Strength) -> String {
+    let Strength { method, knots } = strength;
+    let mut text = format!(
+        "\nPlayed at a rating. Measured by {method}.\n\n\
+         | asked | shown | 95% | games | told | temperature | trust | nodes | mates seen |\n|---|---|---|---|---|---|---|---|---|\n"
+    );
+    for knot in knots {
+        let (shown, interval, games) = match knot.shown {
+            Some(shown) => (
+                format!("{:.0}", shown.rating),
+                format!("{:.0} to {:.0}", shown.low, shown.high),
+                grouped(shown.games.into()),
+            ),
+            None => Default::default(),
+        };
+        let StrengthKnot { asked, told, temperature, trust, nodes, mates, .. } = knot;
+        let _ = writeln!(
+            text,
+            "| {asked} | {shown} | {interval} | {games} | {told:.0} | {temperature:.2} | {trust:.1} | {nodes} | {:.0}% |",
+            100.0 * mates
+        );
     }
     text
 }

@@ -7,7 +7,9 @@ use fastrand::Rng;
 use shakmaty::{Color, Move};
 use tabia_encoding::Elo;
 use tabia_game::History;
-use tabia_search::{Dials, HumanPlay, HumanSpec, Limits, NetSearch, NetSpec, Pick, Player, Spec, Watch};
+use tabia_search::{
+    Dials, HumanPlay, HumanSpec, Limits, NetSearch, NetSpec, Pause, Pick, Player, Spec, Watch,
+};
 
 use super::candidate::{Candidate, candidates};
 use crate::cli::{Mode, PlayArgs, Seat};
@@ -103,7 +105,9 @@ fn spec_of(text: Option<&str>, args: &PlayArgs, makers: &Makers) -> Result<Spec>
         (Mode::Sample, Some(temperature)) => dialled(Pick::Sampled { temperature, top_p: 1.0 }),
     };
     let elo = Some(Elo(args.elo));
-    let human = |file| Spec::Human(HumanSpec { file, elo, play, pool: None, seed: None });
+    // People at the board take their time where clocks run.
+    let pause = Some(Pause::On);
+    let human = |file| Spec::Human(HumanSpec { file, elo, play, pool: None, pause, seed: None });
     let Some(text) = text else { return Ok(human(None)) };
     let path = Path::new(text);
     if !path.exists() {

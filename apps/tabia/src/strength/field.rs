@@ -114,7 +114,10 @@ mod tests {
 
     fn opponents() -> Opponents {
         let stockfish = Stockfish::of_range(1350, 2850);
-        Opponents { stockfish, maia: vec![(1100, "maia-1100.pb.gz".into()), (1900, "maia-1900.pb.gz".into())] }
+        Opponents {
+            stockfish,
+            maia: vec![(1100, "maia-1100.pb.gz".into()), (1900, "maia-1900.pb.gz".into())],
+        }
     }
 
     fn field(asked: &[u16]) -> Field {

@@ -11,11 +11,15 @@ const MOST_TOLD: f32 = 2800.0;
 
 /// How far a push may go.
 const WEAKEST: f32 = -1200.0;
-const STRONGEST: f32 = 1600.0;
+const STRONGEST: f32 = 2000.0;
+
+/// What the search visits at a push of nothing, doubled with every 250, and at most.
+const FEWEST_NODES: f32 = 800.0;
+const MOST_NODES: f32 = 60_000.0;
 
 /// How often people see a mate in one, by rating; `tabia habits` counts it.
 const MATES_SEEN: [(f32, f32); 5] =
-    [(800.0, 0.6), (1200.0, 0.75), (1600.0, 0.87), (2000.0, 0.94), (2400.0, 0.98)];
+    [(800.0, 0.5), (1200.0, 0.6), (1600.0, 0.72), (2000.0, 0.82), (2400.0, 0.9)];
 
 /// What a push means for a rating. Weaker: the network is told a lower rating, and strays. Stronger: it keeps to its
 /// likely moves more, and listens more to the search.
@@ -25,8 +29,9 @@ pub(super) fn knot(asked: u16, push: f32) -> StrengthKnot {
     StrengthKnot {
         asked,
         told: rounded((asked_for - 0.5 * weaker).clamp(LEAST_TOLD, MOST_TOLD), 1.0),
-        temperature: rounded((1.0 + weaker / 1000.0) / (1.0 + stronger / 1500.0), 0.001),
+        temperature: rounded((1.0 + weaker / 2000.0) / (1.0 + stronger / 1500.0), 0.001),
         trust: rounded(stronger / 40.0, 0.01),
+        nodes: (FEWEST_NODES * (stronger / 250.0).exp2()).min(MOST_NODES).round() as u32,
         mates: rounded(seen(asked_for), 0.001),
         shown: None,
     }

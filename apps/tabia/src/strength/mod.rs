@@ -129,7 +129,14 @@ fn method(stockfish: &str, args: &StrengthArgs) -> String {
 /// Plays the ratings as they are.
 fn measure(args: &StrengthArgs, asked: &[u16], hall: &Hall<'_>, opponents: &Opponents) -> Result<Curve> {
     let play = if args.raw { HumanPlay::Dialled(Dials::RAW) } else { HumanPlay::AsRated };
-    let human = |elo| HumanSpec { file: args.model.clone(), elo: Some(Elo(elo)), play, pool: None, seed: None };
+    let human = |elo| HumanSpec {
+        file: args.model.clone(),
+        elo: Some(Elo(elo)),
+        play,
+        pool: None,
+        pause: None,
+        seed: None,
+    };
     let rated: Vec<(u16, Spec)> = asked.iter().map(|&elo| (elo, Spec::Human(human(elo)))).collect();
     let mut results = Results::default();
     let name = if args.raw { "measured raw" } else { "measured" };
@@ -148,7 +155,8 @@ fn fit(
     let mut results = Results::default();
     for round in 1..=args.rounds {
         let last = round == args.rounds;
-        let knots: Vec<StrengthKnot> = searches.iter().map(|search| fit::knot(search.asked, search.push)).collect();
+        let knots: Vec<StrengthKnot> =
+            searches.iter().map(|search| fit::knot(search.asked, search.push)).collect();
         let rated: Vec<(u16, Spec)> =
             knots.iter().map(|knot| (knot.asked, dialled(args.model.as_deref(), knot))).collect();
         let games = if last { args.games } else { args.games.div_ceil(2) };
@@ -170,12 +178,13 @@ fn fit(
 /// The player of a knot, every number said.
 fn dialled(file: Option<&Path>, knot: &StrengthKnot) -> Spec {
     let pick = Pick::Sampled { temperature: knot.temperature, top_p: 1.0 };
-    let advice = Advice { trust: knot.trust, nodes: Advice::USUAL_NODES, mates: knot.mates };
+    let advice = Advice { trust: knot.trust, nodes: knot.nodes, mates: knot.mates };
     Spec::Human(HumanSpec {
         file: file.map(Path::to_owned),
         elo: Some(Elo(knot.told.round() as u16)),
         play: HumanPlay::Dialled(Dials { pick, advice }),
         pool: None,
+        pause: None,
         seed: None,
     })
 }
@@ -194,7 +203,7 @@ fn write_table(args: &StrengthArgs, curve: &Curve, mut knots: Vec<StrengthKnot>,
     let named = || file.display().to_string();
     let bytes = std::fs::read(file).with_context(named)?;
     let mut card = Model::from_bytes(&bytes).with_context(named)?.card().clone();
-    card.strength = Some(Strength { method: method.to_owned(), nodes: Advice::USUAL_NODES, knots });
+    card.strength = Some(Strength { method: method.to_owned(), knots });
     let written = Source::with_card(&bytes, &card).with_context(named)?;
     let again = Model::from_bytes(&written).context("the network does not open with its new card")?;
     if *again.card() != card {
@@ -236,7 +245,8 @@ impl Curve {
     }
 
     fn table(&self) -> String {
-        let mut text = format!("{:>5}  {:>5}  {:>5}  {:>14}  {:>5}\n", "asked", "shown", "gap", "95%", "games");
+        let mut text =
+            format!("{:>5}  {:>5}  {:>5}  {:>14}  {:>5}\n", "asked", "shown", "gap", "95%", "games");
         for shown in &self.shown {
             let interval = format!("[{:.0}, {:.0}]", shown.low, shown.high);
             text.push_str(&format!(

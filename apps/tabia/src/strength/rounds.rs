@@ -72,7 +72,12 @@ impl Hall<'_> {
         let mut ledger = Ledger::open(&path, &settings)?;
         let already = ledger.records().len();
         let again = if already > 0 { format!(", {already} of them played before") } else { String::new() };
-        eprintln!("{name}: {} games{again}, {} at a time, in {}", schedule.games(), self.jobs, path.display());
+        eprintln!(
+            "{name}: {} games{again}, {} at a time, in {}",
+            schedule.games(),
+            self.jobs,
+            path.display()
+        );
         let mut watcher = Watcher::new(already as u64, schedule.games());
         let finished = run.play(Some(&mut ledger), &WallTimer::new(), &self.stop, &mut |progress| {
             watcher.tell(progress, schedule.format());
@@ -129,14 +134,18 @@ impl Results {
             .iter()
             .map(|(&(first, second), &games)| Encounter { first, second, games })
             .collect();
-        let anchors: Vec<(usize, f64)> = self.anchors.iter().map(|(place, rating)| (*place, *rating)).collect();
+        let anchors: Vec<(usize, f64)> =
+            self.anchors.iter().map(|(place, rating)| (*place, *rating)).collect();
         let rated = rate_with_anchors(self.names.len(), &encounters, &anchors)?;
         Ok(self.names.iter().cloned().zip(rated).collect())
     }
 
     /// Whether a player's rating was known beforehand.
     pub(super) fn is_anchor(&self, name: &str) -> bool {
-        self.names.iter().position(|known| known == name).is_some_and(|place| self.anchors.contains_key(&place))
+        self.names
+            .iter()
+            .position(|known| known == name)
+            .is_some_and(|place| self.anchors.contains_key(&place))
     }
 }
 

@@ -25,8 +25,9 @@ impl Served {
     pub(super) fn new(spec: Spec) -> Result<Served> {
         let makers = Makers::default();
         let seed = fastrand::u64(..);
-        let player = makers.make(&spec, seed)?;
-        Ok(Served { makers, settings: Settings::new(spec), player, games: seed })
+        let settings = Settings::new(spec);
+        let player = makers.make(&settings.spec, seed)?;
+        Ok(Served { makers, settings, player, games: seed })
     }
 
     fn rebuild(&mut self) -> Result<(), String> {
@@ -126,6 +127,10 @@ impl Watch for Listener<'_> {
 
     fn stopped(&self) -> bool {
         self.control.stopped()
+    }
+
+    fn wait_until(&self, moment: Duration) {
+        self.control.wait_until(moment);
     }
 
     fn report(&self, line: &Line) {

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tabia_encoding::Elo;
-use tabia_search::{Dials, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, NetSearch, NetSpec, Pick, Spec};
+use tabia_search::{
+    Dials, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, NetSearch, NetSpec, Pause, Pick, Spec,
+};
 use tabia_uci::message::{OptionSpec, OptionValue};
 
 const LEAST_ELO: u16 = 600;
@@ -23,7 +25,11 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    pub(super) fn new(spec: Spec) -> Settings {
+    pub(super) fn new(mut spec: Spec) -> Settings {
+        if let Spec::Human(human) = &mut spec {
+            // Who watches a game with clocks expects a person's pace.
+            human.pause.get_or_insert(Pause::On);
+        }
         let elo = match &spec {
             Spec::Human(human) => human.elo,
             _ => None,
@@ -67,7 +73,8 @@ impl Settings {
             options.push(OptionSpec::combo("Mode", mode, &["sample", "argmax"]));
             options.push(OptionSpec::string("Temperature", &self.temperature.to_string()));
         }
-        if matches!(self.spec, Spec::Human(_)) {
+        if let Spec::Human(human) = &self.spec {
+            options.push(OptionSpec::check("HumanTime", human.pause == Some(Pause::On)));
             options.push(OptionSpec::check("UCI_LimitStrength", self.limit_strength));
             let range = i64::from(LEAST_ELO)..=i64::from(MOST_ELO);
             options.push(OptionSpec::spin("UCI_Elo", self.elo.0.into(), range));
@@ -96,6 +103,11 @@ impl Settings {
                     _ => return Err(format!("Temperature is a number from 0 to 10, not {text:?}")),
                 };
                 self.apply_pick();
+            }
+            ("HumanTime", OptionValue::Check(on)) => {
+                if let Spec::Human(human) = &mut self.spec {
+                    human.pause = Some(if on { Pause::On } else { Pause::Off });
+                }
             }
             ("UCI_LimitStrength", OptionValue::Check(on)) => {
                 self.limit_strength = on;

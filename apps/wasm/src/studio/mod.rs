@@ -13,6 +13,7 @@ use std::collections::HashMap;
 
 use js_sys::Uint8Array;
 use shakmaty::Position as _;
+use tabia_encoding::Elo;
 use tabia_search::{Manners, Player, Spec, Watch as _};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -115,7 +116,7 @@ impl Studio {
     pub fn new_game(&mut self) {
         for (seated, count) in self.players.values_mut().zip(0..) {
             seated.player.new_game();
-            seated.manners = Manners::new(self.seed.wrapping_add(count));
+            seated.manners = Manners::new(self.seed.wrapping_add(count)).of(rating(&seated.spec));
         }
     }
 
@@ -165,7 +166,7 @@ impl Studio {
         if !self.players.contains_key(spec) {
             let parsed: Spec = spec.parse()?;
             let player = self.shelf.player(&parsed, self.seed)?;
-            let manners = Manners::new(self.seed);
+            let manners = Manners::new(self.seed).of(rating(&parsed));
             self.players.insert(spec.to_owned(), Seated { spec: parsed, player, manners });
         }
         self.players.get_mut(spec).ok_or_else(|| Fault::new("the player is gone"))
@@ -190,5 +191,13 @@ impl Studio {
             thought.behave(seated.manners.conduct(&history, &choice, clock));
         }
         Ok(thought)
+    }
+}
+
+/// The rating a spec asks for, of a player who behaves like people of a rating.
+fn rating(spec: &Spec) -> Option<Elo> {
+    match spec {
+        Spec::Human(human) => human.elo,
+        _ => None,
     }
 }

@@ -238,7 +238,10 @@ mod tests {
         let expected = rate_against(&alone).unwrap();
         let encounters = [met(2, 0, 60, 20, 20), met(2, 1, 40, 10, 50)];
         let rated = rate_with_anchors(3, &encounters, &[(0, 1500.0), (1, 1700.0)]).unwrap();
-        assert_eq!((rated[0].rating, rated[0].low, rated[1].high), (Some(1500.0), Some(1500.0), Some(1700.0)));
+        assert_eq!(
+            (rated[0].rating, rated[0].low, rated[1].high),
+            (Some(1500.0), Some(1500.0), Some(1700.0))
+        );
         assert!((rated[2].rating.unwrap() - expected.rating.unwrap()).abs() < 0.5, "{rated:?}");
         let width = |low: Option<f64>, high: Option<f64>| high.unwrap() - low.unwrap();
         let ratio = width(rated[2].low, rated[2].high) / width(expected.low, expected.high);

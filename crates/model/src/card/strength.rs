@@ -8,10 +8,8 @@ use super::CardError;
 pub struct Strength {
     /// How the ratings were measured and whose scale they are on, in words.
     pub method: String,
-    /// Positions that the light search beside the network visits for a move.
-    pub nodes: u32,
     /// At least one, by the rating asked for, each higher than the one before. Between two of them all numbers but
-    /// `asked` go evenly from one to the other; beyond the first and the last they stay.
+    /// `asked` go evenly from one to the other, those of nodes by equal factors; beyond the first and the last they stay.
     pub knots: Vec<StrengthKnot>,
 }
 
@@ -28,6 +26,8 @@ pub struct StrengthKnot {
     /// How much a move that loses the whole game in the eyes of the light search loses of the logarithm of its
     /// probability; 0 is without search.
     pub trust: f32,
+    /// Positions that the light search visits for a move.
+    pub nodes: u32,
     /// How often a mate in one is seen, at the least.
     pub mates: f32,
     /// What was measured with these numbers.
@@ -59,15 +59,15 @@ impl Strength {
         if self.knots.is_empty() {
             return fail("no knots".to_owned());
         }
-        if self.nodes == 0 {
-            return fail("a search of no nodes".to_owned());
-        }
         for pair in self.knots.windows(2) {
             if pair[0].asked >= pair[1].asked {
                 return fail(format!("knot {} after knot {}", pair[1].asked, pair[0].asked));
             }
         }
         for knot in &self.knots {
+            if knot.nodes == 0 {
+                return fail(format!("knot {}: a search of no nodes", knot.asked));
+            }
             let numbers = [
                 ("told", knot.told, 1.0..=4000.0),
                 ("temperature", knot.temperature, 0.0..=100.0),
@@ -95,31 +95,34 @@ mod tests {
     }
 
     fn knot(asked: u16, trust: f32) -> String {
-        format!(r#"{{"asked": {asked}, "told": 1000, "temperature": 1, "trust": {trust}, "mates": 0.5}}"#)
+        format!(
+            r#"{{"asked": {asked}, "told": 1000, "temperature": 1, "trust": {trust}, "nodes": 500, "mates": 0.5}}"#
+        )
     }
 
     #[test]
     fn a_table_is_read_and_written_back() {
         let knots = format!("[{}, {}]", knot(1000, 0.0), knot(1200, 2.5));
-        let card = with(&format!(r#"{{"method": "a match", "nodes": 500, "knots": {knots}}}"#)).unwrap();
+        let card = with(&format!(r#"{{"method": "a match", "knots": {knots}}}"#)).unwrap();
         let strength = card.strength.clone().unwrap();
-        assert_eq!((strength.nodes, strength.knots.len()), (500, 2));
-        assert_eq!(strength.knots[1].trust, 2.5);
+        assert_eq!(strength.knots.len(), 2);
+        assert_eq!((strength.knots[1].trust, strength.knots[1].nodes), (2.5, 500));
         assert_eq!(ModelCard::of_encoding("tabia-human-1").overlaid(&card.to_json()).unwrap(), card);
     }
 
     #[test]
     fn a_table_that_makes_no_sense_is_refused_with_the_number() {
-        let said = |nodes: u32, knots: &[String]| {
+        let said = |knots: &[String]| {
             let knots = knots.join(",");
-            with(&format!(r#"{{"method": "", "nodes": {nodes}, "knots": [{knots}]}}"#)).unwrap_err()
+            with(&format!(r#"{{"method": "", "knots": [{knots}]}}"#)).unwrap_err()
         };
-        assert_eq!(said(500, &[]), "model card: strength: no knots");
-        assert_eq!(said(0, &[knot(1000, 0.0)]), "model card: strength: a search of no nodes");
+        assert_eq!(said(&[]), "model card: strength: no knots");
+        let idle = knot(1000, 0.0).replace("500", "0");
+        assert_eq!(said(&[idle]), "model card: strength: knot 1000: a search of no nodes");
         let twice = [knot(1200, 0.0), knot(1200, 0.0)];
-        assert_eq!(said(1, &twice), "model card: strength: knot 1200 after knot 1200");
-        let wrong = said(1, &[knot(1200, -1.0)]);
+        assert_eq!(said(&twice), "model card: strength: knot 1200 after knot 1200");
+        let wrong = said(&[knot(1200, -1.0)]);
         assert_eq!(wrong, "model card: strength: knot 1200: trust is -1, not 0 to 1000");
-        assert!(said(1, &[knot(1200, 0.0).replace("told", "said")]).contains("said"));
+        assert!(said(&[knot(1200, 0.0).replace("told", "said")]).contains("said"));
     }
 }

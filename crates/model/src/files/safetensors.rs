@@ -196,7 +196,8 @@ mod tests {
             "w.scale":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
         let before = file(header, &[0, 0, 128, 63, 5, 250]);
         let after = with_metadata(&before, "b", "two".to_owned()).unwrap();
-        let (old, new) = (SafeTensors::deserialize(&before).unwrap(), SafeTensors::deserialize(&after).unwrap());
+        let (old, new) =
+            (SafeTensors::deserialize(&before).unwrap(), SafeTensors::deserialize(&after).unwrap());
         assert_eq!(new.names().len(), 2);
         for name in ["w", "w.scale"] {
             assert_eq!(old.tensor(name).unwrap(), new.tensor(name).unwrap());

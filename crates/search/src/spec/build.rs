@@ -10,12 +10,12 @@ use tabia_encoding::{Elo, RatingPool};
 use tabia_model::Model;
 
 use super::{
-    EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, MaiaSpec, NetSearch, NetSpec, Spec, UciSpec,
-    budgeted::Budgeted,
+    EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, MaiaSpec, NetSearch, NetSpec, Pause,
+    Spec, UciSpec, budgeted::Budgeted,
 };
 use crate::{
-    Advice, BaselineLeaf, Dials, Engine, EngineOptions, LeafEvaluator, LevelPlayer, NoEvaluation, NoPolicy, OnePly, Persona,
-    Player, PolicyPlayer, RandomPlayer, dials_at, leaf_evaluator,
+    Advice, BaselineLeaf, Dials, Engine, EngineOptions, LeafEvaluator, LevelPlayer, Manners, NoEvaluation,
+    NoPolicy, OnePly, Paced, Persona, Player, PolicyPlayer, RandomPlayer, dials_at, leaf_evaluator,
 };
 
 /// A network, or why there is none.
@@ -163,10 +163,12 @@ impl HumanSpec {
         let persona = Persona { rating, pool };
         let player = PolicyPlayer::new(name.clone(), model, persona, pick, seed)
             .map_err(|source| BuildError::NoPolicy { name, source })?;
-        if advice.trust == Advice::NONE.trust && advice.mates == Advice::NONE.mates {
-            return Ok(Box::new(player));
-        }
-        Ok(Box::new(player.advised(advice, workshop.judge())))
+        let alone = advice.trust == Advice::NONE.trust && advice.mates == Advice::NONE.mates;
+        let player = if alone { player } else { player.advised(advice, workshop.judge()) };
+        Ok(match self.pause {
+            Some(Pause::On) => Box::new(Paced::new(Box::new(player), Manners::new(seed).of(self.elo))),
+            Some(Pause::Off) | None => Box::new(player),
+        })
     }
 
     /// The rating to tell the network, and how to take its answer.
@@ -270,9 +272,9 @@ mod tests {
 
     /// The same network with a card that says how strong it is.
     fn fitted() -> Arc<Model> {
-        let card = r#"{"strength": {"method": "none", "nodes": 200, "knots": [
-            {"asked": 1000, "told": 700, "temperature": 1.5, "trust": 0.5, "mates": 0.5},
-            {"asked": 2000, "told": 2300, "temperature": 0.5, "trust": 9.0, "mates": 1.0}]}}"#;
+        let card = r#"{"strength": {"method": "none", "knots": [
+            {"asked": 1000, "told": 700, "temperature": 1.5, "trust": 0.5, "nodes": 200, "mates": 0.5},
+            {"asked": 2000, "told": 2300, "temperature": 0.5, "trust": 9.0, "nodes": 200, "mates": 1.0}]}}"#;
         let bytes = include_bytes!("../../../../fixtures/models/human.safetensors");
         Arc::new(Model::new(tabia_model::Source::read(bytes).unwrap(), Some(card)).unwrap())
     }

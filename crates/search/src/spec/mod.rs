@@ -85,6 +85,8 @@ pub struct HumanSpec {
     pub play: HumanPlay,
     /// Whose scale ratings are on; `None` is online where a rating is set, else what the game says.
     pub pool: Option<RatingPool>,
+    /// Whether it takes a person's time where clocks run; `None` leaves it to the venue, which is not to.
+    pub pause: Option<Pause>,
     /// The seed of its choices; `None` leaves it to whoever builds the player.
     pub seed: Option<u64>,
 }
@@ -94,6 +96,15 @@ impl HumanSpec {
     pub fn is_certain(&self) -> bool {
         matches!(self.play, HumanPlay::Dialled(Dials { pick: Pick::Likeliest, .. }))
     }
+}
+
+/// Whether a player takes as long for a move as a person would.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// It moves as soon as it can.
+    Off,
+    /// It does, where clocks run.
+    On,
 }
 
 /// What decides the moves of a human-like player.

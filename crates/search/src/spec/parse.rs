@@ -6,8 +6,8 @@ use std::{fmt, ops::RangeInclusive, path::PathBuf, str::FromStr, time::Duration}
 use tabia_encoding::{Elo, RatingPool};
 
 use super::{
-    BASELINE, Budget, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, MaiaSpec, NetSearch, NetSpec,
-    POOLS, Spec, UciSpec,
+    BASELINE, Budget, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, MaiaSpec,
+    NetSearch, NetSpec, POOLS, Pause, Spec, UciSpec,
 };
 use crate::{Advice, Dials, Level, Pick};
 
@@ -17,7 +17,7 @@ const ENGINE: &[&str] = &["depth", "nodes", "movetime", "hash", "threads"];
 const ENGINE_OR_BASELINE: &[&str] = &["eval", "depth", "nodes", "movetime", "hash", "threads"];
 const NET_WITH_SEARCH: &[&str] = &["search", "depth", "nodes", "movetime", "hash", "threads"];
 const HUMAN: &[&str] =
-    &["elo", "strength", "pool", "mode", "temp", "top_p", "trust", "nodes", "mates", "seed"];
+    &["elo", "strength", "pool", "mode", "temp", "top_p", "trust", "nodes", "mates", "pause", "seed"];
 const MAIA: &[&str] = &["mode", "temp", "top_p", "seed"];
 const UCI: &[&str] = &["elo", "depth", "nodes", "movetime", "option.NAME"];
 
@@ -133,7 +133,7 @@ impl Parts {
                 let file = optional_file(&kind, about.as_deref())?;
                 let (elo, pool, seed) = (settings.elo()?, settings.pool()?, settings.seed()?);
                 let play = settings.human_play()?;
-                Spec::Human(HumanSpec { file, elo, play, pool, seed })
+                Spec::Human(HumanSpec { file, elo, play, pool, pause: settings.pause()?, seed })
             }
             "maia" => {
                 let file = file(&kind, about.as_deref())?;
@@ -265,6 +265,17 @@ impl Settings {
         }
     }
 
+    fn pause(&mut self) -> Result<Option<Pause>, Wrong> {
+        match self.take("pause").as_deref() {
+            None => Ok(None),
+            Some("on") => Ok(Some(Pause::On)),
+            Some("off") => Ok(Some(Pause::Off)),
+            Some(other) => {
+                Err(wrong(format!("pause={other} is neither on nor off"), "pause=on or pause=off"))
+            }
+        }
+    }
+
     fn seed(&mut self) -> Result<Option<u64>, Wrong> {
         self.number("seed", "seed", 0..=u64::MAX)
     }
@@ -384,6 +395,8 @@ mod tests {
             "human:h.onnx,elo=1500,mode=argmax",
             "human,elo=1500,strength=raw",
             "human,elo=1500,temp=0.8,trust=6,nodes=500,mates=0.9",
+            "human,elo=1500,pause=on,seed=1",
+            "human,pause=off",
             "human,elo=1200,pool=online",
             "human:h.onnx,elo=2100,pool=over-the-board,temp=0.5",
             "human,pool=unknown,seed=3",
@@ -479,6 +492,7 @@ mod tests {
             ("human,top_p=1.5", "top_p=1.5 is no probability", "top_p=0 to 1"),
             ("human:elo=1500,elo=1600", "elo is set twice", "each setting once"),
             ("human,strength=full", "strength=full is no strength", "strength=rated or strength=raw"),
+            ("human,pause=1", "pause=1 is neither on nor off", "pause=on or pause=off"),
             ("human,trust=-1", "trust=-1 is no weight of a search", "trust=0 to 1000"),
             ("human,elo=1500,elo=1600", "elo is set twice", "each setting once"),
             ("human,elo", "\"elo\" is no setting", "name=value after each comma"),

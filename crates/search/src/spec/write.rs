@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, path::Path};
 
-use super::{BASELINE, Budget, EngineEvaluation, EngineSettings, HumanPlay, NetSearch, POOLS, Spec};
+use super::{BASELINE, Budget, EngineEvaluation, EngineSettings, HumanPlay, NetSearch, POOLS, Pause, Spec};
 use crate::{Advice, Dials, Pick};
 
 impl fmt::Display for Spec {
@@ -25,7 +25,11 @@ impl fmt::Display for Spec {
                     HumanPlay::AsRated => {}
                     HumanPlay::Dialled(dials) => dials.fmt(f)?,
                 }
-                Setting("seed", human.seed).fmt(f)
+                let pause = human.pause.map(|pause| match pause {
+                    Pause::Off => "off",
+                    Pause::On => "on",
+                });
+                write!(f, "{}{}", Setting("pause", pause), Setting("seed", human.seed))
             }
             Spec::Maia(maia) => {
                 write!(f, "maia:{}", quoted(&maia.file.to_string_lossy()))?;

@@ -70,6 +70,20 @@ impl Control {
         self.shared.begin.elapsed()
     }
 
+    /// Returns when so much of the engine's own time is used, or the client wants the answer.
+    pub fn wait_until(&self, moment: Duration) {
+        let shared = &self.shared;
+        let mut changing = shared.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        while !self.stopped() {
+            let Some(left) = moment.checked_sub(self.elapsed()).filter(|left| !left.is_zero()) else {
+                return;
+            };
+            // While pondering nothing is used; a change wakes the waiter.
+            let waited = shared.changed.wait_timeout(changing, left);
+            changing = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// Tells the client something. `time` and, where nodes are said, `nps` are filled in where missing.
     pub fn report(&self, mut info: Info) {
         let text_only = info == Info { string: info.string.clone(), ..Info::default() };
@@ -139,6 +153,16 @@ mod tests {
         assert!(!control.pondering());
         assert!(control.elapsed() <= control.since_go());
         control.wait_until_answerable();
+    }
+
+    #[test]
+    fn a_wait_ends_with_its_time_or_with_a_stop() {
+        let waiting = control(&Go::depth(3));
+        waiting.wait_until(Duration::from_millis(3));
+        assert!(waiting.elapsed() >= Duration::from_millis(3));
+        let stopped = control(&Go::depth(3));
+        stopped.stop();
+        stopped.wait_until(Duration::from_secs(3600));
     }
 
     #[test]

@@ -131,7 +131,9 @@ function quoted(name: string): string {
 
 /** The networks that must have been fetched before a player can play. */
 export function needsOf(spec: string): ComesAlong[] {
-  if (/^human(,|$)/.test(spec)) return ['human'];
+  // A human-like player may have a light search at its side, which judges as the engine does.
+  if (/^human(,|$|:\w+=)/.test(spec)) return ['human', 'value'];
+  if (/^human:/.test(spec)) return ['value'];
   return /^engine(,|$)/.test(spec) && !/,eval=baseline(,|$)/.test(spec) ? ['value'] : [];
 }
 

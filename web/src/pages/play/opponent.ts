@@ -80,7 +80,9 @@ export function nameOf(opponent: Opponent): string {
 
 /** The networks that must have been fetched before it can play. */
 export function needsOf(opponent: Opponent): ComesAlong[] {
-  return opponent.kind === 'human' ? ['human'] : opponent.kind === 'engine' ? ['value'] : [];
+  // A human-like player may have a light search at its side, which judges as the engine does.
+  if (opponent.kind === 'human') return ['human', 'value'];
+  return opponent.kind === 'engine' || (opponent.kind === 'file' && opponent.role === 'human') ? ['value'] : [];
 }
 
 /** Whether it plays at a rating, which then also stands in the game's headers. */

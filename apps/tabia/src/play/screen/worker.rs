@@ -18,6 +18,9 @@ use super::super::opponent::Opponent;
 /// How long leaving waits for a player that does not listen.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How often a player who waits looks whether its move is still wanted.
+const GLANCE: Duration = Duration::from_millis(20);
+
 /// Where a player is among those given to [`Worker::start`].
 pub(super) type PlayerIndex = usize;
 
@@ -127,6 +130,14 @@ impl Watch for Wanted<'_> {
 
     fn stopped(&self) -> bool {
         self.wanted.load(Ordering::Relaxed) != self.number
+    }
+
+    fn wait_until(&self, moment: Duration) {
+        while let Some(left) =
+            moment.checked_sub(self.elapsed()).filter(|left| !left.is_zero() && !self.stopped())
+        {
+            thread::sleep(left.min(GLANCE));
+        }
     }
 }
 
