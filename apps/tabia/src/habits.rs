@@ -1,7 +1,7 @@
 //! `tabia habits`: what people do besides moving, by rating: when they give up, agree to draws and see mates.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &HabitsArgs) -> Result<()> {
 
 /// The first games of a file.
 fn read(
-    path: &PathBuf,
+    path: &Path,
     args: &HabitsArgs,
     bar: &ProgressBar,
     mut each: impl FnMut(GameRecord) -> Result<()>,

@@ -13,17 +13,16 @@ use crate::{Choice, TimeLeft};
 const HOPELESS: f32 = 0.06;
 /// Nobody resigns before this move.
 const FIRST_RESIGNATION: u32 = 15;
-/// How likely people are to resign on a move on which they think of it, by rating. Half of the lost games of people
-/// below 1800 go on to mate, and hardly one in twenty above 2200.
+/// How likely people are to resign on a move on which they think of it, by rating. Of their lost games people below 1600
+/// let two in five go on to mate, at 1800 one in four, and from 2200 on one in thirty.
 const RESIGNING: [(f32, f32); 5] =
-    [(800.0, 0.04), (1400.0, 0.06), (1800.0, 0.1), (2200.0, 0.25), (2600.0, 0.4)];
-/// Above this chance of a draw a person thinks of offering one: where people agree on draws, most positions are not
-/// even that.
+    [(800.0, 0.05), (1400.0, 0.08), (1800.0, 0.13), (2200.0, 0.35), (2600.0, 0.45)];
+/// Above this chance of a draw a person thinks of offering one: the middle of where people agree on draws.
 const DRAWISH: f32 = 0.7;
 /// Nobody offers a draw before this move.
 const FIRST_OFFER: u32 = 30;
-/// How likely people are to offer a draw on a move on which they think of it, by rating. Masters agree on a third of their
-/// games, people below 1800 on one in fifteen.
+/// How likely people are to offer a draw on a move on which they think of it, by rating. Masters agree on every third
+/// game, people below 1600 on one in twenty.
 const OFFERING: [(f32, f32); 4] = [(1000.0, 0.03), (1800.0, 0.06), (2200.0, 0.15), (2600.0, 0.3)];
 /// The rating of people of whom nothing is known.
 const USUAL: f32 = 1500.0;
@@ -187,8 +186,8 @@ mod tests {
     fn people_resign_when_it_was_hopeless_twice_running_and_not_in_the_opening() {
         let resigning = |rating, number, wdl| of_a_thousand(rating, number, wdl, |conduct| conduct.resigns);
         let lost = [0.0, 0.02, 0.98];
-        assert!((15..70).contains(&resigning(800, 30, lost)));
-        assert!((200..300).contains(&resigning(2200, 30, lost)));
+        assert!((25..80).contains(&resigning(800, 30, lost)));
+        assert!((300..400).contains(&resigning(2200, 30, lost)));
         assert_eq!(resigning(2200, 30, [0.05, 0.04, 0.91]), 0, "there is hope");
         assert_eq!(resigning(2200, 5, lost), 0, "in the opening");
 

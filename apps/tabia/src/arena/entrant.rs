@@ -95,9 +95,8 @@ impl SpecEntrant<'_> {
             },
             Spec::Engine(engine) => search(&engine.settings),
             Spec::Human(human) if human.is_certain() => Variety::None,
-            Spec::Human(_) => Variety::Dice,
             Spec::Maia(maia) => pick(maia.pick),
-            Spec::Random { .. } => Variety::Dice,
+            Spec::Human(_) | Spec::Random { .. } => Variety::Dice,
             Spec::Uci(_) => Variety::Circumstance,
         }
     }

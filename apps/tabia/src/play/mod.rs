@@ -166,10 +166,17 @@ impl Sitting {
     /// The opponent moves, if it is its turn, and the board is shown.
     fn answer(&mut self, out: &mut impl Write) -> Result<()> {
         if self.table.over().is_none() && self.table.position().turn() != self.you {
-            let m = self.opponent.choose(&self.table.history())?;
-            let san = SanPlus::from_move(self.table.position().clone(), m);
-            writeln!(out, "{} plays {san}", self.opponent.name())?;
-            self.table.play(m, Duration::ZERO);
+            match self.opponent.choose(&self.table.history())? {
+                Some(m) => {
+                    let san = SanPlus::from_move(self.table.position().clone(), m);
+                    writeln!(out, "{} plays {san}", self.opponent.name())?;
+                    self.table.play(m, Duration::ZERO);
+                }
+                None => {
+                    writeln!(out, "{} resigns", self.opponent.name())?;
+                    self.table.resign(!self.you);
+                }
+            }
         }
         self.show(out)?;
         if let Some(outcome) = self.table.over() {

@@ -8,7 +8,8 @@ use shakmaty::{Color, Move};
 use tabia_encoding::Elo;
 use tabia_game::History;
 use tabia_search::{
-    Dials, HumanPlay, HumanSpec, Limits, NetSearch, NetSpec, Pause, Pick, Player, Spec, Watch,
+    Choice, Dials, HumanPlay, HumanSpec, Limits, Manners, NetSearch, NetSpec, Pause, Pick, Player, Spec,
+    Watch,
 };
 
 use super::candidate::{Candidate, candidates};
@@ -23,6 +24,8 @@ pub(super) struct Opponent {
     makers: Makers,
     spec: Spec,
     player: Box<dyn Player>,
+    /// When a player of people's moves gives up.
+    manners: Manners,
     /// Decides for players that throw dice.
     rng: Rng,
     seed: u64,
@@ -41,7 +44,8 @@ impl Opponent {
         let mut rng = args.seed.map_or_else(Rng::new, Rng::with_seed);
         let seed = rng.u64(..);
         let player = makers.make(&spec, seed)?;
-        Ok(Opponent { makers, spec, player, rng, seed })
+        let manners = Manners::new(seed).of(rating(&spec));
+        Ok(Opponent { makers, spec, player, manners, rng, seed })
     }
 
     pub(super) fn name(&self) -> String {
@@ -53,6 +57,7 @@ impl Opponent {
         let Spec::Human(human) = &mut self.spec else { return Ok(false) };
         human.elo = Some(elo);
         self.player = self.makers.make(&self.spec, self.seed)?;
+        self.manners = Manners::new(self.seed).of(Some(elo));
         Ok(true)
     }
 
@@ -69,22 +74,31 @@ impl Opponent {
         }
     }
 
-    /// A move for the side to move; the game must not be over.
-    pub(super) fn choose(&mut self, history: &History) -> Result<Move> {
-        Ok(self.player.choose(history, &Limits::default(), &WallClock::start())?.mv)
+    /// A move for the side to move, or `None` if it gives up; the game must not be over.
+    pub(super) fn choose(&mut self, history: &History) -> Result<Option<Move>> {
+        let choice = self.player.choose(history, &Limits::default(), &WallClock::start())?;
+        Ok(self.unless_hopeless(history, &choice))
     }
 
-    /// A move within the limits, and the candidates it weighed.
+    /// The move, unless a person would resign instead.
+    fn unless_hopeless(&mut self, history: &History, choice: &Choice) -> Option<Move> {
+        let is_human = matches!(self.spec, Spec::Human(_));
+        let resigns = is_human && self.manners.conduct(history, choice, None).resigns;
+        (!resigns).then_some(choice.mv)
+    }
+
+    /// A move within the limits, or `None` if it gives up, and the candidates it weighed.
     pub(super) fn think(
         &mut self,
         history: &History,
         limits: &Limits,
         watch: &dyn Watch,
-    ) -> Result<(Move, Vec<Candidate>)> {
+    ) -> Result<(Option<Move>, Vec<Candidate>)> {
         // Several candidates cost a network nothing; a search would play worse for them.
         let lines = if matches!(self.spec, Spec::Human(_) | Spec::Maia(_)) { HINTS } else { limits.lines };
         let choice = self.player.choose(history, &Limits { lines, ..limits.clone() }, watch)?;
-        Ok((choice.mv, candidates(history.current(), &choice.lines)))
+        let chosen = self.unless_hopeless(history, &choice);
+        Ok((chosen, candidates(history.current(), &choice.lines)))
     }
 
     /// What it would play in this position, best first.
@@ -93,6 +107,14 @@ impl Opponent {
         let mut player = self.makers.make(&self.spec, self.seed)?;
         let limits = Limits { lines: HINTS, ..Limits::default() };
         Ok(candidates(history.current(), &player.choose(history, &limits, watch)?.lines))
+    }
+}
+
+/// The rating a spec asks for, of a player who behaves like people of a rating.
+fn rating(spec: &Spec) -> Option<Elo> {
+    match spec {
+        Spec::Human(human) => human.elo,
+        _ => None,
     }
 }
 

@@ -19,7 +19,7 @@ const MOST_NODES: f32 = 60_000.0;
 
 /// How often people see a mate in one, by rating; `tabia habits` counts it.
 const MATES_SEEN: [(f32, f32); 5] =
-    [(800.0, 0.5), (1200.0, 0.6), (1600.0, 0.72), (2000.0, 0.82), (2400.0, 0.9)];
+    [(800.0, 0.65), (1200.0, 0.7), (1600.0, 0.82), (2000.0, 0.85), (2600.0, 0.9)];
 
 /// What a push means for a rating. Weaker: the network is told a lower rating, and strays. Stronger: it keeps to its
 /// likely moves more, and listens more to the search.

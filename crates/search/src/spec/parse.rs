@@ -241,9 +241,8 @@ impl Settings {
         };
         let dials = Dials { pick, advice };
         match strength.as_deref() {
-            Some("raw") => Ok(HumanPlay::Dialled(dials)),
             Some("rated") | None if dials == Dials::RAW => Ok(HumanPlay::AsRated),
-            None => Ok(HumanPlay::Dialled(dials)),
+            Some("raw") | None => Ok(HumanPlay::Dialled(dials)),
             Some("rated") => Err(wrong(
                 "strength=rated and a setting that changes the strength",
                 "one of them: mode, temp, top_p, trust, nodes and mates change the strength",

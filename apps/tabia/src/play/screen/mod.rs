@@ -107,7 +107,8 @@ enum Asked {
 
 /// A move that waits until it may be shown; the time it took is its player's, the rest is not.
 struct Ready {
-    chosen: Move,
+    /// `None` if the player gives up.
+    chosen: Option<Move>,
     candidates: Vec<Candidate>,
     took: Duration,
 }
@@ -225,9 +226,18 @@ impl Session {
             && let Some(Ready { chosen, candidates, took }) = self.ready.take()
         {
             let who = format!("{} considered", self.screen.table.sides().names[turn]);
-            self.screen.table.play(chosen, took);
+            let given_up = match chosen {
+                Some(chosen) => {
+                    self.screen.table.play(chosen, took);
+                    None
+                }
+                None => self.screen.table.resign(turn),
+            };
             self.screen.changed();
             self.screen.candidates = (!candidates.is_empty()).then_some((who, candidates));
+            if let Some(outcome) = given_up {
+                self.screen.message = outcome_text(outcome);
+            }
             self.turn_begins();
             return Ok(());
         }

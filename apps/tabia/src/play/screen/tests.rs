@@ -203,7 +203,7 @@ fn only_the_last_question_is_answered() {
             None => std::thread::yield_now(),
         }
     };
-    assert!(matches!(answer, Answer::Move(m, _) if table.position().is_legal(m)));
+    assert!(matches!(answer, Answer::Move(Some(m), _) if table.position().is_legal(m)));
     assert!(worker.answer().unwrap().is_none());
     worker.leave();
 }

@@ -33,7 +33,8 @@ pub(super) enum Question {
 
 /// What a player said.
 pub(super) enum Answer {
-    Move(Move, Vec<Candidate>),
+    /// The move, or `None` if it gives up, and what it weighed.
+    Move(Option<Move>, Vec<Candidate>),
     Hint(Vec<Candidate>),
     /// The name it has now; `None` if it plays at no chosen rating.
     Elo(PlayerIndex, Option<String>),
