@@ -16,7 +16,7 @@ use crate::cli::SoakArgs;
 use crate::players::Makers;
 
 /// Clocks in seconds and seconds a move; none is without.
-const CLOCKS: [&str; 5] = ["", "1+0.02", "3", "2+0.1", "20"];
+const CLOCKS: [&str; 5] = ["", "5+0.1", "20", "3+0.2", "40"];
 
 /// Human players of each sitting, and the levels they also meet.
 const HUMANS: usize = 6;
