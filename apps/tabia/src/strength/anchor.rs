@@ -116,7 +116,7 @@ mod tests {
         let depths =
             |engine: &Stockfish, ratings: [u16; 4]| ratings.map(|rating| engine.choosing_depth(rating));
         let old = Stockfish::of_range(1350, 2850);
-        assert_eq!(depths(&old, [1350, 1700, 2100, 2850]), [Some(1), Some(4), Some(9), Some(20)]);
+        assert_eq!(depths(&old, [1350, 1700, 2100, 2850]), [Some(1), Some(4), Some(8), Some(19)]);
         let new = Stockfish::of_range(1320, 3190);
         assert_eq!(depths(&new, [1320, 1500, 2100, 3190]), [Some(1), Some(2), Some(5), Some(19)]);
         assert_eq!(Stockfish::of_range(1000, 2000).choosing_depth(1500), None);
