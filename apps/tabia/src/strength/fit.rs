@@ -13,9 +13,10 @@ const MOST_TOLD: f32 = 2800.0;
 const WEAKEST: f32 = -1200.0;
 const STRONGEST: f32 = 2000.0;
 
-/// What the search visits at a push of nothing, doubled with every 250, and at most.
-const FEWEST_NODES: f32 = 800.0;
-const MOST_NODES: f32 = 60_000.0;
+/// What the search visits at a push of nothing, doubled with every so much, and at most: a fifth of a second.
+const FEWEST_NODES: f32 = 1500.0;
+const DOUBLED_BY: f32 = 200.0;
+const MOST_NODES: f32 = 200_000.0;
 
 /// How often people see a mate in one, by rating; `tabia habits` counts it.
 const MATES_SEEN: [(f32, f32); 5] =
@@ -31,7 +32,7 @@ pub(super) fn knot(asked: u16, push: f32) -> StrengthKnot {
         told: rounded((asked_for - 0.5 * weaker).clamp(LEAST_TOLD, MOST_TOLD), 1.0),
         temperature: rounded((1.0 + weaker / 2000.0) / (1.0 + stronger / 1500.0), 0.001),
         trust: rounded(stronger / 40.0, 0.01),
-        nodes: (FEWEST_NODES * (stronger / 250.0).exp2()).min(MOST_NODES).round() as u32,
+        nodes: (FEWEST_NODES * (stronger / DOUBLED_BY).exp2()).min(MOST_NODES).round() as u32,
         mates: rounded(seen(asked_for), 0.001),
         shown: None,
     }
