@@ -38,7 +38,13 @@ pub fn from_file(path: &Path, net: &NetConfig) -> Result<(Vec<f32>, Provenance),
     }
     let arena = initial_weights(path, &net.table())?;
     let agreement = compare::compare(net, &arena, &model)?;
-    if !agreement.within(Precision::F32) {
+    // A file in 8 bits is computed in 8 bits where there is a runtime for that; its weights are read as floats.
+    let in_eight_bits = Precision::Int8.to_string();
+    let precision = match &model.card().rounding {
+        Some(rounding) if rounding.weights == in_eight_bits => Precision::Int8,
+        _ => Precision::F32,
+    };
+    if !agreement.within(precision) {
         return Err(FromFileError::OtherNetwork(agreement.to_string()));
     }
     Ok((arena, provenance(&model)))

@@ -270,3 +270,13 @@ fn a_run_fills_the_card() {
     let twice = export(&config.net, &arena, ExportFormat::Onnx, Precision::F32, &provenance).unwrap();
     assert_eq!(twice.bytes, exported.bytes);
 }
+
+#[test]
+fn the_human_network_in_8_bits_can_be_written_anew() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let config = fs::read_to_string(root.join("configs/human.toml")).unwrap();
+    let config = TrainConfig::parse(&config).unwrap();
+    let (arena, provenance) = from_file(&root.join("models/human.safetensors"), &config.net).unwrap();
+    assert_eq!(arena.len(), config.net.table().arena_len());
+    assert_eq!(provenance.name, "human");
+}
