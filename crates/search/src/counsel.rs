@@ -43,6 +43,12 @@ impl Advice {
     pub const NONE: Advice = Advice { trust: 0.0, nodes: Advice::USUAL_NODES, mates: 0.0 };
 }
 
+/// Room for all the positions of one search, and no more: the table is emptied before every move.
+fn table_mib(nodes: u32) -> usize {
+    const POSITIONS_A_MIB: u32 = 1 << 15;
+    nodes.div_ceil(POSITIONS_A_MIB).next_power_of_two().clamp(1, 16) as usize
+}
+
 /// The search, and how much it counts. It remembers nothing from one move to the next.
 pub(crate) struct Counsel {
     engine: Engine,
@@ -51,8 +57,7 @@ pub(crate) struct Counsel {
 
 impl Counsel {
     pub(crate) fn new(advice: Advice, evaluator: Box<dyn LeafEvaluator>) -> Counsel {
-        // A thousand positions fit into the smallest table many times.
-        let options = EngineOptions { hash_mib: 1, ..EngineOptions::default() };
+        let options = EngineOptions { hash_mib: table_mib(advice.nodes), ..EngineOptions::default() };
         Counsel { engine: Engine::new("counsel", options, evaluator), advice }
     }
 
