@@ -4,7 +4,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::stopwatch::PageTimer;
 
-/// Finds out which of this build's instructions are fastest here, which takes some ten milliseconds, and says so. Networks that
+/// Finds out which of this build's instructions are fastest here, which takes some tens of milliseconds, and says so. Networks that
 /// are opened from then on run on those; the answers are the same on all.
 #[wasm_bindgen(js_name = chooseKernels)]
 pub fn choose_kernels() -> String {
