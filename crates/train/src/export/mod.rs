@@ -15,7 +15,7 @@ use std::path::Path;
 
 use prost::Message;
 use tabia_encoding::encoding;
-use tabia_model::{Accuracy, CARD_KEY, LoadError, Model, ModelCard, Rounding};
+use tabia_model::{Accuracy, CARD_KEY, HeldOut, LoadError, Model, ModelCard, Rounding};
 
 pub use self::accuracy::Measurement;
 pub use self::compare::Agreement;
@@ -157,6 +157,11 @@ fn write(
         card.notes = Some(format!("{notes} Rounding: {agreement}.").trim_start().to_owned());
     }
     let accuracy = measurement.map(|measurement| measurement.measure(arena, &model)).transpose()?;
+    // Weights that no run evaluated, such as a mean of several, are known by what was measured now.
+    if let (Some(accuracy), true) = (&accuracy, card.held_out.is_empty()) {
+        let Accuracy { positions, trained, .. } = *accuracy;
+        card.held_out.push(HeldOut { group: "all".to_owned(), positions, figures: trained });
+    }
     card.rounding = Some(Rounding { weights: precision.to_string(), accuracy });
     let bytes = encode(net, arena, format, precision, &card)?;
     let again = Model::from_bytes(&bytes)?;
