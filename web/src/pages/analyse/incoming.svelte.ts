@@ -3,7 +3,7 @@ import type { Rules } from '../../engine/load';
 import type { GameTree, PgnEntry } from '../../wasm/tabia.js';
 
 /** More games than this make a list nobody looks through, and more than some phones remember. */
-const LARGEST_MB = 512;
+const LARGEST_MB = 200;
 /** A position is one line; whatever is longer is a game. */
 const LONGEST_POSITION = 1000;
 /** Shorter texts are read before a worker would have begun. */
