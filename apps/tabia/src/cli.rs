@@ -454,7 +454,8 @@ pub(crate) struct StrengthArgs {
     /// With --fit: how often to play; the last time measures, those before play half the games.
     #[arg(long, default_value_t = 4, value_name = "N", requires = "fit", value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(crate) rounds: u32,
-    /// With --fit: the safetensors file whose card gets the numbers [default: the network's own].
+    /// With --fit: the safetensors file whose card gets the numbers, a copy of the network if there is none [default:
+    /// the network's own].
     #[arg(long, value_name = "FILE", requires = "fit")]
     pub(crate) write: Option<PathBuf>,
     /// A folder with Maia networks, maia-1100.pb.gz and so on, as opponents.

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
     let mut asked = args.elos.clone();
     asked.sort_unstable();
     asked.dedup();
-    if args.fit && args.write.is_none() && args.model.is_none() {
+    if args.fit && args.model.is_none() && !args.write.as_ref().is_some_and(|file| file.is_file()) {
         bail!("--fit needs --write FILE: the network that comes with tabia cannot be changed from within");
     }
     let makers = Makers::default();
@@ -201,7 +201,9 @@ fn write_table(args: &StrengthArgs, curve: &Curve, mut knots: Vec<StrengthKnot>,
     }
     let file: &PathBuf = args.write.as_ref().or(args.model.as_ref()).context("--write FILE is missing")?;
     let named = || file.display().to_string();
-    let bytes = std::fs::read(file).with_context(named)?;
+    // A file that is not there yet begins as a copy of the network that was measured.
+    let from = args.model.as_ref().filter(|_| !file.exists()).unwrap_or(file);
+    let bytes = std::fs::read(from).with_context(|| from.display().to_string())?;
     let mut card = Model::from_bytes(&bytes).with_context(named)?.card().clone();
     card.strength = Some(Strength { method: method.to_owned(), knots });
     let written = Source::with_card(&bytes, &card).with_context(named)?;
