@@ -1,6 +1,7 @@
 use super::{
     Encounter, PoolError, PoolRating, Tally, Z95, expected_score,
     rating::{ELO_PER_LOGIT, squares},
+    square::Square,
 };
 
 /// Nobody is expected further than this from the anchors' average, in Elo: a prior that keeps a player finite who won or
@@ -122,7 +123,7 @@ impl Fit<'_> {
     }
 
     /// Minus the second derivative of the likelihood.
-    fn information(&self, logits: &[f64]) -> Matrix {
+    fn information(&self, logits: &[f64]) -> Square {
         self.sum(|e| {
             let expected = expected(logits, e);
             e.games.games() as f64 * expected * (1.0 - expected)
@@ -130,14 +131,14 @@ impl Fit<'_> {
     }
 
     /// How far the results really lie from what was expected.
-    fn scatter(&self, logits: &[f64]) -> Matrix {
+    fn scatter(&self, logits: &[f64]) -> Square {
         self.sum(|e| squares(e.games, expected(logits, e)))
     }
 
     /// The sum of `weight * (e_i - e_j)(e_i - e_j)^T` over the free players, and the prior.
-    fn sum(&self, weight: impl Fn(&Encounter) -> f64) -> Matrix {
+    fn sum(&self, weight: impl Fn(&Encounter) -> f64) -> Square {
         let place = |player: usize| self.free.iter().position(|other| *other == player);
-        let mut matrix = Matrix::zero(self.free.len());
+        let mut matrix = Square::zero(self.free.len());
         for at in 0..self.free.len() {
             *matrix.cell(at, at) = PRIOR;
         }
@@ -157,66 +158,6 @@ impl Fit<'_> {
 
 fn expected(logits: &[f64], e: &Encounter) -> f64 {
     expected_score((logits[e.first] - logits[e.second]) * ELO_PER_LOGIT)
-}
-
-/// A square matrix, row by row.
-struct Matrix {
-    size: usize,
-    cells: Vec<f64>,
-}
-
-impl Matrix {
-    fn zero(size: usize) -> Matrix {
-        Matrix { size, cells: vec![0.0; size * size] }
-    }
-
-    fn at(&self, row: usize, column: usize) -> f64 {
-        self.cells[row * self.size + column]
-    }
-
-    fn cell(&mut self, row: usize, column: usize) -> &mut f64 {
-        &mut self.cells[row * self.size + column]
-    }
-
-    fn times(&self, vector: &[f64]) -> Vec<f64> {
-        let row = |row: usize| vector.iter().enumerate().map(|(at, value)| self.at(row, at) * value).sum();
-        (0..self.size).map(row).collect()
-    }
-
-    fn product(&self, other: &Matrix) -> Matrix {
-        let mut product = Matrix::zero(self.size);
-        for row in 0..self.size {
-            for column in 0..self.size {
-                let sum = (0..self.size).map(|via| self.at(row, via) * other.at(via, column)).sum();
-                *product.cell(row, column) = sum;
-            }
-        }
-        product
-    }
-
-    /// Of a positive definite matrix, which needs no pivots.
-    fn inverse(mut self) -> Matrix {
-        let size = self.size;
-        let mut inverse = Matrix::zero(size);
-        for at in 0..size {
-            *inverse.cell(at, at) = 1.0;
-        }
-        for column in 0..size {
-            let pivot = self.at(column, column);
-            for j in 0..size {
-                *self.cell(column, j) /= pivot;
-                *inverse.cell(column, j) /= pivot;
-            }
-            for row in (0..size).filter(|row| *row != column) {
-                let factor = self.at(row, column);
-                for j in 0..size {
-                    *self.cell(row, j) -= factor * self.at(column, j);
-                    *inverse.cell(row, j) -= factor * inverse.at(column, j);
-                }
-            }
-        }
-        inverse
-    }
 }
 
 #[cfg(test)]

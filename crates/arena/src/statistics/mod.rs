@@ -9,6 +9,7 @@ mod pool;
 mod rating;
 mod sample;
 mod sprt;
+mod square;
 mod tally;
 
 pub use anchored::rate_with_anchors;
