@@ -82,7 +82,7 @@ function countReading() {
 for (const [at, name, target, message] of /** @type {const} */ ([
   ['#/play', 'huge.safetensors', 'cg-board', 'huge.safetensors is 500 MB large'],
   ['#/analyse', 'huge.onnx', 'cg-board', 'huge.onnx cannot be asked: it is 500 MB large'],
-  ['#/analyse', 'huge.pgn', 'cg-board', 'huge.pgn has 477 MB'],
+  ['#/analyse', 'huge.pgn', 'cg-board', 'huge.pgn could not be read: it has 477 MB'],
   ['#/arena', 'huge.pb.gz', 'form fieldset', 'huge.pb.gz is 500 MB large'],
 ])) {
   test(`${name} of 500 MB dropped on ${at} is refused without being read`, () =>

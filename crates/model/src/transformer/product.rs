@@ -177,8 +177,13 @@ pub(super) fn trial(level: Level) -> Vec<[f32; LANES]> {
     const BLOCKS: usize = 16;
     let depth = BLOCKS * LANES / level.layout().inputs();
     let block = Block([1.0; LANES]);
+    // Ones in either layout, so that every level finds the same.
+    let ones = match level.layout() {
+        Layout::Quads => Group([1; 64]),
+        Layout::Pairs => Group(std::array::from_fn(|byte| if byte % 2 == 0 { 1 } else { 0 })),
+    };
     let weights = RoundedWeights {
-        groups: vec![Group([1; 64]); 4 * depth],
+        groups: vec![ones; 4 * depth],
         depth,
         scales: vec![block; 4],
         sums: vec![block; 4 * BLOCKS.div_ceil(SPAN)],
