@@ -1,5 +1,6 @@
 use super::{
-    Encounter, PoolError, PoolRating, Tally, Z95, expected_score,
+    Encounter, PoolError, PoolRating, Z95, expected_score,
+    pool::games_of,
     rating::{ELO_PER_LOGIT, squares},
     square::Square,
 };
@@ -78,18 +79,6 @@ pub fn rate_with_anchors(
     Ok((0..players).map(rating).collect())
 }
 
-fn games_of(player: usize, encounters: &[Encounter]) -> Tally {
-    let mut games = Tally::default();
-    for encounter in encounters {
-        if encounter.first == player {
-            games += encounter.games;
-        } else if encounter.second == player {
-            games += encounter.games.of_opponent();
-        }
-    }
-    games
-}
-
 /// What is fitted: the logits of the free players.
 struct Fit<'a> {
     encounters: &'a [Encounter],
@@ -163,7 +152,7 @@ fn expected(logits: &[f64], e: &Encounter) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::{Against, rate_against};
+    use crate::statistics::{Against, Tally, rate_against};
 
     fn met(first: usize, second: usize, wins: u64, draws: u64, losses: u64) -> Encounter {
         Encounter { first, second, games: Tally { wins, draws, losses } }

@@ -161,7 +161,7 @@ impl RatingPool {
 }
 
 /// All games of a player.
-fn games_of(player: usize, encounters: &[Encounter]) -> Tally {
+pub(super) fn games_of(player: usize, encounters: &[Encounter]) -> Tally {
     let mut games = Tally::default();
     for encounter in encounters {
         if encounter.first == player {
