@@ -2,6 +2,7 @@
 
 mod arena;
 mod bench;
+mod chart;
 mod cli;
 mod compete;
 mod desktop;

@@ -229,6 +229,27 @@ fn clocks_and_speeds_leave_positions_out() {
 }
 
 #[test]
+fn a_picture_shows_every_band_that_has_enough_games() {
+    let folder = Folder::new("plot");
+    // A game that comes again with other ratings is another: six are enough for an interval.
+    let games = std::fs::read_to_string(games_file()).unwrap();
+    let game = games.split("\n[Event ").next().unwrap();
+    let rated = |n: usize| format!("{}\n\n", game.replace("\"1850\"", &format!("\"{}\"", 1850 + n)));
+    let file = folder.0.join("games.pgn");
+    std::fs::write(&file, (0..6).map(rated).collect::<String>()).unwrap();
+    let picture = folder.0.join("bands.svg");
+    let model = spec("human:", "human.safetensors");
+    let plot = picture.display().to_string();
+    let said = succeed(eval("human", &[&file], &["--model", &model, "--plot", &plot]));
+    assert!(said.contains("top-1 by elo"), "{said}");
+    let drawn = std::fs::read_to_string(picture).unwrap();
+    let bands = said.lines().skip_while(|line| !line.starts_with("top-1 by elo")).skip(1);
+    let with_interval = bands.take_while(|line| !line.is_empty()).filter(|line| line.contains('±')).count();
+    assert_eq!(drawn.matches("<circle").count(), with_interval, "{said}\n{drawn}");
+    assert!(with_interval > 0, "{said}");
+}
+
+#[test]
 fn the_network_that_comes_along_is_asked_by_default() {
     let said =
         succeed(eval("human", &[&games_file()], &["--positions", "1", "--first-ply", "40", "--by", "phase"]));

@@ -12,9 +12,11 @@ use tabia_likeness::{Comparison, Figures, Grouping, MoveGroup, MoveReport, MoveT
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::select;
 use super::meter::Meter;
+use super::plot;
 use super::shown::{nats, pace, percent, signed_nats, signed_percent};
 use super::subjects::{Named, subjects};
 use crate::arena::write_json;
+use crate::model::write_atomically;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -54,6 +56,9 @@ pub(crate) struct HumanArgs {
     /// Enough games for so many positions, at random by the games' keys, the same ones every time [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     positions: Option<u64>,
+    /// Draw top-1 by rating, the first network beside the best other, as an SVG file.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     #[command(flatten)]
     choice: ChoiceArgs,
 }
@@ -92,7 +97,10 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     let choice = args.choice.choice(args.pool.rule(), args.positions);
     let selected = select(&args.games, &choice, "positions that count", &|game| terms.count(game))?;
     let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
-    let by: Vec<Grouping> = args.by.iter().map(|by| by.grouping()).collect();
+    let mut by: Vec<Grouping> = args.by.iter().map(|by| by.grouping()).collect();
+    if args.plot.is_some() && !by.contains(&Grouping::Elo) {
+        by.push(Grouping::Elo);
+    }
     let meter = Meter::asking(selected.positions(), "positions");
     let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
     let report = MoveReport::new(&selected.games, &subjects, &terms, &by, &rivals, &work);
@@ -112,6 +120,10 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
             "report": report,
         });
         write_json(path, &value)?;
+    }
+    if let Some(path) = &args.plot {
+        let picture = plot::svg("Moves foretold, by rating", &report);
+        write_atomically(path, picture.as_bytes())?;
     }
     print(&report);
     eprintln!("{}", pace(selected.positions() * subjects.len() as u64, spent));

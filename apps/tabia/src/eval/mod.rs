@@ -4,6 +4,7 @@ mod args;
 mod games;
 mod human;
 mod meter;
+mod plot;
 mod puzzles;
 mod shown;
 mod subjects;

@@ -1,0 +1,33 @@
+//! Top-1 by rating as a picture: the first network beside the best of the others in each band.
+
+use tabia_likeness::{Estimate, Grouping, MoveGroup, MoveReport};
+
+use crate::chart::{Axis, Chart, Even, Point, Series};
+
+/// An SVG file. Bands with too few games for an interval are left out.
+pub(super) fn svg(title: &str, report: &MoveReport) -> String {
+    let bands = || report.groups.iter().filter(|group| group.by == Grouping::Elo);
+    let first = bands().filter_map(|group| point(group, &report.models[0], group.figures.first()?.top1));
+    let best = bands().filter_map(|group| {
+        let name = &group.comparison.as_ref()?.best;
+        let number = report.models.iter().position(|model| model == name)?;
+        point(group, name, group.figures.get(number)?.top1)
+    });
+    let mut series = vec![Series { name: report.models[0].clone(), points: first.collect() }];
+    let best: Vec<Point> = best.collect();
+    if !best.is_empty() {
+        series.push(Series { name: "the best other in each band".to_owned(), points: best });
+    }
+    let across = Axis { label: "rating of the mover", step: 200.0, unit: "" };
+    let up = Axis { label: "moves foretold, 95% interval", step: 5.0, unit: "%" };
+    Chart { title, across, up, even: Even::None, series }.svg()
+}
+
+/// The top-1 of one network in one band, in percent, at the band's middle.
+fn point(group: &MoveGroup, model: &str, top1: Estimate) -> Option<Point> {
+    let (low, high) = group.band.split_once('-')?;
+    let at = f64::midpoint(low.parse().ok()?, high.parse::<f64>().ok()? + 1.0);
+    let (value, margin) = (100.0 * top1.value, 100.0 * top1.margin?);
+    let note = format!("{}: {model} {value:.1}% ±{margin:.1}, {} positions", group.band, group.positions);
+    Some(Point { at, value, low: value - margin, high: value + margin, note })
+}
