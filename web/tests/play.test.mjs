@@ -266,6 +266,7 @@ test('the human-like opponent answers, at a rating that is typed', () =>
     await dialog.getByRole('button', { name: 'Play' }).click();
     await dialog.getByText('write a number from 600 to 2600').waitFor();
     await dialog.getByLabel('Rating', { exact: true }).fill('1234');
+    await dialog.getByText(/asked for \d+, it shows \d+/).waitFor();
     await screenshot(page, 'play-new-game');
     await assertAccessible(page);
     await dialog.getByRole('button', { name: 'Play' }).click();

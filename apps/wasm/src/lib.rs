@@ -28,8 +28,8 @@ pub use review::{MoveMark, Review, ReviewedMove};
 pub use rules::{CheckedFen, OpeningEntry, Pacing, check_fen, empty_fen, opening_book, time_control};
 pub use side::Side;
 pub use studio::{
-    GameInput, HumanMove, HumanView, LimitsInput, ModelFacts, PauseChance, PoolInput, SeatInput, Studio,
-    Thought, ThoughtLine,
+    GameInput, HumanMove, HumanView, LimitsInput, MeasuredRating, ModelFacts, PauseChance, PoolInput,
+    SeatInput, Studio, Thought, ThoughtLine,
 };
 pub use tree::{
     Destinations, GameStatus, GameTree, GameView, MoveNode, NodeEvaluation, PgnEntry, PgnGames, PgnPart,

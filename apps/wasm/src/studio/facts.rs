@@ -37,8 +37,23 @@ pub struct ModelFacts {
     pub challenge: bool,
     /// Why it may not; empty if it may.
     pub challenge_problem: String,
+    /// How strong it was found to be at the ratings it is asked for, from the lowest to the highest.
+    pub strength: Vec<MeasuredRating>,
     /// What else is known of it: names and values.
     pub card: Vec<(String, String)>,
+}
+
+/// A rating that was asked for and the one that games showed, with its 95% interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Tsify)]
+pub struct MeasuredRating {
+    /// The rating asked for.
+    pub asked: u16,
+    /// The rating shown.
+    pub shown: f32,
+    /// The lower bound.
+    pub low: f32,
+    /// The upper bound.
+    pub high: f32,
 }
 
 pub(super) fn of(name: &str, model: &Model) -> ModelFacts {
@@ -69,8 +84,18 @@ pub(super) fn of(name: &str, model: &Model) -> ModelFacts {
         rated: looks_at_ratings(model),
         challenge: admission.is_ok(),
         challenge_problem: admission.err().map_or(String::new(), |problem| problem.to_string()),
+        strength: measured(model),
         card: rows,
     }
+}
+
+fn measured(model: &Model) -> Vec<MeasuredRating> {
+    let knots = model.card().strength.iter().flat_map(|strength| &strength.knots);
+    let rows = knots.filter_map(|knot| {
+        let shown = knot.shown?;
+        Some(MeasuredRating { asked: knot.asked, shown: shown.rating, low: shown.low, high: shown.high })
+    });
+    rows.collect()
 }
 
 /// Whether a rating changes what the network is shown.

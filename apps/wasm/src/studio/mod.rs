@@ -21,7 +21,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 pub(crate) use self::shelf::Shelf;
 use self::{analysis::Analyst, input::duration};
 pub use self::{
-    facts::ModelFacts,
+    facts::{MeasuredRating, ModelFacts},
     human::{HumanMove, HumanView, PauseChance},
     input::{GameInput, LimitsInput, PoolInput, SeatInput},
     thought::{Thought, ThoughtLine},

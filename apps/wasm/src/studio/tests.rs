@@ -26,6 +26,16 @@ fn facts_say_what_a_model_can_do() {
 }
 
 #[test]
+fn facts_say_how_strong_a_model_was_found_to_be() {
+    let mut studio = studio();
+    assert!(studio.facts("small").unwrap().strength.is_empty());
+    studio.open("human", include_bytes!("../../../../models/human.safetensors")).unwrap();
+    let strength = studio.facts("human").unwrap().strength;
+    assert!(strength.len() > 1 && strength.is_sorted_by_key(|row| row.asked), "{strength:?}");
+    assert!(strength.iter().all(|row| row.low < row.shown && row.shown < row.high), "{strength:?}");
+}
+
+#[test]
 fn junk_is_refused_by_name() {
     let mut studio = studio();
     let mut cut = SMALL[..SMALL.len() / 2].to_vec();
