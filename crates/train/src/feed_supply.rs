@@ -146,6 +146,17 @@ pub(crate) fn held_out_stream(config: &TrainConfig, sets: Vec<Arc<Set>>) -> (Tra
     (config, Stream::new(sets, options))
 }
 
+/// Some of what training sees, as it sees it, in lanes short enough to begin quickly.
+pub(crate) fn calibration_stream(config: &TrainConfig, sets: Vec<Arc<Set>>, seed: u64) -> Stream {
+    let options = StreamOptions {
+        lanes: HELD_OUT_LANES,
+        seats: HELD_OUT_SEATS,
+        repeat: Repeat::Once,
+        ..stream_options(config, Side::Training, seed)
+    };
+    Stream::new(sets, options)
+}
+
 fn balance(
     config: &TrainConfig,
     sets: &[Arc<Set>],

@@ -21,4 +21,10 @@ mod session;
 mod trunk;
 
 pub use level::Level;
+
+/// Inputs of a product in 8 bits that are rounded over one range, one after another in a row.
+pub const INPUTS_OF_A_RANGE: usize = rounding::SPAN * crate::dense::block::LANES;
+/// The steps of such a range.
+pub const INPUT_STEPS: f32 = kernels::MOST;
+
 pub(crate) use session::TransformerSession;

@@ -3,6 +3,7 @@
 //! No file gets its name before it was read back through `tabia-model` and gave the same answers as the trainer.
 
 mod accuracy;
+mod calibration;
 mod card;
 mod compare;
 mod from_file;
@@ -10,6 +11,7 @@ mod int8;
 mod provenance;
 mod state_dict;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -18,6 +20,7 @@ use tabia_encoding::encoding;
 use tabia_model::{Accuracy, CARD_KEY, HeldOut, LoadError, Model, ModelCard, Rounding};
 
 pub use self::accuracy::Measurement;
+use self::calibration::Calibrated;
 pub use self::compare::Agreement;
 pub use self::from_file::{FromFileError, from_file};
 pub use self::provenance::Provenance;
@@ -146,7 +149,17 @@ fn write(
     measurement: Option<&mut Measurement<'_>>,
 ) -> Result<Exported, ExportError> {
     let mut card = card::card(net, provenance);
-    let model = Model::from_bytes(&encode(net, arena, format, precision, &card)?)?;
+    let calibrated = match &measurement {
+        Some(Measurement { config, sets, .. })
+            if format == ExportFormat::Safetensors
+                && matches!(precision, Precision::Int8 | Precision::Int8Weights) =>
+        {
+            calibration::calibrate(net, arena, calibration::observe(config, arena, sets)?)
+        }
+        _ => Calibrated { arena: arena.to_vec(), matrices: BTreeMap::new() },
+    };
+    let encode = |card: &ModelCard| encode(net, &calibrated, format, precision, card);
+    let model = Model::from_bytes(&encode(&card)?)?;
     let agreement = compare::compare(net, arena, &model)?;
     if !agreement.within(precision) {
         return Err(ExportError::Disagrees(agreement));
@@ -163,7 +176,7 @@ fn write(
         card.held_out.push(HeldOut { group: "all".to_owned(), positions, figures: trained });
     }
     card.rounding = Some(Rounding { weights: precision.to_string(), accuracy });
-    let bytes = encode(net, arena, format, precision, &card)?;
+    let bytes = encode(&card)?;
     let again = Model::from_bytes(&bytes)?;
     Ok(Exported { bytes, agreement, accuracy, parameters: again.parameters() })
 }
@@ -178,7 +191,7 @@ fn file_value(net: &NetConfig, number: f32) -> f32 {
 
 fn encode(
     net: &NetConfig,
-    arena: &[f32],
+    Calibrated { arena, matrices }: &Calibrated,
     format: ExportFormat,
     precision: Precision,
     card: &ModelCard,
@@ -192,7 +205,7 @@ fn encode(
                     "this network has no state dict that is known by its names; export an .onnx file",
                 );
             }
-            Ok(state_dict::encode(net, arena, precision, card)?)
+            Ok(state_dict::encode(net, arena, precision, card, matrices)?)
         }
         (ExportFormat::Onnx, _) => {
             let encoding = encoding(net.encoding()).ok_or_else(|| {

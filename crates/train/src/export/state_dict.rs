@@ -1,10 +1,11 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use half::f16;
 use safetensors::tensor::{Dtype, SafeTensorError, TensorView, serialize};
 use tabia_model::{CARD_KEY, ModelCard};
 
 use super::Precision;
+use super::calibration::{RoundedMatrix, nearest};
 use crate::NetConfig;
 use crate::nets::ChallengeConfig;
 
@@ -25,12 +26,13 @@ pub(super) fn is_known(net: &NetConfig) -> bool {
     }
 }
 
-/// The weights as a safetensors file with the card inside.
+/// The weights as a safetensors file with the card inside. In 8 bits those of `rounded` are written as they are there.
 pub(super) fn encode(
     net: &NetConfig,
     arena: &[f32],
     precision: Precision,
     card: &ModelCard,
+    rounded: &BTreeMap<String, RoundedMatrix>,
 ) -> Result<Vec<u8>, SafeTensorError> {
     let table = net.table();
     let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
@@ -42,9 +44,11 @@ pub(super) fn encode(
                 if entry.shape.len() >= 2 && numbers.len() > LARGEST_HALF =>
             {
                 let rows = entry.shape[0];
-                let (bytes, scales) = in_8_bits(numbers, numbers.len() / rows);
+                let plain = || RoundedMatrix::of(numbers, numbers.len() / rows, nearest);
+                let RoundedMatrix { weights, scales } =
+                    rounded.get(&entry.name).cloned().unwrap_or_else(plain);
                 tensors.push((format!("{}.scale", entry.name), Dtype::F32, vec![rows], full(&scales)));
-                (Dtype::I8, bytes)
+                (Dtype::I8, weights.into_iter().map(i8::cast_unsigned).collect())
             }
             Precision::F16 | Precision::Int8 | Precision::Int8Weights => {
                 (Dtype::F16, numbers.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect())
@@ -65,19 +69,4 @@ pub(super) fn encode(
 
 fn full(numbers: &[f32]) -> Vec<u8> {
     numbers.iter().flat_map(|v| v.to_le_bytes()).collect()
-}
-
-/// The nearest bytes for the scale of each row, which takes its largest number to 127; and the scales.
-fn in_8_bits(numbers: &[f32], row_len: usize) -> (Vec<u8>, Vec<f32>) {
-    let mut bytes = Vec::with_capacity(numbers.len());
-    let scale = |row: &[f32]| {
-        let largest = row.iter().fold(0.0_f32, |largest, v| largest.max(v.abs()));
-        // Rows of nothing but zeros, or as good as that, have any scale.
-        if largest / 127.0 > f32::MIN_POSITIVE { largest / 127.0 } else { 1.0 }
-    };
-    let scales: Vec<f32> = numbers.chunks(row_len).map(scale).collect();
-    for (row, scale) in numbers.chunks(row_len).zip(&scales) {
-        bytes.extend(row.iter().map(|v| (v / scale).round().clamp(-127.0, 127.0) as i8 as u8));
-    }
-    (bytes, scales)
 }

@@ -24,7 +24,11 @@ pub(crate) struct Tensors {
     parameters: HashMap<String, Tensor>,
     inputs: Vec<Value>,
     kernels: Kernels,
+    watch: Option<InputWatch>,
 }
+
+/// Looks at the inputs of a [projection](Layers::project), whose weights are named.
+pub(crate) type InputWatch = Box<dyn FnMut(&str, &Tensor) -> Result<()>>;
 
 /// A value on its way through the network.
 #[derive(Clone)]
@@ -75,7 +79,12 @@ impl Tensors {
         kernels: Kernels,
     ) -> Result<Self> {
         let names = table.entries().iter().map(|entry| entry.name.clone());
-        Ok(Tensors { parameters: names.zip(parameters).collect(), inputs: inputs(batch, kernels)?, kernels })
+        Ok(Tensors {
+            parameters: names.zip(parameters).collect(),
+            inputs: inputs(batch, kernels)?,
+            kernels,
+            watch: None,
+        })
     }
 
     /// Parameters that nothing is differentiated by.
@@ -89,6 +98,12 @@ impl Tensors {
             Tensor::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu)
         };
         Tensors::new(table, table.entries().iter().map(tensor).collect::<Result<_>>()?, batch, kernels)
+    }
+
+    /// Has the inputs of every projection looked at.
+    pub(crate) fn watched(mut self, watch: InputWatch) -> Self {
+        self.watch = Some(watch);
+        self
     }
 
     fn named(&self, name: &str) -> Result<&Tensor> {
@@ -149,7 +164,11 @@ impl Layers for Tensors {
     }
 
     fn project(&mut self, x: &Value, weight: &str) -> Result<Value> {
-        let (x, weight) = (x.dense()?, self.named(weight)?);
+        let x = x.dense()?;
+        if let Some(watch) = &mut self.watch {
+            watch(weight, &x)?;
+        }
+        let weight = self.named(weight)?;
         if self.kernels == Kernels::Fast {
             return kernels::project(&x, weight).map(Value::Dense);
         }
