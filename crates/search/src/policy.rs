@@ -11,7 +11,8 @@ use tabia_model::{Candidate, Model, Policy};
 use crate::{
     Advice, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Watch,
     counsel::{self, Counsel},
-    order,
+    haste::Haste,
+    order, think_time_for,
 };
 
 /// A network that plays from its move head: human-like networks, Maia and other Leela networks. A light search may
@@ -91,8 +92,9 @@ impl Player for PolicyPlayer {
     }
 
     /// The lines hold the candidates with their probabilities: those the player picks by, or the network's own if it
-    /// always takes the likeliest. What the network says of the position itself is told with the first line.
-    fn choose(&mut self, game: &History, limits: &Limits, _: &dyn Watch) -> Result<Choice, PlayerError> {
+    /// always takes the likeliest. What the network says of the position itself is told with the first line, and how long
+    /// a person would think about the move that was picked.
+    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
         let allowed = order::candidates(game, limits)?;
         let mut situation = game.situation();
         situation.mover.rating = self.persona.rating.or(situation.mover.rating);
@@ -117,7 +119,10 @@ impl Player for PolicyPlayer {
             keep_nucleus(&mut candidates, top_p);
         }
         let visited = match &mut self.counsel {
-            Some(counsel) => counsel.weigh(game, &mut candidates, mate)?,
+            Some(counsel) => {
+                let haste = Haste::of(limits, game.current().turn(), watch);
+                counsel.weigh(game, &mut candidates, mate, &haste)?
+            }
             None => 0,
         };
         let mv = match self.pick {
@@ -137,7 +142,9 @@ impl Player for PolicyPlayer {
             })
             .collect();
         lines[0].wdl = evaluation.wdl;
-        lines[0].think_time = evaluation.think_time;
+        let of_people = |picked: &&Candidate| picked.mv == mv;
+        let probability = policy.candidates().iter().find(of_people).map_or(0.0, |picked| picked.probability);
+        lines[0].think_time = evaluation.think_time.map(|chances| think_time_for(&chances, probability));
         lines[0].score = evaluation.score.map(|score| ForMover(Score::Centipawns(score.0.round() as i32)));
         Ok(Choice { mv, ponder: None, lines, nodes: 1 + visited })
     }
