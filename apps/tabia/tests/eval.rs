@@ -305,9 +305,14 @@ fn puzzles_are_asked_at_every_rating_of_networks_that_heed_it() {
     assert_eq!(figures["report"]["puzzles"], 21);
     let figures = figures["report"]["figures"].as_array().unwrap();
     let asked: Vec<&Value> = figures.iter().map(|of| &of["asked"]).collect();
-    assert_eq!(asked, [&Value::from(1000), &Value::from(2000), &Value::Null]);
+    let (low, high) = (&Value::from(1000), &Value::from(2000));
+    assert_eq!(asked, [low, high, &Value::Null, low, high], "the networks, then the player as it plays");
+    assert_eq!((&figures[2]["solver"], &figures[3]["solver"]), (&"network".into(), &"player".into()));
     let said = succeed(eval("puzzles", &[&puzzles], &[&models[..], &["--puzzles", "7"]].concat()));
-    assert!(said.starts_with("7 puzzles") && said.contains("human at 1500"), "{said}");
+    assert!(
+        said.starts_with("7 puzzles") && said.contains("human at 1400") && said.contains("human plays 2400"),
+        "{said}"
+    );
 }
 
 #[test]
