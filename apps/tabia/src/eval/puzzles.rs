@@ -123,6 +123,9 @@ pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
     Ok(())
 }
 
+/// More would not fit beside each other.
+const MOST_COLUMNS: usize = 8;
+
 /// Makes a player from a seed.
 type Make<'a> = Box<dyn Fn(u64) -> Result<Box<dyn Player>, String> + Sync + 'a>;
 
@@ -147,6 +150,10 @@ fn print(report: &PuzzleReport) {
         );
     }
     let Some(first) = report.figures.first() else { return };
+    if names.len() > MOST_COLUMNS {
+        println!("\nHow many of easy and hard ones each solves: --json FILE, or fewer --elo at a time.");
+        return;
+    }
     print!("\n{:12} {:>7}", "solved by", "puzzles");
     let width = |name: &str| name.len().max(11);
     for name in &names {

@@ -222,11 +222,16 @@ fn called(model: &Model, file: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        sync::atomic::{AtomicU64, Ordering::Relaxed},
+        time::Duration,
+    };
+
     use shakmaty::{ByColor, Chess, Position};
     use tabia_game::History;
 
     use super::*;
-    use crate::{Limits, Quiet, test_networks};
+    use crate::{Limits, Quiet, TimeLeft, Watch, test_networks};
 
     fn build(spec: &str) -> Result<Box<dyn Player>, BuildError> {
         let open = |file: &Path| match file.to_str() {
@@ -298,6 +303,75 @@ mod tests {
         assert_eq!(said("human,elo=1500,temp=1"), said("human,elo=1500"), "1 is no other temperature");
         assert_ne!(said("human,elo=1500,temp=0.9"), said("human,elo=1500"));
         assert_eq!(said("human"), said("human,strength=raw"), "no rating is asked for");
+    }
+
+    /// Time that passes only when somebody waits, in microseconds.
+    #[derive(Default)]
+    struct Passing(AtomicU64);
+
+    impl Watch for Passing {
+        fn elapsed(&self) -> Duration {
+            Duration::from_micros(self.0.load(Relaxed))
+        }
+
+        fn stopped(&self) -> bool {
+            false
+        }
+
+        fn wait_until(&self, moment: Duration) {
+            self.0.fetch_max(u64::try_from(moment.as_micros()).unwrap(), Relaxed);
+        }
+    }
+
+    /// A game that the player of a spec plays against itself on 30 seconds: its moves and what each took.
+    fn timed_game(spec: &str) -> Vec<(shakmaty::Move, Duration)> {
+        let (open, human) = (|_: &Path| Err("no file".into()), || Ok(fitted()));
+        let value = || Ok(test_networks::challenge());
+        let workshop = Workshop { open: &open, human: &human, value: &value, seed: 9 };
+        let mut player = spec.parse::<Spec>().unwrap().build(&workshop).unwrap();
+        let mut game = History::new(Chess::default(), ByColor::default());
+        let mut left = Duration::from_secs(30);
+        let mut played = Vec::new();
+        for _ in 0..10 {
+            let clock = TimeLeft { remaining: left, increment: Duration::ZERO };
+            let clocks = Some(ByColor { white: clock, black: clock });
+            let watch = Passing::default();
+            let choice = player.choose(&game, &Limits { clocks, ..Limits::default() }, &watch).unwrap();
+            left -= watch.elapsed();
+            played.push((choice.mv, watch.elapsed()));
+            game.push(choice.mv, Some(left));
+        }
+        played
+    }
+
+    #[test]
+    fn a_seed_decides_moves_and_pauses() {
+        let first = timed_game("human,elo=1500,pause=on,seed=3");
+        assert_eq!(first, timed_game("human,elo=1500,pause=on,seed=3"));
+        assert_ne!(first, timed_game("human,elo=1500,pause=on,seed=4"));
+        assert!(first.iter().any(|(_, taken)| *taken > Duration::ZERO), "{first:?}");
+        let at_once = timed_game("human,elo=1500,pause=off,seed=3");
+        assert!(at_once.iter().all(|(_, taken)| taken.is_zero()), "the switch");
+    }
+
+    #[test]
+    fn a_pawn_becomes_what_people_make_of_it() {
+        let position = tabia_game::position_from_fen("8/P6k/8/8/8/8/8/K7 w - - 0 1").unwrap();
+        let game = History::new(position, ByColor::default());
+        let said = test_networks::human_of_a_game().evaluate(&[game.situation()]).unwrap().remove(0);
+        let under = |mv: shakmaty::Move| mv.promotion().is_some_and(|role| role != shakmaty::Role::Queen);
+        let policy = said.policy.unwrap();
+        let candidates = policy.candidates().iter().filter(|of| under(of.mv));
+        assert_eq!(candidates.clone().count(), 3);
+        let expected: f32 = candidates.map(|of| of.probability).sum();
+
+        const GAMES: u32 = 400;
+        let mut player = build("human:human.safetensors,seed=5").unwrap_or_else(|error| panic!("{error}"));
+        let picked = (0..GAMES).map(|_| player.choose(&game, &Limits::default(), &Quiet).unwrap().mv);
+        let share = picked.filter(|mv| under(*mv)).count() as f32 / GAMES as f32;
+        // Four standard errors of an even chance.
+        assert!((share - expected).abs() < 0.1, "{share} of {expected}");
+        assert!(share > 0.0, "{expected}");
     }
 
     #[test]
