@@ -18,6 +18,9 @@ use crate::{
     NoPolicy, OnePly, Paced, Persona, Player, PolicyPlayer, RandomPlayer, dials_at, leaf_evaluator,
 };
 
+/// Half-moves of an opening that people of any rating play from memory.
+const OPENING: usize = 8;
+
 /// A network, or why there is none.
 pub type Opened = Result<Arc<Model>, Box<dyn Error + Send + Sync>>;
 
@@ -163,6 +166,9 @@ impl HumanSpec {
         let persona = Persona { rating, pool };
         let player = PolicyPlayer::new(name.clone(), model, persona, pick, seed)
             .map_err(|source| BuildError::NoPolicy { name, source })?;
+        // A table is for calculating; what is set by hand holds from the first move.
+        let known = if self.play == HumanPlay::AsRated { OPENING } else { 0 };
+        let player = player.from_memory(known);
         let alone = advice.trust == Advice::NONE.trust && advice.mates == Advice::NONE.mates;
         let player = if alone { player } else { player.advised(advice, workshop.judge()) };
         Ok(match self.pause {
@@ -286,7 +292,8 @@ mod tests {
 
     #[test]
     fn a_rating_is_played_as_the_card_says_and_settings_go_before_the_card() {
-        let game = History::new(Chess::default(), ByColor::default());
+        let fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2";
+        let game = History::new(tabia_game::position_from_fen(fen).unwrap(), ByColor::default());
         let said = |spec: &str| {
             let (open, human) = (|_: &Path| Err("no file".into()), || Ok(fitted()));
             let value = || Ok(test_networks::challenge());
