@@ -10,6 +10,7 @@ use tabia_data::{RecordKind, SetPlan, SetWriter, ShardOptions};
 use tabia_encoding::time_bin;
 use tabia_game::{Game, History, PgnReader};
 use tabia_model::{Evaluation, Model};
+use tabia_search::think_time_for;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
@@ -304,9 +305,14 @@ fn puzzles_are_asked_at_every_rating_of_networks_that_heed_it() {
     assert_eq!(figures["report"]["puzzles"], 21);
     let figures = figures["report"]["figures"].as_array().unwrap();
     let asked: Vec<&Value> = figures.iter().map(|of| &of["asked"]).collect();
-    assert_eq!(asked, [&Value::from(1000), &Value::from(2000), &Value::Null]);
+    let (low, high) = (&Value::from(1000), &Value::from(2000));
+    assert_eq!(asked, [low, high, &Value::Null, low, high], "the networks, then the player as it plays");
+    assert_eq!((&figures[2]["solver"], &figures[3]["solver"]), (&"network".into(), &"player".into()));
     let said = succeed(eval("puzzles", &[&puzzles], &[&models[..], &["--puzzles", "7"]].concat()));
-    assert!(said.starts_with("7 puzzles") && said.contains("human at 1500"), "{said}");
+    assert!(
+        said.starts_with("7 puzzles") && said.contains("human at 1400") && said.contains("human plays 2400"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -316,25 +322,31 @@ fn times_are_judged_by_the_bins_of_the_network() {
     let groups = figures["report"]["groups"].as_array().unwrap();
     let net = Model::open(network("human.safetensors")).unwrap();
     let (mut loss, mut count) = (0.0, 0);
-    for (history, _, thought) in positions().iter().flat_map(|(_, positions)| positions) {
+    for (history, played, thought) in positions().iter().flat_map(|(_, positions)| positions) {
         let Some(seconds) = thought else { continue };
-        loss -= f64::from(ask(&net, history).think_time.unwrap()[time_bin(*seconds)]).ln();
+        let said = ask(&net, history);
+        let policy = said.policy.unwrap();
+        let of_move = policy.candidates().iter().find(|of| of.mv == *played).unwrap().probability;
+        let chances = think_time_for(&said.think_time.unwrap(), of_move);
+        loss -= f64::from(chances[time_bin(*seconds)]).ln();
         count += 1;
     }
     assert_eq!(groups[0]["moves"], count);
     let of = &groups[0]["figures"];
     assert!(near(&of[0]["log_loss"]["value"], loss / f64::from(count)), "{of}");
-    assert_eq!((&of[1]["teller"], &of[2]["teller"]), (&Value::from("constant"), &Value::from("marginal")));
-    assert!(of[1]["log_loss"].is_null());
+    let tellers: Vec<&Value> = (1..4).map(|number| &of[number]["teller"]).collect();
+    assert_eq!(tellers, ["constant", "clock-share", "marginal"]);
+    assert!(of[1]["log_loss"].is_null() && of[2]["log_loss"].is_null());
     // The chances of these very moves cannot be worse than one time for all of them.
     let score = |number: usize| of[number]["ranked_score"]["value"].as_f64().unwrap();
-    assert!(score(2) < score(1), "{of}");
+    assert!(score(3) < score(1), "{of}");
     let moves = |group: &str| -> u64 {
         let found = groups.iter().find(|found| found["group"] == group);
         found.map_or(0, |found| found["moves"].as_u64().unwrap())
     };
     assert_eq!(moves("recaptures") + moves("other moves"), count as u64);
     assert!(moves("recaptures") > 0);
+    assert_eq!(moves("opening") + moves("middlegame") + moves("endgame"), count as u64);
     assert_eq!(moves("bullet") + moves("blitz") + moves("rapid"), count as u64);
     assert_eq!(figures, json(eval("time", &[&games_file()], &["--model", &model, "--jobs", "1"])));
 }

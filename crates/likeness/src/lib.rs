@@ -9,7 +9,7 @@
 //! | a network that is asked | [`Subject`] |
 //! | the games or puzzles to ask about | [`Choice`], [`Selected`] |
 //! | which moves people play | [`MoveTerms`], [`MoveReport`] |
-//! | how hard puzzles may be | [`PuzzleTerms`], [`PuzzleReport`] |
+//! | how hard puzzles may be | [`PuzzleTerms`], [`PuzzlePlayer`], [`PuzzleReport`] |
 //! | how long people think | [`TimeReport`] |
 #![forbid(unsafe_code)]
 
@@ -31,7 +31,7 @@ pub use estimate::Estimate;
 pub use moves::{Comparison, Figures, MoveGroup, MoveReport, MoveTerms};
 pub use parallel::{JudgeError, Work};
 pub use puzzle_rating::PuzzleRating;
-pub use puzzles::{PuzzleBand, PuzzleFigures, PuzzleReport, PuzzleTerms};
+pub use puzzles::{MakePlayer, PuzzleBand, PuzzleFigures, PuzzlePlayer, PuzzleReport, PuzzleTerms, Solver};
 pub use select::{Choice, SelectError, Selected, SelectedGame};
 pub use subject::Subject;
 pub use time::{Teller, TimeFigures, TimeGroup, TimeReport};

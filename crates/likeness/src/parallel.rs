@@ -25,6 +25,14 @@ pub enum JudgeError {
         /// How.
         error: RunError,
     },
+    /// A player cannot be made, or cannot move.
+    #[error("{name}: {error}")]
+    Player {
+        /// Which.
+        name: String,
+        /// How.
+        error: String,
+    },
     /// A game makes no sense.
     #[error("the game with key {:016x}: {error}", key.0)]
     Game {

@@ -1,11 +1,13 @@
-//! Which puzzles a network solves by its likeliest move alone, and what rating that is.
+//! Which puzzles a network solves by its likeliest move alone, or a player as it plays, and what rating that is.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use shakmaty::{Move, Position};
-use tabia_data::{Filter, GameBytes, RecordError};
+use shakmaty::{ByColor, Chess, Move, Position};
+use tabia_data::{Filter, GameBytes, GameRecord, RecordError};
 use tabia_encoding::{Elo, KeptSituation, RatingPool, Seat, Situation};
+use tabia_game::History;
+use tabia_search::{Limits, Player, Quiet};
 
 use crate::band::Band;
 use crate::estimate::Clustered;
@@ -29,22 +31,47 @@ impl PuzzleTerms {
     }
 }
 
-/// Which puzzles some networks solve.
+/// Makes a player whose chances come from a seed, or says why it cannot.
+pub type MakePlayer<'a> = &'a (dyn Fn(u64) -> Result<Box<dyn Player>, String> + Sync);
+
+/// A player who is given puzzles as people meet it: with its own dials, and dice where it throws them.
+pub struct PuzzlePlayer<'a> {
+    /// What it is called.
+    pub name: String,
+    /// The rating it plays at.
+    pub asked: Elo,
+    /// Makes it, anew for every puzzle.
+    pub make: MakePlayer<'a>,
+}
+
+/// Who solves puzzles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Solver {
+    /// A network's likeliest moves.
+    Network,
+    /// A player, as it plays.
+    Player,
+}
+
+/// Which puzzles some networks and players solve.
 #[derive(Clone, Debug, Serialize)]
 pub struct PuzzleReport {
     /// How many puzzles there were.
     pub puzzles: u64,
     /// The mean of their ratings.
     pub mean_rating: f64,
-    /// One for each network and rating it was asked to play at.
+    /// One for each network and rating it was asked to play at, then one for each player.
     pub figures: Vec<PuzzleFigures>,
 }
 
-/// How one network does.
+/// How one network or player does.
 #[derive(Clone, Debug, Serialize)]
 pub struct PuzzleFigures {
-    /// The network.
+    /// The network or player.
     pub model: String,
+    /// Which of the two.
+    pub solver: Solver,
     /// The rating it was asked to play at, if it heeds one.
     pub asked: Option<u16>,
     /// The share of puzzles of which it found every move.
@@ -86,14 +113,15 @@ struct Tally {
 }
 
 impl PuzzleReport {
-    /// Gives every puzzle to every network, at each of the ratings if it heeds them.
+    /// Gives every puzzle to every network, at each of the ratings if it heeds them, and to every player.
     ///
     /// # Errors
-    /// If a network fails.
+    /// If a network or a player fails.
     pub fn new(
         puzzles: &[SelectedGame],
         subjects: &[Subject],
         ratings: &[Elo],
+        players: &[PuzzlePlayer<'_>],
         terms: &PuzzleTerms,
         work: &Work<'_>,
     ) -> Result<PuzzleReport, JudgeError> {
@@ -105,19 +133,28 @@ impl PuzzleReport {
                 asked.push((subject.clone(), None));
             }
         }
-        let attempts = work.map(puzzles, |puzzle| attempt(puzzle, &asked, terms, work.done))?;
+        let attempts = work.map(puzzles, |puzzle| {
+            let mut attempts = attempt(puzzle, &asked, terms)?;
+            for player in players {
+                attempts.push(play(puzzle, player, terms)?);
+            }
+            (work.done)(1);
+            Ok(attempts)
+        })?;
         let ratings = attempts.iter().filter_map(|of| of.first()).map(|attempt| f64::from(attempt.rating.0));
         let mean_rating = ratings.sum::<f64>() / attempts.len().max(1) as f64;
-        let figures = asked.iter().enumerate().map(|(number, (subject, rating))| {
-            let of_network = attempts.iter().filter_map(|of| of.get(number).copied());
-            PuzzleFigures::of(subject, *rating, &of_network.collect::<Vec<_>>())
+        let networks = asked.iter().map(|(subject, rating)| (subject.name(), Solver::Network, *rating));
+        let playing = players.iter().map(|player| (player.name.as_str(), Solver::Player, Some(player.asked)));
+        let figures = networks.chain(playing).enumerate().map(|(number, (name, solver, rating))| {
+            let of_one = attempts.iter().filter_map(|of| of.get(number).copied());
+            PuzzleFigures::of(name, solver, rating, &of_one.collect::<Vec<_>>())
         });
         Ok(PuzzleReport { puzzles: attempts.len() as u64, mean_rating, figures: figures.collect() })
     }
 }
 
 impl PuzzleFigures {
-    fn of(subject: &Subject, asked: Option<Elo>, attempts: &[Attempt]) -> PuzzleFigures {
+    fn of(name: &str, solver: Solver, asked: Option<Elo>, attempts: &[Attempt]) -> PuzzleFigures {
         let (mut all, mut bands) = (Tally::default(), BTreeMap::<Band, Tally>::new());
         for attempt in attempts {
             for tally in [&mut all, bands.entry(Band::of_rating(attempt.rating)).or_default()] {
@@ -128,7 +165,8 @@ impl PuzzleFigures {
         }
         let rated: Vec<_> = attempts.iter().map(|of| (f64::from(of.rating.0), of.solved)).collect();
         PuzzleFigures {
-            model: subject.name().to_owned(),
+            model: name.to_owned(),
+            solver,
             asked: asked.map(|rating| rating.0),
             solved: all.solved.estimate(),
             first_move: all.first_move.estimate(),
@@ -154,7 +192,6 @@ fn attempt(
     puzzle: &SelectedGame,
     asked: &[(Subject, Option<Elo>)],
     terms: &PuzzleTerms,
-    done: &dyn Fn(u64),
 ) -> Result<Vec<Attempt>, JudgeError> {
     let fault = |error| JudgeError::Game { key: puzzle.key, error };
     let bytes = GameBytes::parse(&puzzle.bytes).map_err(fault)?;
@@ -172,20 +209,47 @@ fn attempt(
         let said = subject.ask(&kept)?;
         let found = said.iter().zip(&kept).zip(&solution).map(|((said, at), &solution)| {
             let best = said.policy.as_ref().and_then(tabia_model::Policy::best);
-            best.is_some_and(|best| best.mv == solution || mates(&at.get(), best.mv))
+            best.is_some_and(|best| best.mv == solution || mates(at.get().position, best.mv))
         });
         let found: Vec<bool> = found.collect();
         let first_move = found.first().copied().unwrap_or(false);
         Ok(Attempt { rating, first_move, solved: first_move && found.iter().all(|found| *found) })
     });
-    let attempts = attempts.collect();
-    done(1);
-    attempts
+    attempts.collect()
+}
+
+/// What a player makes of one puzzle. Its first wrong move ends it.
+fn play(
+    puzzle: &SelectedGame,
+    player: &PuzzlePlayer<'_>,
+    terms: &PuzzleTerms,
+) -> Result<Attempt, JudgeError> {
+    let fault = |error| JudgeError::Game { key: puzzle.key, error };
+    let failed = |error: String| JudgeError::Player { name: player.name.clone(), error };
+    let record = GameRecord::from_bytes(&puzzle.bytes).map_err(fault)?;
+    let rating = record.head.ratings.white.unwrap_or(Elo(0));
+    let mut playing = (player.make)(puzzle.key.0 ^ u64::from(player.asked.0)).map_err(failed)?;
+    let mut history = History::new(record.start, ByColor::default()).under(terms.pool, None);
+    let (mut first_move, mut solved) = (false, true);
+    for (number, ply) in record.plies.iter().enumerate() {
+        // The solver's moves are the first, the third and so on.
+        if number % 2 == 0 {
+            let choice = playing.choose(&history, &Limits::default(), &Quiet);
+            let mv = choice.map_err(|error| failed(error.to_string()))?.mv;
+            solved = mv == ply.played || mates(history.current(), mv);
+            if !solved {
+                break;
+            }
+            first_move = true;
+        }
+        history.push(ply.played, None);
+    }
+    Ok(Attempt { rating, first_move, solved })
 }
 
 /// Whether a move gives mate: any that does solves a puzzle, whichever the author had in mind.
-fn mates(situation: &Situation<'_>, m: Move) -> bool {
-    let mut after = situation.position.clone();
+fn mates(position: &Chess, m: Move) -> bool {
+    let mut after = position.clone();
     after.play_unchecked(m);
     after.is_checkmate()
 }

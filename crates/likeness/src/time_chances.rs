@@ -10,17 +10,18 @@ pub(crate) fn log_loss(chances: &[f32; TIME_BINS], seconds: f32) -> f64 {
     -f64::from(chances[time_bin(seconds)].max(LEAST_PROBABILITY)).ln()
 }
 
-/// The continuous ranked probability score in seconds, all times within a bin being equally likely: the area between the
-/// distribution and the step at what was taken, squared. Of a distribution all at one time it is the distance.
+/// The continuous ranked probability score in natural logarithms of 1 + seconds, all of these within a bin being equally
+/// likely: the area between the distribution and the step at what was taken, squared. Of a distribution all at one time
+/// it is the distance.
 pub(crate) fn ranked_score(chances: &[f32; TIME_BINS], seconds: f32) -> f64 {
-    let seconds = f64::from(seconds.max(0.0));
+    let seconds = f64::from(seconds.max(0.0)).ln_1p();
     let total: f64 = chances.iter().copied().map(f64::from).sum();
     let mut area = 0.0;
     let mut below = 0.0;
     let mut end = 0.0;
     for (bin, &chance) in chances.iter().enumerate() {
         let range = time_bin_range(bin);
-        let (start, stop) = (f64::from(range.start), f64::from(range.end));
+        let (start, stop) = (f64::from(range.start).ln_1p(), f64::from(range.end).ln_1p());
         let up_to = below + f64::from(chance) / total;
         let middle = seconds.clamp(start, stop);
         let at_middle = below + (up_to - below) * (middle - start) / (stop - start);
@@ -60,10 +61,11 @@ mod tests {
         // Bin 2 is 1.5 to 2.5 s. Of a uniform distribution of width w, the score at a distance d from its middle is
         // d - w/6 outside it.
         let near = |a: f64, b: f64| (a - b).abs() < 1e-5;
-        assert!(near(ranked_score(&all_in(2), 10.0), 8.0 - 1.0 / 6.0));
-        assert!(near(ranked_score(&all_in(2), 0.0), 2.0 - 1.0 / 6.0));
-        assert!(near(ranked_score(&all_in(2), 2.0), 1.0 / 12.0));
-        assert!(near(ranked_score(&all_in(2), 2000.0), 1998.0 - 1.0 / 6.0));
+        let (width, middle) = (3.5_f64.ln() - 2.5_f64.ln(), (3.5_f64.ln() + 2.5_f64.ln()) / 2.0);
+        assert!(near(ranked_score(&all_in(2), 10.0), 11.0_f64.ln() - middle - width / 6.0));
+        assert!(near(ranked_score(&all_in(2), 0.0), middle - width / 6.0));
+        assert!(near(ranked_score(&all_in(2), middle.exp() as f32 - 1.0), width / 12.0));
+        assert!(near(ranked_score(&all_in(2), 2000.0), 2001.0_f64.ln() - middle - width / 6.0));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use tabia_game::History;
 use tabia_model::Candidate;
 
 use crate::{
-    Engine, EngineOptions, LeafEvaluator, Limits, Player, PlayerError, Quiet, policy::normalise,
+    Engine, EngineOptions, LeafEvaluator, Limits, Player, PlayerError, haste::Haste, policy::normalise,
     winning_chance,
 };
 
@@ -68,10 +68,11 @@ impl Counsel {
         game: &History,
         candidates: &mut [Candidate],
         mate: Option<Move>,
+        haste: &Haste<'_>,
     ) -> Result<u64, PlayerError> {
         let mut nodes = 0;
         if self.advice.trust > 0.0 && candidates.len() > 1 {
-            nodes = self.search(game, candidates)?;
+            nodes = self.search(game, candidates, haste)?;
         }
         // A person may have lost sight of it on the way.
         if let Some(mate) = mate.filter(|mate| candidates.iter().any(|candidate| candidate.mv == *mate)) {
@@ -93,21 +94,30 @@ impl Counsel {
     }
 
     /// Looks at all candidates shortly, then at those that are left in earnest for longer.
-    fn search(&mut self, game: &History, candidates: &mut [Candidate]) -> Result<u64, PlayerError> {
+    fn search(
+        &mut self,
+        game: &History,
+        candidates: &mut [Candidate],
+        haste: &Haste<'_>,
+    ) -> Result<u64, PlayerError> {
         let trust = self.advice.trust;
-        let nodes = u64::from(self.advice.nodes);
+        let nodes = haste.positions(u64::from(self.advice.nodes));
+        if nodes == 0 {
+            return Ok(0);
+        }
         let first_look = (nodes / FIRST_LOOK).max(1);
         let before: Vec<f32> = candidates.iter().map(|candidate| candidate.probability).collect();
         self.engine.new_game();
         let moves: Vec<Move> = candidates.iter().map(|candidate| candidate.mv).collect();
-        let (mut losses, mut visited) = self.losses(game, &moves, first_look)?;
+        let (mut losses, mut visited) = self.losses(game, &moves, first_look, haste)?;
         let weight = |place: usize, losses: &[f32]| before[place] * (-trust * losses[place]).exp();
         let most = (0..moves.len()).map(|place| weight(place, &losses)).fold(0.0, f32::max);
         let left: Vec<usize> =
             (0..moves.len()).filter(|&place| weight(place, &losses) >= IN_EARNEST * most).collect();
         if left.len() > 1 {
             let moves: Vec<Move> = left.iter().map(|&place| moves[place]).collect();
-            let (deeper, more) = self.losses(game, &moves, nodes.saturating_sub(first_look).max(1))?;
+            let rest = nodes.saturating_sub(first_look).max(1);
+            let (deeper, more) = self.losses(game, &moves, rest, haste)?;
             visited += more;
             for (place, loss) in left.iter().zip(deeper) {
                 losses[*place] = loss;
@@ -121,14 +131,20 @@ impl Counsel {
     }
 
     /// What each move costs of the mover's chance to win, against the best of them, and how many positions were looked at.
-    fn losses(&mut self, game: &History, moves: &[Move], nodes: u64) -> Result<(Vec<f32>, u64), PlayerError> {
+    fn losses(
+        &mut self,
+        game: &History,
+        moves: &[Move],
+        nodes: u64,
+        haste: &Haste<'_>,
+    ) -> Result<(Vec<f32>, u64), PlayerError> {
         let limits = Limits {
             nodes: Some(nodes),
             search_moves: moves.to_vec(),
             lines: moves.len(),
             ..Limits::default()
         };
-        let found = self.engine.choose(game, &limits, &Quiet)?;
+        let found = self.engine.choose(game, &limits, haste)?;
         let chance_of = |mv: &Move| {
             let line = found.lines.iter().find(|line| line.moves.first() == Some(mv))?;
             line.score.map(winning_chance)
@@ -173,7 +189,7 @@ mod tests {
     use tabia_game::position_from_fen;
 
     use super::*;
-    use crate::BaselineLeaf;
+    use crate::{BaselineLeaf, Quiet};
 
     fn weighed(fen: &str, advice: Advice, moves: &[(&str, f32)]) -> Vec<(String, f32)> {
         let game = History::new(position_from_fen(fen).unwrap(), ByColor::default());
@@ -185,7 +201,8 @@ mod tests {
         let mut counsel = Counsel::new(advice, Box::new(BaselineLeaf));
         let mate = counsel.mate(&game, &candidates);
         keep_thinkable(&mut candidates, mate);
-        counsel.weigh(&game, &mut candidates, mate).unwrap();
+        let unhurried = Haste::of(&Limits::default(), game.current().turn(), &Quiet);
+        counsel.weigh(&game, &mut candidates, mate, &unhurried).unwrap();
         let sum: f32 = candidates.iter().map(|candidate| candidate.probability).sum();
         assert!((sum - 1.0).abs() < 1e-4, "{sum}");
         assert!(candidates.is_sorted_by(|a, b| a.probability >= b.probability));

@@ -23,7 +23,7 @@
 //! | a network one move ahead | [`OnePly`] |
 //! | a network that plays likely moves | [`PolicyPlayer`] |
 //! | a rating asked for, and how it is shown | [`Dials`], [`Advice`], [`dials_at`] |
-//! | when people move, resign and offer draws | [`Manners`], [`Paced`] |
+//! | when people move, resign and offer draws | [`Manners`], [`Paced`], [`think_time_for`] |
 //! | what a move cost, and who would have found a better one | [`Reviewed`] |
 //! | the engine | [`Engine`] |
 //! | an evaluation inside a search | [`LeafEvaluator`], [`leaf_evaluator`], [`exact_leaf_evaluator`] |
@@ -37,6 +37,7 @@ mod counsel;
 mod ending;
 mod engine;
 mod enhanced;
+mod haste;
 mod leaf;
 mod levels;
 mod limits;
@@ -53,6 +54,7 @@ mod spec;
 mod strength;
 #[cfg(test)]
 mod test_networks;
+mod think_time;
 
 pub use admission::{CHALLENGE_INPUT, NotAdmitted, admit};
 pub use counsel::Advice;
@@ -76,3 +78,4 @@ pub use spec::{
     MaiaSpec, NetSearch, NetSpec, Opened, Pause, Spec, SpecError, UciSpec, Workshop,
 };
 pub use strength::{Dials, dials_at};
+pub use think_time::think_time_for;

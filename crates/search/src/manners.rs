@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use shakmaty::{ByColor, Position};
-use tabia_encoding::{Elo, TIME_BINS, time_bin_range};
+use tabia_encoding::{Elo, TIME_BINS};
 use tabia_game::History;
 
-use crate::{Choice, TimeLeft};
+use crate::{Choice, TimeLeft, think_time};
 
 /// Below this expected score a person thinks of resigning: the middle of where people do, at any rating.
 const HOPELESS: f32 = 0.06;
@@ -29,10 +29,10 @@ const USUAL: f32 = 1500.0;
 /// An offer is accepted by who expects no more than this.
 const CONTENT: f32 = 0.5;
 
-/// One move takes at most this share of what the clock shows,
-const LARGEST_SHARE: f32 = 0.1;
+/// One move takes at most this share of what the clock shows: one in twenty of people's takes longer,
+const LARGEST_SHARE: f32 = 0.25;
 /// once this many seconds are kept back: for the way to the clock, and for the moves of a long game without increment.
-const RESERVE: f32 = 2.0;
+const RESERVE: f32 = 1.5;
 /// And nobody waits longer for a player than this, in seconds, where no clock runs.
 const LONGEST_UNTIMED: f32 = 20.0;
 
@@ -100,15 +100,10 @@ impl Manners {
         self.rng.f32() < at(chances, self.rating)
     }
 
-    /// A time drawn from the chances of its bins, within what the mover's clock allows.
+    /// A time drawn from the chances of its bins, within what the mover's clock allows. The chances are of times as clocks
+    /// show them, in whole seconds; the time is one behind them.
     pub fn pause(&mut self, chances: &[f32; TIME_BINS], clock: Option<TimeLeft>) -> Duration {
-        let mut left = self.rng.f32();
-        let hit = chances.iter().position(|chance| {
-            left -= chance;
-            left < 0.0
-        });
-        let range = time_bin_range(hit.unwrap_or(0));
-        let drawn = range.start + self.rng.f32() * (range.end - range.start);
+        let drawn = think_time::draw(chances, &mut self.rng);
         let most = clock.map_or(LONGEST_UNTIMED, |clock| {
             let (remaining, increment) = (clock.remaining.as_secs_f32(), clock.increment.as_secs_f32());
             let free = (remaining - RESERVE).max(0.0);
@@ -220,9 +215,9 @@ mod tests {
         let mut manners = Manners::new(7);
         for _ in 0..100 {
             let quick = manners.conduct(&at_move(9), &choice(None, Some(2)), clock(300, 0)).pause;
-            assert!(time_bin_range(2).contains(&quick.as_secs_f32()), "{quick:?}");
+            assert!((1.0..3.0).contains(&quick.as_secs_f32()), "{quick:?}");
             let long = manners.conduct(&at_move(9), &choice(None, Some(19)), clock(60, 2)).pause;
-            assert_eq!(long, Duration::from_secs_f32(58.0 * LARGEST_SHARE + 2.0));
+            assert_eq!(long, Duration::from_secs_f32((60.0 - RESERVE) * LARGEST_SHARE + 2.0));
             let scramble = manners.conduct(&at_move(9), &choice(None, Some(19)), clock(1, 10)).pause;
             assert_eq!(scramble, Duration::ZERO, "in a scramble nobody waits");
             assert_eq!(

@@ -1,21 +1,61 @@
-use shakmaty::Position;
+use std::time::Duration;
+
+use shakmaty::{ByColor, Position};
 use tabia_game::History;
 
-use crate::{Choice, Limits, Manners, Player, PlayerError, Watch};
+use crate::{Choice, Limits, Manners, Player, PlayerError, TimeLeft, Watch};
+
+/// Nobody waits who would not have the time for so many more moves at once.
+const MOVES_TO_COME: u32 = 100;
+/// What a move has cost besides waiting counts this much less with every move since: a machine may be busy for a while.
+const FADING: f64 = 0.98;
 
 /// A player who takes as long for a move as a person would, where clocks run; elsewhere it moves at once.
 ///
 /// How long is drawn from what the player itself says ([`Line::think_time`](crate::Line::think_time)), within what the
-/// clock allows. Thinking counts: a player that needed longer than a person would does not wait.
+/// clock allows. Thinking counts: a player that needed longer than a person would does not wait. What its moves cost
+/// besides waiting, thinking and the way to the clock and back, is measured, and kept on the clock for the moves to come.
 pub struct Paced {
     player: Box<dyn Player>,
     manners: Manners,
+    costs: ByColor<Costs>,
+}
+
+/// What the moves of one side cost besides waiting.
+#[derive(Clone, Copy, Debug, Default)]
+struct Costs {
+    /// The most of late, in seconds.
+    most: f64,
+    /// What the clock would have shown after the last move, had the wait been all.
+    expected: Option<Duration>,
+}
+
+impl Costs {
+    /// The clock when the player is asked tells how late the last move was.
+    fn look_at(&mut self, clock: TimeLeft) {
+        if let Some(expected) = self.expected.take() {
+            self.most *= FADING;
+            // A clock that shows more, or much less, is another one.
+            let late = expected.saturating_sub(clock.remaining).as_secs_f64();
+            let plausible = late < expected.as_secs_f64() / 2.0;
+            if plausible {
+                self.most = self.most.max(late);
+            }
+        }
+    }
+
+    /// What is left of a clock when the moves to come are paid.
+    fn left_of(&self, clock: TimeLeft) -> TimeLeft {
+        let unpaid = (self.most - clock.increment.as_secs_f64()).max(0.0);
+        let kept = Duration::try_from_secs_f64(unpaid * f64::from(MOVES_TO_COME)).unwrap_or(Duration::MAX);
+        TimeLeft { remaining: clock.remaining.saturating_sub(kept), ..clock }
+    }
 }
 
 impl Paced {
     /// The player with its patience.
     pub fn new(player: Box<dyn Player>, manners: Manners) -> Paced {
-        Paced { player, manners }
+        Paced { player, manners, costs: ByColor::default() }
     }
 }
 
@@ -26,15 +66,25 @@ impl Player for Paced {
 
     fn new_game(&mut self) {
         self.player.new_game();
+        for costs in &mut self.costs {
+            costs.expected = None;
+        }
     }
 
     fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
         let choice = self.player.choose(game, limits, watch)?;
         if let Some(clocks) = &limits.clocks {
-            let clock = clocks[game.current().turn()];
-            let pause = self.manners.conduct(game, &choice, Some(clock)).pause;
-            let longest = limits.movetime.unwrap_or(pause);
-            watch.wait_until(pause.min(longest));
+            let turn = game.current().turn();
+            let (clock, costs) = (clocks[turn], &mut self.costs[turn]);
+            costs.look_at(clock);
+            let thought = watch.elapsed();
+            costs.most = costs.most.max(thought.as_secs_f64());
+            let pause = self.manners.conduct(game, &choice, Some(costs.left_of(clock))).pause;
+            let pause = pause.min(limits.movetime.unwrap_or(pause));
+            watch.wait_until(pause);
+            // Thinking is part of the pause where it is the shorter of the two.
+            let waited = pause.saturating_sub(thought);
+            costs.expected = Some((clock.remaining + clock.increment).saturating_sub(waited));
         }
         Ok(choice)
     }
@@ -95,7 +145,7 @@ mod tests {
         Limits { clocks: Some(ByColor { white: clock, black: clock }), ..Limits::default() }
     }
 
-    /// Plays until the clock shows next to nothing; the longest of its moves.
+    /// Plays until the clock shows next to nothing; how long its moves took.
     fn play(start: Duration, increment: Duration) -> Vec<Duration> {
         let game = History::new(Chess::default(), ByColor::default());
         let mut player = Paced::new(Box::new(Slow), Manners::new(5));
@@ -156,5 +206,55 @@ mod tests {
         player.choose(&game, &both, &watch).unwrap();
         assert_eq!(watch.elapsed(), Duration::from_secs(1), "the time for a move holds");
         assert_eq!(game.current().turn(), Color::White);
+    }
+
+    /// A player whose moves take as long as the machine pleases.
+    struct Hindered {
+        thinking: Vec<Duration>,
+        moves: usize,
+    }
+
+    impl Player for Hindered {
+        fn name(&self) -> String {
+            "Hindered".to_owned()
+        }
+
+        fn choose(
+            &mut self,
+            game: &History,
+            limits: &Limits,
+            watch: &dyn Watch,
+        ) -> Result<Choice, PlayerError> {
+            watch.wait_until(self.thinking[self.moves % self.thinking.len()]);
+            self.moves += 1;
+            Slow.choose(game, limits, &crate::Quiet)
+        }
+    }
+
+    #[test]
+    fn on_a_busy_machine_nobody_loses_on_time_by_waiting() {
+        let millis = Duration::from_millis;
+        // Thinking, what passes before the player is asked and after it has moved, and how long waiting takes too long.
+        let machines = [(vec![60], 30, 0), (vec![20, 20, 250], 5, 40), (vec![5], 150, 0), (vec![10], 0, 120)];
+        for (thinking, way, oversleep) in machines {
+            for (start, increment) in [(40_000, 0), (60_000, 0), (20_000, 0), (5_000, 300), (180_000, 2_000)]
+            {
+                let thinking: Vec<Duration> = thinking.iter().copied().map(millis).collect();
+                let least: Duration = thinking.iter().sum::<Duration>() / thinking.len() as u32 + millis(way);
+                let game = History::new(Chess::default(), ByColor::default());
+                let player = Hindered { thinking, moves: 0 };
+                let mut player = Paced::new(Box::new(player), Manners::new(5));
+                let mut clock = millis(start);
+                for number in 0..90 {
+                    let watch = Passing::default();
+                    player.choose(&game, &limits(clock, millis(increment)), &watch).unwrap();
+                    let taken = watch.elapsed() + millis(way + oversleep);
+                    let after =
+                        format!("{start}+{increment}, {least:?} a move: move {number}, {clock:?} left");
+                    assert!(taken < clock, "{after}");
+                    clock = clock - taken + millis(increment);
+                }
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fastrand::Rng;
-use shakmaty::Position;
+use shakmaty::{Chess, Position};
 use tabia_encoding::{Elo, ForMover, RatingPool, Score};
 use tabia_game::History;
 use tabia_model::{Candidate, Model, Policy};
@@ -11,7 +11,8 @@ use tabia_model::{Candidate, Model, Policy};
 use crate::{
     Advice, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Watch,
     counsel::{self, Counsel},
-    order,
+    haste::Haste,
+    order, think_time_for,
 };
 
 /// A network that plays from its move head: human-like networks, Maia and other Leela networks. A light search may
@@ -24,6 +25,8 @@ pub struct PolicyPlayer {
     persona: Persona,
     pick: Pick,
     counsel: Option<Counsel>,
+    /// The first half-moves of a game are made as the network says, without counsel or dials.
+    from_memory: usize,
     rng: Rng,
 }
 
@@ -76,12 +79,32 @@ impl PolicyPlayer {
         if model.card().policy.is_none() {
             return Err(NoPolicy);
         }
-        Ok(PolicyPlayer { name, model, persona, pick, counsel: None, rng: Rng::with_seed(seed) })
+        Ok(PolicyPlayer {
+            name,
+            model,
+            persona,
+            pick,
+            counsel: None,
+            from_memory: 0,
+            rng: Rng::with_seed(seed),
+        })
     }
 
     /// The player with a light search at its side, which judges by `evaluator`.
     pub fn advised(self, advice: Advice, evaluator: Box<dyn LeafEvaluator>) -> PolicyPlayer {
         PolicyPlayer { counsel: Some(Counsel::new(advice, evaluator)), ..self }
+    }
+
+    /// The player with openings it knows: so many half-moves of games from the usual start are drawn as the network says,
+    /// whatever else decides its moves. People do not calculate there, and whoever does has few openings.
+    pub fn from_memory(self, plies: usize) -> PolicyPlayer {
+        PolicyPlayer { from_memory: plies, ..self }
+    }
+
+    fn remembers(&self, game: &History) -> bool {
+        let situation = game.situation();
+        let start = situation.earlier.last().unwrap_or(situation.position);
+        situation.last_moves.len() < self.from_memory && *start == Chess::default()
     }
 }
 
@@ -91,8 +114,9 @@ impl Player for PolicyPlayer {
     }
 
     /// The lines hold the candidates with their probabilities: those the player picks by, or the network's own if it
-    /// always takes the likeliest. What the network says of the position itself is told with the first line.
-    fn choose(&mut self, game: &History, limits: &Limits, _: &dyn Watch) -> Result<Choice, PlayerError> {
+    /// always takes the likeliest. What the network says of the position itself is told with the first line, and how long
+    /// a person would think about the move that was picked.
+    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
         let allowed = order::candidates(game, limits)?;
         let mut situation = game.situation();
         situation.mover.rating = self.persona.rating.or(situation.mover.rating);
@@ -108,19 +132,25 @@ impl Player for PolicyPlayer {
         let mut candidates: Vec<Candidate> =
             policy.candidates().iter().filter(|candidate| allowed.contains(&candidate.mv)).copied().collect();
         normalise(&mut candidates);
-        let mate = self.counsel.as_ref().and_then(|counsel| counsel.mate(game, &candidates));
-        if self.counsel.is_some() {
+        let remembers = self.remembers(game);
+        let pick = if remembers { Pick::AS_THE_NETWORK_SAYS } else { self.pick };
+        let mut counsel = self.counsel.as_mut().filter(|_| !remembers);
+        let mate = counsel.as_ref().and_then(|counsel| counsel.mate(game, &candidates));
+        if counsel.is_some() {
             counsel::keep_thinkable(&mut candidates, mate);
         }
-        if let Pick::Sampled { temperature, top_p } = self.pick {
+        if let Pick::Sampled { temperature, top_p } = pick {
             sharpen(&mut candidates, temperature);
             keep_nucleus(&mut candidates, top_p);
         }
-        let visited = match &mut self.counsel {
-            Some(counsel) => counsel.weigh(game, &mut candidates, mate)?,
+        let visited = match &mut counsel {
+            Some(counsel) => {
+                let haste = Haste::of(limits, game.current().turn(), watch);
+                counsel.weigh(game, &mut candidates, mate, &haste)?
+            }
             None => 0,
         };
-        let mv = match self.pick {
+        let mv = match pick {
             Pick::Likeliest => candidates[0].mv,
             Pick::Sampled { .. } => draw(&candidates, self.rng.f32()),
         };
@@ -137,7 +167,9 @@ impl Player for PolicyPlayer {
             })
             .collect();
         lines[0].wdl = evaluation.wdl;
-        lines[0].think_time = evaluation.think_time;
+        let of_people = |picked: &&Candidate| picked.mv == mv;
+        let probability = policy.candidates().iter().find(of_people).map_or(0.0, |picked| picked.probability);
+        lines[0].think_time = evaluation.think_time.map(|chances| think_time_for(&chances, probability));
         lines[0].score = evaluation.score.map(|score| ForMover(Score::Centipawns(score.0.round() as i32)));
         Ok(Choice { mv, ponder: None, lines, nodes: 1 + visited })
     }
@@ -375,6 +407,27 @@ mod tests {
         let opponent = Seat { rating: Some(Elo(2400)), time_left: None };
         let rated = History::new(Chess::default(), ByColor { white: Seat::default(), black: opponent });
         assert_ne!(said(nobody, rated), plain);
+    }
+
+    #[test]
+    fn openings_are_played_from_memory() {
+        let pick = Pick::Sampled { temperature: 0.0, top_p: 1.0 };
+        let mut player = player(None, pick, 1).from_memory(2);
+        let likely = |player: &mut PolicyPlayer, game: &History| {
+            lines(player, game, &Limits::default())
+                .iter()
+                .filter(|(_, probability)| *probability > 0.0)
+                .count()
+        };
+        let mut game = start();
+        for _ in 0..2 {
+            assert!(likely(&mut player, &game) > 10, "all that people play");
+            game.push(game.current().legal_moves()[0], None);
+        }
+        assert_eq!(likely(&mut player, &game), 1, "then as it is told");
+        let fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1";
+        let set_up = History::new(tabia_game::position_from_fen(fen).unwrap(), ByColor::default());
+        assert_eq!(likely(&mut player, &set_up), 1, "nobody remembers a position that was set up");
     }
 
     #[test]

@@ -1,21 +1,25 @@
-//! `tabia eval puzzles`: which puzzles networks solve, and what rating that is.
+//! `tabia eval puzzles`: which puzzles networks and the players made of them solve, and what rating that is.
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
 use tabia_data::PoolRule;
 use tabia_encoding::{Elo, RatingPool};
-use tabia_likeness::{PuzzleFigures, PuzzleRating, PuzzleReport, PuzzleTerms, Subject, Work};
+use tabia_likeness::{
+    PuzzleFigures, PuzzlePlayer, PuzzleRating, PuzzleReport, PuzzleTerms, Solver, Subject, Work,
+};
+use tabia_search::{HumanSpec, Player, Spec};
 
 use super::args::{ChoiceArgs, ModelArgs};
 use super::games::select;
 use super::meter::Meter;
 use super::shown::{pace, percent};
-use super::subjects::subjects;
+use super::subjects::{Named, subjects};
 use crate::arena::write_json;
+use crate::players::Makers;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -23,8 +27,10 @@ use crate::arena::write_json;
   tabia eval puzzles lichess_db_puzzle.csv.zst --elo 1000,1400,1800,2200 --puzzles 5000
   tabia eval puzzles sets/puzzles --model human --model maia:maia-1900.pb.gz --json puzzles.json
 
-A puzzle is solved when the network's likeliest move is right at every move of the solver; any mate is right. The opponent's
-moves are those of the puzzle. The rating is the one at which a player would do as well, if a player of rating R solves a
+A puzzle is solved when every move of the solver is right; any mate is right. The opponent's moves are those of the puzzle. A
+network gives its likeliest moves. A human network also plays: sampled, searching and seeing mates as at the rating in games.
+
+The rating of 1000 puzzles is known to about 25 points. The rating is the one at which a player would do as well, if a player of rating R solves a
 puzzle of rating P with the chance 1 / (1 + 10^((P - R) / 400)).")]
 pub(crate) struct PuzzleArgs {
     /// Puzzles: EPD with `pv` or `bm` and the rating in `c0`, the Lichess puzzle table (also .zst, .gz, .bz2), or sets.
@@ -32,8 +38,11 @@ pub(crate) struct PuzzleArgs {
     files: Vec<PathBuf>,
     #[command(flatten)]
     models: ModelArgs,
+    /// What solves: the networks' likeliest moves, the players as they play, or both.
+    #[arg(long, value_enum, default_value = "both")]
+    by: Solvers,
     /// The ratings to play at, for networks that listen to one.
-    #[arg(long, value_delimiter = ',', value_name = "ELO,...", default_value = "1500", value_parser = clap::value_parser!(u16).range(100..=4000))]
+    #[arg(long, value_delimiter = ',', value_name = "ELO,...", default_value = "1000,1200,1400,1600,1800,2000,2200,2400", value_parser = clap::value_parser!(u16).range(100..=4000))]
     elo: Vec<u16>,
     /// Whose scale these are on, as the network is told.
     #[arg(long, value_enum, default_value = "online")]
@@ -43,6 +52,13 @@ pub(crate) struct PuzzleArgs {
     puzzles: Option<u64>,
     #[command(flatten)]
     choice: ChoiceArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Solvers {
+    Network,
+    Player,
+    Both,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -70,11 +86,30 @@ pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
     let terms = PuzzleTerms { pool: args.pool.pool() };
     let choice = args.choice.choice(PoolRule::Auto, args.puzzles);
     let selected = select(&args.files, &choice, "puzzles with a rating", &|game| terms.count(game))?;
-    let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
+    let asked = if args.by == Solvers::Player { &[][..] } else { &named[..] };
+    let subjects: Vec<Subject> = asked.iter().map(|named| named.subject.clone()).collect();
     let ratings: Vec<Elo> = args.elo.iter().copied().map(Elo).collect();
+    let playing = if args.by == Solvers::Network { &[][..] } else { &named[..] };
+    let makers = Makers::default();
+    let makes: Vec<(String, Elo, Make<'_>)> = playing
+        .iter()
+        .flat_map(|named| {
+            let makers = &makers;
+            let rated =
+                |&rating| Some((named.subject.name().to_owned(), rating, make(named, rating, makers)?));
+            ratings.iter().filter_map(rated).collect::<Vec<_>>()
+        })
+        .collect();
+    let players: Vec<PuzzlePlayer<'_>> = makes
+        .iter()
+        .map(|(name, asked, make)| PuzzlePlayer { name: name.clone(), asked: *asked, make: make.as_ref() })
+        .collect();
+    if subjects.is_empty() && players.is_empty() {
+        bail!("none of these is a human player: --by player needs human or human:FILE");
+    }
     let meter = Meter::asking(selected.positions(), "puzzles");
     let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
-    let report = PuzzleReport::new(&selected.games, &subjects, &ratings, &terms, &work);
+    let report = PuzzleReport::new(&selected.games, &subjects, &ratings, &players, &terms, &work);
     let spent = meter.finish();
     let report = report?;
     if let Some(path) = &args.choice.json {
@@ -86,6 +121,19 @@ pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
     print(&report);
     eprintln!("{}", pace(report.puzzles * report.figures.len() as u64, spent));
     Ok(())
+}
+
+/// More would not fit beside each other.
+const MOST_COLUMNS: usize = 8;
+
+/// Makes a player from a seed.
+type Make<'a> = Box<dyn Fn(u64) -> Result<Box<dyn Player>, String> + Sync + 'a>;
+
+/// How the player of a rating is made, if the spec is one that plays at ratings.
+fn make<'a>(named: &Named, rating: Elo, makers: &'a Makers) -> Option<Make<'a>> {
+    let Ok(Spec::Human(human)) = named.spec.parse::<Spec>() else { return None };
+    let spec = Spec::Human(HumanSpec { elo: Some(rating), ..human });
+    Some(Box::new(move |seed| makers.make(&spec, seed).map_err(|error| format!("{error:#}"))))
 }
 
 fn print(report: &PuzzleReport) {
@@ -102,6 +150,10 @@ fn print(report: &PuzzleReport) {
         );
     }
     let Some(first) = report.figures.first() else { return };
+    if names.len() > MOST_COLUMNS {
+        println!("\nHow many of easy and hard ones each solves: --json FILE, or fewer --elo at a time.");
+        return;
+    }
     print!("\n{:12} {:>7}", "solved by", "puzzles");
     let width = |name: &str| name.len().max(11);
     for name in &names {
@@ -120,6 +172,7 @@ fn print(report: &PuzzleReport) {
 
 fn name(figures: &PuzzleFigures) -> String {
     match figures.asked {
+        Some(asked) if figures.solver == Solver::Player => format!("{} plays {asked}", figures.model),
         Some(asked) => format!("{} at {asked}", figures.model),
         None => figures.model.clone(),
     }

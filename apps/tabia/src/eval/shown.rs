@@ -30,7 +30,3 @@ pub(super) fn nats(estimate: Estimate) -> String {
 pub(super) fn signed_nats(estimate: Estimate) -> String {
     format!("{:+.3}{}", estimate.value, margin(estimate, 1.0, 3))
 }
-
-pub(super) fn seconds(estimate: Estimate) -> String {
-    format!("{:.2}{} s", estimate.value, margin(estimate, 1.0, 2))
-}

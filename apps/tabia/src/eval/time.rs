@@ -11,7 +11,7 @@ use tabia_likeness::{MoveTerms, Speed, Subject, Teller, TimeGroup, TimeReport, W
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::select;
 use super::meter::Meter;
-use super::shown::{nats, pace, seconds};
+use super::shown::{nats, pace};
 use super::subjects::subjects;
 use crate::arena::write_json;
 
@@ -20,8 +20,8 @@ use crate::arena::write_json;
   tabia eval time online.pgn.zst --pool online --held-out --positions 5000
   tabia eval time sets/online --speed blitz,rapid --model human --model human:new.safetensors
 
-Needs games with clocks ([%clk]) and a time control. The networks are compared with a constant time and with the same chances
-for every move, both the best there are for these very games and each speed. docs/guides/evaluation.md explains the figures.")]
+Needs games with clocks ([%clk]) and a time control. The networks are compared with a constant time, a constant share of the
+clock and the same chances for every move, all three the best there are for these very games and each speed. docs/guides/evaluation.md explains the figures.")]
 pub(crate) struct TimeArgs {
     /// PGN files (also .zst, .gz, .bz2), folders of them, sets, or - for standard input.
     #[arg(required = true, value_name = "GAMES")]
@@ -83,22 +83,29 @@ pub(crate) fn run(args: &TimeArgs) -> Result<()> {
 }
 
 fn print(group: &TimeGroup) {
-    let TimeGroup { group, moves, mean_seconds, figures } = group;
-    println!("\n{group}: {} moves, {mean_seconds:.1} s on average", HumanCount(*moves));
+    let TimeGroup { group, moves, mean_seconds, median_seconds, figures } = group;
+    let count = HumanCount(*moves);
+    println!("\n{group}: {count} moves, median {median_seconds:.2} s, mean {mean_seconds:.1} s");
     let name = |teller: &Teller| match teller {
         Teller::Network(name) => name.clone(),
         Teller::Constant => "constant time".to_owned(),
+        Teller::ClockShare => "share of the clock".to_owned(),
         Teller::Marginal => "same chances".to_owned(),
     };
     let wide = figures.iter().map(|of| name(&of.teller).len()).max().unwrap_or(0);
-    println!("  {:wide$}  {:>14}  {:>15}  {:>8}  {:>8}", "", "log-loss", "ranked score", "distance", "mean");
+    println!(
+        "  {:wide$}  {:>14}  {:>14}  {:>8}  {:>10}  {:>8}  {:>8}",
+        "", "log-loss", "ranked score", "distance", "in seconds", "median", "mean"
+    );
     for of in figures {
         let log_loss = of.log_loss.map_or("-".to_owned(), nats);
         println!(
-            "  {:wide$}  {log_loss:>14}  {:>15}  {:>8}  {:>8}",
+            "  {:wide$}  {log_loss:>14}  {:>14}  {:>8.3}  {:>10}  {:>8}  {:>8}",
             name(&of.teller),
-            seconds(of.ranked_score),
-            format!("{:.2} s", of.distance),
+            nats(of.ranked_score),
+            of.distance,
+            format!("{:.2} s", of.distance_seconds),
+            format!("{:.2} s", of.median_seconds),
             format!("{:.1} s", of.mean_seconds)
         );
     }

@@ -18,6 +18,9 @@ use crate::{
     NoPolicy, OnePly, Paced, Persona, Player, PolicyPlayer, RandomPlayer, dials_at, leaf_evaluator,
 };
 
+/// Half-moves of an opening that people of any rating play from memory.
+const OPENING: usize = 8;
+
 /// A network, or why there is none.
 pub type Opened = Result<Arc<Model>, Box<dyn Error + Send + Sync>>;
 
@@ -163,6 +166,9 @@ impl HumanSpec {
         let persona = Persona { rating, pool };
         let player = PolicyPlayer::new(name.clone(), model, persona, pick, seed)
             .map_err(|source| BuildError::NoPolicy { name, source })?;
+        // A table is for calculating; what is set by hand holds from the first move.
+        let known = if self.play == HumanPlay::AsRated { OPENING } else { 0 };
+        let player = player.from_memory(known);
         let alone = advice.trust == Advice::NONE.trust && advice.mates == Advice::NONE.mates;
         let player = if alone { player } else { player.advised(advice, workshop.judge()) };
         Ok(match self.pause {
@@ -222,11 +228,16 @@ fn called(model: &Model, file: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        sync::atomic::{AtomicU64, Ordering::Relaxed},
+        time::Duration,
+    };
+
     use shakmaty::{ByColor, Chess, Position};
     use tabia_game::History;
 
     use super::*;
-    use crate::{Limits, Quiet, test_networks};
+    use crate::{Limits, Quiet, TimeLeft, Watch, test_networks};
 
     fn build(spec: &str) -> Result<Box<dyn Player>, BuildError> {
         let open = |file: &Path| match file.to_str() {
@@ -281,7 +292,8 @@ mod tests {
 
     #[test]
     fn a_rating_is_played_as_the_card_says_and_settings_go_before_the_card() {
-        let game = History::new(Chess::default(), ByColor::default());
+        let fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2";
+        let game = History::new(tabia_game::position_from_fen(fen).unwrap(), ByColor::default());
         let said = |spec: &str| {
             let (open, human) = (|_: &Path| Err("no file".into()), || Ok(fitted()));
             let value = || Ok(test_networks::challenge());
@@ -298,6 +310,75 @@ mod tests {
         assert_eq!(said("human,elo=1500,temp=1"), said("human,elo=1500"), "1 is no other temperature");
         assert_ne!(said("human,elo=1500,temp=0.9"), said("human,elo=1500"));
         assert_eq!(said("human"), said("human,strength=raw"), "no rating is asked for");
+    }
+
+    /// Time that passes only when somebody waits, in microseconds.
+    #[derive(Default)]
+    struct Passing(AtomicU64);
+
+    impl Watch for Passing {
+        fn elapsed(&self) -> Duration {
+            Duration::from_micros(self.0.load(Relaxed))
+        }
+
+        fn stopped(&self) -> bool {
+            false
+        }
+
+        fn wait_until(&self, moment: Duration) {
+            self.0.fetch_max(u64::try_from(moment.as_micros()).unwrap(), Relaxed);
+        }
+    }
+
+    /// A game that the player of a spec plays against itself on 30 seconds: its moves and what each took.
+    fn timed_game(spec: &str) -> Vec<(shakmaty::Move, Duration)> {
+        let (open, human) = (|_: &Path| Err("no file".into()), || Ok(fitted()));
+        let value = || Ok(test_networks::challenge());
+        let workshop = Workshop { open: &open, human: &human, value: &value, seed: 9 };
+        let mut player = spec.parse::<Spec>().unwrap().build(&workshop).unwrap();
+        let mut game = History::new(Chess::default(), ByColor::default());
+        let mut left = Duration::from_secs(30);
+        let mut played = Vec::new();
+        for _ in 0..10 {
+            let clock = TimeLeft { remaining: left, increment: Duration::ZERO };
+            let clocks = Some(ByColor { white: clock, black: clock });
+            let watch = Passing::default();
+            let choice = player.choose(&game, &Limits { clocks, ..Limits::default() }, &watch).unwrap();
+            left -= watch.elapsed();
+            played.push((choice.mv, watch.elapsed()));
+            game.push(choice.mv, Some(left));
+        }
+        played
+    }
+
+    #[test]
+    fn a_seed_decides_moves_and_pauses() {
+        let first = timed_game("human,elo=1500,pause=on,seed=3");
+        assert_eq!(first, timed_game("human,elo=1500,pause=on,seed=3"));
+        assert_ne!(first, timed_game("human,elo=1500,pause=on,seed=4"));
+        assert!(first.iter().any(|(_, taken)| *taken > Duration::ZERO), "{first:?}");
+        let at_once = timed_game("human,elo=1500,pause=off,seed=3");
+        assert!(at_once.iter().all(|(_, taken)| taken.is_zero()), "the switch");
+    }
+
+    #[test]
+    fn a_pawn_becomes_what_people_make_of_it() {
+        let position = tabia_game::position_from_fen("8/P6k/8/8/8/8/8/K7 w - - 0 1").unwrap();
+        let game = History::new(position, ByColor::default());
+        let said = test_networks::human_of_a_game().evaluate(&[game.situation()]).unwrap().remove(0);
+        let under = |mv: shakmaty::Move| mv.promotion().is_some_and(|role| role != shakmaty::Role::Queen);
+        let policy = said.policy.unwrap();
+        let candidates = policy.candidates().iter().filter(|of| under(of.mv));
+        assert_eq!(candidates.clone().count(), 3);
+        let expected: f32 = candidates.map(|of| of.probability).sum();
+
+        const GAMES: u32 = 400;
+        let mut player = build("human:human.safetensors,seed=5").unwrap_or_else(|error| panic!("{error}"));
+        let picked = (0..GAMES).map(|_| player.choose(&game, &Limits::default(), &Quiet).unwrap().mv);
+        let share = picked.filter(|mv| under(*mv)).count() as f32 / GAMES as f32;
+        // Four standard errors of an even chance.
+        assert!((share - expected).abs() < 0.1, "{share} of {expected}");
+        assert!(share > 0.0, "{expected}");
     }
 
     #[test]
