@@ -8,8 +8,8 @@ use crate::dense::block::LANES;
 use crate::dense::kernels::Lanes;
 
 /// Blocks of a row that share a range. A row has a few numbers far from the others, and those make the steps of their whole
-/// span coarse; shorter spans would cost more than they gain.
-pub(super) const SPAN: usize = 4;
+/// span coarse; shorter spans would cost more time than they gain.
+pub(super) const SPAN: usize = 2;
 
 /// Adding this to a number from 0 to 255 leaves it, rounded, in the lowest byte of the sum's bits.
 const TO_BYTE: f32 = 8_388_608.0;
