@@ -90,6 +90,12 @@ impl Player for PolicyPlayer {
         self.name.clone()
     }
 
+    fn new_game(&mut self) {
+        if let Some(counsel) = &mut self.counsel {
+            counsel.new_game();
+        }
+    }
+
     /// The lines hold the candidates with their probabilities: those the player picks by, or the network's own if it
     /// always takes the likeliest. What the network says of the position itself is told with the first line.
     fn choose(&mut self, game: &History, limits: &Limits, _: &dyn Watch) -> Result<Choice, PlayerError> {

@@ -8,10 +8,10 @@ use super::{
     root::RootMove,
     search::Search,
     time::{Course, scaled},
-    value::{DRAW, INFINITE, MAX_PLY, is_decided, mate_distance, score},
+    value::{DRAW, INFINITE, MAX_PLY, SUREST, is_decided, mate_distance, score},
     window::Window,
 };
-use crate::Line;
+use crate::{Line, review::score_of_chance, winning_chance};
 
 /// When a search ends by itself.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub(super) struct Goals {
     pub(super) depth: i32,
     /// How many of the best moves are wanted.
     pub(super) lines: usize,
+    /// How much of the chance to win a move may cost to be one of them.
+    pub(super) within: Option<f64>,
     /// The time after which no new iteration is begun.
     pub(super) soft: Option<Duration>,
     /// A mate in this many plies is enough.
@@ -46,6 +48,9 @@ const FIRST_MARGIN: i32 = 16;
 /// A window that grew this wide is opened fully.
 const WIDEST_MARGIN: i32 = 600;
 
+/// One part in so many of the nodes shows that a move is without rivals.
+const PLAIN_AFTER: u64 = 4;
+
 /// A thread's part in the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -65,7 +70,7 @@ impl Search<'_> {
         while depth <= goals.depth {
             self.root_depth = depth;
             let before = (moves[0].m, moves[0].latest());
-            let found = self.deepen(position, moves, goals.lines);
+            let found = self.deepen(position, moves, goals);
             if part == Part::Lead {
                 for (candidate, rank) in moves[..found].iter().zip(1..) {
                     self.shared.watch.report(&self.line(candidate, rank));
@@ -75,7 +80,7 @@ impl Search<'_> {
                 break;
             }
             course = course.after(before, moves);
-            if part == Part::Lead && self.is_done(moves, goals, course) {
+            if part == Part::Lead && (self.is_done(moves, goals, course) || self.is_plain(found, goals)) {
                 break;
             }
             depth += match part {
@@ -88,13 +93,23 @@ impl Search<'_> {
     }
 
     /// One iteration: the best moves one after the other. Returns how many there are, or none if it was stopped.
-    fn deepen(&mut self, position: &Chess, moves: &mut [RootMove], lines: usize) -> usize {
+    fn deepen(&mut self, position: &Chess, moves: &mut [RootMove], goals: &Goals) -> usize {
         for candidate in &mut *moves {
             candidate.carry_over();
         }
-        let lines = lines.clamp(1, moves.len());
+        let lines = goals.lines.clamp(1, moves.len());
         for rank in 0..lines {
-            self.search_around(position, &mut moves[rank..]);
+            let floor = match (goals.within, moves[0].latest()) {
+                (Some(within), Some(best)) if rank > 0 => worst(best, within),
+                _ => -INFINITE,
+            };
+            let value = self.search_around(position, &mut moves[rank..], floor);
+            if !self.pulse.stopped() && value <= floor {
+                for candidate in &mut moves[rank..] {
+                    candidate.is_at_most(floor);
+                }
+                return rank;
+            }
             moves[..=rank].sort_by_key(|candidate| -candidate.latest().unwrap_or(-INFINITE));
             if self.pulse.stopped() {
                 return 0;
@@ -103,8 +118,9 @@ impl Search<'_> {
         lines
     }
 
-    /// Searches `moves` with a window around their last value that grows until the value lies inside.
-    fn search_around(&mut self, position: &Chess, moves: &mut [RootMove]) {
+    /// Searches `moves` with a window around their last value that grows until the value lies inside, or is shown to be
+    /// no more than `floor`. Returns the value.
+    fn search_around(&mut self, position: &Chess, moves: &mut [RootMove], floor: i32) -> i32 {
         let depth = self.root_depth;
         let mut margin = FIRST_MARGIN;
         let mut window = match moves[0].latest() {
@@ -114,9 +130,12 @@ impl Search<'_> {
             _ => Window::FULL,
         };
         loop {
+            window.alpha = window.alpha.max(floor);
+            window.beta = window.beta.max(window.alpha + 1);
             let value = self.search_root(position, moves, depth, window);
-            if self.pulse.stopped() || (value > window.alpha && value < window.beta) {
-                return;
+            let inside = value > window.alpha && value < window.beta;
+            if self.pulse.stopped() || inside || value <= floor {
+                return value;
             }
             margin += margin / 2 + 5;
             let far = margin > WIDEST_MARGIN || is_decided(value);
@@ -145,6 +164,12 @@ impl Search<'_> {
         goals.soft.is_some_and(|soft| self.shared.watch.elapsed() >= scaled(soft, course))
     }
 
+    /// Whether only one move is worth looking at, after a part of the nodes: the rest of them would say no more.
+    fn is_plain(&self, found: usize, goals: &Goals) -> bool {
+        let visited = self.shared.nodes() + self.pulse.untold();
+        goals.within.is_some() && found == 1 && visited >= self.shared.node_limit / PLAIN_AFTER
+    }
+
     /// What to say of a candidate.
     pub(super) fn line(&self, candidate: &RootMove, rank: usize) -> Line {
         let depth = candidate.depth.unsigned_abs();
@@ -162,6 +187,12 @@ impl Search<'_> {
             moves: candidate.line.clone(),
         }
     }
+}
+
+/// The least a move may be worth that costs no more than `within` of the chance to win.
+fn worst(best: i32, within: f64) -> i32 {
+    // Too large a number becomes the largest.
+    (score_of_chance(winning_chance(score(best)) - within) as i32).clamp(-INFINITE, SUREST)
 }
 
 impl Course {

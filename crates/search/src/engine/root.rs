@@ -40,6 +40,11 @@ impl RootMove {
         [self.value, self.previous].into_iter().find(|&value| value > -INFINITE)
     }
 
+    /// All that is known is that it is worth no more than this.
+    pub(super) fn is_at_most(&mut self, bound: i32) {
+        self.value = bound;
+    }
+
     /// A new iteration begins.
     pub(super) fn carry_over(&mut self) {
         if let Some(latest) = self.latest() {

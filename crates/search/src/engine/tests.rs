@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     BaselineLeaf, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Quiet, TimeLeft, Watch,
-    leaf_evaluator, test_networks,
+    leaf_evaluator, test_networks, winning_chance,
 };
 
 /// Material alone: enough for tactics, and quick.
@@ -361,6 +361,32 @@ fn several_lines_are_distinct_and_in_order() {
         (1..=6).flat_map(|depth| (1..=4).map(move |rank| (depth, rank))).collect();
     assert_eq!(ranks, expected);
     assert!(reported.is_sorted_by_key(|line| line.nodes));
+}
+
+#[test]
+fn moves_that_cost_too_much_are_not_looked_at_closely() {
+    let all = Limits { lines: 40, ..to_depth(6) };
+    let few = Limits { within: Some(0.1), ..all.clone() };
+    let thorough = engine().choose(&game(BUSY), &all, &Quiet).unwrap();
+    let choice = engine().choose(&game(BUSY), &few, &Quiet).unwrap();
+    assert!(2 * choice.nodes < thorough.nodes, "{} of {}", choice.nodes, thorough.nodes);
+    assert_eq!(choice.lines.len(), thorough.lines.len(), "everything has a bound");
+    let loss = |choice: &Choice, place: usize| {
+        let chance = |line: &Line| winning_chance(line.score.unwrap());
+        chance(&choice.lines[0]) - chance(&choice.lines[place])
+    };
+    let last = choice.lines.len() - 1;
+    assert!((loss(&choice, last) - 0.1).abs() < 0.01, "{}", loss(&choice, last));
+    assert!(loss(&thorough, last) > 0.2, "{}", loss(&thorough, last));
+    assert_eq!(choice.mv, thorough.mv);
+}
+
+#[test]
+fn a_move_without_rivals_is_not_thought_about_for_long() {
+    let limits = Limits { lines: 40, within: Some(0.05), nodes: Some(20_000), ..Limits::default() };
+    let recapture = "r1bqkbnr/ppp2ppp/2p5/4p3/4P3/5N2/PPPP1qPP/RNBQK2R w KQkq - 0 5";
+    let choice = engine().choose(&game(recapture), &limits, &Quiet).unwrap();
+    assert!(choice.nodes < 15_000, "{}", choice.nodes);
 }
 
 #[test]
