@@ -18,6 +18,9 @@ const MOST: usize = 16;
 /// What the search need not look at closely: moves that come out less likely than this, against the likeliest.
 const NEGLIGIBLE: f32 = 0.02;
 
+/// Who trusts the search more than this gives up habits for it.
+const TRUSTING: f32 = 60.0;
+
 /// A mate that the network holds for less likely than this is not seen.
 const UNSEEN: f32 = 0.001;
 
@@ -100,12 +103,15 @@ impl Counsel {
         let trust = self.advice.trust;
         let likely = candidates.iter().map(|candidate| candidate.probability);
         let (least, most) = likely.fold((1.0, 0.0), |(least, most), p| (p.min(least), p.max(most)));
-        // The best move may be the least likely: even then, the likeliest is negligible if it loses more.
-        let within = (most / least.max(f32::MIN_POSITIVE) / NEGLIGIBLE).ln() / trust;
+        // The best move may be the least likely: even then, the likeliest is negligible if it loses more. Who trusts the
+        // search more than that plays nothing that loses so much, however likely.
+        let stubborn = (most / least.max(f32::MIN_POSITIVE)).ln() * (TRUSTING / trust).min(1.0);
+        let within = (stubborn - NEGLIGIBLE.ln()) / trust;
         let moves: Vec<Move> = candidates.iter().map(|candidate| candidate.mv).collect();
         let (losses, visited) = self.losses(game, &moves, within)?;
         for (candidate, loss) in candidates.iter_mut().zip(losses) {
-            candidate.probability *= (-trust * loss).exp();
+            let lost = loss > within - 0.0005;
+            candidate.probability *= if lost { 0.0 } else { (-trust * loss).exp() };
         }
         normalise(candidates);
         Ok(visited)

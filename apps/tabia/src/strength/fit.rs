@@ -34,8 +34,8 @@ const PATH: [Place; 12] = [
     place(1800.0, 0.9, 11.0, 1000.0),
     place(1900.0, 0.85, 30.0, 3000.0),
     place(2050.0, 0.85, 150.0, 20000.0),
-    place(2250.0, 0.85, 280.0, 70000.0),
-    place(2600.0, 0.85, 500.0, 400000.0),
+    place(2200.0, 0.85, 300.0, 60000.0),
+    place(2600.0, 0.85, 600.0, 400000.0),
 ];
 
 /// How often people see a mate in one, by rating; `tabia habits` counts it.
