@@ -23,7 +23,7 @@ const fn place(aim: f32, temperature: f32, trust: f32, nodes: f32) -> Place {
 
 /// Measured against Stockfish and engines that were. The network alone shows some 1250 to 1400; below, it strays from its
 /// likely moves; above, it looks twice, ever more closely and with more to look at.
-const PATH: [Place; 12] = [
+const PATH: [Place; 13] = [
     place(600.0, 2.4, 0.0, 200.0),
     place(800.0, 1.7, 0.0, 200.0),
     place(1000.0, 1.2, 0.0, 200.0),
@@ -34,8 +34,9 @@ const PATH: [Place; 12] = [
     place(1800.0, 0.9, 11.0, 1000.0),
     place(1900.0, 0.85, 30.0, 3000.0),
     place(2050.0, 0.85, 150.0, 20000.0),
-    place(2200.0, 0.85, 300.0, 60000.0),
-    place(2600.0, 0.85, 600.0, 400000.0),
+    place(2150.0, 0.85, 300.0, 50000.0),
+    place(2300.0, 0.85, 600.0, 130000.0),
+    place(2500.0, 0.85, 1000.0, 400000.0),
 ];
 
 /// How often people see a mate in one, by rating; `tabia habits` counts it.

@@ -48,8 +48,9 @@ const FIRST_MARGIN: i32 = 16;
 /// A window that grew this wide is opened fully.
 const WIDEST_MARGIN: i32 = 600;
 
-/// One part in so many of the nodes shows that a move is without rivals.
-const PLAIN_AFTER: u64 = 4;
+/// Where only moves close to the best are wanted besides it, one part in so many of the nodes goes to the best alone, so
+/// that they are held against what is true of it.
+const ALONE_FOR: u64 = 5;
 
 /// A thread's part in the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,10 +68,12 @@ impl Search<'_> {
         self.order_candidates(position, moves);
         let mut course = Course::default();
         let mut depth = 1;
+        let budgeted = goals.within.is_some() && self.shared.node_limit < u64::MAX;
+        let mut lines = if budgeted { 1 } else { goals.lines };
         while depth <= goals.depth {
             self.root_depth = depth;
             let before = (moves[0].m, moves[0].latest());
-            let found = self.deepen(position, moves, goals);
+            let found = self.deepen(position, moves, goals, lines);
             if part == Part::Lead {
                 for (candidate, rank) in moves[..found].iter().zip(1..) {
                     self.shared.watch.report(&self.line(candidate, rank));
@@ -79,8 +82,16 @@ impl Search<'_> {
             if self.pulse.stopped() {
                 break;
             }
+            if lines < goals.lines {
+                self.take_for_worst(moves, goals);
+                if self.shared.nodes() + self.pulse.untold() >= self.shared.node_limit / ALONE_FOR {
+                    // The same depth again, now with the others.
+                    lines = goals.lines;
+                    continue;
+                }
+            }
             course = course.after(before, moves);
-            if part == Part::Lead && (self.is_done(moves, goals, course) || self.is_plain(found, goals)) {
+            if part == Part::Lead && self.is_done(moves, goals, course) {
                 break;
             }
             depth += match part {
@@ -93,11 +104,11 @@ impl Search<'_> {
     }
 
     /// One iteration: the best moves one after the other. Returns how many there are, or none if it was stopped.
-    fn deepen(&mut self, position: &Chess, moves: &mut [RootMove], goals: &Goals) -> usize {
+    fn deepen(&mut self, position: &Chess, moves: &mut [RootMove], goals: &Goals, lines: usize) -> usize {
         for candidate in &mut *moves {
             candidate.carry_over();
         }
-        let lines = goals.lines.clamp(1, moves.len());
+        let lines = lines.clamp(1, moves.len());
         for rank in 0..lines {
             let floor = match (goals.within, moves[0].latest()) {
                 (Some(within), Some(best)) if rank > 0 => worst(best, within),
@@ -116,6 +127,15 @@ impl Search<'_> {
             }
         }
         lines
+    }
+
+    /// Says of all moves but the best that they cost too much, until they are shown not to.
+    fn take_for_worst(&self, moves: &mut [RootMove], goals: &Goals) {
+        let Some((best, others)) = moves.split_first_mut() else { return };
+        if let (Some(within), Some(value)) = (goals.within, best.latest()) {
+            let floor = worst(value, within);
+            others.iter_mut().for_each(|candidate| candidate.is_at_most(floor));
+        }
     }
 
     /// Searches `moves` with a window around their last value that grows until the value lies inside, or is shown to be
@@ -162,12 +182,6 @@ impl Search<'_> {
             }
         }
         goals.soft.is_some_and(|soft| self.shared.watch.elapsed() >= scaled(soft, course))
-    }
-
-    /// Whether only one move is worth looking at, after a part of the nodes: the rest of them would say no more.
-    fn is_plain(&self, found: usize, goals: &Goals) -> bool {
-        let visited = self.shared.nodes() + self.pulse.untold();
-        goals.within.is_some() && found == 1 && visited >= self.shared.node_limit / PLAIN_AFTER
     }
 
     /// What to say of a candidate.

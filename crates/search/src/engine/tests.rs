@@ -379,14 +379,11 @@ fn moves_that_cost_too_much_are_not_looked_at_closely() {
     assert!((loss(&choice, last) - 0.1).abs() < 0.01, "{}", loss(&choice, last));
     assert!(loss(&thorough, last) > 0.2, "{}", loss(&thorough, last));
     assert_eq!(choice.mv, thorough.mv);
-}
-
-#[test]
-fn a_move_without_rivals_is_not_thought_about_for_long() {
-    let limits = Limits { lines: 40, within: Some(0.05), nodes: Some(20_000), ..Limits::default() };
-    let recapture = "r1bqkbnr/ppp2ppp/2p5/4p3/4P3/5N2/PPPP1qPP/RNBQK2R w KQkq - 0 5";
-    let choice = engine().choose(&game(recapture), &limits, &Quiet).unwrap();
-    assert!(choice.nodes < 15_000, "{}", choice.nodes);
+    let limited = Limits { nodes: Some(30_000), depth: None, ..few };
+    let choice = engine().choose(&game(BUSY), &limited, &Quiet).unwrap();
+    assert_eq!(choice.lines.len(), thorough.lines.len());
+    assert!((loss(&choice, last) - 0.1).abs() < 0.01, "{}", loss(&choice, last));
+    assert!(loss(&choice, 1) < 0.1, "the best alone takes a part of the nodes: {}", loss(&choice, 1));
 }
 
 #[test]
