@@ -36,7 +36,7 @@ fn network() -> PathBuf {
 /// Games that end within a few moves: by the fifty moves, or by the mate that is there.
 fn openings(folder: &Folder) -> PathBuf {
     let book = folder.file("short.fen");
-    let fens = "4k3/8/8/8/8/8/4R3/4K3 w - - 96 80\n6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 96 80\n";
+    let fens = "4k3/8/8/8/8/8/3R4/4K3 w - - 96 80\n6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 96 80\n";
     std::fs::write(&book, fens).expect("a book");
     book
 }

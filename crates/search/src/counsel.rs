@@ -110,15 +110,14 @@ impl Counsel {
         let moves: Vec<Move> = candidates.iter().map(|candidate| candidate.mv).collect();
         let (losses, visited) = self.losses(game, &moves, within)?;
         for (candidate, loss) in candidates.iter_mut().zip(losses) {
-            let lost = loss > within - 0.0005;
-            candidate.probability *= if lost { 0.0 } else { (-trust * loss).exp() };
+            candidate.probability *= (-trust * loss).exp();
         }
         normalise(candidates);
         Ok(visited)
     }
 
     /// What each move costs of the mover's chance to win, against the best of them, and how many positions were looked at.
-    /// Of moves that cost more than `within` nothing more is known.
+    /// What costs more than `within` costs everything.
     fn losses(
         &mut self,
         game: &History,
@@ -139,8 +138,9 @@ impl Counsel {
         };
         let chances: Vec<Option<f64>> = moves.iter().map(chance_of).collect();
         let best = chances.iter().flatten().copied().fold(0.0, f64::max);
-        // What a search that ended too soon says nothing of is left as it is.
-        let loss = |chance: Option<f64>| chance.map_or(0.0, |chance| (best - chance) as f32);
+        // Of the others, what a search that ended too soon says nothing of is left as it is.
+        let unknown = if within < 1.0 { f32::INFINITY } else { 0.0 };
+        let loss = |chance: Option<f64>| chance.map_or(unknown, |chance| (best - chance) as f32);
         Ok((chances.into_iter().map(loss).collect(), found.nodes))
     }
 }

@@ -192,7 +192,7 @@ impl Search<'_> {
             rank,
             depth,
             deepest: deepest.max(depth),
-            score: candidate.latest().map(score),
+            score: candidate.known().map(score),
             wdl: None,
             think_time: None,
             probability: None,

@@ -366,24 +366,25 @@ fn several_lines_are_distinct_and_in_order() {
 #[test]
 fn moves_that_cost_too_much_are_not_looked_at_closely() {
     let all = Limits { lines: 40, ..to_depth(6) };
-    let few = Limits { within: Some(0.1), ..all.clone() };
     let thorough = engine().choose(&game(BUSY), &all, &Quiet).unwrap();
-    let choice = engine().choose(&game(BUSY), &few, &Quiet).unwrap();
-    assert!(2 * choice.nodes < thorough.nodes, "{} of {}", choice.nodes, thorough.nodes);
-    assert_eq!(choice.lines.len(), thorough.lines.len(), "everything has a bound");
     let loss = |choice: &Choice, place: usize| {
-        let chance = |line: &Line| winning_chance(line.score.unwrap());
-        chance(&choice.lines[0]) - chance(&choice.lines[place])
+        let chance = |line: &Line| line.score.map(winning_chance);
+        Some(chance(&choice.lines[0])? - chance(&choice.lines[place])?)
     };
-    let last = choice.lines.len() - 1;
-    assert!((loss(&choice, last) - 0.1).abs() < 0.01, "{}", loss(&choice, last));
-    assert!(loss(&thorough, last) > 0.2, "{}", loss(&thorough, last));
+    // So that five are close, and not all.
+    let within = loss(&thorough, 4).unwrap() + 0.01;
+    let last = thorough.lines.len() - 1;
+    assert!(loss(&thorough, last) > Some(within + 0.05));
+    let few = Limits { within: Some(within), ..all };
+    let choice = engine().choose(&game(BUSY), &few, &Quiet).unwrap();
     assert_eq!(choice.mv, thorough.mv);
-    let limited = Limits { nodes: Some(30_000), depth: None, ..few };
-    let choice = engine().choose(&game(BUSY), &limited, &Quiet).unwrap();
-    assert_eq!(choice.lines.len(), thorough.lines.len());
-    assert!((loss(&choice, last) - 0.1).abs() < 0.01, "{}", loss(&choice, last));
-    assert!(loss(&choice, 1) < 0.1, "the best alone takes a part of the nodes: {}", loss(&choice, 1));
+    assert!(choice.nodes < thorough.nodes, "{} of {}", choice.nodes, thorough.nodes);
+    let limited = Limits { nodes: Some(60_000), depth: None, ..few };
+    for choice in [choice, engine().choose(&game(BUSY), &limited, &Quiet).unwrap()] {
+        assert_eq!(choice.lines.len(), thorough.lines.len());
+        let close = choice.lines.iter().filter(|line| line.score.is_some()).count();
+        assert!((2..last).contains(&close), "{close} of {last}");
+    }
 }
 
 #[test]
