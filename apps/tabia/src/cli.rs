@@ -442,7 +442,7 @@ pub(crate) struct StrengthArgs {
     #[arg(long, value_name = "ELO,...", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(600..=3000),
         default_values_t = [1000, 1200, 1400, 1600, 1800, 2000, 2200, 2400])]
     pub(crate) elos: Vec<u16>,
-    /// Games of each rating, at least.
+    /// Games of each rating, at least; twice as many below 1300.
     #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(8..=100_000))]
     pub(crate) games: u32,
     /// The network told the rating and nothing else: no table, no search.
@@ -451,9 +451,12 @@ pub(crate) struct StrengthArgs {
     /// Find the numbers that close the gaps and write them into the network's card.
     #[arg(long)]
     pub(crate) fit: bool,
-    /// With --fit: how often to play; the last time measures, those before play half the games.
-    #[arg(long, default_value_t = 4, value_name = "N", requires = "fit", value_parser = clap::value_parser!(u32).range(1..=20))]
+    /// With --fit: how often to play and turn, before one more round that measures what was found by games of its own.
+    #[arg(long, default_value_t = 3, value_name = "N", requires = "fit", value_parser = clap::value_parser!(u32).range(1..=20))]
     pub(crate) rounds: u32,
+    /// With --fit: games of each rating in each of these rounds; some times as many below 2100, where they are quick.
+    #[arg(long, default_value_t = 100, value_name = "N", requires = "fit", value_parser = clap::value_parser!(u32).range(8..=100_000))]
+    pub(crate) fit_games: u32,
     /// With --fit: the safetensors file whose card gets the numbers, a copy of the network if there is none [default:
     /// the network's own].
     #[arg(long, value_name = "FILE", requires = "fit")]

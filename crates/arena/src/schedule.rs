@@ -35,7 +35,8 @@ impl fmt::Display for Format {
 
 /// All games of a run, numbered.
 ///
-/// In every round each two players who meet play two games on the round's opening, with colours swapped. The first games
+/// In every round each two players who meet play two games on the round's opening, or on one of their own where somebody
+/// has chosen who meets whom, with colours swapped. The first games
 /// of a longer schedule are those of a shorter one, so a run can be made longer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
@@ -175,7 +176,12 @@ impl Schedule {
             0 => ByColor { white: first, black: second },
             _ => ByColor { white: second, black: first },
         };
-        Some(Fixture { game, pair, opening: round % self.openings, players })
+        let turn = match self.format {
+            // The same two may meet several times in a round.
+            Format::Pairings => pair as usize,
+            Format::Match | Format::Gauntlet | Format::RoundRobin => round,
+        };
+        Some(Fixture { game, pair, opening: turn % self.openings, players })
     }
 
     /// All games in order.

@@ -9,16 +9,17 @@ use crate::{
     winning_chance,
 };
 
-/// Of the likeliest moves, as many are thought of as it takes to reach this probability; nobody plays the others.
-const THOUGHT_OF: f32 = 0.96;
-/// At least and at most so many, where there are as many.
+/// A move less likely than this is not thought of, unless there are too few others.
+const UNTHINKABLE: f32 = 0.003;
+/// At least and at most so many are, where there are as many.
 const FEWEST: usize = 2;
-const MOST: usize = 7;
+const MOST: usize = 16;
 
-/// One part in so many of the search is a first look at everything.
-const FIRST_LOOK: u64 = 4;
-/// After it, moves less likely than this, against the likeliest, are not looked at again.
-const IN_EARNEST: f32 = 0.02;
+/// What the search need not look at closely: moves that come out less likely than this, against the likeliest.
+const NEGLIGIBLE: f32 = 0.02;
+
+/// Who trusts the search more than this gives up habits for it.
+const TRUSTING: f32 = 60.0;
 
 /// A mate that the network holds for less likely than this is not seen.
 const UNSEEN: f32 = 0.001;
@@ -43,13 +44,13 @@ impl Advice {
     pub const NONE: Advice = Advice { trust: 0.0, nodes: Advice::USUAL_NODES, mates: 0.0 };
 }
 
-/// Room for all the positions of one search, and no more: the table is emptied before every move.
+/// Room for the positions of some moves.
 fn table_mib(nodes: u32) -> usize {
-    const POSITIONS_A_MIB: u32 = 1 << 15;
+    const POSITIONS_A_MIB: u32 = 1 << 13;
     nodes.div_ceil(POSITIONS_A_MIB).next_power_of_two().clamp(1, 16) as usize
 }
 
-/// The search, and how much it counts. It remembers nothing from one move to the next.
+/// The search, and how much it counts. Within a game it remembers what it has looked at.
 pub(crate) struct Counsel {
     engine: Engine,
     advice: Advice,
@@ -59,6 +60,11 @@ impl Counsel {
     pub(crate) fn new(advice: Advice, evaluator: Box<dyn LeafEvaluator>) -> Counsel {
         let options = EngineOptions { hash_mib: table_mib(advice.nodes), ..EngineOptions::default() };
         Counsel { engine: Engine::new("counsel", options, evaluator), advice }
+    }
+
+    /// Another game begins.
+    pub(crate) fn new_game(&mut self) {
+        self.engine.new_game();
     }
 
     /// Changes the probabilities of the candidates; they come out sorted, likeliest first. Returns how many positions
@@ -93,7 +99,7 @@ impl Counsel {
         likely.filter(|_| self.advice.mates > 0.0).find(mates).map(|candidate| candidate.mv)
     }
 
-    /// Looks at all candidates shortly, then at those that are left in earnest for longer.
+    /// Looks at the candidates and weighs them by what they lose.
     fn search(
         &mut self,
         game: &History,
@@ -105,43 +111,36 @@ impl Counsel {
         if nodes == 0 {
             return Ok(0);
         }
-        let first_look = (nodes / FIRST_LOOK).max(1);
-        let before: Vec<f32> = candidates.iter().map(|candidate| candidate.probability).collect();
-        self.engine.new_game();
+        let likely = candidates.iter().map(|candidate| candidate.probability);
+        let (least, most) = likely.fold((1.0, 0.0), |(least, most), p| (p.min(least), p.max(most)));
+        // The best move may be the least likely: even then, the likeliest is negligible if it loses more. Who trusts the
+        // search more than that plays nothing that loses so much, however likely.
+        let stubborn = (most / least.max(f32::MIN_POSITIVE)).ln() * (TRUSTING / trust).min(1.0);
+        let within = (stubborn - NEGLIGIBLE.ln()) / trust;
         let moves: Vec<Move> = candidates.iter().map(|candidate| candidate.mv).collect();
-        let (mut losses, mut visited) = self.losses(game, &moves, first_look, haste)?;
-        let weight = |place: usize, losses: &[f32]| before[place] * (-trust * losses[place]).exp();
-        let most = (0..moves.len()).map(|place| weight(place, &losses)).fold(0.0, f32::max);
-        let left: Vec<usize> =
-            (0..moves.len()).filter(|&place| weight(place, &losses) >= IN_EARNEST * most).collect();
-        if left.len() > 1 {
-            let moves: Vec<Move> = left.iter().map(|&place| moves[place]).collect();
-            let rest = nodes.saturating_sub(first_look).max(1);
-            let (deeper, more) = self.losses(game, &moves, rest, haste)?;
-            visited += more;
-            for (place, loss) in left.iter().zip(deeper) {
-                losses[*place] = loss;
-            }
-        }
-        for (place, candidate) in candidates.iter_mut().enumerate() {
-            candidate.probability = weight(place, &losses);
+        let (losses, visited) = self.losses(game, &moves, nodes, within, haste)?;
+        for (candidate, loss) in candidates.iter_mut().zip(losses) {
+            candidate.probability *= (-trust * loss).exp();
         }
         normalise(candidates);
         Ok(visited)
     }
 
     /// What each move costs of the mover's chance to win, against the best of them, and how many positions were looked at.
+    /// What costs more than `within` costs everything.
     fn losses(
         &mut self,
         game: &History,
         moves: &[Move],
         nodes: u64,
+        within: f32,
         haste: &Haste<'_>,
     ) -> Result<(Vec<f32>, u64), PlayerError> {
         let limits = Limits {
             nodes: Some(nodes),
             search_moves: moves.to_vec(),
             lines: moves.len(),
+            within: (within < 1.0).then_some(within.into()),
             ..Limits::default()
         };
         let found = self.engine.choose(game, &limits, haste)?;
@@ -151,20 +150,19 @@ impl Counsel {
         };
         let chances: Vec<Option<f64>> = moves.iter().map(chance_of).collect();
         let best = chances.iter().flatten().copied().fold(0.0, f64::max);
-        // What a search that ended too soon says nothing of is left as it is.
-        let loss = |chance: Option<f64>| chance.map_or(0.0, |chance| (best - chance) as f32);
+        // Of the others, what a search that ended too soon says nothing of is left as it is.
+        let unknown = if within < 1.0 { f32::INFINITY } else { 0.0 };
+        let loss = |chance: Option<f64>| chance.map_or(unknown, |chance| (best - chance) as f32);
         Ok((chances.into_iter().map(loss).collect(), found.nodes))
     }
 }
 
 /// Leaves the moves a person thinks of, and the mate.
 pub(crate) fn keep_thinkable(candidates: &mut Vec<Candidate>, mate: Option<Move>) {
-    let mut sum = 0.0;
     let mut place = 0;
     candidates.retain(|candidate| {
-        let thought_of = place < FEWEST || (place < MOST && sum < THOUGHT_OF);
+        let thought_of = place < FEWEST || (place < MOST && candidate.probability >= UNTHINKABLE);
         place += 1;
-        sum += candidate.probability;
         (thought_of && candidate.probability > 0.0) || mate == Some(candidate.mv)
     });
     normalise(candidates);
@@ -228,7 +226,7 @@ mod tests {
 
     #[test]
     fn nobody_plays_what_nobody_thinks_of() {
-        let moves = [("e1e2", 0.6), ("b3c2", 0.39), ("b3d5", 0.01)];
+        let moves = [("e1e2", 0.6), ("b3c2", 0.398), ("b3d5", 0.002)];
         let kept = weighed(HANGING, Advice { trust: 100.0, ..Advice::NONE }, &moves);
         assert!(kept.iter().all(|(uci, _)| uci != "b3d5"), "{kept:?}");
         let only = weighed(HANGING, Advice::NONE, &[("e1e2", 1.0), ("b3c2", 0.0)]);
@@ -238,7 +236,7 @@ mod tests {
     #[test]
     fn a_mate_in_one_is_seen_as_often_as_asked() {
         let fen = "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 1";
-        let moves = [("g1f1", 0.5), ("h2h3", 0.49), ("a1a8", 0.01)];
+        let moves = [("g1f1", 0.5), ("h2h3", 0.498), ("a1a8", 0.002)];
         let of_mate = |advice: Advice| {
             let weighed = weighed(fen, advice, &moves);
             weighed.iter().find(|(uci, _)| uci == "a1a8").map(|(_, probability)| *probability)

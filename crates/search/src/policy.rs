@@ -113,6 +113,12 @@ impl Player for PolicyPlayer {
         self.name.clone()
     }
 
+    fn new_game(&mut self) {
+        if let Some(counsel) = &mut self.counsel {
+            counsel.new_game();
+        }
+    }
+
     /// The lines hold the candidates with their probabilities: those the player picks by, or the network's own if it
     /// always takes the likeliest. What the network says of the position itself is told with the first line, and how long
     /// a person would think about the move that was picked.

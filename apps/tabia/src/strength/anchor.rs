@@ -9,7 +9,7 @@ use tabia_uci::client::{About, Client, Launch};
 use tabia_uci::message::{OptionKind, OptionSpec};
 
 /// The ratings at which Stockfish plays, as far as it has them.
-const RATINGS: [u16; 7] = [1350, 1500, 1700, 1900, 2100, 2300, 2500];
+const RATINGS: [u16; 8] = [1350, 1500, 1700, 1900, 2100, 2200, 2300, 2500];
 
 /// Stockfish, and what it says of itself.
 pub(crate) struct Stockfish {

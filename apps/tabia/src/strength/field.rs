@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use tabia_arena::PlayerId;
-use tabia_search::{Level, MaiaSpec, Pick, Spec};
+use tabia_search::{MaiaSpec, Pick, Spec};
 
 use super::anchor::Stockfish;
 
-/// Players below this meet the weakest levels of the Chess Challenge too: Stockfish does not reach down to them.
+/// Players below this meet Stockfish at its weakest most of the time: there is nobody weaker whose rating is known.
 const WEAK: u16 = 1300;
 /// Players from here on have left the Maia networks behind.
 const STRONG: u16 = 2100;
@@ -17,13 +17,22 @@ const STRONG: u16 = 2100;
 pub(super) struct Field {
     /// The rated players first, by rating.
     pub(super) specs: Vec<Spec>,
+    /// Each plays two games a turn; some may be there more than once.
     pub(super) pairings: Vec<(PlayerId, PlayerId)>,
     /// Whose ratings are known.
     pub(super) anchors: Vec<(usize, f64)>,
 }
 
-/// How many opponents every rated player has, the next stronger one of them included.
+/// How many opponents a rated player usually has in a turn, those not counted who are weaker and rated too.
 pub(super) const OPPONENTS: u32 = 4;
+
+/// A player to be rated.
+pub(super) struct Rated {
+    pub(super) asked: u16,
+    pub(super) spec: Spec,
+    /// How many opponents it has in a turn.
+    pub(super) share: u32,
+}
 
 /// Who there is to play against.
 pub(super) struct Opponents {
@@ -36,50 +45,65 @@ impl Opponents {
     /// Stockfish, and the Maia networks of a folder, `maia-NNNN.pb.gz`.
     pub(super) fn new(stockfish: Stockfish, folder: Option<&Path>) -> Result<Opponents> {
         let maia = folder.map(maia_networks).transpose()?.unwrap_or_default();
+        if stockfish.ratings().is_empty() {
+            bail!("{} plays at none of the ratings needed", stockfish.name);
+        }
         Ok(Opponents { stockfish, maia })
     }
 
-    /// The field for rated players: what each is asked for, and what plays.
-    pub(super) fn field(&self, rated: &[(u16, Spec)]) -> Result<Field> {
-        let mut field = Field {
-            specs: rated.iter().map(|(_, spec)| spec.clone()).collect(),
-            pairings: Vec::new(),
-            anchors: Vec::new(),
-        };
-        let ratings = self.stockfish.ratings();
-        if ratings.is_empty() {
-            bail!("{} plays at none of the ratings needed", self.stockfish.name);
-        }
-        for (place, (asked, _)) in rated.iter().enumerate() {
+    /// The field for rated players, by rating. Each meets the next, and others in turn as often as its share says.
+    pub(super) fn field(&self, rated: &[Rated]) -> Field {
+        let mut field = Field::new(rated.iter().map(|rated| rated.spec.clone()).collect());
+        for (place, Rated { asked, share, .. }) in rated.iter().enumerate() {
             let stronger = (place + 1 < rated.len()).then_some(place + 1);
-            let mut opponents: Vec<usize> = stronger.into_iter().collect();
-            if *asked < WEAK {
-                let level = Level::new(if *asked < WEAK - 200 { 1 } else { 2 });
-                opponents.push(field.enter(Spec::Level(level.context("there are five levels")?)));
-            }
-            if *asked < STRONG
-                && let Some((_, file)) = self.maia.iter().min_by_key(|(rating, _)| rating.abs_diff(*asked))
-            {
-                let maia = MaiaSpec { file: file.clone(), pick: Pick::Likeliest, seed: None };
-                opponents.push(field.enter(Spec::Maia(maia)));
-            }
-            let mut nearest = ratings.clone();
-            nearest.sort_by_key(|rating| rating.abs_diff(*asked));
-            let missing = (OPPONENTS as usize).saturating_sub(opponents.len()).max(1);
-            for rating in nearest.into_iter().take(missing) {
-                let anchor = field.enter(self.stockfish.rated(rating));
-                if !field.anchors.iter().any(|(known, _)| *known == anchor) {
-                    field.anchors.push((anchor, rating.into()));
-                }
-                opponents.push(anchor);
-            }
-            field.pairings.extend(opponents.iter().map(|opponent| (PlayerId(place), PlayerId(*opponent))));
+            let mut opponents: Vec<usize> = self.known_near(*asked, &mut field);
+            opponents.extend(stronger);
+            let places = opponents.iter().cycle().take(*share as usize);
+            field.pairings.extend(places.map(|opponent| (PlayerId(place), PlayerId(*opponent))));
         }
-        Ok(field)
+        field
+    }
+
+    /// Opponents other than the rated players, the most telling first.
+    fn known_near(&self, asked: u16, field: &mut Field) -> Vec<usize> {
+        let mut ratings = self.stockfish.ratings();
+        ratings.sort_by_key(|rating| rating.abs_diff(asked));
+        let maia = self.maia.iter().min_by_key(|(rating, _)| rating.abs_diff(asked));
+        if asked < WEAK {
+            let weakest = self.anchor(ratings[0], field);
+            return vec![weakest, weakest];
+        }
+        let mut opponents = Vec::new();
+        if asked < STRONG {
+            opponents.extend(ratings.iter().take(2).map(|rating| self.anchor(*rating, field)));
+            if let Some((_, file)) = maia {
+                let spec = MaiaSpec { file: file.clone(), pick: Pick::Likeliest, seed: None };
+                opponents.push(field.enter(Spec::Maia(spec)));
+            }
+        } else {
+            // Those above take too long to play, and tell no more.
+            let nearest = |rating: &u16| (rating.saturating_sub(asked), asked.abs_diff(*rating));
+            ratings.sort_by_key(nearest);
+            opponents.extend(ratings.iter().take(2).map(|rating| self.anchor(*rating, field)));
+        }
+        opponents
+    }
+
+    /// The place of Stockfish at a rating.
+    fn anchor(&self, rating: u16, field: &mut Field) -> usize {
+        let anchor = field.enter(self.stockfish.rated(rating));
+        if !field.anchors.iter().any(|(known, _)| *known == anchor) {
+            field.anchors.push((anchor, rating.into()));
+        }
+        anchor
     }
 }
 
 impl Field {
+    fn new(specs: Vec<Spec>) -> Field {
+        Field { specs, pairings: Vec::new(), anchors: Vec::new() }
+    }
+
     /// The place of a player, who is entered if new.
     fn enter(&mut self, spec: Spec) -> usize {
         if let Some(place) = self.specs.iter().position(|known| *known == spec) {
@@ -120,10 +144,12 @@ mod tests {
         }
     }
 
-    fn field(asked: &[u16]) -> Field {
-        let rated: Vec<(u16, Spec)> =
-            asked.iter().map(|asked| (*asked, format!("human,elo={asked}").parse().unwrap())).collect();
-        opponents().field(&rated).unwrap()
+    fn field(asked: &[u16], share: u32) -> Field {
+        let rated = |asked: &u16| {
+            let spec = format!("human,elo={asked}").parse().unwrap();
+            Rated { asked: *asked, spec, share }
+        };
+        opponents().field(&asked.iter().map(rated).collect::<Vec<_>>())
     }
 
     fn met(field: &Field, place: usize) -> Vec<String> {
@@ -132,26 +158,28 @@ mod tests {
     }
 
     #[test]
-    fn everybody_meets_the_nearest() {
-        let field = field(&[1000, 1200, 1600, 2400]);
+    fn everybody_meets_the_nearest_as_often_as_its_share_says() {
+        let weak = "uci:stockfish,elo=1350,depth=1";
+        let few = field(&[1000, 1200, 1600, 2400], 4);
+        assert_eq!(met(&few, 0), [weak, weak, "human,elo=1200", weak]);
         assert_eq!(
-            met(&field, 0),
-            ["human,elo=1200", "level:1", "maia:maia-1100.pb.gz", "uci:stockfish,elo=1350,depth=1"]
+            met(&few, 2),
+            [
+                "uci:stockfish,elo=1500,depth=2",
+                "uci:stockfish,elo=1700,depth=4",
+                "maia:maia-1900.pb.gz",
+                "human,elo=2400"
+            ]
         );
-        assert_eq!(met(&field, 1)[1], "level:2");
-        assert_eq!(
-            met(&field, 2)[1..],
-            ["maia:maia-1900.pb.gz", "uci:stockfish,elo=1500,depth=2", "uci:stockfish,elo=1700,depth=4"]
-        );
-        let strong = met(&field, 3);
-        assert_eq!(strong.len(), 4, "the strongest meets one more: {strong:?}");
-        assert!(strong.iter().all(|name| name.starts_with("uci:")));
-        assert!(field.pairings.iter().all(|(first, second)| first != second));
+        let (below, far_below) = ("uci:stockfish,elo=2300,depth=11", "uci:stockfish,elo=2200,depth=10");
+        assert_eq!(met(&few, 3), [below, far_below, below, far_below]);
+        assert!(few.pairings.iter().all(|(first, second)| first != second));
+        assert_eq!(met(&field(&[1000, 1600], 7), 1).len(), 7);
     }
 
     #[test]
     fn anchors_are_known_once() {
-        let field = field(&[1400, 1500, 1600]);
+        let field = field(&[1400, 1500, 1600], 4);
         let mut places: Vec<usize> = field.anchors.iter().map(|(place, _)| *place).collect();
         places.dedup();
         assert_eq!(places.len(), field.anchors.len());

@@ -4,6 +4,7 @@ mod anchor;
 mod field;
 mod fit;
 mod plot;
+mod response;
 mod rounds;
 
 use std::num::NonZeroUsize;
@@ -19,8 +20,8 @@ use tabia_model::{Model, ShownRating, Source, Strength, StrengthKnot};
 use tabia_search::{Advice, Dials, HumanPlay, HumanSpec, Pick, Spec};
 
 pub(crate) use self::anchor::Stockfish;
-use self::field::Opponents;
-use self::fit::Search;
+use self::field::{Field, OPPONENTS, Opponents, Rated};
+use self::response::{Response, Trial};
 use self::rounds::{Hall, Results};
 use crate::arena::{heed_interrupts, write_json};
 use crate::cli::StrengthArgs;
@@ -80,6 +81,7 @@ pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
         stop,
         facts: vec![
             ("network".to_owned(), model.sha256().to_owned()),
+            ("search's evaluation".to_owned(), makers.value()?.sha256().to_owned()),
             ("opponent".to_owned(), opponents.stockfish.name.clone()),
         ],
     };
@@ -121,8 +123,9 @@ fn method(stockfish: &str, args: &StrengthArgs) -> String {
     };
     let maia = if args.maia.is_some() { ", Maia-1 networks (likeliest move)" } else { "" };
     format!(
-        "UCI_Elo of {stockfish} at the depth where it chooses; games against it{maia}, the challenge's levels 1 and 2 and \
-         the next rating, from {book}, without resignations; all players rated together, Stockfish fixed; 95% intervals"
+        "UCI_Elo of {stockfish} at the depth where it chooses; games against it{maia} and \
+         the next rating, from {book}, without resignations; all players rated together, \
+         Stockfish fixed; games of fitting do not count; 95% intervals"
     )
 }
 
@@ -137,42 +140,114 @@ fn measure(args: &StrengthArgs, asked: &[u16], hall: &Hall<'_>, opponents: &Oppo
         pause: None,
         seed: None,
     };
-    let rated: Vec<(u16, Spec)> = asked.iter().map(|&elo| (elo, Spec::Human(human(elo)))).collect();
+    let rated: Vec<Rated> = asked
+        .iter()
+        .map(|&asked| Rated { asked, spec: Spec::Human(human(asked)), share: measuring_share(asked) })
+        .collect();
     let mut results = Results::default();
     let name = if args.raw { "measured raw" } else { "measured" };
-    hall.play(name, &opponents.field(&rated)?, args.games, &mut results)?;
+    hall.play(name, &opponents.field(&rated), turns(args.games), &mut results)?;
     Curve::of(&rated, &results)
 }
 
-/// Tries, turns and tries again; the last round measures what was found.
+/// In how many turns a rated player has at least so many games with the usual opponents.
+fn turns(games: u32) -> u32 {
+    games.div_ceil(2 * OPPONENTS)
+}
+
+/// From here on games take long: the search of the player, and that of Stockfish.
+const SLOW: u16 = 2100;
+/// Below this most opponents are much stronger, and one of few wins tells less than one of many.
+const FAR_BELOW: u16 = 1300;
+
+/// How many opponents a player has in a turn that measures.
+fn measuring_share(asked: u16) -> u32 {
+    if asked < FAR_BELOW { 2 * OPPONENTS } else { OPPONENTS }
+}
+
+/// How many opponents a player has in a turn of a fit: quick games are worth having more of, and most where least is
+/// known. `unsure` is how much less is known of it than of others, as a share of standard deviations.
+fn fitting_share(asked: u16, unsure: f64) -> u32 {
+    if asked >= SLOW {
+        return OPPONENTS;
+    }
+    // Games make sure by their root.
+    let share = f64::from(3 * measuring_share(asked)) * unsure.powi(2);
+    share.clamp(OPPONENTS.into(), (6 * OPPONENTS).into()).round() as u32
+}
+
+/// A player that was tried, and the rating it aimed at.
+struct Tried {
+    name: String,
+    aim: f32,
+}
+
+/// Tries, turns and tries again; the last round measures what was found, by its own games alone.
 fn fit(
     args: &StrengthArgs,
     asked: &[u16],
     hall: &Hall<'_>,
     opponents: &Opponents,
 ) -> Result<(Curve, Vec<StrengthKnot>)> {
-    let mut searches: Vec<Search> = asked.iter().map(|&asked| Search::new(asked)).collect();
     let mut results = Results::default();
+    let mut tried: Vec<Tried> = Vec::new();
+    let mut response = Response::of(Vec::new());
     for round in 1..=args.rounds {
-        let last = round == args.rounds;
-        let knots: Vec<StrengthKnot> =
-            searches.iter().map(|search| fit::knot(search.asked, search.push)).collect();
-        let rated: Vec<(u16, Spec)> =
-            knots.iter().map(|knot| (knot.asked, dialled(args.model.as_deref(), knot))).collect();
-        let games = if last { args.games } else { args.games.div_ceil(2) };
-        hall.play(&format!("round {round}"), &opponents.field(&rated)?, games, &mut results)?;
-        let curve = Curve::of(&rated, &results)?;
-        eprint!("{}", curve.table());
-        for (search, shown) in searches.iter_mut().zip(&curve.shown) {
-            let deviation = (shown.high - shown.low) / (2.0 * 1.96);
-            search.add(shown.rating as f32, deviation as f32);
+        let aims: Vec<f32> = asked.iter().map(|&asked| response.aim_for(asked)).collect();
+        let (_, field, rated) = field_at(args, asked, &aims, &response, opponents);
+        hall.play(&format!("round {round}"), &field, turns(args.fit_games), &mut results)?;
+        for (rated, aim) in rated.iter().zip(aims) {
+            let name = rated.spec.to_string();
+            if !tried.iter().any(|earlier| earlier.name == name) {
+                tried.push(Tried { name, aim });
+            }
         }
-        if last {
-            return Ok((curve, knots));
-        }
-        fit::turn(&mut searches);
+        eprint!("{}", Curve::of(&rated, &results)?.table());
+        response = Response::of(trials(&tried, &results)?);
     }
-    bail!("--rounds 0: nothing is played")
+    let aims: Vec<f32> = asked.iter().map(|&asked| response.aim_for(asked)).collect();
+    let (knots, _, mut rated) = field_at(args, asked, &aims, &response, opponents);
+    for rated in &mut rated {
+        rated.share = measuring_share(rated.asked);
+    }
+    let mut verified = Results::default();
+    hall.play("verifying", &opponents.field(&rated), turns(args.games), &mut verified)?;
+    Ok((Curve::of(&rated, &verified)?, knots))
+}
+
+/// The players of these aims and whom they meet, more of them the less is known of what the aim comes to.
+fn field_at(
+    args: &StrengthArgs,
+    asked: &[u16],
+    aims: &[f32],
+    response: &Response,
+    opponents: &Opponents,
+) -> (Vec<StrengthKnot>, Field, Vec<Rated>) {
+    let knots: Vec<StrengthKnot> =
+        asked.iter().zip(aims).map(|(&asked, &aim)| fit::knot(asked, aim)).collect();
+    let unsure: Vec<f64> = aims.iter().map(|&aim| response.deviation(aim)).collect();
+    let usual = unsure.iter().sum::<f64>() / unsure.len().max(1) as f64;
+    let rated: Vec<Rated> = knots
+        .iter()
+        .zip(&unsure)
+        .map(|(knot, &unsure)| Rated {
+            asked: knot.asked,
+            spec: dialled(args.model.as_deref(), knot),
+            share: fitting_share(knot.asked, unsure / usual),
+        })
+        .collect();
+    (knots, opponents.field(&rated), rated)
+}
+
+/// What everybody who was tried has shown in all rounds together.
+fn trials(tried: &[Tried], results: &Results) -> Result<Vec<Trial>> {
+    let ratings = results.ratings()?;
+    let trial = |tried: &Tried| {
+        let (_, rating) = ratings.iter().find(|(name, _)| *name == tried.name)?;
+        let deviation = (rating.high? - rating.low?) / (2.0 * 1.96);
+        Some(Trial { aim: tried.aim, shown: rating.rating?, deviation })
+    };
+    tried.iter().map(|tried| trial(tried).context("a player has no rating")).collect()
 }
 
 /// The player of a knot, every number said.
@@ -217,7 +292,7 @@ fn write_table(args: &StrengthArgs, curve: &Curve, mut knots: Vec<StrengthKnot>,
 }
 
 impl Curve {
-    fn of(rated: &[(u16, Spec)], results: &Results) -> Result<Curve> {
+    fn of(rated: &[Rated], results: &Results) -> Result<Curve> {
         let ratings = results.ratings()?;
         let row = |asked: u16, name: &str| {
             let (_, rating) = ratings.iter().find(|(known, _)| known == name)?;
@@ -225,8 +300,8 @@ impl Curve {
             Some(Shown { asked, rating: rating.rating?, low: rating.low?, high: rating.high?, games })
         };
         let shown: Option<Vec<Shown>> =
-            rated.iter().map(|(asked, spec)| row(*asked, &spec.to_string())).collect();
-        let names: Vec<String> = rated.iter().map(|(_, spec)| spec.to_string()).collect();
+            rated.iter().map(|rated| row(rated.asked, &rated.spec.to_string())).collect();
+        let names: Vec<String> = rated.iter().map(|rated| rated.spec.to_string()).collect();
         let others = ratings
             .iter()
             .filter(|(name, _)| !names.contains(name) && !results.is_anchor(name))

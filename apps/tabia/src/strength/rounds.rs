@@ -12,7 +12,7 @@ use tabia_arena::{
 };
 use tabia_search::Spec;
 
-use super::field::{Field, OPPONENTS};
+use super::field::Field;
 use crate::arena::{SpecEntrant, Thinking, Watcher, entrants, today};
 use crate::players::Makers;
 
@@ -43,12 +43,12 @@ pub(super) struct Results {
 }
 
 impl Hall<'_> {
-    /// Plays what is not played yet of a round and adds its results: at least `games` games of each rated player.
-    pub(super) fn play(&self, name: &str, field: &Field, games: u32, results: &mut Results) -> Result<()> {
+    /// Plays what is not played yet of a round and adds its results: `turns` times everybody's opponents, with
+    /// both colours.
+    pub(super) fn play(&self, name: &str, field: &Field, turns: u32, results: &mut Results) -> Result<()> {
         let players = entrants(&field.specs, &Thinking::unlimited(), self.makers)?;
-        let rounds = games.div_ceil(2 * OPPONENTS);
         let openings = self.openings.list().len();
-        let schedule = Schedule::of_pairings(field.pairings.clone(), players.len(), rounds, openings)?;
+        let schedule = Schedule::of_pairings(field.pairings.clone(), players.len(), turns, openings)?;
         let rules = Rules { max_plies: Some(LONGEST), ..Rules::default() };
         let run = Run {
             event: format!("Tabia strength, {name}"),

@@ -111,6 +111,7 @@ fn limits(task: &Task, lines: usize) -> Limits {
         infinite: *infinite || task.go.ponder && clocks.is_none(),
         search_moves: task.search_moves.clone(),
         lines,
+        within: None,
     }
 }
 

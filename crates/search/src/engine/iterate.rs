@@ -8,10 +8,10 @@ use super::{
     root::RootMove,
     search::Search,
     time::{Course, scaled},
-    value::{DRAW, INFINITE, MAX_PLY, is_decided, mate_distance, score},
+    value::{DRAW, INFINITE, MAX_PLY, SUREST, is_decided, mate_distance, score},
     window::Window,
 };
-use crate::Line;
+use crate::{Line, review::score_of_chance, winning_chance};
 
 /// When a search ends by itself.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,8 @@ pub(super) struct Goals {
     pub(super) depth: i32,
     /// How many of the best moves are wanted.
     pub(super) lines: usize,
+    /// How much of the chance to win a move may cost to be one of them.
+    pub(super) within: Option<f64>,
     /// The time after which no new iteration is begun.
     pub(super) soft: Option<Duration>,
     /// A mate in this many plies is enough.
@@ -46,6 +48,10 @@ const FIRST_MARGIN: i32 = 16;
 /// A window that grew this wide is opened fully.
 const WIDEST_MARGIN: i32 = 600;
 
+/// Where only moves close to the best are wanted besides it, one part in so many of the nodes goes to the best alone, so
+/// that they are held against what is true of it.
+const ALONE_FOR: u64 = 5;
+
 /// A thread's part in the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -62,10 +68,12 @@ impl Search<'_> {
         self.order_candidates(position, moves);
         let mut course = Course::default();
         let mut depth = 1;
+        let budgeted = goals.within.is_some() && self.shared.node_limit < u64::MAX;
+        let mut lines = if budgeted { 1 } else { goals.lines };
         while depth <= goals.depth {
             self.root_depth = depth;
             let before = (moves[0].m, moves[0].latest());
-            let found = self.deepen(position, moves, goals.lines);
+            let found = self.deepen(position, moves, goals, lines);
             if part == Part::Lead {
                 for (candidate, rank) in moves[..found].iter().zip(1..) {
                     self.shared.watch.report(&self.line(candidate, rank));
@@ -73,6 +81,14 @@ impl Search<'_> {
             }
             if self.pulse.stopped() {
                 break;
+            }
+            if lines < goals.lines {
+                self.take_for_worst(moves, goals);
+                if self.shared.nodes() + self.pulse.untold() >= self.shared.node_limit / ALONE_FOR {
+                    // The same depth again, now with the others.
+                    lines = goals.lines;
+                    continue;
+                }
             }
             course = course.after(before, moves);
             if part == Part::Lead && self.is_done(moves, goals, course) {
@@ -88,13 +104,23 @@ impl Search<'_> {
     }
 
     /// One iteration: the best moves one after the other. Returns how many there are, or none if it was stopped.
-    fn deepen(&mut self, position: &Chess, moves: &mut [RootMove], lines: usize) -> usize {
+    fn deepen(&mut self, position: &Chess, moves: &mut [RootMove], goals: &Goals, lines: usize) -> usize {
         for candidate in &mut *moves {
             candidate.carry_over();
         }
         let lines = lines.clamp(1, moves.len());
         for rank in 0..lines {
-            self.search_around(position, &mut moves[rank..]);
+            let floor = match (goals.within, moves[0].latest()) {
+                (Some(within), Some(best)) if rank > 0 => worst(best, within),
+                _ => -INFINITE,
+            };
+            let value = self.search_around(position, &mut moves[rank..], floor);
+            if !self.pulse.stopped() && value <= floor {
+                for candidate in &mut moves[rank..] {
+                    candidate.is_at_most(floor);
+                }
+                return rank;
+            }
             moves[..=rank].sort_by_key(|candidate| -candidate.latest().unwrap_or(-INFINITE));
             if self.pulse.stopped() {
                 return 0;
@@ -103,8 +129,18 @@ impl Search<'_> {
         lines
     }
 
-    /// Searches `moves` with a window around their last value that grows until the value lies inside.
-    fn search_around(&mut self, position: &Chess, moves: &mut [RootMove]) {
+    /// Says of all moves but the best that they cost too much, until they are shown not to.
+    fn take_for_worst(&self, moves: &mut [RootMove], goals: &Goals) {
+        let Some((best, others)) = moves.split_first_mut() else { return };
+        if let (Some(within), Some(value)) = (goals.within, best.latest()) {
+            let floor = worst(value, within);
+            others.iter_mut().for_each(|candidate| candidate.is_at_most(floor));
+        }
+    }
+
+    /// Searches `moves` with a window around their last value that grows until the value lies inside, or is shown to be
+    /// no more than `floor`. Returns the value.
+    fn search_around(&mut self, position: &Chess, moves: &mut [RootMove], floor: i32) -> i32 {
         let depth = self.root_depth;
         let mut margin = FIRST_MARGIN;
         let mut window = match moves[0].latest() {
@@ -114,9 +150,12 @@ impl Search<'_> {
             _ => Window::FULL,
         };
         loop {
+            window.alpha = window.alpha.max(floor);
+            window.beta = window.beta.max(window.alpha + 1);
             let value = self.search_root(position, moves, depth, window);
-            if self.pulse.stopped() || (value > window.alpha && value < window.beta) {
-                return;
+            let inside = value > window.alpha && value < window.beta;
+            if self.pulse.stopped() || inside || value <= floor {
+                return value;
             }
             margin += margin / 2 + 5;
             let far = margin > WIDEST_MARGIN || is_decided(value);
@@ -153,7 +192,7 @@ impl Search<'_> {
             rank,
             depth,
             deepest: deepest.max(depth),
-            score: candidate.latest().map(score),
+            score: candidate.known().map(score),
             wdl: None,
             think_time: None,
             probability: None,
@@ -162,6 +201,12 @@ impl Search<'_> {
             moves: candidate.line.clone(),
         }
     }
+}
+
+/// The least a move may be worth that costs no more than `within` of the chance to win.
+fn worst(best: i32, within: f64) -> i32 {
+    // Too large a number becomes the largest.
+    (score_of_chance(winning_chance(score(best)) - within) as i32).clamp(-INFINITE, SUREST)
 }
 
 impl Course {

@@ -246,7 +246,12 @@ fn has_any(limits: &Limits) -> bool {
 
 /// The usual limits, with what was asked for besides.
 fn usual(options: &EngineOptions, asked: &Limits) -> Limits {
-    Limits { search_moves: asked.search_moves.clone(), lines: asked.lines, ..options.usual.clone() }
+    Limits {
+        search_moves: asked.search_moves.clone(),
+        lines: asked.lines,
+        within: asked.within,
+        ..options.usual.clone()
+    }
 }
 
 fn goals(limits: &Limits, budget: Budget) -> Goals {
@@ -260,6 +265,7 @@ fn goals(limits: &Limits, budget: Budget) -> Goals {
     Goals {
         depth: depth.clamp(1, deepest).cast_signed(),
         lines: limits.lines.max(1),
+        within: limits.within,
         soft: budget.soft,
         mate: limits.mate.map(|moves| moves.saturating_mul(2).saturating_sub(1)),
         patience: if timed && limits.lines <= 1 { Patience::Eager } else { Patience::Thorough },

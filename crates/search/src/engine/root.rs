@@ -20,6 +20,8 @@ pub(super) struct RootMove {
     value: i32,
     /// What the last finished iteration found.
     previous: i32,
+    /// Whether nothing is known but that it is not worth more.
+    bounded: bool,
     /// The move and what should follow.
     pub(super) line: Vec<Move>,
     /// The iteration the line is of.
@@ -32,12 +34,32 @@ pub(super) struct RootMove {
 
 impl RootMove {
     pub(super) fn new(m: Move) -> RootMove {
-        RootMove { m, value: -INFINITE, previous: -INFINITE, line: vec![m], depth: 0, deepest: 0, nodes: 0 }
+        RootMove {
+            m,
+            value: -INFINITE,
+            previous: -INFINITE,
+            bounded: false,
+            line: vec![m],
+            depth: 0,
+            deepest: 0,
+            nodes: 0,
+        }
     }
 
     /// The latest value there is; `None` if it was never looked at.
     pub(super) fn latest(&self) -> Option<i32> {
         [self.value, self.previous].into_iter().find(|&value| value > -INFINITE)
+    }
+
+    /// All that is known is that it is worth no more than this.
+    pub(super) fn is_at_most(&mut self, bound: i32) {
+        self.value = bound;
+        self.bounded = true;
+    }
+
+    /// The latest value that is more than a bound.
+    pub(super) fn known(&self) -> Option<i32> {
+        self.latest().filter(|_| !self.bounded)
     }
 
     /// A new iteration begins.
@@ -95,6 +117,7 @@ impl Search<'_> {
             best = best.max(value);
             if place == 0 || value > window.alpha {
                 candidate.value = value;
+                candidate.bounded = false;
                 candidate.depth = depth;
                 candidate.deepest = self.deepest;
                 candidate.line.clear();

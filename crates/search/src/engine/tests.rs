@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     BaselineLeaf, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Quiet, TimeLeft, Watch,
-    leaf_evaluator, test_networks,
+    leaf_evaluator, test_networks, winning_chance,
 };
 
 /// Material alone: enough for tactics, and quick.
@@ -361,6 +361,30 @@ fn several_lines_are_distinct_and_in_order() {
         (1..=6).flat_map(|depth| (1..=4).map(move |rank| (depth, rank))).collect();
     assert_eq!(ranks, expected);
     assert!(reported.is_sorted_by_key(|line| line.nodes));
+}
+
+#[test]
+fn moves_that_cost_too_much_are_not_looked_at_closely() {
+    let all = Limits { lines: 40, ..to_depth(6) };
+    let thorough = engine().choose(&game(BUSY), &all, &Quiet).unwrap();
+    let loss = |choice: &Choice, place: usize| {
+        let chance = |line: &Line| line.score.map(winning_chance);
+        Some(chance(&choice.lines[0])? - chance(&choice.lines[place])?)
+    };
+    // So that five are close, and not all.
+    let within = loss(&thorough, 4).unwrap() + 0.01;
+    let last = thorough.lines.len() - 1;
+    assert!(loss(&thorough, last) > Some(within + 0.05));
+    let few = Limits { within: Some(within), ..all };
+    let choice = engine().choose(&game(BUSY), &few, &Quiet).unwrap();
+    assert_eq!(choice.mv, thorough.mv);
+    assert!(choice.nodes < thorough.nodes, "{} of {}", choice.nodes, thorough.nodes);
+    let limited = Limits { nodes: Some(60_000), depth: None, ..few };
+    for choice in [choice, engine().choose(&game(BUSY), &limited, &Quiet).unwrap()] {
+        assert_eq!(choice.lines.len(), thorough.lines.len());
+        let close = choice.lines.iter().filter(|line| line.score.is_some()).count();
+        assert!((2..last).contains(&close), "{close} of {last}");
+    }
 }
 
 #[test]
