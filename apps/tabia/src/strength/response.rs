@@ -117,7 +117,7 @@ mod tests {
         let mut trials = Vec::new();
         for round in 0..3 {
             // Chance: one up, one down.
-            let chance = |place: usize| if (place + round) % 2 == 0 { 25.0 } else { -25.0 };
+            let chance = |place: usize| if (place + round).is_multiple_of(2) { 25.0 } else { -25.0 };
             let tried = aims.iter().enumerate();
             trials.extend(tried.map(|(place, &aim)| trial(aim, truth(aim) + chance(place), 30.0)));
             let response = Response::of(trials.clone());
