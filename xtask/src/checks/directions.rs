@@ -30,7 +30,7 @@ const DIRECTIONS: [(&str, &[&str]); 19] = [
         &["tabia-bench", "tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"],
     ),
     // What networks foretell against what people did.
-    ("tabia-likeness", &["tabia-data", "tabia-encoding", "tabia-model", "tabia-search"]),
+    ("tabia-likeness", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     // The networks that come along, as bytes.
     ("tabia-networks", &[]),
     // The page and what can be shown on it.
