@@ -41,9 +41,9 @@ fn openings(folder: &Folder) -> PathBuf {
     book
 }
 
-fn fit(folder: &Folder, opponent: &str) -> Command {
+fn fit(folder: &Folder, opponent: &str, rounds: &str) -> Command {
     let mut command = Command::new(TABIA);
-    command.arg("strength").arg(network()).args(["--fit", "--rounds", "1", "--elos", "1400,1600"]);
+    command.arg("strength").arg(network()).args(["--fit", "--rounds", rounds, "--elos", "1400,1600"]);
     command.args(["--games", "8", "--fit-games", "8", "--jobs", "2", "--stockfish", opponent]);
     command.arg("--openings").arg(openings(folder)).arg("--games-in").arg(folder.file("games"));
     command.arg("--write").arg(folder.file("fitted.safetensors"));
@@ -65,10 +65,10 @@ fn card(file: &Path) -> Value {
 fn a_fit_is_written_into_the_card_and_measured_by_games_of_its_own() {
     let folder = Folder::new("fit");
     let opponent = format!("'{TABIA}' uci --player 'human:{}'", network().display());
-    let output = fit(&folder, &opponent).output().expect("the program starts");
+    let output = fit(&folder, &opponent, "1").output().expect("the program starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("round 1:") && said.contains("verifying:"), "{said}");
+    assert!(said.contains("round 1:") && said.contains("verifying after 1:"), "{said}");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("mean gap"), "{printed}");
 
@@ -83,24 +83,31 @@ fn a_fit_is_written_into_the_card_and_measured_by_games_of_its_own() {
         assert_eq!(knot["shown"]["games"], shown["games"]);
         assert!(knot["nodes"].as_u64().is_some_and(|nodes| nodes > 0));
     }
-    let verified = std::fs::read_to_string(folder.file("games").join("verifying.pgn")).expect("games");
+    let verified =
+        std::fs::read_to_string(folder.file("games").join("verifying-after-1.pgn")).expect("games");
     assert_eq!(curve["games"].as_u64(), Some(verified.matches("[Result ").count() as u64));
     assert!(curve["games"].as_u64() >= Some(16));
     assert_eq!(curve["faults"], Value::Array(Vec::new()));
     assert_eq!(strength["method"], curve["method"]);
 
-    let second = fit(&folder, &opponent).output().expect("the program starts");
+    let second = fit(&folder, &opponent, "1").output().expect("the program starts");
     let said = String::from_utf8_lossy(&second.stderr);
     assert!(second.status.success(), "{said}");
     assert!(said.contains("of them played before"), "{said}");
     assert_eq!(second.stdout, output.stdout, "the same games, the same answer");
+
+    let third = fit(&folder, &opponent, "2").output().expect("the program starts");
+    let said = String::from_utf8_lossy(&third.stderr);
+    assert!(third.status.success(), "{said}");
+    assert!(said.contains("verifying after 1: 16 games, 16 of them played before"), "{said}");
+    assert!(said.contains("verifying after 2: 16 games, 2 at a time"), "games of its own: {said}");
 }
 
 #[test]
 fn a_program_that_cannot_be_held_to_a_rating_is_refused() {
     let folder = Folder::new("unrated");
     let output =
-        fit(&folder, &format!("'{TABIA}' uci --player random")).output().expect("the program starts");
+        fit(&folder, &format!("'{TABIA}' uci --player random"), "1").output().expect("the program starts");
     assert!(!output.status.success());
     assert!(!folder.file("fitted.safetensors").exists(), "nothing is written");
 }

@@ -176,13 +176,27 @@ fn fitting_share(asked: u16, unsure: f64) -> u32 {
     share.clamp(OPPONENTS.into(), (6 * OPPONENTS).into()).round() as u32
 }
 
+/// The opponents of players who are measured, not fitted.
+fn measuring_field(rated: &mut [Rated], opponents: &Opponents) -> Field {
+    for rated in &mut *rated {
+        rated.share = measuring_share(rated.asked);
+    }
+    opponents.field(rated)
+}
+
 /// A player that was tried, and the rating it aimed at.
 struct Tried {
     name: String,
     aim: f32,
 }
 
-/// Tries, turns and tries again; the last round measures what was found, by its own games alone.
+/// The games that measure what so many rounds have found.
+fn verifying(rounds: u32) -> String {
+    format!("verifying after {rounds}")
+}
+
+/// Tries, turns and tries again; the last round measures what was found, by its own games alone. When a fit goes on for
+/// more rounds than before, the games that measured then are the next round: they were played by the same players.
 fn fit(
     args: &StrengthArgs,
     asked: &[u16],
@@ -194,8 +208,13 @@ fn fit(
     let mut response = Response::of(Vec::new());
     for round in 1..=args.rounds {
         let aims: Vec<f32> = asked.iter().map(|&asked| response.aim_for(asked)).collect();
-        let (_, field, rated) = field_at(args, asked, &aims, &response, opponents);
-        hall.play(&format!("round {round}"), &field, turns(args.fit_games), &mut results)?;
+        let (_, mut field, mut rated) = field_at(args, asked, &aims, &response, opponents);
+        let mut name = format!("round {round}");
+        if hall.began(&verifying(round - 1)) {
+            name = verifying(round - 1);
+            field = measuring_field(&mut rated, opponents);
+        }
+        hall.play(&name, &field, turns(args.fit_games), &mut results)?;
         for (rated, aim) in rated.iter().zip(aims) {
             let name = rated.spec.to_string();
             if !tried.iter().any(|earlier| earlier.name == name) {
@@ -207,11 +226,9 @@ fn fit(
     }
     let aims: Vec<f32> = asked.iter().map(|&asked| response.aim_for(asked)).collect();
     let (knots, _, mut rated) = field_at(args, asked, &aims, &response, opponents);
-    for rated in &mut rated {
-        rated.share = measuring_share(rated.asked);
-    }
+    let field = measuring_field(&mut rated, opponents);
     let mut verified = Results::default();
-    hall.play("verifying", &opponents.field(&rated), turns(args.games), &mut verified)?;
+    hall.play(&verifying(args.rounds), &field, turns(args.games), &mut verified)?;
     Ok((Curve::of(&rated, &verified)?, knots))
 }
 

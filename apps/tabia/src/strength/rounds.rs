@@ -96,6 +96,11 @@ impl Hall<'_> {
         Ok(())
     }
 
+    /// Whether games of a round are there already.
+    pub(super) fn began(&self, name: &str) -> bool {
+        self.ledger(name).exists()
+    }
+
     fn ledger(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{}.pgn", name.replace(' ', "-")))
     }

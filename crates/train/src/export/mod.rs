@@ -54,8 +54,9 @@ pub enum Precision {
     F32,
     /// Half precision; safetensors only.
     F16,
-    /// Large weights in 8 bits with a scale for each output. In a safetensors file the others have 16 bits, and the network
-    /// is computed in floats; in an ONNX file products take 8-bit activations, rounded as they come.
+    /// Large weights in 8 bits with a scale for each output, the others in a safetensors file in 16. Products take 8-bit
+    /// activations, rounded as they come, in an ONNX file and in the human network; other networks of a safetensors file
+    /// are computed in floats.
     Int8,
     /// The same weights, and the network is computed in floats whatever the format.
     Int8Weights,
