@@ -36,5 +36,7 @@ export function goTo(page: Page, query: Record<string, string> = {}): void {
 
 /** Changes the address of the current page without a new entry in the history and without telling the page. */
 export function replaceQuery(query: Record<string, string>): void {
+  // Who has just gone back is elsewhere already, though the page has not heard of it: that entry is not this page's to change.
+  if (read().page !== current.page) return;
   history.replaceState(null, '', href(current.page, query));
 }
