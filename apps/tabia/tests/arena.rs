@@ -1,11 +1,15 @@
 //! Matches as a user meets them: played, killed, gone on with, and counted.
 
+mod folder;
+
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+use folder::Folder;
 
 fn tabia(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tabia"));
@@ -27,28 +31,6 @@ fn fail(mut command: Command) -> String {
     let output = command.output().expect("the program starts");
     assert!(!output.status.success(), "{command:?} should fail: {}", text(&output.stdout));
     text(&output.stderr)
-}
-
-/// A folder of one test, gone when the test is over.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tabia-arena-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder for temporary files");
-        Folder(path)
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left behind in the folder for temporary files does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 fn json_of(path: &Path) -> Value {

@@ -1,5 +1,7 @@
 //! `tabia compete` as a user meets it: the reference network plays, and what breaks the rules does not.
 
+mod folder;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -9,28 +11,12 @@ use prost::Message;
 use serde_json::Value;
 use tabia_model::onnx::build::{Attribute, GraphBuilder};
 
-/// A folder that is gone after the test.
-struct Folder(PathBuf);
+use folder::Folder;
 
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tabia-compete-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder for the test");
-        Folder(path)
-    }
-
-    fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, bytes).expect("a file of the test");
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left behind is in the folder for such things.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+fn written(folder: &Folder, name: &str, bytes: &[u8]) -> PathBuf {
+    let path = folder.file(name);
+    std::fs::write(&path, bytes).expect("a file of the test");
+    path
 }
 
 fn compete(model: &Path, args: &[&str]) -> Output {
@@ -63,14 +49,15 @@ fn network(input: &str, inputs: usize, hidden: usize, weight: f32) -> Vec<u8> {
 #[test]
 fn the_reference_network_plays_the_same_games_twice() {
     let folder = Folder::new("reference");
-    let model = folder.file("reference.onnx", &reference());
-    let openings = folder.file(
+    let model = written(&folder, "reference.onnx", &reference());
+    let openings = written(
+        &folder,
         "openings.fen",
         b"# two openings\n\nr1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3\n\
           rnbqkb1r/ppp1pppp/5n2/3p4/2PP4/8/PP2PPPP/RNBQKBNR w KQkq - 1 3\n",
     );
     let play = |name: &str, jobs: &str| {
-        let json = folder.0.join(name);
+        let json = folder.file(name);
         let args =
             ["--level", "1", "--jobs", jobs, "--openings", openings.to_str().unwrap(), "--json-output"];
         let output = compete(&model, &[&args[..], &[json.to_str().unwrap()]].concat());
@@ -95,7 +82,7 @@ fn the_reference_network_plays_the_same_games_twice() {
 #[test]
 fn the_reference_network_likes_captures() {
     let folder = Folder::new("captures");
-    let model = folder.file("reference.onnx", &reference());
+    let model = written(&folder, "reference.onnx", &reference());
     for (fen, wanted) in [
         ("4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1", "e4d5"),
         ("4k3/8/8/4p3/3R4/8/8/4K3 b - - 0 1", "e5d4"),
@@ -125,8 +112,8 @@ fn what_breaks_the_rules_is_refused_before_any_game() {
         ("nan", network("board", 768, 8, f32::NAN), "NaN"),
     ];
     for (name, bytes, reason) in cases {
-        let model = folder.file(&format!("{name}.onnx"), &bytes);
-        let json = folder.0.join("result.json");
+        let model = written(&folder, &format!("{name}.onnx"), &bytes);
+        let json = folder.file("result.json");
         let output = compete(&model, &["--level", "1", "--json-output", json.to_str().unwrap()]);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success(), "{name}");

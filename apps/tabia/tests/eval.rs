@@ -1,6 +1,8 @@
 //! `tabia eval` as a user meets it, against the same figures worked out from the games as the game crate reads them.
 #![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
 
+mod folder;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +13,8 @@ use tabia_encoding::time_bin;
 use tabia_game::{Game, History, PgnReader};
 use tabia_model::{Evaluation, Model};
 use tabia_search::think_time_for;
+
+use folder::Folder;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
@@ -51,27 +55,10 @@ fn fail(mut command: Command) -> String {
     text(&output.stderr)
 }
 
-/// A folder that is gone after the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tabia-eval-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _it_is_only_a_temporary_folder = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// What a command says with `--json`.
 fn json(mut command: Command) -> Value {
     let folder = Folder::new(&format!("json-{}", fastrand::u64(..)));
-    let file = folder.0.join("figures.json");
+    let file = folder.file("figures.json");
     command.arg("--json").arg(&file);
     succeed(command);
     serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap()
@@ -178,7 +165,7 @@ fn threads_and_copies_change_nothing_and_samples_are_whole_games() {
 #[test]
 fn a_set_gives_what_its_games_give_and_splits_as_trainings_do() {
     let folder = Folder::new("set");
-    let out = folder.0.join("set");
+    let out = folder.file("set");
     let file = tabia_data::SourceFile::find(&games_file()).unwrap().remove(0);
     let chunks = tabia_data::Chunks::open(&file, &tabia_data::BytesRead::default()).unwrap();
     let mut records: Vec<_> = chunks
@@ -236,9 +223,9 @@ fn a_picture_shows_every_band_that_has_enough_games() {
     let games = std::fs::read_to_string(games_file()).unwrap();
     let game = games.split("\n[Event ").next().unwrap();
     let rated = |n: usize| format!("{}\n\n", game.replace("\"1850\"", &format!("\"{}\"", 1850 + n)));
-    let file = folder.0.join("games.pgn");
+    let file = folder.file("games.pgn");
     std::fs::write(&file, (0..6).map(rated).collect::<String>()).unwrap();
-    let picture = folder.0.join("bands.svg");
+    let picture = folder.file("bands.svg");
     let model = spec("human:", "human.safetensors");
     let plot = picture.display().to_string();
     let said = succeed(eval("human", &[&file], &["--model", &model, "--plot", &plot]));
@@ -276,7 +263,7 @@ fn puzzles_are_solved_by_the_likeliest_move_or_any_mate() {
             lines.push_str(&format!("{fen} bm {san}; pv {san}; c0 \"Rating: {rating}\";\n"));
         }
     }
-    let file = folder.0.join("puzzles.epd");
+    let file = folder.file("puzzles.epd");
     std::fs::write(&file, &lines).unwrap();
     let figures = json(eval("puzzles", &[&file], &["--model", &spec("maia:", name)]));
     let of = &figures["report"]["figures"][0];
