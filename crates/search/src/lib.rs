@@ -54,6 +54,8 @@ mod spec;
 mod strength;
 #[cfg(test)]
 mod test_networks;
+#[cfg(test)]
+mod test_time;
 mod think_time;
 
 pub use admission::{CHALLENGE_INPUT, NotAdmitted, admit};

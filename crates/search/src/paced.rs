@@ -92,37 +92,16 @@ impl Player for Paced {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::atomic::{AtomicU64, Ordering::Relaxed},
-        time::Duration,
-    };
+    use std::time::Duration;
 
     use shakmaty::{ByColor, Chess, Color};
 
     use super::*;
-    use crate::{Line, TimeLeft};
+    use crate::{Line, TimeLeft, test_time::Passing};
     use tabia_encoding::TIME_BINS;
 
     /// A player whose moves take 20 ms and who would rather think for long.
     struct Slow;
-
-    /// Time that passes when somebody waits or thinks, in microseconds.
-    #[derive(Default)]
-    struct Passing(AtomicU64);
-
-    impl Watch for Passing {
-        fn elapsed(&self) -> Duration {
-            Duration::from_micros(self.0.load(Relaxed))
-        }
-
-        fn stopped(&self) -> bool {
-            false
-        }
-
-        fn wait_until(&self, moment: Duration) {
-            self.0.fetch_max(u64::try_from(moment.as_micros()).unwrap(), Relaxed);
-        }
-    }
 
     const THINKING: Duration = Duration::from_millis(20);
 

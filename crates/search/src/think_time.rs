@@ -44,24 +44,25 @@ pub fn think_time_for(chances: &[f32; TIME_BINS], probability: f32) -> [f32; TIM
 
 /// Seconds drawn from the chances of their bins.
 pub(crate) fn draw(chances: &[f32; TIME_BINS], rng: &mut Rng) -> f32 {
-    let mut left = rng.f32();
-    let hit = chances.iter().position(|chance| {
-        left -= chance;
-        left < 0.0
-    });
-    let bin = hit.unwrap_or(0);
+    let bin = place_at(chances, rng.f32());
     if bin >= WHOLE {
         let range = time_bin_range(bin);
         return range.start + rng.f32() * (range.end - range.start);
     }
     let behind = behind_whole_seconds(chances);
-    let mut left = rng.f32() * behind.iter().sum::<f32>();
-    let hit = behind.iter().position(|chance| {
+    let moment = place_at(&behind, rng.f32() * behind.iter().sum::<f32>());
+    let within = rng.f32() - 0.5;
+    ((moment as f32 + within) / STEPS as f32).max(0.0)
+}
+
+/// The one at `point` when chances are laid side by side; the first where none is.
+fn place_at(chances: &[f32], point: f32) -> usize {
+    let mut left = point;
+    let hit = chances.iter().position(|chance| {
         left -= chance;
         left < 0.0
     });
-    let within = rng.f32() - 0.5;
-    ((hit.unwrap_or(0) as f32 + within) / STEPS as f32).max(0.0)
+    hit.unwrap_or(0)
 }
 
 /// The chances of each tenth of a second, such that a clock without tenths would show whole seconds as often as the

@@ -228,16 +228,13 @@ fn called(model: &Model, file: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        sync::atomic::{AtomicU64, Ordering::Relaxed},
-        time::Duration,
-    };
+    use std::time::Duration;
 
     use shakmaty::{ByColor, Chess, Position};
     use tabia_game::History;
 
     use super::*;
-    use crate::{Limits, Quiet, TimeLeft, Watch, test_networks};
+    use crate::{Limits, Quiet, TimeLeft, Watch, test_networks, test_time::Passing};
 
     fn build(spec: &str) -> Result<Box<dyn Player>, BuildError> {
         let open = |file: &Path| match file.to_str() {
@@ -310,24 +307,6 @@ mod tests {
         assert_eq!(said("human,elo=1500,temp=1"), said("human,elo=1500"), "1 is no other temperature");
         assert_ne!(said("human,elo=1500,temp=0.9"), said("human,elo=1500"));
         assert_eq!(said("human"), said("human,strength=raw"), "no rating is asked for");
-    }
-
-    /// Time that passes only when somebody waits, in microseconds.
-    #[derive(Default)]
-    struct Passing(AtomicU64);
-
-    impl Watch for Passing {
-        fn elapsed(&self) -> Duration {
-            Duration::from_micros(self.0.load(Relaxed))
-        }
-
-        fn stopped(&self) -> bool {
-            false
-        }
-
-        fn wait_until(&self, moment: Duration) {
-            self.0.fetch_max(u64::try_from(moment.as_micros()).unwrap(), Relaxed);
-        }
     }
 
     /// A game that the player of a spec plays against itself on 30 seconds: its moves and what each took.
