@@ -20,7 +20,7 @@ use tabia_model::{Model, ShownRating, Source, Strength, StrengthKnot};
 use tabia_search::{Advice, Dials, HumanPlay, HumanSpec, Pick, Spec};
 
 pub(crate) use self::anchor::Stockfish;
-use self::field::{Field, OPPONENTS, Opponents, Rated};
+use self::field::{OPPONENTS, Opponents, Rated};
 use self::response::{Response, Trial};
 use self::rounds::{Hall, Results};
 use crate::arena::{heed_interrupts, write_json};
@@ -176,14 +176,6 @@ fn fitting_share(asked: u16, unsure: f64) -> u32 {
     share.clamp(OPPONENTS.into(), (6 * OPPONENTS).into()).round() as u32
 }
 
-/// The opponents of players who are measured, not fitted.
-fn measuring_field(rated: &mut [Rated], opponents: &Opponents) -> Field {
-    for rated in &mut *rated {
-        rated.share = measuring_share(rated.asked);
-    }
-    opponents.field(rated)
-}
-
 /// A player that was tried, and the rating it aimed at.
 struct Tried {
     name: String,
@@ -208,13 +200,13 @@ fn fit(
     let mut response = Response::of(Vec::new());
     for round in 1..=args.rounds {
         let aims: Vec<f32> = asked.iter().map(|&asked| response.aim_for(asked)).collect();
-        let (_, mut field, mut rated) = field_at(args, asked, &aims, &response, opponents);
-        let mut name = format!("round {round}");
-        if hall.began(&verifying(round - 1)) {
-            name = verifying(round - 1);
-            field = measuring_field(&mut rated, opponents);
+        let (_, mut rated) = players_at(args, asked, &aims);
+        let mut name = verifying(round - 1);
+        if !hall.began(&name) {
+            name = format!("round {round}");
+            share_by_doubt(&mut rated, &aims, &response);
         }
-        hall.play(&name, &field, turns(args.fit_games), &mut results)?;
+        hall.play(&name, &opponents.field(&rated), turns(args.fit_games), &mut results)?;
         for (rated, aim) in rated.iter().zip(aims) {
             let name = rated.spec.to_string();
             if !tried.iter().any(|earlier| earlier.name == name) {
@@ -225,35 +217,34 @@ fn fit(
         response = Response::of(trials(&tried, &results)?);
     }
     let aims: Vec<f32> = asked.iter().map(|&asked| response.aim_for(asked)).collect();
-    let (knots, _, mut rated) = field_at(args, asked, &aims, &response, opponents);
-    let field = measuring_field(&mut rated, opponents);
+    let (knots, rated) = players_at(args, asked, &aims);
     let mut verified = Results::default();
-    hall.play(&verifying(args.rounds), &field, turns(args.games), &mut verified)?;
+    hall.play(&verifying(args.rounds), &opponents.field(&rated), turns(args.games), &mut verified)?;
     Ok((Curve::of(&rated, &verified)?, knots))
 }
 
-/// The players of these aims and whom they meet, more of them the less is known of what the aim comes to.
-fn field_at(
-    args: &StrengthArgs,
-    asked: &[u16],
-    aims: &[f32],
-    response: &Response,
-    opponents: &Opponents,
-) -> (Vec<StrengthKnot>, Field, Vec<Rated>) {
+/// The players of these aims, with as many opponents as a measurement takes.
+fn players_at(args: &StrengthArgs, asked: &[u16], aims: &[f32]) -> (Vec<StrengthKnot>, Vec<Rated>) {
     let knots: Vec<StrengthKnot> =
         asked.iter().zip(aims).map(|(&asked, &aim)| fit::knot(asked, aim)).collect();
-    let unsure: Vec<f64> = aims.iter().map(|&aim| response.deviation(aim)).collect();
-    let usual = unsure.iter().sum::<f64>() / unsure.len().max(1) as f64;
-    let rated: Vec<Rated> = knots
+    let rated = knots
         .iter()
-        .zip(&unsure)
-        .map(|(knot, &unsure)| Rated {
+        .map(|knot| Rated {
             asked: knot.asked,
             spec: dialled(args.model.as_deref(), knot),
-            share: fitting_share(knot.asked, unsure / usual),
+            share: measuring_share(knot.asked),
         })
         .collect();
-    (knots, opponents.field(&rated), rated)
+    (knots, rated)
+}
+
+/// Gives players more opponents the less is known of what their aim comes to.
+fn share_by_doubt(rated: &mut [Rated], aims: &[f32], response: &Response) {
+    let unsure: Vec<f64> = aims.iter().map(|&aim| response.deviation(aim)).collect();
+    let usual = unsure.iter().sum::<f64>() / unsure.len().max(1) as f64;
+    for (rated, unsure) in rated.iter_mut().zip(unsure) {
+        rated.share = fitting_share(rated.asked, unsure / usual);
+    }
 }
 
 /// What everybody who was tried has shown in all rounds together.

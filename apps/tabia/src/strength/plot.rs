@@ -20,3 +20,23 @@ pub(super) fn svg(title: &str, shown: &[Shown]) -> String {
     let (across, up) = (axis("rating asked for"), axis("rating shown, 95% interval"));
     Chart { title, across, up, even: Even::Line, series }.svg()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rating_is_a_point_with_its_interval() {
+        let shown = |asked: u16, rating: f64| Shown {
+            asked,
+            rating,
+            low: rating - 50.0,
+            high: rating + 50.0,
+            games: 100,
+        };
+        let picture = svg("A curve", &[shown(1000, 1020.0), shown(1400, 1380.0)]);
+        assert_eq!(picture.matches("<circle").count(), 2);
+        assert_eq!(picture.matches("class=\"bar ").count(), 6);
+        assert!(picture.contains("asked 1400, shown 1380 [1330, 1430]"));
+    }
+}
