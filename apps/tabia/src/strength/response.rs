@@ -1,5 +1,7 @@
 //! What dials come to: the ratings shown, as one smooth curve over the ratings aimed at.
 
+use tabia_arena::statistics::Square;
+
 /// How far the curve is thought to be from what was aimed at before anything is known, in Elo.
 const ASTRAY: f64 = 150.0;
 /// How far apart two aims are that have little to do with each other.
@@ -27,15 +29,25 @@ pub(super) struct Trial {
 /// games make it sure, and tells something of its neighbours; where there is none, nothing is changed.
 pub(super) struct Response {
     trials: Vec<Trial>,
+    /// The covariance of what the trials showed, inverted.
+    precision: Square,
     /// How much each trial bends the curve.
     weights: Vec<f64>,
 }
 
 impl Response {
     pub(super) fn of(trials: Vec<Trial>) -> Response {
+        let mut covariance = Square::zero(trials.len());
+        for (row, trial) in trials.iter().enumerate() {
+            for (column, other) in trials.iter().enumerate() {
+                *covariance.cell(row, column) = near(trial.aim.into(), other);
+            }
+            *covariance.cell(row, row) += trial.deviation * trial.deviation + RAGGED * RAGGED;
+        }
+        let precision = covariance.inverse();
         let gaps: Vec<f64> = trials.iter().map(|trial| trial.shown - f64::from(trial.aim)).collect();
-        let weights = solved(&trials, &gaps);
-        Response { trials, weights }
+        let weights = precision.times(&gaps);
+        Response { trials, precision, weights }
     }
 
     /// The rating that dials aimed at `aim` show.
@@ -48,7 +60,7 @@ impl Response {
     pub(super) fn deviation(&self, aim: f32) -> f64 {
         let near: Vec<f64> = self.trials.iter().map(|trial| near(aim.into(), trial)).collect();
         let known: f64 =
-            solved(&self.trials, &near).iter().zip(&near).map(|(weight, near)| weight * near).sum();
+            self.precision.times(&near).iter().zip(&near).map(|(weight, near)| weight * near).sum();
         (ASTRAY * ASTRAY - known).max(0.0).sqrt()
     }
 
@@ -63,23 +75,6 @@ impl Response {
 fn near(aim: f64, trial: &Trial) -> f64 {
     let apart = (aim - f64::from(trial.aim)) / REACH;
     ASTRAY * ASTRAY * (-0.5 * apart * apart).exp()
-}
-
-/// The weights of trials that make up `right`: the covariance of what they showed, inverted, by Gauss and Seidel's sweeps,
-/// which converge as it is positive definite.
-fn solved(trials: &[Trial], right: &[f64]) -> Vec<f64> {
-    let mut weights = vec![0.0; trials.len()];
-    for _ in 0..2000 {
-        for (place, trial) in trials.iter().enumerate() {
-            let others: f64 = (0..trials.len())
-                .filter(|other| *other != place)
-                .map(|other| weights[other] * near(trial.aim.into(), &trials[other]))
-                .sum();
-            let own = ASTRAY * ASTRAY + trial.deviation * trial.deviation + RAGGED * RAGGED;
-            weights[place] = (right[place] - others) / own;
-        }
-    }
-    weights
 }
 
 #[cfg(test)]

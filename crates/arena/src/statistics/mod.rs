@@ -17,6 +17,7 @@ pub use elo::{EloEstimate, NormalisedElo, elo_of_score, expected_score};
 pub use pool::{Anchor, Encounter, PoolError, PoolRating, RatingDifference, RatingPool, rate_pool};
 pub use rating::{Against, RatingEstimate, rate_against};
 pub use sprt::{BadSprt, EloScale, Sprt, Verdict};
+pub use square::Square;
 pub use tally::{Pairs, Points, Tally};
 
 /// The 97.5% point of the normal distribution: 95% of it lies within this many standard deviations.

@@ -1,12 +1,13 @@
 /// A square matrix, row by row.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Square {
+pub struct Square {
     size: usize,
     cells: Vec<f64>,
 }
 
 impl Square {
-    pub(super) fn zero(size: usize) -> Square {
+    /// Nothing but zeros.
+    pub fn zero(size: usize) -> Square {
         Square { size, cells: vec![0.0; size * size] }
     }
 
@@ -26,7 +27,8 @@ impl Square {
         self.cells[row * self.size + column]
     }
 
-    pub(super) fn cell(&mut self, row: usize, column: usize) -> &mut f64 {
+    /// One number, to change it.
+    pub fn cell(&mut self, row: usize, column: usize) -> &mut f64 {
         &mut self.cells[row * self.size + column]
     }
 
@@ -39,7 +41,8 @@ impl Square {
         self.cells.iter_mut().for_each(|cell| *cell *= factor);
     }
 
-    pub(super) fn times(&self, vector: &[f64]) -> Vec<f64> {
+    /// The product with a column.
+    pub fn times(&self, vector: &[f64]) -> Vec<f64> {
         self.cells
             .chunks_exact(self.size.max(1))
             .map(|row| row.iter().zip(vector).map(|(a, b)| a * b).sum())
@@ -69,8 +72,8 @@ impl Square {
         inverse
     }
 
-    /// Of a symmetric positive definite matrix, whose diagonal is a safe pivot. Gauss-Jordan; pools are small.
-    pub(super) fn inverse(mut self) -> Square {
+    /// The inverse of a symmetric positive definite matrix, whose diagonal is a safe pivot. Gauss-Jordan; pools are small.
+    pub fn inverse(mut self) -> Square {
         let size = self.size;
         let mut inverse = Square::zero(size);
         for i in 0..size {
