@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::kernels::scalar::ScalarDots;
 use super::kernels::{Dots, Layout};
-use super::product::trial;
+use super::trial::Trial;
 use crate::dense::kernels::Lanes;
 use crate::dense::kernels::scalar::Scalar;
 
@@ -42,8 +42,10 @@ enum Set {
 /// The place of the level to take in [`Level::available`], plus one; 0 before anyone chose.
 static PREFERRED: AtomicUsize = AtomicUsize::new(0);
 
-/// How often each level is tried in a race.
+/// How often each level is tried in a race at least, and how long the race goes on if it is close: a browser first compiles
+/// quickly, and well a little later.
 const ROUNDS: usize = 12;
+const CLOSE_RACE: Duration = Duration::from_millis(80);
 
 impl Level {
     /// Every level that runs here. The first is plain Rust; each is likely to be faster than the one before.
@@ -86,24 +88,30 @@ impl Level {
     /// Elsewhere [`Level::best`] knows without measuring. A level that does not find what the first one finds is out: there are
     /// browsers whose first, quick compilation of an instruction is wrong.
     pub fn race(mut now: impl FnMut() -> Duration) -> Level {
-        let contenders: Vec<Level> = Level::available().skip(1).collect();
-        let Some(&first) = contenders.first() else { return Level::best() };
-        let expected = trial(first);
-        let mut trusted = vec![true; contenders.len()];
-        let mut fastest = (Duration::MAX, first);
-        for round in 0..ROUNDS {
-            for (&level, trusted) in contenders.iter().zip(&mut trusted) {
+        let trials: Vec<Trial> = Level::available().skip(1).map(Trial::new).collect();
+        let Some(expected) = trials.first().map(Trial::run) else { return Level::best() };
+        let mut contenders: Vec<_> = trials.into_iter().map(|trial| (Duration::MAX, trial)).collect();
+        let start = now();
+        for round in 1.. {
+            contenders.retain_mut(|(best, trial)| {
                 let start = now();
-                let found = trial(level);
-                let time = now().saturating_sub(start);
-                *trusted &= found == expected;
-                // The first rounds are compilation and cold caches.
-                if *trusted && round >= ROUNDS / 2 && time < fastest.0 {
-                    fastest = (time, level);
+                let found = trial.run();
+                *best = (*best).min(now().saturating_sub(start));
+                found == expected
+            });
+            let clear = match &contenders[..] {
+                [others @ .., (favourite, _)] => {
+                    others.iter().all(|(time, _)| *time > favourite.mul_f64(1.2))
                 }
+                [] => true,
+            };
+            if round >= ROUNDS && (clear || now().saturating_sub(start) >= CLOSE_RACE) {
+                break;
             }
         }
-        fastest.1
+        // The likelier one of two that are as fast.
+        let fastest = contenders.iter().rev().min_by_key(|(time, _)| *time);
+        fastest.map_or_else(Level::best, |(_, trial)| trial.level)
     }
 
     /// How inputs and weights are laid out for it.
@@ -229,9 +237,9 @@ mod tests {
 
     #[test]
     fn a_race_is_between_levels_that_agree() {
-        let trials: Vec<_> = Level::available().map(trial).collect();
+        let trials: Vec<_> = Level::available().map(|level| Trial::new(level).run()).collect();
         assert!(trials.iter().all(|found| *found == trials[0]));
-        assert!(trials[0].iter().flatten().all(|number| *number != 0.0));
+        assert!(trials[0].iter().all(|number| *number != 0));
         let mut seconds = 0;
         let winner = Level::race(|| {
             seconds += 1;

@@ -1,6 +1,6 @@
 //! A matrix of weights made ready for products.
 
-use super::kernels::{Group, Layout};
+use super::kernels::{Group, Layout, is_tame};
 use super::level::Level;
 use super::product::{FloatProduct, RoundedProduct, RoundedWeights, Then, words_of};
 use super::rounding::{Round, RoundedRows, SPAN};
@@ -100,13 +100,13 @@ fn floats(tensors: &[Tensor], depth: usize) -> Vec<Block<f32>> {
 
 fn rounded(layout: Layout, tensors: &[Tensor], blocks: usize, panels: usize) -> RoundedWeights {
     let depth = words_of(layout, blocks);
+    let spans = blocks.div_ceil(SPAN);
     let mut packed = RoundedWeights {
         groups: vec![Group([0; 64]); panels * depth],
-        depth,
         scales: zeros(panels * LANES),
-        sums: zeros(panels * blocks.div_ceil(SPAN) * LANES),
+        sums: zeros(panels * spans * LANES),
+        tame: Vec::new(),
     };
-    let spans = blocks.div_ceil(SPAN);
     let mut first = 0;
     for tensor in tensors {
         let Some((weights, scales)) = tensor.rounded() else { continue };
@@ -138,5 +138,77 @@ fn rounded(layout: Layout, tensors: &[Tensor], blocks: usize, panels: usize) -> 
         }
         first += rows(tensor).next_multiple_of(LANES);
     }
+    if layout == Layout::Quads {
+        packed.tame = packed.groups.chunks_exact(depth / spans).map(is_tame).collect();
+    }
     packed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Format;
+    use crate::tensors::TensorMap;
+
+    const INPUTS: usize = 80;
+    const OUTPUTS: usize = 32;
+    const ROWS: usize = 67;
+
+    /// A layer that multiplies by `weight(output, input)`, on one level.
+    fn layer(level: Level, weight: impl Fn(usize, usize) -> i8) -> Linear {
+        let weights = (0..OUTPUTS * INPUTS).map(|at| weight(at / INPUTS, at % INPUTS)).collect();
+        let mut tensors = TensorMap::new(Format::Safetensors);
+        tensors.insert_rounded("layer", &[OUTPUTS, INPUTS], weights, vec![0.5; OUTPUTS]).unwrap();
+        Linear::new(level, &[tensors.take("layer", &[OUTPUTS, INPUTS]).unwrap()])
+    }
+
+    fn is_tame_somewhere(layer: &Linear) -> bool {
+        matches!(&layer.weights, Weights::Rounded(weights) if weights.tame.contains(&true))
+    }
+
+    /// Inputs whose span goes from 0 to 127, so that rounding leaves them as they are, and as large as they can be.
+    fn rows() -> Vec<[f32; LANES]> {
+        let input = |row: usize, at: usize| match (at % 32, row % 3) {
+            (0, _) => 0.0,
+            (1, _) | (_, 0) => 127.0,
+            (_, _) => ((at * 31 + row * 17) % 128) as f32,
+        };
+        let all: Vec<f32> = (0..ROWS * INPUTS).map(|at| input(at / INPUTS, at % INPUTS)).collect();
+        all.as_chunks::<LANES>().0.to_vec()
+    }
+
+    #[test]
+    fn the_sums_are_exact_on_every_level_however_large_the_weights() {
+        let greatest = |_: usize, _: usize| 127_i8;
+        let least = |_: usize, _: usize| -128_i8;
+        let small = |output: usize, input: usize| ((output * 7 + input * 13) % 101) as i8 - 50;
+        // As much as fits 16 bits when multiplied by 127, and two steps more.
+        let just_tame = |_: usize, input: usize| if input % 8 < 2 { 86 } else { 43 };
+        let just_wild = |_: usize, input: usize| if input % 8 < 2 { 87 } else { 43 };
+        let from = rows();
+        for (weight, tame) in [
+            (&greatest as &dyn Fn(usize, usize) -> i8, false),
+            (&least, false),
+            (&small, true),
+            (&just_tame, true),
+            (&just_wild, false),
+        ] {
+            let expected = |row: usize, output: usize| {
+                let inputs = &from.as_flattened()[row * INPUTS..][..INPUTS];
+                let products =
+                    inputs.iter().enumerate().map(|(i, x)| *x as i32 * i32::from(weight(output, i)));
+                products.sum::<i32>() as f32 * 0.5
+            };
+            for level in Level::available() {
+                let layer = layer(level, weight);
+                assert!(level.layout() == Layout::Pairs || is_tame_somewhere(&layer) == tame, "{level}");
+                let mut to = vec![[0.0; LANES]; ROWS * OUTPUTS / LANES];
+                layer.run(level, &from, &mut RoundedRows::default(), &mut to, Then::Replace);
+                for (at, found) in to.as_flattened().iter().enumerate() {
+                    let (row, output) = (at / OUTPUTS, at % OUTPUTS);
+                    assert_eq!(*found, expected(row, output), "row {row}, output {output}, {level}");
+                }
+            }
+        }
+    }
 }

@@ -18,6 +18,7 @@ mod linear;
 mod product;
 mod rounding;
 mod session;
+mod trial;
 mod trunk;
 
 pub use level::Level;

@@ -1,11 +1,11 @@
 //! Rows of inputs times a matrix of weights: where nearly all the time goes.
 //!
-//! Weights lie in panels of sixteen outputs; a panel is walked through once for each tile of rows. Every output is one sum
-//! in the order of its inputs, so tiles change no bit.
+//! Weights lie in panels of sixteen outputs. Those of a span of inputs stay in the nearest cache while all rows pass by, a tile
+//! of rows at a time. Every output is one sum in the order of its inputs, so tiles change no bit.
 
 use super::kernels::{Dots, Group, Layout};
-use super::level::{Kernel, Level};
-use super::rounding::{Range, Round, RoundedRows, SPAN};
+use super::level::Kernel;
+use super::rounding::{Range, RoundedRows, SPAN};
 use crate::dense::block::{Block, LANES};
 use crate::dense::kernels::Lanes;
 
@@ -21,15 +21,22 @@ pub(super) enum Then {
 /// Weights in 8 bits with a scale for each output.
 #[derive(Debug)]
 pub(super) struct RoundedWeights {
-    /// The groups of each panel.
+    /// The groups of each panel, in whole [spans](SPAN).
     pub(super) groups: Vec<Group>,
-    /// Groups of one panel.
-    pub(super) depth: usize,
     /// What one step of an output's weights stands for.
     pub(super) scales: Vec<Block<f32>>,
     /// The sum of each output's weights over each [span](SPAN) of inputs, in steps; those of a panel together.
     pub(super) sums: Vec<Block<f32>>,
+    /// Whether the weights of a panel over each span are [tame](super::kernels::is_tame).
+    pub(super) tame: Vec<bool>,
 }
+
+/// Words of a span with four inputs a word, and with two.
+pub(super) const QUADS: usize = SPAN * LANES / 4;
+pub(super) const PAIRS: usize = SPAN * LANES / 2;
+
+/// Rows that pass by together: their sums stay in the nearest cache. Tiles divide it.
+const TOGETHER: usize = 64;
 
 /// Rounded rows times rounded weights.
 pub(super) struct RoundedProduct<'a> {
@@ -43,45 +50,69 @@ pub(super) struct RoundedProduct<'a> {
 impl Kernel for RoundedProduct<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
-        match D::ROWS {
-            8 => self.tiles::<L, D, 8>(lanes, dots),
-            4 => self.tiles::<L, D, 4>(lanes, dots),
-            2 => self.tiles::<L, D, 2>(lanes, dots),
-            _ => self.tiles::<L, D, 1>(lanes, dots),
+        match (D::ROWS, D::LAYOUT) {
+            (8, _) => self.laid_out::<8, QUADS>().run(lanes, dots),
+            (4, Layout::Quads) => self.laid_out::<4, QUADS>().run(lanes, dots),
+            (4, Layout::Pairs) => self.laid_out::<4, PAIRS>().run(lanes, dots),
+            _ => self.laid_out::<1, QUADS>().run(lanes, dots),
         }
     }
 }
 
-impl RoundedProduct<'_> {
+impl<'a> RoundedProduct<'a> {
     #[inline(always)]
-    fn tiles<L: Lanes, D: Dots<Ints = L::Ints>, const R: usize>(self, lanes: L, dots: D) {
+    fn laid_out<const R: usize, const N: usize>(self) -> LaidOut<'a, R, N> {
         let RoundedProduct { inputs, weights, to, then } = self;
         let panels = weights.scales.len();
-        let spans = weights.sums.len() / panels;
-        let span = words_of(D::LAYOUT, SPAN);
         let (words, _) = inputs.words.as_chunks::<R>();
-        let zero = lanes.load_ints(&[0; LANES]);
-        for (p, panel) in weights.groups.chunks_exact(weights.depth).enumerate() {
+        LaidOut {
+            words: words.as_chunks::<N>().0,
+            ranges: inputs.ranges.as_chunks::<R>().0,
+            groups: weights.groups.as_chunks::<N>().0,
+            spans: weights.sums.len() / panels,
+            panels,
+            weights,
+            to,
+            then,
+        }
+    }
+}
+
+/// A product of tiles of `R` rows and spans of `N` words.
+struct LaidOut<'a, const R: usize, const N: usize> {
+    /// The spans of each tile.
+    words: &'a [[[u32; R]; N]],
+    ranges: &'a [[Range; R]],
+    /// The spans of each panel.
+    groups: &'a [[Group; N]],
+    spans: usize,
+    panels: usize,
+    weights: &'a RoundedWeights,
+    to: &'a mut [[f32; LANES]],
+    then: Then,
+}
+
+impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
+        if D::GAINS_BY_TAMENESS { self.span_by_span(lanes, dots) } else { self.tile_by_tile(lanes, dots) }
+    }
+
+    /// A tile of rows goes through all spans of a panel; its values are in registers meanwhile.
+    #[inline(always)]
+    fn tile_by_tile<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
+        let LaidOut { words, ranges, groups, spans, panels, weights, to, then } = self;
+        for p in 0..panels {
             let scale = lanes.load(&weights.scales[p].0);
-            let weight_sums = &weights.sums[p * spans..][..spans];
-            for (t, words) in words.chunks_exact(weights.depth).enumerate() {
+            let (groups, sums) = (&groups[p * spans..][..spans], &weights.sums[p * spans..][..spans]);
+            let tiles = words.chunks_exact(spans).zip(ranges.chunks_exact(spans));
+            for (t, (words, ranges)) in tiles.enumerate() {
                 let mut values = [lanes.splat(0.0); R];
-                let ranges = &inputs.ranges[t * R * spans..][..R * spans];
-                let parts = words.chunks(span).zip(panel.chunks(span)).zip(weight_sums);
-                for (s, ((words, groups), weight_sum)) in parts.enumerate() {
-                    let mut sums = [zero; R];
-                    for (words, group) in words.iter().zip(groups) {
-                        let weights = dots.weights(group);
-                        for r in 0..R {
-                            sums[r] = dots.dot(sums[r], words[r], weights);
-                        }
-                    }
-                    let weight_sum = lanes.load(&weight_sum.0);
+                for (((words, ranges), groups), sum) in words.iter().zip(ranges).zip(groups).zip(sums) {
+                    let sums = dots.dots::<R, N, false>(words, groups);
+                    let sum = lanes.load(&sum.0);
                     for r in 0..R {
-                        let Range { low, step } = ranges[r * spans + s];
-                        let steps = lanes.mul(lanes.to_floats(sums[r]), lanes.splat(step));
-                        let above = lanes.mul(lanes.splat(low), weight_sum);
-                        values[r] = lanes.add(values[r], lanes.add(steps, above));
+                        values[r] = lanes.add(values[r], meant(lanes, sums[r], ranges[r], sum));
                     }
                 }
                 for (r, value) in values.into_iter().enumerate() {
@@ -92,6 +123,73 @@ impl RoundedProduct<'_> {
             }
         }
     }
+
+    /// All tiles go through a span of a panel, which is tame for all of them or for none: where that changed with every step,
+    /// processors would guess wrong too often.
+    #[inline(always)]
+    fn span_by_span<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
+        let LaidOut { words, ranges, groups, spans, panels, weights, to, then } = self;
+        let tiles = spans * TOGETHER / R;
+        let parts = words.chunks(tiles).zip(ranges.chunks(tiles)).zip(to.chunks_mut(TOGETHER * panels));
+        let mut values = [[0.0; LANES]; TOGETHER];
+        for ((words, ranges), to) in parts {
+            for p in 0..panels {
+                values.fill([0.0; LANES]);
+                for s in 0..spans {
+                    let at = p * spans + s;
+                    let span =
+                        Span { words, ranges, spans, s, groups: &groups[at], sum: &weights.sums[at].0 };
+                    if weights.tame[at] {
+                        span.add::<L, D, true>(lanes, dots, &mut values);
+                    } else {
+                        span.add::<L, D, false>(lanes, dots, &mut values);
+                    }
+                }
+                let scale = lanes.load(&weights.scales[p].0);
+                for (value, to) in values.iter().zip(to.iter_mut().skip(p).step_by(panels)) {
+                    put(lanes, lanes.mul(lanes.load(value), scale), to, then);
+                }
+            }
+        }
+    }
+}
+
+/// One span of the inputs of all rows, and the weights of sixteen outputs.
+struct Span<'a, const R: usize, const N: usize> {
+    words: &'a [[[u32; R]; N]],
+    ranges: &'a [[Range; R]],
+    spans: usize,
+    /// The span that is meant.
+    s: usize,
+    groups: &'a [Group; N],
+    /// The sum of each output's weights.
+    sum: &'a [f32; LANES],
+}
+
+impl<const R: usize, const N: usize> Span<'_, R, N> {
+    /// Adds the products to the `values` of every row.
+    #[inline(always)]
+    fn add<L: Lanes, D: Dots<Ints = L::Ints>, const TAME: bool>(
+        self,
+        lanes: L,
+        dots: D,
+        values: &mut [[f32; LANES]; TOGETHER],
+    ) {
+        let sum = lanes.load(self.sum);
+        let tiles = self.words.chunks_exact(self.spans).zip(self.ranges.chunks_exact(self.spans));
+        for ((words, ranges), values) in tiles.zip(values.as_chunks_mut::<R>().0) {
+            let sums = dots.dots::<R, N, TAME>(&words[self.s], self.groups);
+            for ((value, sums), range) in values.iter_mut().zip(sums).zip(ranges[self.s]) {
+                lanes.store(lanes.add(lanes.load(value), meant(lanes, sums, range, sum)), value);
+            }
+        }
+    }
+}
+
+/// What sums of whole numbers stand for, where `sum` is that of the weights.
+#[inline(always)]
+fn meant<L: Lanes>(lanes: L, sums: L::Ints, Range { low, step }: Range, sum: L::Floats) -> L::Floats {
+    lanes.add(lanes.mul(lanes.to_floats(sums), lanes.splat(step)), lanes.mul(lanes.splat(low), sum))
 }
 
 #[inline(always)]
@@ -125,13 +223,13 @@ impl Kernel for FloatProduct<'_> {
         let panels = self.panels;
         for (p, panel) in panels.chunks_exact(self.depth).enumerate() {
             let mut row = 0;
-            if D::ROWS >= 8 {
+            if D::FLOAT_ROWS >= 8 {
                 row = self.tiles::<L, 8>(lanes, panel, p, row);
             }
-            if D::ROWS >= 4 {
+            if D::FLOAT_ROWS >= 4 {
                 row = self.tiles::<L, 4>(lanes, panel, p, row);
             }
-            if D::ROWS >= 2 {
+            if D::FLOAT_ROWS >= 2 {
                 row = self.tiles::<L, 2>(lanes, panel, p, row);
             }
             self.tiles::<L, 1>(lanes, panel, p, row);
@@ -171,37 +269,7 @@ impl FloatProduct<'_> {
     }
 }
 
-/// A small product of either kind of numbers that means nothing, to time `level` by.
-pub(super) fn trial(level: Level) -> Vec<[f32; LANES]> {
-    const ROWS: usize = 64;
-    const BLOCKS: usize = 16;
-    let depth = BLOCKS * LANES / level.layout().inputs();
-    let block = Block([1.0; LANES]);
-    // Ones in either layout, so that every level finds the same.
-    let ones = match level.layout() {
-        Layout::Quads => Group([1; 64]),
-        Layout::Pairs => Group(std::array::from_fn(|byte| if byte % 2 == 0 { 1 } else { 0 })),
-    };
-    let weights = RoundedWeights {
-        groups: vec![ones; 4 * depth],
-        depth,
-        scales: vec![block; 4],
-        sums: vec![block; 4 * BLOCKS.div_ceil(SPAN)],
-    };
-    let from = vec![
-        [1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25, 1.0, 0.0, 0.5, 0.25];
-        ROWS * BLOCKS
-    ];
-    let mut inputs = RoundedRows::new(level, ROWS, BLOCKS);
-    let mut to = vec![[0.0; LANES]; ROWS * 4];
-    for _ in 0..4 {
-        level.run(Round { from: &from, blocks: BLOCKS, to: &mut inputs });
-        level.run(RoundedProduct { inputs: &inputs, weights: &weights, to: &mut to, then: Then::Replace });
-    }
-    to
-}
-
-/// Inputs of a word in memory order: the layout decides how many there are.
+/// Words of so many blocks of inputs, in whole spans.
 pub(super) fn words_of(layout: Layout, blocks: usize) -> usize {
-    blocks * LANES / layout.inputs()
+    blocks.next_multiple_of(SPAN) * LANES / layout.inputs()
 }

@@ -11,7 +11,7 @@ use crate::dense::kernels::Lanes;
 /// span coarse; shorter spans would cost more time than they gain.
 pub(super) const SPAN: usize = 2;
 
-/// Adding this to a number from 0 to 255 leaves it, rounded, in the lowest byte of the sum's bits.
+/// Adding this to a number from 0 to 255 rounds it: [`Lanes::bytes`] has the rest.
 const TO_BYTE: f32 = 8_388_608.0;
 
 /// Below this a span is taken for constant: the reciprocal of a smaller range may be infinite.
@@ -25,21 +25,14 @@ pub(super) struct Range {
 }
 
 /// Rounded rows as products take them: in tiles of rows, and in a tile for each word of inputs that of every row.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct RoundedRows {
     pub(super) words: Vec<u32>,
-    /// Those of the spans of each row.
+    /// In a tile, for each span that of every row.
     pub(super) ranges: Vec<Range>,
 }
 
 impl RoundedRows {
-    /// Room for `rows` rows of `blocks` blocks.
-    pub(super) fn new(level: Level, rows: usize, blocks: usize) -> Self {
-        let mut rounded = RoundedRows { words: Vec::new(), ranges: Vec::new() };
-        rounded.resize(level, rows, blocks);
-        rounded
-    }
-
     /// Makes room for `rows` rows of `blocks` blocks; memory is kept when it becomes smaller.
     pub(super) fn resize(&mut self, level: Level, rows: usize, blocks: usize) {
         let rows = rows.next_multiple_of(level.rows());
@@ -63,24 +56,24 @@ impl Kernel for Round<'_> {
         let spans = blocks.div_ceil(SPAN);
         for (row, values) in from.chunks_exact(blocks).enumerate() {
             let words = &mut to.words[row / D::ROWS * tile + row % D::ROWS..];
-            let (mut range, mut steps) = (Range::default(), 0.0);
-            for (b, block) in values.iter().enumerate() {
-                if b % SPAN == 0 {
-                    (range, steps) = range_of(&values[b..blocks.min(b + SPAN)]);
-                    to.ranges[row * spans + b / SPAN] = range;
-                }
-                let above = lanes.add(lanes.load(block), lanes.splat(-range.low));
-                let rounded = lanes.add(lanes.mul(above, lanes.splat(steps)), lanes.splat(TO_BYTE));
-                let bytes = lanes.low_bytes(rounded);
-                match D::LAYOUT {
-                    Layout::Quads => {
-                        for (q, quad) in bytes.as_chunks::<4>().0.iter().enumerate() {
-                            words[(4 * b + q) * D::ROWS] = u32::from_le_bytes(*quad);
+            let ranges = &mut to.ranges[row / D::ROWS * D::ROWS * spans + row % D::ROWS..];
+            for (s, span) in values.chunks(SPAN).enumerate() {
+                let (range, steps) = range_of(lanes, span);
+                ranges[s * D::ROWS] = range;
+                let (low, steps) = (lanes.splat(-range.low), lanes.splat(steps));
+                for (b, block) in (SPAN * s..).zip(span) {
+                    let above = lanes.mul(lanes.add(lanes.load(block), low), steps);
+                    let bytes = lanes.bytes(lanes.add(above, lanes.splat(TO_BYTE)));
+                    match D::LAYOUT {
+                        Layout::Quads => {
+                            for (q, quad) in bytes.as_chunks::<4>().0.iter().enumerate() {
+                                words[(4 * b + q) * D::ROWS] = u32::from_le_bytes(*quad);
+                            }
                         }
-                    }
-                    Layout::Pairs => {
-                        for (q, &[first, second]) in bytes.as_chunks::<2>().0.iter().enumerate() {
-                            words[(8 * b + q) * D::ROWS] = u32::from(first) | u32::from(second) << 16;
+                        Layout::Pairs => {
+                            for (q, &[first, second]) in bytes.as_chunks::<2>().0.iter().enumerate() {
+                                words[(8 * b + q) * D::ROWS] = u32::from(first) | u32::from(second) << 16;
+                            }
                         }
                     }
                 }
@@ -91,14 +84,16 @@ impl Kernel for Round<'_> {
 
 /// The range of a span, and how many steps there are to one.
 #[inline(always)]
-fn range_of(values: &[[f32; LANES]]) -> (Range, f32) {
-    let (mut lows, mut highs) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
+fn range_of<L: Lanes>(lanes: L, values: &[[f32; LANES]]) -> (Range, f32) {
+    let (mut low, mut high) = (lanes.splat(f32::INFINITY), lanes.splat(f32::NEG_INFINITY));
     for block in values {
-        for lane in 0..LANES {
-            lows[lane] = if block[lane] < lows[lane] { block[lane] } else { lows[lane] };
-            highs[lane] = if block[lane] > highs[lane] { block[lane] } else { highs[lane] };
-        }
+        let block = lanes.load(block);
+        low = lanes.at_most(block, low);
+        high = lanes.at_least(block, high);
     }
+    let (mut lows, mut highs) = ([0.0; LANES], [0.0; LANES]);
+    lanes.store(low, &mut lows);
+    lanes.store(high, &mut highs);
     let low = reduce(lows, |a, b| if b < a { b } else { a });
     let high = reduce(highs, |a, b| if b > a { b } else { a });
     let width = high - low;

@@ -111,7 +111,7 @@ impl Trunk {
         TrunkMemory {
             x: rows(width),
             normal: rows(width),
-            rounded: RoundedRows { words: Vec::new(), ranges: Vec::new() },
+            rounded: RoundedRows::default(),
             qkv: rows(3 * width),
             inner: rows(2 * hidden),
             gated: rows(hidden),

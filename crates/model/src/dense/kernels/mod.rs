@@ -37,9 +37,9 @@ pub(crate) trait Lanes: Copy {
     fn at_most(self, x: Self::Floats, high: Self::Floats) -> Self::Floats;
     /// `x` where it is greater than 0, else `other`.
     fn positive_or(self, x: Self::Floats, other: Self::Floats) -> Self::Floats;
-    /// The lowest byte of each lane's bits.
+    /// How much each number is above 2^23; none is below that or more than 255 above.
     #[inline(always)]
-    fn low_bytes(self, x: Self::Floats) -> [u8; LANES] {
+    fn bytes(self, x: Self::Floats) -> [u8; LANES] {
         let mut lanes = [0.0; LANES];
         self.store(x, &mut lanes);
         lanes.map(|lane| lane.to_bits() as u8)

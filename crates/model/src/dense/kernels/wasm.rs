@@ -49,12 +49,12 @@ impl Lanes for Simd128 {
 
     #[inline(always)]
     fn at_least(self, x: [v128; 4], low: [v128; 4]) -> [v128; 4] {
-        array::from_fn(|i| v128_bitselect(x[i], low[i], f32x4_gt(x[i], low[i])))
+        array::from_fn(|i| f32x4_pmax(low[i], x[i]))
     }
 
     #[inline(always)]
     fn at_most(self, x: [v128; 4], high: [v128; 4]) -> [v128; 4] {
-        array::from_fn(|i| v128_bitselect(x[i], high[i], f32x4_lt(x[i], high[i])))
+        array::from_fn(|i| f32x4_pmin(high[i], x[i]))
     }
 
     #[inline(always)]
@@ -63,8 +63,10 @@ impl Lanes for Simd128 {
     }
 
     #[inline(always)]
-    fn low_bytes(self, x: [v128; 4]) -> [u8; LANES] {
-        let [a, b, c, d] = x.map(|x| v128_and(x, u32x4_splat(0xff)));
+    fn bytes(self, x: [v128; 4]) -> [u8; LANES] {
+        // The bits of 2^23 are taken off, rather than all but the lowest byte: knowing a number to be a byte, the compiler
+        // would take it for a good idea to move each by itself.
+        let [a, b, c, d] = x.map(|x| i32x4_sub(x, f32x4_splat(8_388_608.0)));
         let bytes = u8x16_narrow_i16x8(i16x8_narrow_i32x4(a, b), i16x8_narrow_i32x4(c, d));
         let mut to = [0; LANES];
         // SAFETY: the array holds sixteen bytes.

@@ -12,25 +12,48 @@ pub(in crate::transformer) struct Avx2Dots(pub(in crate::transformer) Avx2);
 
 impl Dots for Avx2Dots {
     type Ints = [__m256i; 2];
-    type Weights = [__m256i; 2];
     const ROWS: usize = 4;
+    const FLOAT_ROWS: usize = 4;
     const LAYOUT: Layout = Layout::Quads;
+    const GAINS_BY_TAMENESS: bool = true;
 
     #[inline(always)]
-    fn weights(self, group: &Group) -> [__m256i; 2] {
-        let halves = group.0.as_ptr().cast::<__m256i>();
-        // SAFETY: `self` proves AVX2, and a group is 64 bytes on a boundary of 64.
-        unsafe { [_mm256_load_si256(halves), _mm256_load_si256(halves.add(1))] }
-    }
-
-    #[inline(always)]
-    fn dot(self, sums: [__m256i; 2], inputs: u32, weights: [__m256i; 2]) -> [__m256i; 2] {
+    fn dots<const R: usize, const N: usize, const TAME: bool>(
+        self,
+        words: &[[u32; R]; N],
+        groups: &[Group; N],
+    ) -> [[__m256i; 2]; R] {
         // SAFETY: `self` proves AVX2.
         unsafe {
-            let inputs = _mm256_set1_epi32(inputs.cast_signed());
-            let quads =
-                |weights| _mm256_madd_epi16(_mm256_maddubs_epi16(inputs, weights), _mm256_set1_epi16(1));
-            [_mm256_add_epi32(sums[0], quads(weights[0])), _mm256_add_epi32(sums[1], quads(weights[1]))]
+            let ones = _mm256_set1_epi16(1);
+            let splat = |word: u32| _mm256_set1_epi32(word.cast_signed());
+            let mut sums = [[_mm256_setzero_si256(); 2]; R];
+            let (words, groups) = (words.as_chunks::<2>().0, groups.as_chunks::<2>().0);
+            for ([one, other], [first, second]) in words.iter().zip(groups) {
+                let (first, second) = (halves(first), halves(second));
+                for r in 0..R {
+                    let (one, other) = (splat(one[r]), splat(other[r]));
+                    for h in 0..2 {
+                        let pairs = _mm256_maddubs_epi16(one, first[h]);
+                        let others = _mm256_maddubs_epi16(other, second[h]);
+                        let quads = if TAME {
+                            _mm256_madd_epi16(_mm256_add_epi16(pairs, others), ones)
+                        } else {
+                            _mm256_add_epi32(_mm256_madd_epi16(pairs, ones), _mm256_madd_epi16(others, ones))
+                        };
+                        sums[r][h] = _mm256_add_epi32(sums[r][h], quads);
+                    }
+                }
+            }
+            sums
         }
     }
+}
+
+/// The two vectors of a group.
+#[inline(always)]
+unsafe fn halves(group: &Group) -> [__m256i; 2] {
+    let halves = group.0.as_ptr().cast::<__m256i>();
+    // SAFETY: the caller has AVX2, and a group is 64 bytes on a boundary of 64.
+    unsafe { [_mm256_load_si256(halves), _mm256_load_si256(halves.add(1))] }
 }

@@ -21,19 +21,27 @@ impl VnniDots {
 
 impl Dots for VnniDots {
     type Ints = __m512i;
-    type Weights = __m512i;
     const ROWS: usize = 8;
+    const FLOAT_ROWS: usize = 8;
     const LAYOUT: Layout = Layout::Quads;
 
     #[inline(always)]
-    fn weights(self, group: &Group) -> __m512i {
-        // SAFETY: `self` proves AVX-512F, and a group is 64 bytes on a boundary of 64.
-        unsafe { _mm512_load_si512(group.0.as_ptr().cast()) }
-    }
-
-    #[inline(always)]
-    fn dot(self, sums: __m512i, inputs: u32, weights: __m512i) -> __m512i {
-        // SAFETY: `self` proves AVX-512F and VNNI.
-        unsafe { _mm512_dpbusd_epi32(sums, _mm512_set1_epi32(inputs.cast_signed()), weights) }
+    fn dots<const R: usize, const N: usize, const TAME: bool>(
+        self,
+        words: &[[u32; R]; N],
+        groups: &[Group; N],
+    ) -> [__m512i; R] {
+        // SAFETY: `self` proves AVX-512F and VNNI, and a group is 64 bytes on a boundary of 64.
+        unsafe {
+            let mut sums = [_mm512_setzero_si512(); R];
+            for (words, group) in words.iter().zip(groups) {
+                let weights = _mm512_load_si512(group.0.as_ptr().cast());
+                for r in 0..R {
+                    let inputs = _mm512_set1_epi32(words[r].cast_signed());
+                    sums[r] = _mm512_dpbusd_epi32(sums[r], inputs, weights);
+                }
+            }
+            sums
+        }
     }
 }

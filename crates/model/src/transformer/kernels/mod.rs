@@ -31,7 +31,7 @@ pub(super) enum Layout {
     Quads,
     /// Two inputs, weights of 16 bits.
     #[cfg_attr(
-        not(target_arch = "wasm32"),
+        not(any(target_arch = "wasm32", test)),
         expect(dead_code, reason = "other processors multiply bytes as quickly")
     )]
     Pairs,
@@ -53,15 +53,39 @@ impl Layout {
 pub(super) trait Dots: Copy {
     /// Sixteen sums.
     type Ints: Copy;
-    /// The weights of a group, loaded.
-    type Weights: Copy;
-    /// Rows of inputs whose sums fit the registers together: 1, 2, 4 or 8.
+    /// Rows of inputs that are multiplied together: 1, 4 or 8.
     const ROWS: usize;
+    /// Rows of floats whose sums fit the registers together: 1, 2, 4 or 8.
+    const FLOAT_ROWS: usize;
     /// How inputs and weights are laid out.
     const LAYOUT: Layout;
+    /// Whether it is quicker where weights are [tame](is_tame).
+    const GAINS_BY_TAMENESS: bool = false;
 
-    fn weights(self, group: &Group) -> Self::Weights;
+    /// For each row, the sums of the products of its words with the weights of sixteen outputs. `TAME` says that
+    /// the weights are; only a way that [gains](Dots::GAINS_BY_TAMENESS) by it is told.
+    fn dots<const R: usize, const N: usize, const TAME: bool>(
+        self,
+        words: &[[u32; R]; N],
+        groups: &[Group; N],
+    ) -> [Self::Ints; R];
+}
 
-    /// `sums` with the products of a word of inputs added.
-    fn dot(self, sums: Self::Ints, inputs: u32, weights: Self::Weights) -> Self::Ints;
+/// Whether the products of the first word and the second, of the third and the fourth and so on may be added in 16 bits
+/// before their sums are widened: whatever the inputs are, none runs over. Most weights are so small.
+pub(super) fn is_tame(groups: &[Group]) -> bool {
+    let most = i32::from(i16::MAX) / MOST as i32;
+    // Neighbouring bytes are multiplied and added by one instruction.
+    let sum_fits = |weights: [u8; 4]| {
+        let weights = weights.map(|byte| i32::from(byte.cast_signed()));
+        let positive: i32 = weights.iter().filter(|weight| **weight > 0).sum();
+        let negative: i32 = weights.iter().filter(|weight| **weight < 0).sum();
+        positive <= most && -negative <= most
+    };
+    let (pairs, rest) = groups.as_chunks::<2>();
+    let fits = |first: &Group, second: &Group| {
+        let neighbours = first.0.as_chunks::<2>().0.iter().zip(second.0.as_chunks::<2>().0);
+        neighbours.into_iter().all(|(a, b)| sum_fits([a[0], a[1], b[0], b[1]]))
+    };
+    rest.is_empty() && pairs.iter().all(|[first, second]| fits(first, second))
 }

@@ -13,26 +13,32 @@ pub(in crate::transformer) struct NeonDots(pub(in crate::transformer) Neon);
 
 impl Dots for NeonDots {
     type Ints = [int32x4_t; 4];
-    type Weights = [int8x16_t; 4];
     const ROWS: usize = 4;
+    const FLOAT_ROWS: usize = 4;
     const LAYOUT: Layout = Layout::Quads;
 
     #[inline(always)]
-    fn weights(self, group: &Group) -> [int8x16_t; 4] {
+    fn dots<const R: usize, const N: usize, const TAME: bool>(
+        self,
+        words: &[[u32; R]; N],
+        groups: &[Group; N],
+    ) -> [[int32x4_t; 4]; R] {
         // SAFETY: `self` proves NEON, and a group is 64 bytes.
-        unsafe { array::from_fn(|i| vld1q_s8(group.0.as_ptr().add(16 * i).cast())) }
-    }
-
-    #[inline(always)]
-    fn dot(self, sums: [int32x4_t; 4], inputs: u32, weights: [int8x16_t; 4]) -> [int32x4_t; 4] {
-        // SAFETY: `self` proves NEON.
         unsafe {
-            let inputs = vreinterpretq_s8_u32(vdupq_n_u32(inputs));
-            array::from_fn(|i| {
-                let low = vmull_s8(vget_low_s8(weights[i]), vget_low_s8(inputs));
-                let high = vmull_high_s8(weights[i], inputs);
-                vpadalq_s16(sums[i], vpaddq_s16(low, high))
-            })
+            let mut sums = [[vdupq_n_s32(0); 4]; R];
+            for (words, group) in words.iter().zip(groups) {
+                let weights: [int8x16_t; 4] =
+                    array::from_fn(|i| vld1q_s8(group.0.as_ptr().add(16 * i).cast()));
+                for r in 0..R {
+                    let inputs = vreinterpretq_s8_u32(vdupq_n_u32(words[r]));
+                    for (sum, weights) in sums[r].iter_mut().zip(weights) {
+                        let low = vmull_s8(vget_low_s8(weights), vget_low_s8(inputs));
+                        let high = vmull_high_s8(weights, inputs);
+                        *sum = vpadalq_s16(*sum, vpaddq_s16(low, high));
+                    }
+                }
+            }
+            sums
         }
     }
 }

@@ -5,9 +5,9 @@
 //! has such an instruction, and otherwise slower than two steps.
 
 use std::arch::wasm32::*;
-use std::array;
+use std::hint::black_box;
 
-use super::wasm::vectors;
+use super::wasm::{by_halves, vector};
 use super::{Dots, Group, Layout};
 
 /// Pairs of products first, then pairs of pairs.
@@ -16,21 +16,40 @@ pub(in crate::transformer) struct RelaxedPairs;
 
 impl Dots for RelaxedPairs {
     type Ints = [v128; 4];
-    type Weights = [v128; 4];
-    const ROWS: usize = 2;
+    const ROWS: usize = 4;
+    const FLOAT_ROWS: usize = 2;
     const LAYOUT: Layout = Layout::Quads;
+    const GAINS_BY_TAMENESS: bool = true;
 
     #[inline(always)]
-    fn weights(self, group: &Group) -> [v128; 4] {
-        vectors(group)
-    }
-
-    #[inline(always)]
-    fn dot(self, sums: [v128; 4], inputs: u32, weights: [v128; 4]) -> [v128; 4] {
-        let inputs = u32x4_splat(inputs);
-        array::from_fn(|i| {
-            let pairs = i16x8_relaxed_dot_i8x16_i7x16(weights[i], inputs);
-            i32x4_add(sums[i], i32x4_dot_i16x8(pairs, i16x8_splat(1)))
+    fn dots<const R: usize, const N: usize, const TAME: bool>(
+        self,
+        words: &[[u32; R]; N],
+        groups: &[Group; N],
+    ) -> [[v128; 4]; R] {
+        // Browsers write a constant into a register wherever it is used; this one is kept there.
+        let ones = i16x8_splat(black_box(1));
+        by_halves(|i| {
+            let mut sums = [[i32x4_splat(0); 2]; R];
+            let (words, groups) = (words.as_chunks::<2>().0, groups.as_chunks::<2>().0);
+            for ([one, other], [first, second]) in words.iter().zip(groups) {
+                let first = [vector(first, i), vector(first, i + 1)];
+                let second = [vector(second, i), vector(second, i + 1)];
+                for r in 0..R {
+                    let (one, other) = (u32x4_splat(one[r]), u32x4_splat(other[r]));
+                    for h in 0..2 {
+                        let pairs = i16x8_relaxed_dot_i8x16_i7x16(first[h], one);
+                        let others = i16x8_relaxed_dot_i8x16_i7x16(second[h], other);
+                        let quads = if TAME {
+                            i32x4_dot_i16x8(i16x8_add(pairs, others), ones)
+                        } else {
+                            i32x4_add(i32x4_dot_i16x8(pairs, ones), i32x4_dot_i16x8(others, ones))
+                        };
+                        sums[r][h] = i32x4_add(sums[r][h], quads);
+                    }
+                }
+            }
+            sums
         })
     }
 }
@@ -41,18 +60,28 @@ pub(in crate::transformer) struct RelaxedQuads;
 
 impl Dots for RelaxedQuads {
     type Ints = [v128; 4];
-    type Weights = [v128; 4];
-    const ROWS: usize = 2;
+    const ROWS: usize = 4;
+    const FLOAT_ROWS: usize = 2;
     const LAYOUT: Layout = Layout::Quads;
 
     #[inline(always)]
-    fn weights(self, group: &Group) -> [v128; 4] {
-        vectors(group)
-    }
-
-    #[inline(always)]
-    fn dot(self, sums: [v128; 4], inputs: u32, weights: [v128; 4]) -> [v128; 4] {
-        let inputs = u32x4_splat(inputs);
-        array::from_fn(|i| i32x4_relaxed_dot_i8x16_i7x16_add(weights[i], inputs, sums[i]))
+    fn dots<const R: usize, const N: usize, const TAME: bool>(
+        self,
+        words: &[[u32; R]; N],
+        groups: &[Group; N],
+    ) -> [[v128; 4]; R] {
+        by_halves(|i| {
+            let mut sums = [[i32x4_splat(0); 2]; R];
+            for (words, group) in words.iter().zip(groups) {
+                let weights = [vector(group, i), vector(group, i + 1)];
+                for r in 0..R {
+                    let inputs = u32x4_splat(words[r]);
+                    for h in 0..2 {
+                        sums[r][h] = i32x4_relaxed_dot_i8x16_i7x16_add(weights[h], inputs, sums[r][h]);
+                    }
+                }
+            }
+            sums
+        })
     }
 }

@@ -9,27 +9,46 @@ use super::{Dots, Group, Layout};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::transformer) struct Simd128Dots;
 
-/// The four vectors of a group.
+/// One of the four vectors of a group.
 #[inline(always)]
-pub(super) fn vectors(group: &Group) -> [v128; 4] {
-    // SAFETY: a group is 64 bytes.
-    unsafe { array::from_fn(|i| v128_load(group.0.as_ptr().add(16 * i).cast())) }
+pub(super) fn vector(group: &Group, i: usize) -> v128 {
+    let (vectors, _) = group.0.as_chunks::<16>();
+    // SAFETY: a vector is 16 bytes.
+    unsafe { v128_load(vectors[i].as_ptr().cast()) }
+}
+
+/// Sums of sixteen outputs from those of eight at a time, the first of which the vectors `i` and `i + 1` of a group are
+/// about: four rows of sixteen do not fit sixteen registers.
+#[inline(always)]
+pub(super) fn by_halves<const R: usize>(half: impl Fn(usize) -> [[v128; 2]; R]) -> [[v128; 4]; R] {
+    let (first, second) = (half(0), half(2));
+    array::from_fn(|r| [first[r][0], first[r][1], second[r][0], second[r][1]])
 }
 
 impl Dots for Simd128Dots {
     type Ints = [v128; 4];
-    type Weights = [v128; 4];
-    const ROWS: usize = 2;
+    const ROWS: usize = 4;
+    const FLOAT_ROWS: usize = 2;
     const LAYOUT: Layout = Layout::Pairs;
 
     #[inline(always)]
-    fn weights(self, group: &Group) -> [v128; 4] {
-        vectors(group)
-    }
-
-    #[inline(always)]
-    fn dot(self, sums: [v128; 4], inputs: u32, weights: [v128; 4]) -> [v128; 4] {
-        let inputs = u32x4_splat(inputs);
-        array::from_fn(|i| i32x4_add(sums[i], i32x4_dot_i16x8(inputs, weights[i])))
+    fn dots<const R: usize, const N: usize, const TAME: bool>(
+        self,
+        words: &[[u32; R]; N],
+        groups: &[Group; N],
+    ) -> [[v128; 4]; R] {
+        by_halves(|i| {
+            let mut sums = [[i32x4_splat(0); 2]; R];
+            for (words, group) in words.iter().zip(groups) {
+                let weights = [vector(group, i), vector(group, i + 1)];
+                for r in 0..R {
+                    let inputs = u32x4_splat(words[r]);
+                    for h in 0..2 {
+                        sums[r][h] = i32x4_add(sums[r][h], i32x4_dot_i16x8(inputs, weights[h]));
+                    }
+                }
+            }
+            sums
+        })
     }
 }

@@ -1,0 +1,98 @@
+//! A short product by which instruction sets are timed and compared.
+//!
+//! It does no more than [`Dots`] do: browsers compile a small function well within milliseconds, and a whole product too
+//! late to be timed.
+
+use super::kernels::{Dots, Group, Layout};
+use super::level::{Kernel, Level};
+use super::product::{PAIRS, QUADS};
+use crate::dense::block::LANES;
+use crate::dense::kernels::Lanes;
+
+/// Rows that are multiplied; tiles divide it.
+const ROWS: usize = 8;
+/// How often: for about half a millisecond. Browsers let a page see tenths of one.
+const TIMES: usize = 4096;
+
+/// The operands in the layout of one level.
+#[derive(Debug)]
+pub(super) struct Trial {
+    pub(super) level: Level,
+    words: Vec<u32>,
+    groups: Vec<Group>,
+}
+
+impl Trial {
+    /// Operands that are the same on every level. The inputs go to their limit, the weights are as [tame](super::kernels::is_tame)
+    /// as most are.
+    pub(super) fn new(level: Level) -> Self {
+        let (words, width, tile) = match level.layout() {
+            Layout::Quads => (QUADS, 8, level.rows()),
+            Layout::Pairs => (PAIRS, 16, level.rows()),
+        };
+        let inputs = level.layout().inputs();
+        let word = |at: usize| {
+            let (word, row) = (at / tile % words, at / tile / words * tile + at % tile);
+            let input = |i: usize| ((inputs * word + i) * 37 + row * 11) as u32 % 128;
+            (0..inputs).map(|i| input(i) << (width * i)).sum()
+        };
+        let group = |word: usize| {
+            let weight = |lane: usize, i: usize| ((inputs * word + i) * 29 + lane * 7) as i32 % 127 - 63;
+            let bytes = |lane: usize| {
+                (0..inputs).map(move |i| weight(lane, i)).flat_map(move |weight| {
+                    let [low, high, ..] = weight.to_le_bytes();
+                    [low, high].into_iter().take(width / 8)
+                })
+            };
+            let mut group = Group([0; 64]);
+            group.0.iter_mut().zip((0..LANES).flat_map(bytes)).for_each(|(to, byte)| *to = byte);
+            group
+        };
+        Trial { level, words: (0..ROWS * words).map(word).collect(), groups: (0..words).map(group).collect() }
+    }
+
+    /// The sums of all rows, found again and again and added up.
+    pub(super) fn run(&self) -> [i32; LANES] {
+        let mut sums = [0; LANES];
+        self.level.run(Repeated { trial: self, sums: &mut sums });
+        sums
+    }
+}
+
+struct Repeated<'a> {
+    trial: &'a Trial,
+    sums: &'a mut [i32; LANES],
+}
+
+impl Kernel for Repeated<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
+        match (D::ROWS, D::LAYOUT) {
+            (8, _) => self.tiles::<L, D, 8, QUADS>(lanes, dots),
+            (4, Layout::Quads) => self.tiles::<L, D, 4, QUADS>(lanes, dots),
+            (4, Layout::Pairs) => self.tiles::<L, D, 4, PAIRS>(lanes, dots),
+            _ => self.tiles::<L, D, 1, QUADS>(lanes, dots),
+        }
+    }
+}
+
+impl Repeated<'_> {
+    #[inline(always)]
+    fn tiles<L: Lanes, D: Dots<Ints = L::Ints>, const R: usize, const N: usize>(self, lanes: L, dots: D) {
+        let Repeated { trial, sums } = self;
+        let (words, _) = trial.words.as_chunks::<R>();
+        let (Some((groups, _)), (tiles, _)) = (trial.groups.split_first_chunk::<N>(), words.as_chunks::<N>())
+        else {
+            return;
+        };
+        let mut total = lanes.load_ints(sums);
+        for _ in 0..TIMES {
+            for tile in tiles {
+                for row in dots.dots::<R, N, true>(tile, groups) {
+                    total = lanes.add_ints(total, row);
+                }
+            }
+        }
+        lanes.store_ints(total, sums);
+    }
+}
