@@ -58,6 +58,7 @@ pub(super) enum Part {
     /// It reports, keeps the time and has the last word.
     Lead,
     /// It fills the table for the others, this many threads after the lead.
+    #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "a module has one thread"))]
     Helper(usize),
 }
 
