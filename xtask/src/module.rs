@@ -68,7 +68,7 @@ pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resu
         let mut bindgen = Bindgen::new();
         // The script's name is in the module too: one script serves modules that were made for it.
         bindgen.input_path(&compiled).out_name(SCRIPT).typescript(true);
-        bindgen.remove_name_section(false).remove_producers_section(true);
+        bindgen.remove_name_section(true).remove_producers_section(true);
         bindgen.web(true)?;
         bindgen.generate(&made).with_context(|| format!("bindings for {}", compiled.display()))?;
         let module = folder.join(format!("{}_bg.wasm", variant.name));

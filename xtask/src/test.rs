@@ -65,7 +65,7 @@ enum Check {
     Wasm,
     /// The module of the page, built as it is shipped and used in Node
     WasmModule,
-    /// The page: types, build, and tests in a real browser
+    /// The page: types, build, size, and tests in a real browser
     Web,
 }
 

@@ -1,4 +1,4 @@
-//! The page's tests: types, the build, and the built page in a real browser.
+//! The page's tests: types, the build, its size, and the built page in a real browser.
 
 use anyhow::Result;
 
@@ -9,6 +9,8 @@ use crate::workspace::Workspace;
 pub(crate) fn test(workspace: &Workspace) -> Result<()> {
     let page = Page::built(workspace)?;
     process::run(&mut page.npm("check"))?;
+    // Fails where a first visit would cost too much. What was packed before and has not changed is kept.
+    process::run(page.node("tools/dist.mjs").arg(workspace.target.join("web-dist")))?;
     // As the other tests build it.
     process::run(workspace.cargo("build").args(["--package", "tabia"]))?;
     let program = workspace.target.join("debug").join(format!("tabia{}", std::env::consts::EXE_SUFFIX));
