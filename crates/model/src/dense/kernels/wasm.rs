@@ -49,12 +49,13 @@ impl Lanes for Simd128 {
 
     #[inline(always)]
     fn at_least(self, x: [v128; 4], low: [v128; 4]) -> [v128; 4] {
-        array::from_fn(|i| f32x4_pmax(low[i], x[i]))
+        // Not `f32x4_pmax`: Node 20 lets a NaN through it.
+        array::from_fn(|i| v128_bitselect(x[i], low[i], f32x4_gt(x[i], low[i])))
     }
 
     #[inline(always)]
     fn at_most(self, x: [v128; 4], high: [v128; 4]) -> [v128; 4] {
-        array::from_fn(|i| f32x4_pmin(high[i], x[i]))
+        array::from_fn(|i| v128_bitselect(x[i], high[i], f32x4_lt(x[i], high[i])))
     }
 
     #[inline(always)]
