@@ -88,8 +88,8 @@ fn range_of<L: Lanes>(lanes: L, values: &[[f32; LANES]]) -> (Range, f32) {
     let (mut low, mut high) = (lanes.splat(f32::INFINITY), lanes.splat(f32::NEG_INFINITY));
     for block in values {
         let block = lanes.load(block);
-        low = lanes.at_most(block, low);
-        high = lanes.at_least(block, high);
+        low = lanes.lesser(block, low);
+        high = lanes.greater(block, high);
     }
     let (mut lows, mut highs) = ([0.0; LANES], [0.0; LANES]);
     lanes.store(low, &mut lows);

@@ -35,6 +35,16 @@ pub(crate) trait Lanes: Copy {
     fn at_least(self, x: Self::Floats, low: Self::Floats) -> Self::Floats;
     /// `x` where it is less than `high`, else `high`.
     fn at_most(self, x: Self::Floats, high: Self::Floats) -> Self::Floats;
+    /// The lesser of two numbers.
+    #[inline(always)]
+    fn lesser(self, a: Self::Floats, b: Self::Floats) -> Self::Floats {
+        self.at_most(a, b)
+    }
+    /// The greater of two numbers.
+    #[inline(always)]
+    fn greater(self, a: Self::Floats, b: Self::Floats) -> Self::Floats {
+        self.at_least(a, b)
+    }
     /// `x` where it is greater than 0, else `other`.
     fn positive_or(self, x: Self::Floats, other: Self::Floats) -> Self::Floats;
     /// How much each number is above 2^23; none is below that or more than 255 above.

@@ -49,7 +49,6 @@ impl Lanes for Simd128 {
 
     #[inline(always)]
     fn at_least(self, x: [v128; 4], low: [v128; 4]) -> [v128; 4] {
-        // Not `f32x4_pmax`: Node 20 lets a NaN through it.
         array::from_fn(|i| v128_bitselect(x[i], low[i], f32x4_gt(x[i], low[i])))
     }
 
@@ -61,6 +60,17 @@ impl Lanes for Simd128 {
     #[inline(always)]
     fn positive_or(self, x: [v128; 4], other: [v128; 4]) -> [v128; 4] {
         array::from_fn(|i| v128_bitselect(x[i], other[i], f32x4_gt(x[i], f32x4_splat(0.0))))
+    }
+
+    // One step each, but as compiled they let some NaN through: good for numbers, not for bounds.
+    #[inline(always)]
+    fn lesser(self, a: [v128; 4], b: [v128; 4]) -> [v128; 4] {
+        array::from_fn(|i| f32x4_pmin(b[i], a[i]))
+    }
+
+    #[inline(always)]
+    fn greater(self, a: [v128; 4], b: [v128; 4]) -> [v128; 4] {
+        array::from_fn(|i| f32x4_pmax(b[i], a[i]))
     }
 
     #[inline(always)]
