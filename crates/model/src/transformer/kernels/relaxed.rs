@@ -7,7 +7,7 @@
 use std::arch::wasm32::*;
 use std::hint::black_box;
 
-use super::wasm::{by_halves, vector};
+use super::wasm::{by_halves, vector, word_by_word};
 use super::{Dots, Group, Layout};
 
 /// Pairs of products first, then pairs of pairs.
@@ -70,18 +70,8 @@ impl Dots for RelaxedQuads {
         words: &[[u32; R]; N],
         groups: &[Group; N],
     ) -> [[v128; 4]; R] {
-        by_halves(|i| {
-            let mut sums = [[i32x4_splat(0); 2]; R];
-            for (words, group) in words.iter().zip(groups) {
-                let weights = [vector(group, i), vector(group, i + 1)];
-                for r in 0..R {
-                    let inputs = u32x4_splat(words[r]);
-                    for h in 0..2 {
-                        sums[r][h] = i32x4_relaxed_dot_i8x16_i7x16_add(weights[h], inputs, sums[r][h]);
-                    }
-                }
-            }
-            sums
+        word_by_word(words, groups, |sums, inputs, weights| {
+            i32x4_relaxed_dot_i8x16_i7x16_add(weights, inputs, sums)
         })
     }
 }

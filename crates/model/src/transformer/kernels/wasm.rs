@@ -25,6 +25,28 @@ pub(super) fn by_halves<const R: usize>(half: impl Fn(usize) -> [[v128; 2]; R]) 
     array::from_fn(|r| [first[r][0], first[r][1], second[r][0], second[r][1]])
 }
 
+/// The sums of sixteen outputs where `dot` adds the products of a word's inputs with four outputs' weights to their sums.
+#[inline(always)]
+pub(super) fn word_by_word<const R: usize, const N: usize>(
+    words: &[[u32; R]; N],
+    groups: &[Group; N],
+    dot: impl Fn(v128, v128, v128) -> v128,
+) -> [[v128; 4]; R] {
+    by_halves(|i| {
+        let mut sums = [[i32x4_splat(0); 2]; R];
+        for (words, group) in words.iter().zip(groups) {
+            let weights = [vector(group, i), vector(group, i + 1)];
+            for r in 0..R {
+                let inputs = u32x4_splat(words[r]);
+                for h in 0..2 {
+                    sums[r][h] = dot(sums[r][h], inputs, weights[h]);
+                }
+            }
+        }
+        sums
+    })
+}
+
 impl Dots for Simd128Dots {
     type Ints = [v128; 4];
     const ROWS: usize = 4;
@@ -37,18 +59,6 @@ impl Dots for Simd128Dots {
         words: &[[u32; R]; N],
         groups: &[Group; N],
     ) -> [[v128; 4]; R] {
-        by_halves(|i| {
-            let mut sums = [[i32x4_splat(0); 2]; R];
-            for (words, group) in words.iter().zip(groups) {
-                let weights = [vector(group, i), vector(group, i + 1)];
-                for r in 0..R {
-                    let inputs = u32x4_splat(words[r]);
-                    for h in 0..2 {
-                        sums[r][h] = i32x4_add(sums[r][h], i32x4_dot_i16x8(inputs, weights[h]));
-                    }
-                }
-            }
-            sums
-        })
+        word_by_word(words, groups, |sums, inputs, weights| i32x4_add(sums, i32x4_dot_i16x8(inputs, weights)))
     }
 }
