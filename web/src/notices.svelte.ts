@@ -18,8 +18,14 @@ export function notices(): readonly Notice[] {
 
 /** Shows a message for a while, or until the returned function is called. */
 export function inform(text: string): () => void {
+  const done = underWay(text);
+  setTimeout(done, INFO_STAYS_MS);
+  return done;
+}
+
+/** Shows what the page is doing, until the returned function is called. */
+export function underWay(text: string): () => void {
   const id = show('info', text);
-  setTimeout(() => dismiss(id), INFO_STAYS_MS);
   return () => dismiss(id);
 }
 
@@ -29,7 +35,13 @@ export function warn(text: string): void {
 
 /** A quiet message with a button, which stays until it is used or dismissed. */
 export function offer(text: string, label: string, run: () => void): void {
-  show('info', text, { label, run });
+  const id = show('info', text, {
+    label,
+    run: () => {
+      dismiss(id);
+      run();
+    },
+  });
 }
 
 export function dismiss(id: number): void {

@@ -132,7 +132,14 @@ test('a new version waits, and takes nothing from a game in progress', () =>
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Play' }).click();
       const other = await page.context().newPage();
       await other.goto(site.url);
+      // A file asked for while the old worker ends wakes it again, and one that is being watched as here then never ends.
+      await other.waitForLoadState('networkidle');
+      await other.evaluate(() => {
+        const look = () => document.querySelector('[role=status]')?.textContent?.includes('Changing to the new') && sessionStorage.setItem('tests.told', 'yes');
+        new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
+      });
       await Promise.all([other.waitForEvent('load'), other.getByRole('button', { name: 'Reload' }).click()]);
+      assert.equal(await other.evaluate(() => sessionStorage.getItem('tests.told')), 'yes', 'the page says what it waits for');
       await other.goto(`${site.url}#/training`);
       await other.waitForFunction(() => document.title === 'Training · Tabia');
       await untilFetched(other, fresh);

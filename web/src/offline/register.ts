@@ -1,4 +1,4 @@
-import { inform, offer } from '../notices.svelte';
+import { inform, offer, underWay } from '../notices.svelte';
 import type { FromWorker, ToWorker } from './messages';
 
 const LOOK_AGAIN_MS = 60 * 60 * 1000;
@@ -52,6 +52,8 @@ function offerVersion(registration: ServiceWorkerRegistration): void {
   offerReload(() => {
     const { waiting } = registration;
     if (!waiting) return location.reload();
+    // The browser lets the old worker finish first, which may take it half a minute.
+    underWay('Changing to the new version…');
     navigator.serviceWorker.addEventListener('controllerchange', () => location.reload(), { once: true });
     waiting.postMessage({ kind: 'take-over' } satisfies ToWorker);
   });
