@@ -119,6 +119,27 @@ test('a human-like player shows the probabilities of its moves', () =>
     await screenshot(page, 'arena-human');
   }));
 
+test('a human-like player is as strong as its rating unless a temperature is asked for', () =>
+  onPage({ at: '#/arena' }, async (page) => {
+    const seat = (/** @type {string} */ title) => page.getByRole('group', { name: title });
+    await seat('Second player').getByLabel('Player', { exact: true }).selectOption('Human-like');
+    for (const title of ['First player', 'Second player']) {
+      assert.equal(await seat(title).getByLabel('Moves').inputValue(), 'rated');
+      assert.equal(await seat(title).getByLabel('Temperature').count(), 0);
+    }
+    await seat('Second player').getByLabel('Moves').selectOption('by chance');
+    await seat('Second player').getByLabel('Temperature').waitFor();
+    await page.getByLabel('Games', { exact: true }).fill('1');
+    await page.getByLabel('Draw after').fill('10');
+    await page.getByRole('button', { name: 'Start match' }).click();
+    await page.getByText('The match is over').waitFor({ timeout: 120_000 });
+    const { report } = JSON.parse(await saved(page, 'Save JSON'));
+    const [{ player, opponent }] = report.encounters;
+    assert.deepEqual([player, opponent], ['human,elo=1500', 'human,elo=1500,strength=raw']);
+    const names = await page.getByRole('region', { name: 'Games', exact: true }).getByRole('row').nth(1).innerText();
+    assert.match(names, /Human-like 1500\s+Human-like 1500, temperature 1/);
+  }));
+
 test('an engine reports its best move and the player across the board all its candidates', () =>
   onPage({ at: '#/arena' }, async (page) => {
     await start(page, 'human,elo=1500', 'engine,depth=2', { games: 1, plies: 12 });

@@ -79,6 +79,22 @@ test('the colours can be chosen and stay chosen', () =>
     );
   }));
 
+test('a page begins at its top', () =>
+  onPage({ at: '#/analyse' }, async (page) => {
+    const board = page.locator('cg-board');
+    await board.waitFor();
+    await page.evaluate(() => window.scrollTo(0, 60));
+    const pages = page.getByRole('navigation', { name: 'Pages' });
+    // Both are higher than the window: the focus on their content alone would move the header away.
+    for (const name of ['Arena', 'Analyse']) {
+      await pages.getByRole('link', { name }).click();
+      await page.waitForFunction(() => document.activeElement?.id === 'main');
+      await page.waitForFunction((name) => document.title.startsWith(name) && document.querySelector('h1')?.textContent === name, name);
+      assert.equal(await page.evaluate(() => window.scrollY), 0, name);
+      await page.evaluate(() => window.scrollTo(0, 60));
+    }
+  }));
+
 test('the keyboard skips the navigation', () =>
   onPage({}, async (page) => {
     await page.keyboard.press('Tab');

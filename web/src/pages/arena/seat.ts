@@ -6,7 +6,8 @@ import { RATINGS, type Role } from '../play/opponent';
 export interface Seat {
   kind: Kind;
   rating: number;
-  pick: 'sample' | 'argmax';
+  /** As strong as the rating, by the network's own probabilities at a temperature, or always the likeliest move. */
+  pick: 'rated' | 'sample' | 'argmax';
   temperature: number;
   level: number;
   limit: Limit;
@@ -42,7 +43,7 @@ export const LIMITS: Record<Limit, { label: string; least: number; most: number 
 const USUAL: Seat = {
   kind: 'human',
   rating: RATINGS.usual,
-  pick: 'sample',
+  pick: 'rated',
   temperature: 1,
   level: 1,
   limit: 'movetime',
@@ -57,7 +58,7 @@ const USUAL: Seat = {
 export function specOf(seat: Seat): string {
   switch (seat.kind) {
     case 'human':
-      return `human,elo=${seat.rating}${choice(seat)}`;
+      return `human,elo=${seat.rating}${strength(seat)}`;
     case 'engine':
       return `engine${seat.evaluation === 'baseline' ? ',eval=baseline' : ''},${effort(seat)}`;
     case 'challenge':
@@ -91,8 +92,7 @@ export function nameOf(seat: Seat): string {
 }
 
 function manner({ pick, temperature }: Seat): string {
-  if (pick === 'argmax') return ', likeliest moves';
-  return temperature === 1 ? '' : `, temperature ${temperature}`;
+  return { rated: '', sample: `, temperature ${temperature}`, argmax: ', likeliest moves' }[pick];
 }
 
 function patience({ limit, amounts }: Seat): string {
@@ -105,7 +105,7 @@ function fileSpec(seat: Seat): string {
   const name = quoted(seat.file);
   switch (seat.role) {
     case 'human':
-      return `human:${name},elo=${seat.rating}${choice(seat)}`;
+      return `human:${name},elo=${seat.rating}${strength(seat)}`;
     case 'maia':
       return `maia:${name}${choice(seat)}`;
     case 'net':
@@ -115,9 +115,16 @@ function fileSpec(seat: Seat): string {
   }
 }
 
+function strength({ pick, temperature }: Seat): string {
+  // A temperature takes the place of what makes a player as strong as its rating.
+  const raw = temperature === 1 ? ',strength=raw' : `,temp=${temperature}`;
+  return { rated: '', sample: raw, argmax: ',mode=argmax' }[pick];
+}
+
+/** Networks that listen to no rating have only their own probabilities. */
 function choice({ pick, temperature }: Seat): string {
   if (pick === 'argmax') return ',mode=argmax';
-  return `,mode=sample${temperature === 1 ? '' : `,temp=${temperature}`}`;
+  return `,mode=sample${pick === 'rated' || temperature === 1 ? '' : `,temp=${temperature}`}`;
 }
 
 // A small table: a page is not the place for the engine's usual one.
@@ -171,7 +178,7 @@ function seatFrom(kept: unknown, usual: Seat): Seat {
   seat.kind = oneOf(from.kind, Object.keys(KIND_NAMES) as Kind[], usual.kind);
   if (seat.kind === 'file') seat.kind = usual.kind;
   seat.rating = within(from.rating, RATINGS.lowest, RATINGS.highest, usual.rating);
-  seat.pick = oneOf(from.pick, ['sample', 'argmax'], usual.pick);
+  seat.pick = oneOf(from.pick, ['rated', 'sample', 'argmax'], usual.pick);
   seat.temperature = within(from.temperature, 0.05, 5, usual.temperature);
   seat.level = within(from.level, 1, 5, usual.level);
   seat.limit = oneOf(from.limit, Object.keys(LIMITS) as Limit[], usual.limit);
