@@ -1,6 +1,7 @@
 //! Matches as a user meets them: played, killed, gone on with, and counted.
 
 mod folder;
+mod process;
 
 use std::io::Write;
 use std::path::Path;
@@ -10,28 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use folder::Folder;
-
-fn tabia(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabia"));
-    command.args(args).stdin(Stdio::null());
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn succeed(mut command: Command) -> String {
-    let output = command.output().expect("the program starts");
-    assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-fn fail(mut command: Command) -> String {
-    let output = command.output().expect("the program starts");
-    assert!(!output.status.success(), "{command:?} should fail: {}", text(&output.stdout));
-    text(&output.stderr)
-}
+use process::{fail, succeed, tabia, text};
 
 fn json_of(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).expect("a file")).expect("JSON")

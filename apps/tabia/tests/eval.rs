@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
 
 mod folder;
+mod process;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,6 +16,7 @@ use tabia_model::{Evaluation, Model};
 use tabia_search::think_time_for;
 
 use folder::Folder;
+use process::{fail, succeed, tabia};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
@@ -34,25 +36,9 @@ fn spec(kind: &str, name: &str) -> String {
 }
 
 fn eval(what: &str, files: &[&Path], more: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabia"));
-    command.args(["eval", what]).args(files).args(more);
+    let mut command = tabia(&["eval", what]);
+    command.args(files).args(more);
     command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn succeed(mut command: Command) -> String {
-    let output = command.output().expect("the program starts");
-    assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-fn fail(mut command: Command) -> String {
-    let output = command.output().expect("the program starts");
-    assert!(!output.status.success(), "{command:?} should fail: {}", text(&output.stdout));
-    text(&output.stderr)
 }
 
 /// What a command says with `--json`.

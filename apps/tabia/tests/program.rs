@@ -1,34 +1,15 @@
 //! The program as a user meets it: commands typed, text read.
 
+mod process;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use process::{fail, succeed, tabia, text};
+
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/models").join(name)
-}
-
-fn tabia(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabia"));
-    command.args(args);
-    command
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-fn succeed(mut command: Command) -> String {
-    let output = command.output().expect("the program starts");
-    assert!(output.status.success(), "{command:?}: {}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-fn fail(mut command: Command) -> String {
-    let output = command.output().expect("the program starts");
-    assert!(!output.status.success(), "{command:?} should fail: {}", text(&output.stdout));
-    assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
-    text(&output.stderr)
 }
 
 /// Types `lines` at the board and gives what was printed.

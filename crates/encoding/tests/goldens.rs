@@ -4,10 +4,10 @@
 use std::{collections::BTreeMap, num::NonZeroI32, time::Duration};
 
 use serde::Deserialize;
-use shakmaty::{CastlingMode, Chess, Color, Move, Position, fen::Fen};
+use shakmaty::{CastlingMode, Chess, Color, Position, fen::Fen};
 use tabia_encoding::{
-    Analysis, Batch, Column, Elo, ForWhite, Pace, PolicyIndex, PolicySlot, RatingPool, Score, Seat,
-    Situation, TEMPERATURE_CP, encodings, parse_uci, soft_labels, vocabularies,
+    Analysis, Batch, Column, Elo, ForWhite, KeptSituation, Pace, PolicyIndex, PolicySlot, RatingPool, Score,
+    Seat, Situation, TEMPERATURE_CP, encodings, parse_uci, soft_labels, vocabularies,
 };
 
 /// The golden file of each id.
@@ -63,32 +63,10 @@ enum Golden {
     Values(BTreeMap<String, Vec<usize>>),
 }
 
-/// A case played through: what a [`Situation`] borrows.
+/// A case played through.
 struct Played {
     name: String,
-    position: Chess,
-    earlier: Vec<Chess>,
-    last_moves: Vec<Move>,
-    mover: Seat,
-    opponent: Seat,
-    pool: RatingPool,
-    pace: Option<Pace>,
-    context: Option<Chess>,
-}
-
-impl Played {
-    fn situation(&self) -> Situation<'_> {
-        Situation {
-            earlier: &self.earlier,
-            last_moves: &self.last_moves,
-            mover: self.mover,
-            opponent: self.opponent,
-            pool: self.pool,
-            pace: self.pace,
-            context: self.context.as_ref(),
-            ..Situation::of(&self.position)
-        }
-    }
+    kept: KeptSituation,
 }
 
 fn position(fen: &str) -> Chess {
@@ -114,11 +92,10 @@ fn play(case: Case) -> Played {
         earlier.insert(0, std::mem::replace(&mut position_now, next));
         last_moves.insert(0, m);
     }
-    Played {
-        name: case.name,
-        position: position_now,
-        earlier,
-        last_moves,
+    let context = case.context.as_deref().map(position);
+    let situation = Situation {
+        earlier: &earlier,
+        last_moves: &last_moves,
         mover: seat(case.rating, case.time_ms),
         opponent: seat(case.opponent_rating, case.opponent_time_ms),
         pool: match case.pool.as_deref() {
@@ -132,8 +109,10 @@ fn play(case: Case) -> Played {
             let [base, increment] = ms.map(Duration::from_millis);
             Pace { base, increment }
         }),
-        context: case.context.as_deref().map(position),
-    }
+        context: context.as_ref(),
+        ..Situation::of(&position_now)
+    };
+    Played { name: case.name, kept: KeptSituation::of(&situation) }
 }
 
 #[test]
@@ -152,7 +131,7 @@ fn inputs() {
         assert_eq!(goldens.len(), cases.len(), "{id}");
         // One batch for all, so that rows that spill into others show as well.
         let mut batch = Batch::new(encoding);
-        cases.iter().for_each(|case| batch.push(&case.situation()));
+        cases.iter().for_each(|case| batch.push(&case.kept.get()));
         for (row, (case, golden)) in cases.iter().zip(&goldens).enumerate() {
             assert_eq!(golden.len(), encoding.inputs().len(), "{id}");
             for ((spec, column), golden) in encoding.inputs().iter().zip(batch.columns()).zip(golden) {
@@ -183,7 +162,8 @@ fn moves() {
         let vocabulary = tabia_encoding::vocabulary(id).unwrap();
         let goldens: Vec<BTreeMap<String, (u16, Option<u8>)>> = serde_json::from_str(text).unwrap();
         assert_eq!(goldens.len(), cases.len(), "{id}");
-        for (Played { name, position, .. }, golden) in cases.iter().zip(&goldens) {
+        for (Played { name, kept }, golden) in cases.iter().zip(&goldens) {
+            let position = kept.get().position;
             assert_eq!(position.legal_moves().len(), golden.len(), "{name}");
             for (uci, &(index, promotion)) in golden {
                 let m = parse_uci(position, uci).unwrap();
