@@ -101,6 +101,10 @@ impl Search<'_> {
                 Part::Helper(_) | Part::Lead => 1,
             };
         }
+        // Values that are weighed against each other stay as found: an old one says more than a bound.
+        if goals.within.is_none() {
+            keep_in_order(moves);
+        }
         self.pulse.look(self.shared);
     }
 
@@ -201,6 +205,16 @@ impl Search<'_> {
             table_permille: Some(self.shared.table.permille()),
             moves: candidate.line.clone(),
         }
+    }
+}
+
+/// A search that was stopped has not looked again at the last of the best moves: they have values of the iteration before.
+/// What it did find is that none of them is better than those before it.
+fn keep_in_order(moves: &mut [RootMove]) {
+    let mut above = INFINITE;
+    for candidate in moves {
+        candidate.lower_to(above);
+        above = candidate.latest().unwrap_or(above);
     }
 }
 

@@ -57,6 +57,13 @@ impl RootMove {
         self.bounded = true;
     }
 
+    /// It is worth no more than this, whatever was found earlier.
+    pub(super) fn lower_to(&mut self, most: i32) {
+        if self.latest().is_some_and(|latest| latest > most) {
+            self.value = most;
+        }
+    }
+
     /// The latest value that is more than a bound.
     pub(super) fn known(&self) -> Option<i32> {
         self.latest().filter(|_| !self.bounded)

@@ -388,6 +388,27 @@ fn moves_that_cost_too_much_are_not_looked_at_closely() {
 }
 
 #[test]
+fn lines_are_in_order_wherever_a_search_is_stopped() {
+    for fen in [
+        "r3r1k1/1pp2pp1/p1npbn1p/b3p3/4P3/1BPP1N1P/PP3PP1/R1BQRNK1 w - - 2 12",
+        "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4",
+        "8/2k5/3p4/p2P1p2/P2P1P2/8/8/4K3 w - - 0 1",
+    ] {
+        let mut engine = engine();
+        for nodes in (500..20_000).step_by(487) {
+            let limits = Limits { lines: 4, nodes: Some(nodes), ..Limits::default() };
+            let choice = engine.choose(&game(fen), &limits, &Quiet).unwrap();
+            let chances: Vec<f64> =
+                choice.lines.iter().filter_map(|line| line.score.map(winning_chance)).collect();
+            assert!(
+                chances.is_sorted_by(|better, worse| better >= worse),
+                "{fen}, {nodes} nodes: {chances:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn there_are_no_more_lines_than_moves() {
     let limits = Limits { lines: 10, ..to_depth(4) };
     let choice = engine().choose(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &Quiet).unwrap();
