@@ -114,6 +114,6 @@ if (together > MOST_TOGETHER) throw new Error(`the pictures have ${together} byt
  */
 async function picture(page) {
   const session = await page.context().newCDPSession(page);
-  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 82 });
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 72 });
   return Buffer.from(data, 'base64');
 }
