@@ -140,6 +140,24 @@ test('a human-like player is as strong as its rating unless a temperature is ask
     assert.match(names, /Human-like 1500\s+Human-like 1500, temperature 1/);
   }));
 
+test('a network without ratings plays by chance, at the temperature that is shown', () =>
+  onPage({ at: '#/arena' }, async (page) => {
+    const seat = page.getByRole('group', { name: 'First player' });
+    await seat.getByLabel('Player', { exact: true }).selectOption('Model file');
+    const file = new URL('../../fixtures/models/lc0-plain-conv.pb.gz', import.meta.url).pathname;
+    await seat.getByLabel('Model file of the first player').setInputFiles(file);
+    await seat.getByLabel('How').waitFor();
+    assert.equal(await seat.getByLabel('How').inputValue(), 'maia');
+    assert.equal(await seat.getByLabel('Moves').inputValue(), 'sample');
+    await seat.getByLabel('Temperature').fill('0.5');
+    await page.getByLabel('Games', { exact: true }).fill('1');
+    await page.getByLabel('Draw after').fill('4');
+    await page.getByRole('button', { name: 'Start match' }).click();
+    await page.getByText('The match is over').waitFor({ timeout: 120_000 });
+    const { report } = JSON.parse(await saved(page, 'Save JSON'));
+    assert.match(report.encounters[0].player, /^maia:.*lc0-plain-conv\.pb\.gz,temp=0\.5$/);
+  }));
+
 test('an engine reports its best move and the player across the board all its candidates', () =>
   onPage({ at: '#/arena' }, async (page) => {
     await start(page, 'human,elo=1500', 'engine,depth=2', { games: 1, plies: 12 });

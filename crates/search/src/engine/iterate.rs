@@ -209,7 +209,7 @@ impl Search<'_> {
 }
 
 /// A search that was stopped has not looked again at the last of the best moves: they have values of the iteration before.
-/// What it did find is that none of them is better than those before it.
+/// As far as it got, none of them was better than those before it.
 fn keep_in_order(moves: &mut [RootMove]) {
     let mut above = INFINITE;
     for candidate in moves {

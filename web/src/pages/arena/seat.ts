@@ -58,7 +58,7 @@ const USUAL: Seat = {
 export function specOf(seat: Seat): string {
   switch (seat.kind) {
     case 'human':
-      return `human,elo=${seat.rating}${strength(seat)}`;
+      return `human,elo=${seat.rating}${choice(seat, ',strength=raw')}`;
     case 'engine':
       return `engine${seat.evaluation === 'baseline' ? ',eval=baseline' : ''},${effort(seat)}`;
     case 'challenge':
@@ -91,8 +91,8 @@ export function nameOf(seat: Seat): string {
   }
 }
 
-function manner({ pick, temperature }: Seat): string {
-  return { rated: '', sample: `, temperature ${temperature}`, argmax: ', likeliest moves' }[pick];
+function manner(seat: Seat): string {
+  return { rated: '', sample: `, temperature ${seat.temperature}`, argmax: ', likeliest moves' }[pickOf(seat)];
 }
 
 function patience({ limit, amounts }: Seat): string {
@@ -105,9 +105,9 @@ function fileSpec(seat: Seat): string {
   const name = quoted(seat.file);
   switch (seat.role) {
     case 'human':
-      return `human:${name},elo=${seat.rating}${strength(seat)}`;
+      return `human:${name},elo=${seat.rating}${choice(seat, ',strength=raw')}`;
     case 'maia':
-      return `maia:${name}${choice(seat)}`;
+      return `maia:${name}${choice(seat, ',mode=sample')}`;
     case 'net':
       return `net:${name}`;
     case 'engine':
@@ -115,16 +115,15 @@ function fileSpec(seat: Seat): string {
   }
 }
 
-function strength({ pick, temperature }: Seat): string {
-  // A temperature takes the place of what makes a player as strong as its rating.
-  const raw = temperature === 1 ? ',strength=raw' : `,temp=${temperature}`;
-  return { rated: '', sample: raw, argmax: ',mode=argmax' }[pick];
+/** How a seat's moves are picked. Only human-like players know what a rating is worth; the others go by their probabilities. */
+export function pickOf({ kind, role, pick }: Seat): Seat['pick'] {
+  return pick === 'rated' && kind === 'file' && role === 'maia' ? 'sample' : pick;
 }
 
-/** Networks that listen to no rating have only their own probabilities. */
-function choice({ pick, temperature }: Seat): string {
-  if (pick === 'argmax') return ',mode=argmax';
-  return `,mode=sample${pick === 'rated' || temperature === 1 ? '' : `,temp=${temperature}`}`;
+/** The same for a spec, where `plain` asks for the network's own probabilities. A temperature asks for them too. */
+function choice(seat: Seat, plain: string): string {
+  const sample = seat.temperature === 1 ? plain : `,temp=${seat.temperature}`;
+  return { rated: '', sample, argmax: ',mode=argmax' }[pickOf(seat)];
 }
 
 // A small table: a page is not the place for the engine's usual one.
