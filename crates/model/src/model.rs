@@ -15,7 +15,7 @@ use crate::detect;
 use crate::evaluation::{Evaluation, Policy, Wdl, softmax};
 use crate::onnx::check::GraphInfo;
 use crate::onnx::proto::ModelProto;
-use crate::runtime::{InputData, InputTensor, OutputTensor, RunError, Session};
+use crate::runtime::{InputData, InputTensor, Int8Kernel, OutputTensor, RunError, Session};
 use crate::source::Source;
 use crate::transformer::{self, TransformerSession};
 use crate::{Format, LoadError, LoadErrorKind};
@@ -86,6 +86,8 @@ struct PolicyReader {
 pub enum Runtime {
     /// Any graph, from scratch for each position.
     General,
+    /// The same for a graph with integer products, and what computes them.
+    Int8(Int8Kernel),
     /// One of our transformers, on these instructions.
     Transformer(transformer::Level),
     /// A dense network over sparse features, whose first layer a move updates.
@@ -97,10 +99,11 @@ pub enum Runtime {
 impl fmt::Display for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Runtime::General => "general",
+            Runtime::General => "general (rten)",
+            Runtime::Int8(kernel) => return write!(f, "general (rten), 8-bit products by {kernel}"),
             Runtime::Transformer(level) => return write!(f, "transformer, {level}"),
             Runtime::Dense => "dense, updated by moves",
-            Runtime::Perspective => "general; in a search 16-bit sums, updated by moves",
+            Runtime::Perspective => "general (rten); in a search 16-bit sums, updated by moves",
         })
     }
 }
@@ -193,7 +196,7 @@ impl Model {
     /// How the network is computed.
     pub fn runtime(&self) -> Runtime {
         match &self.engine {
-            Engine::General(_) => Runtime::General,
+            Engine::General(session) => session.int8().map_or(Runtime::General, Runtime::Int8),
             Engine::Transformer(session) => Runtime::Transformer(session.level()),
             Engine::Dense(_) => Runtime::Dense,
             Engine::Perspective(..) => Runtime::Perspective,

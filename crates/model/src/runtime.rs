@@ -4,6 +4,8 @@
 //! so memory and work are known in advance. Should rten still panic, the panic is caught and becomes an error; where
 //! panics abort, as on wasm32, the forecast is the only guard.
 
+mod int8;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,6 +19,7 @@ use crate::onnx::check::{ElementKind, GraphInfo, Outline, TensorInfo};
 use crate::onnx::proto::{AttributeProto, ModelProto, NodeProto, attribute_type, data_type};
 use crate::onnx::read;
 use crate::{Format, LoadError, LoadErrorKind};
+pub use int8::{Int8Kernel, Int8Weights};
 
 /// How many sets of input shapes a session remembers as forecast.
 const MAX_REMEMBERED: usize = 64;
@@ -140,6 +143,7 @@ pub struct Session {
     model: Model,
     outline: Outline,
     info: GraphInfo,
+    int8: Option<Int8Kernel>,
     inputs: Vec<NodeId>,
     outputs: Vec<NodeId>,
     /// Threads that no run is using now.
@@ -158,10 +162,25 @@ impl Session {
     ///
     /// # Errors
     /// Those of [`check`](crate::onnx::check::check), and what the runtime itself refuses.
-    pub fn new(mut model: ModelProto) -> Result<Session, LoadError> {
+    pub fn new(model: ModelProto) -> Result<Session, LoadError> {
+        Session::with_int8_weights(model, Int8Kernel::detect().weights)
+    }
+
+    /// The same with a choice of how rten gets the weights of integer products. [`Int8Weights::Whole`] is wrong where
+    /// rten's kernel saturates.
+    ///
+    /// # Errors
+    /// As [`Session::new`].
+    pub fn with_int8_weights(mut model: ModelProto, weights: Int8Weights) -> Result<Session, LoadError> {
         let outline = Outline::new(&model)?;
         let info = outline.info(&model)?;
         adapt(&mut model)?;
+        let products = outline.integer_products()?;
+        let packs = match &mut model.graph {
+            Some(graph) if !products.is_empty() => int8::rewrite(graph, &products, weights)?,
+            _ => false,
+        };
+        let int8 = (!products.is_empty()).then(|| Int8Kernel { weights, ..Int8Kernel::detect() });
         let encoded = model.encode_to_vec();
         drop(model);
         let refused = |message: String| LoadError::new(LoadErrorKind::Unsupported, Format::Onnx, message);
@@ -169,6 +188,8 @@ impl Session {
             let mut options = ModelOptions::with_all_ops();
             // Our own forecast has found every shape; rten's inference is a second, less guarded, reading.
             options.shape_inference(ShapeInferenceMode::Off);
+            // Otherwise rten packs the weights of every product anew in each run. In 8 bits a packed copy is small.
+            options.prepack_weights(packs);
             options.load(encoded)
         };
         let model = caught(load).map_err(refused)?.map_err(|e| refused(e.to_string()))?;
@@ -180,7 +201,7 @@ impl Session {
         };
         let (inputs, outputs) = (ids(&info.inputs)?, ids(&info.outputs)?);
         let (idle, forecasts) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        let session = Session { model, outline, info, inputs, outputs, idle, forecasts };
+        let session = Session { model, outline, info, int8, inputs, outputs, idle, forecasts };
         match session.trial() {
             Ok(()) | Err(RunError::NotFinite { .. }) => Ok(session),
             Err(e) => Err(refused(e.to_string())),
@@ -190,6 +211,11 @@ impl Session {
     /// What the graph takes, gives and costs.
     pub fn info(&self) -> &GraphInfo {
         &self.info
+    }
+
+    /// What computes its integer products, if it has any.
+    pub fn int8(&self) -> Option<Int8Kernel> {
+        self.int8
     }
 
     /// Runs the graph on `inputs`, in the order of [`GraphInfo::inputs`]. The first dimension of every input is the

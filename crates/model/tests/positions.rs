@@ -7,7 +7,7 @@ use serde::Deserialize;
 use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
 use tabia_encoding::{Batch, Column, Elo, Seat, Situation, parse_uci};
 use tabia_model::dense::Evaluator;
-use tabia_model::runtime::{InputData, InputTensor, Session};
+use tabia_model::runtime::{InputData, InputTensor, Int8Kernel, Session};
 use tabia_model::{
     Evaluation, Format, Model, ModelCard, Perspective, Policy, PolicyHead, Runtime, Side, Source, Unit,
     ValueHead, WdlHead, WdlScale,
@@ -262,8 +262,11 @@ fn recognised(file: &str) -> (ModelCard, Runtime) {
             ("rusty-774", None, value(centipawns, Perspective::White), None, Runtime::General)
         }
         "conv-net.onnx" => ("policy-planes-17", None, None, wdl("wdl"), Runtime::General),
-        "humchess-transformer.onnx" | "quantised-transformer.onnx" | "statedict/humchess-68.safetensors" => {
+        "humchess-transformer.onnx" | "statedict/humchess-68.safetensors" => {
             ("humchess-68", human(), None, None, Runtime::General)
+        }
+        "quantised-transformer.onnx" => {
+            ("humchess-68", human(), None, None, Runtime::Int8(Int8Kernel::detect()))
         }
         "statedict/humchess-74.pt" => ("humchess-74", human(), None, None, Runtime::General),
         "statedict/policy-mlp.pt" => {

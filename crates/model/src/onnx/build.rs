@@ -132,7 +132,7 @@ impl GraphBuilder {
     }
 }
 
-fn attribute(name: &str, value: &Attribute) -> AttributeProto {
+pub(crate) fn attribute(name: &str, value: &Attribute) -> AttributeProto {
     let base = AttributeProto { name: name.to_owned(), ..AttributeProto::default() };
     match value {
         Attribute::Int(i) => AttributeProto { i: Some(*i), r#type: attribute_type::INT, ..base },

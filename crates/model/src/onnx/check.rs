@@ -143,6 +143,27 @@ impl Forecast {
     }
 }
 
+/// A product of integers, as the runtime needs to know it.
+#[derive(Debug)]
+pub(crate) struct Product {
+    /// What is multiplied with the weights, and the weights.
+    pub(crate) operands: [Operand; 2],
+    /// The ranks of their zero points: 0 for one number or none, 1 for one a row or column.
+    pub(crate) zero_ranks: [usize; 2],
+}
+
+/// One operand of a [`Product`].
+#[derive(Debug)]
+pub(crate) struct Operand {
+    /// What its numbers are.
+    pub(crate) kind: ElementKind,
+    /// Its shape; `None` is a dimension left free.
+    pub(crate) shape: Vec<Option<usize>>,
+}
+
+/// The operators an integer product may become in a row, see `runtime::int8`.
+const PRODUCT_DEPTH: usize = 9;
+
 impl Outline {
     /// Checks the structure of `model` and brings its operators into order.
     pub(crate) fn new(model: &ModelProto) -> Result<Outline, LoadError> {
@@ -160,6 +181,38 @@ impl Outline {
 
     /// Foretells a run on inputs of these shapes.
     pub(crate) fn forecast(&self, shapes: &[Vec<usize>]) -> Result<Forecast, LoadError> {
+        let (values, multiply_adds) = self.simulate(shapes)?;
+        let output = |(name, slot): &(String, usize)| match values.get(*slot) {
+            Some(Some(value)) => Ok((value.kind, value.shape.clone())),
+            _ => Err(error(LoadErrorKind::Malformed, "nothing computes this output").at_tensor(name)),
+        };
+        let outputs = self.outputs.iter().map(output).collect::<Result<_, _>>()?;
+        Ok(Forecast { outputs, multiply_adds })
+    }
+
+    /// The integer products, each by the name of its output.
+    pub(crate) fn integer_products(&self) -> Result<HashMap<String, Product>, LoadError> {
+        if !self.steps.iter().any(Step::is_integer_product) {
+            return Ok(HashMap::new());
+        }
+        let (one, _) = self.simulate(&self.single())?;
+        let two = self.simulate(&self.shapes_with(2)).ok().map(|(values, _)| values);
+        let operand = |step: &Step, index: usize| -> Option<Operand> {
+            let slot = step.inputs.get(index).copied().flatten()?;
+            let value = one.get(slot)?.as_ref()?;
+            let other = two.as_ref().and_then(|two| two.get(slot)).and_then(Option::as_ref);
+            Some(Operand { kind: value.kind, shape: with_free(&value.shape, other.map(|o| &o.shape[..])) })
+        };
+        let product = |step: &Step| {
+            let operands = [operand(step, 0)?, operand(step, 1)?];
+            let zero_ranks = [2, 3].map(|index| operand(step, index).map_or(0, |zero| zero.shape.len()));
+            Some((step.node.output.first()?.clone(), Product { operands, zero_ranks }))
+        };
+        Ok(self.steps.iter().filter(|step| step.is_integer_product()).filter_map(product).collect())
+    }
+
+    /// The values of a run on inputs of these shapes, and its multiplications with addition.
+    fn simulate(&self, shapes: &[Vec<usize>]) -> Result<(Vec<Option<Value>>, u64), LoadError> {
         let mut values: Vec<Option<Value>> = vec![None; self.slots];
         let put = |values: &mut Vec<Option<Value>>, slot: usize, value: Value| {
             if let Some(place) = values.get_mut(slot) {
@@ -178,7 +231,8 @@ impl Outline {
         let mut multiply_adds = 0u64;
         for step in &self.steps {
             let outcome = step.foretell(&values, self.opset).map_err(|e| e.at_operator(&step.label))?;
-            let made = outcome.outputs.iter().map(Value::elements).fold(outcome.scratch, u64::saturating_add);
+            let scratch = outcome.scratch.saturating_add(self.split_elements(step, &values, &outcome));
+            let made = outcome.outputs.iter().map(Value::elements).fold(scratch, u64::saturating_add);
             total = total.saturating_add(made);
             multiply_adds = multiply_adds.saturating_add(outcome.multiply_adds);
             if total > MAX_ELEMENTS {
@@ -199,12 +253,23 @@ impl Outline {
                 }
             }
         }
-        let output = |(name, slot): &(String, usize)| match values.get(*slot) {
-            Some(Some(value)) => Ok((value.kind, value.shape.clone())),
-            _ => Err(error(LoadErrorKind::Malformed, "nothing computes this output").at_tensor(name)),
-        };
-        let outputs = self.outputs.iter().map(output).collect::<Result<_, _>>()?;
-        Ok(Forecast { outputs, multiply_adds })
+        Ok((values, multiply_adds))
+    }
+
+    /// What an integer product makes besides its result where its weights are split: four results on the way, and three
+    /// copies of operands that are not constant. Counted on every processor, so that all take the same
+    /// networks.
+    fn split_elements(&self, step: &Step, values: &[Option<Value>], outcome: &Outcome) -> u64 {
+        if !step.is_integer_product() {
+            return 0;
+        }
+        // Constants are in the order of their slots.
+        let is_constant = |slot: usize| self.constants.binary_search_by_key(&slot, |&(slot, _)| slot).is_ok();
+        let computed = step.inputs.iter().flatten().filter(|&&slot| !is_constant(slot));
+        let operands = computed.filter_map(|&slot| values.get(slot)?.as_ref().map(Value::elements));
+        let results = outcome.outputs.iter().map(Value::elements);
+        let copies = operands.map(|n| n.saturating_mul(3)).chain(results.map(|n| n.saturating_mul(4)));
+        copies.fold(0, u64::saturating_add)
     }
 
     /// The inputs' shapes with `size` for every free dimension.
@@ -231,9 +296,7 @@ impl Outline {
         let two = self.forecast(&self.shapes_with(2)).ok();
         let shape = |index: usize, shape: &[usize]| -> Vec<Option<usize>> {
             let other = two.as_ref().and_then(|two| two.outputs.get(index));
-            let moved =
-                |i: usize, dim: usize| other.is_some_and(|(_, s)| s.get(i).is_some_and(|&d| d != dim));
-            shape.iter().enumerate().map(|(i, &dim)| (!moved(i, dim)).then_some(dim)).collect()
+            with_free(shape, other.map(|(_, shape)| &shape[..]))
         };
         let outputs = self.outputs.iter().zip(&one.outputs).enumerate();
         let outputs = outputs.map(|(i, ((name, _), (kind, dims)))| TensorInfo {
@@ -250,7 +313,22 @@ impl Outline {
     }
 }
 
+/// A shape whose dimensions are free where they differ from those of `other`, the same value in another run.
+fn with_free(shape: &[usize], other: Option<&[usize]>) -> Vec<Option<usize>> {
+    let moved = |i: usize, dim: usize| other.and_then(|other| other.get(i)).is_some_and(|&d| d != dim);
+    shape.iter().enumerate().map(|(i, &dim)| (!moved(i, dim)).then_some(dim)).collect()
+}
+
 impl Step {
+    fn is_integer_product(&self) -> bool {
+        matches!(self.node.op_type.as_str(), "ConvInteger" | "MatMulInteger")
+    }
+
+    /// The operators it becomes in a row.
+    fn depth(&self) -> usize {
+        if self.is_integer_product() { PRODUCT_DEPTH } else { 1 }
+    }
+
     fn foretell(&self, values: &[Option<Value>], opset: i64) -> Result<Outcome, LoadError> {
         let mut inputs = Vec::with_capacity(self.inputs.len());
         for slot in &self.inputs {
@@ -440,17 +518,19 @@ fn in_order(steps: Vec<Step>, slots: usize) -> Result<Vec<Step>, LoadError> {
             }
         }
     }
-    let mut depth = vec![1usize; steps.len()];
+    let mut depth: Vec<usize> = steps.iter().map(Step::depth).collect();
     let mut order: Vec<usize> = (0..steps.len()).filter(|&i| waiting.get(i) == Some(&0)).collect();
     let mut next = 0;
     while let Some(&index) = order.get(next) {
         next += 1;
-        let below = depth.get(index).copied().unwrap_or(0) + 1;
+        let above = depth.get(index).copied().unwrap_or(0);
         for &reader in readers.get(index).into_iter().flatten() {
-            let (Some(count), Some(depth)) = (waiting.get_mut(reader), depth.get_mut(reader)) else {
+            let (Some(count), Some(depth), Some(step)) =
+                (waiting.get_mut(reader), depth.get_mut(reader), steps.get(reader))
+            else {
                 continue;
             };
-            *depth = below.max(*depth);
+            *depth = (above + step.depth()).max(*depth);
             *count -= 1;
             if *count == 0 {
                 order.push(reader);

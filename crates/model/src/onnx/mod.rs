@@ -4,5 +4,5 @@ pub mod build;
 pub mod check;
 pub mod proto;
 pub mod read;
-mod shapes;
+pub(crate) mod shapes;
 mod wire;

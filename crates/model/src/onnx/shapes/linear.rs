@@ -134,16 +134,14 @@ impl Window {
         let pads = self.before.iter().zip(&self.after);
         let dims = board.iter().zip(sides.zip(pads));
         dims.map(|(&dim, (((&kernel, &stride), &dilation), (&before, &after)))| {
-            let reach = kernel.saturating_sub(1).saturating_mul(dilation).saturating_add(1);
             if self.same != Same::No {
-                let count = dim.div_ceil(stride);
-                let total = (count.saturating_sub(1) * stride).saturating_add(reach).saturating_sub(dim);
                 // The runtime puts an odd cell of padding at the end.
-                if self.same == Same::Lower && total % 2 == 1 {
+                if self.same == Same::Lower && same_padding(dim, kernel, stride, dilation) % 2 == 1 {
                     return Err(Refusal::unsupported("automatic padding with more before than after"));
                 }
-                return Ok(count);
+                return Ok(dim.div_ceil(stride));
             }
+            let reach = reach(kernel, dilation);
             let room = (dim + before + after).checked_sub(reach).filter(|_| kernel > 0);
             let room =
                 room.ok_or_else(|| Refusal::shape(format!("a window of {:?} over {board:?}", self.kernel)))?;
@@ -151,6 +149,29 @@ impl Window {
         })
         .collect()
     }
+
+    /// The dimensions of `board` with its padding around it.
+    fn padded(&self, board: &[usize]) -> Vec<usize> {
+        let sides = self.kernel.iter().zip(&self.strides).zip(&self.dilations);
+        let pads = self.before.iter().zip(&self.after);
+        let dims = board.iter().zip(sides.zip(pads));
+        dims.map(|(&dim, (((&kernel, &stride), &dilation), (&before, &after)))| match self.same {
+            Same::No => dim + before + after,
+            Same::Upper | Same::Lower => dim.saturating_add(same_padding(dim, kernel, stride, dilation)),
+        })
+        .collect()
+    }
+}
+
+/// How many cells a window covers from its first to its last.
+fn reach(kernel: usize, dilation: usize) -> usize {
+    kernel.saturating_sub(1).saturating_mul(dilation).saturating_add(1)
+}
+
+/// The cells of padding, before and after together, with which a window fits once for each stride begun.
+pub(crate) fn same_padding(dim: usize, kernel: usize, stride: usize, dilation: usize) -> usize {
+    let last = dim.div_ceil(stride).saturating_sub(1).saturating_mul(stride);
+    last.saturating_add(reach(kernel, dilation)).saturating_sub(dim)
 }
 
 /// Splits `[batch, channels, board...]`.
@@ -195,17 +216,20 @@ pub(super) fn conv(call: &Call<'_>) -> Ruled {
         has_shape(bias, &[outer], "the bias")?;
     }
     let window = Window::read(call, kernel)?;
-    // The runtime pads bytes with another number than the one that stands for zero.
-    if bytes && (window.same != Same::No || window.before.iter().chain(&window.after).any(|&pad| pad > 0)) {
-        return Err(Refusal::unsupported(
-            "padding of an integer convolution; pad the numbers it is made from",
-        ));
-    }
     let mut shape = vec![n, outer];
     shape.extend(window.positions(board, false)?);
     let cost = elements(&shape).saturating_mul(inner as u64).saturating_mul(elements(kernel));
-    let kind = if bytes { ElementKind::Int } else { input.kind };
-    Ok(Outcome::from(Value::new(kind, shape)).costing(cost))
+    if !bytes {
+        return Ok(Outcome::from(Value::new(input.kind, shape)).costing(cost));
+    }
+    // Bytes are padded before they are convolved.
+    let padded = window.padded(board);
+    let scratch = if padded == board {
+        0
+    } else {
+        elements(&padded).saturating_mul(n as u64).saturating_mul(channels as u64)
+    };
+    Ok(Outcome::from(Value::new(ElementKind::Int, shape)).costing(cost).with_scratch(scratch))
 }
 
 pub(super) fn conv_transpose(call: &Call<'_>) -> Ruled {

@@ -11,6 +11,8 @@ mod layout;
 mod linear;
 mod reduce;
 
+pub(crate) use linear::same_padding;
+
 use super::check::ElementKind;
 use super::proto::{AttributeProto, NodeProto};
 use super::read::MAX_RANK;
