@@ -2,7 +2,8 @@
 
 Writes fixtures/models/<name>.onnx and <name>.json for each network below. The JSON holds the inputs (features as
 lists of the indices that are 1, ids as they are) and the outputs of onnxruntime on the CPU, rounded to 1e-6; the Rust
-tests feed the same inputs to the same file and compare.
+tests feed the same inputs to the same file and compare. Outputs of quantised networks are those of exact arithmetic
+(tools/exact_onnx.py).
 
 Needs: pip install onnx onnxruntime numpy torch. Only the transformer needs torch: it goes through torch's TorchScript
 exporter at opset 14, as published HumChess files do. Run from anywhere; the result depends on nothing but the seeds.
@@ -20,6 +21,8 @@ import numpy as np
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+
+import exact_onnx
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "fixtures" / "models"
 ROWS = 200
@@ -58,25 +61,32 @@ def dense(index_rows, width):
     return out
 
 
+def run_onnxruntime(made, feeds, rows_at_once):
+    """The outputs by name for all rows."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    rows = len(next(iter(feeds.values())))
+    parts = [
+        session.run(names, {k: v[at : at + rows_at_once] for k, v in feeds.items()})
+        for at in range(0, rows, rows_at_once)
+    ]
+    return {name: np.concatenate([part[index] for part in parts]) for index, name in enumerate(names)}
+
+
 def save(name, made, inputs, feeds, rows_at_once=None, keep=None):
     """Writes the model and its answers. `inputs` describes the feeds for the Rust side.
 
     `keep` columns of a wide output are enough: each depends on everything below the last layer.
     """
     data = made.SerializeToString()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
     rows = len(next(iter(feeds.values())))
-    step = rows_at_once or rows
-    parts = [
-        session.run(names, {k: v[at : at + step] for k, v in feeds.items()}) for at in range(0, rows, step)
-    ]
+    is_quantised = any(node.op_type in ("ConvInteger", "MatMulInteger") for node in made.graph.node)
+    run = exact_onnx.run if is_quantised else run_onnxruntime
     outputs = []
-    for index, output in enumerate(names):
-        values = np.concatenate([part[index] for part in parts])
+    for output, values in run(made, feeds, rows_at_once or rows).items():
         columns = list(range(values.shape[-1]))
         if keep and keep < len(columns):
             columns = columns[:: len(columns) // keep][:keep]
@@ -190,6 +200,14 @@ def conv_net():
     rows = sparse_rows(rng, ROWS, 17 * 64, 40)
     save("conv-net", made, [{"name": "planes", "shape": [ROWS, 17, 8, 8], "ones": rows}],
          {"planes": dense(rows, 17 * 64).reshape(-1, 17, 8, 8)}, keep=16)
+    return made, rows
+
+
+def quantised_conv(made, rows):
+    """The same network in unsigned bytes, its convolutions padded with their zero points."""
+    rows = rows[:20]
+    save("quantised-conv", quantised(made), [{"name": "planes", "shape": [len(rows), 17, 8, 8], "ones": rows}],
+         {"planes": dense(rows, 17 * 64).reshape(-1, 17, 8, 8)}, rows_at_once=1, keep=16)
 
 
 def quantised_mlp():
@@ -303,6 +321,6 @@ if __name__ == "__main__":
     FOLDER.mkdir(parents=True, exist_ok=True)
     challenge_mlp()
     matmul_mlp()
-    conv_net()
+    quantised_conv(*conv_net())
     quantised_mlp()
     quantised_transformer(*transformer())

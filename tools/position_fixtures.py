@@ -2,8 +2,8 @@
 """Writes fixtures/models/positions.json: what the original runtimes say of the 200 positions of positions.fen.
 
 Each position is encoded by tools/encoding_goldens.py (python-chess and numpy, no code of ours in Rust), given to the
-fixture networks on onnxruntime, torch, the TFLite interpreter or the plain lc0 forward pass of tools/lc0_fixtures.py,
-and the outputs are read as docs/formats says the systems read them. So the whole way from a position to an evaluation
+fixture networks on onnxruntime (quantised ones in exact arithmetic, tools/exact_onnx.py), torch, the TFLite interpreter
+or the plain lc0 forward pass of tools/lc0_fixtures.py, and the outputs are read as docs/formats says the systems read them. So the whole way from a position to an evaluation
 is checked, not the network alone.
 
 `networks` has one entry a file and way to ask it, each with a row a position:
@@ -16,7 +16,7 @@ What is asked besides the position:
              means the position itself, or the start of the game for a network that compares
   played     for each row the moves played from it before the network is asked, in entries with `"ask": "played"`
 
-Deterministic. Needs: pip install chess numpy onnxruntime safetensors tensorflow-cpu torch
+Deterministic. Needs: pip install chess numpy onnx onnxruntime safetensors tensorflow-cpu torch
 """
 import gzip
 import json
@@ -29,12 +29,14 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 import chess
 import numpy as np
+import onnx
 import onnxruntime
 import safetensors.torch
 import tensorflow as tf
 import torch
 
 import encoding_goldens as goldens
+import exact_onnx
 import lc0_fixtures
 import statedict_fixtures as nets
 
@@ -154,9 +156,11 @@ def onnx_entries():
     _, wdl = run_onnx("conv-net.onnx", planes)
     yield entry("conv-net.onnx", wdl=chances(wdl))
     (tokens,) = encoded(goldens.humchess_68, dtype=np.int64)
-    for file in ("humchess-transformer.onnx", "quantised-transformer.onnx"):
-        moves, promotions = run_onnx(file, tokens)
-        yield entry(file, policy=policy("from-to-4096", moves, promotions))
+    file = "humchess-transformer.onnx"
+    yield entry(file, policy=policy("from-to-4096", *run_onnx(file, tokens)))
+    file = "quantised-transformer.onnx"
+    answers = exact_onnx.run(onnx.load(MODELS / file), {"tokens": tokens}, rows_at_once=1)
+    yield entry(file, policy=policy("from-to-4096", answers["move_logits"], answers["promo_logits"]))
 
 
 # ---- torch ----------------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ const SCRIPTS: [Environment; 14] = [
         packages: &[
             "chess==1.11.2",
             "numpy==2.4.6",
+            "onnx==1.23.2",
             "onnxruntime==1.31.1",
             "safetensors==0.8.0",
             "tensorflow-cpu==2.21.0",

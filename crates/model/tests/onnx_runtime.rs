@@ -1,11 +1,11 @@
-//! The ONNX fixtures give what onnxruntime gives, one position at a time and all at once.
+//! The ONNX fixtures give what onnxruntime gives, quantised ones what exact arithmetic gives.
 
 use serde::Deserialize;
 use tabia_model::onnx::build::{Attribute, GraphBuilder};
 use tabia_model::onnx::check::ElementKind;
 use tabia_model::onnx::proto::{ModelProto, TensorProto, data_type};
 use tabia_model::onnx::read;
-use tabia_model::runtime::{InputData, InputTensor, OutputTensor, RunError, Session};
+use tabia_model::runtime::{InputData, InputTensor, Int8Weights, OutputTensor, RunError, Session};
 
 const TOLERANCE: f32 = 1e-4;
 
@@ -125,10 +125,24 @@ fn a_convolutional_net_agrees() {
     compare("conv-net", &run(&session, &fixture), &fixture);
 }
 
+/// Compares a quantised network as it runs here and with split weights, which are exact everywhere.
+fn compare_quantised(name: &str, (bytes, fixture): (&[u8], Fixture)) {
+    let chosen = session(bytes);
+    assert!(chosen.int8().is_some(), "{name}");
+    compare(name, &run(&chosen, &fixture), &fixture);
+    let model = read::parse(bytes).expect("the fixture parses");
+    let split = Session::with_int8_weights(model, Int8Weights::Split).expect("the fixture loads");
+    compare(name, &run(&split, &fixture), &fixture);
+}
+
 #[test]
 fn a_quantised_net_runs_each_position_alone() {
-    let (bytes, fixture) = fixture!("quantised-mlp");
-    compare("quantised-mlp", &run(&session(bytes), &fixture), &fixture);
+    compare_quantised("quantised-mlp", fixture!("quantised-mlp"));
+}
+
+#[test]
+fn a_quantised_convolutional_net_agrees() {
+    compare_quantised("quantised-conv", fixture!("quantised-conv"));
 }
 
 #[test]
@@ -144,8 +158,7 @@ fn a_transformer_exported_by_torch_agrees() {
 
 #[test]
 fn a_quantised_transformer_agrees() {
-    let (bytes, fixture) = fixture!("quantised-transformer");
-    compare("quantised-transformer", &run(&session(bytes), &fixture), &fixture);
+    compare_quantised("quantised-transformer", fixture!("quantised-transformer"));
 }
 
 /// `y = x + w` over four numbers, with `w` as the given tensor.
