@@ -3,7 +3,8 @@
 //! All runtimes get the same network and the same positions, each on one thread, in interleaved rounds of which the best
 //! counts. Our own times and rten's include the encoding and the reading of the moves; onnxruntime is handed its inputs
 //! ready-made. It is called from Python, as pip installs it, in a child (`TABIA_PYTHON`, else `python3`), see
-//! `tools/bench_human.py`; without it the bench says so and goes on.
+//! `tools/bench_human.py`; without it the bench says so and goes on. The network it quantises is also run on rten, with
+//! weights whole and split as processors without VNNI need them.
 //!
 //! Also says how many first choices are those of the general runtime, which computes in 32-bit floats. `TABIA_POSITIONS` may
 //! name a file of FENs to be asked for that besides those of the fixture.
@@ -26,7 +27,12 @@ use std::{
 use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
 use tabia_bench::{Contender, LineProcess, Round, Shown, Table, best_of};
 use tabia_encoding::{Batch, Elo, Seat, Situation, vocabulary};
-use tabia_model::{Evaluation, Model, Policy, Source, transformer::Level};
+use tabia_model::{
+    Evaluation, Model, Policy, Source,
+    onnx::read,
+    runtime::{InputData, InputTensor, Int8Weights, Session},
+    transformer::Level,
+};
 
 const ROUNDS: usize = 7;
 /// Positions in a round.
@@ -67,7 +73,12 @@ fn bench() {
     let name = "rten f32".to_owned();
     runtimes.push(Box::new(Ours { name, model: general, timed: timed.clone() }));
     match Onnxruntime::start(&onnx, &timed) {
-        Ok(both) => runtimes.extend(both.map(|one| Box::new(one) as Box<dyn Runtime>)),
+        Ok(both) => {
+            runtimes.extend(both.map(|one| Box::new(one) as Box<dyn Runtime>));
+            for weights in [Int8Weights::Whole, Int8Weights::Split] {
+                runtimes.push(Box::new(RtenInt8::new(weights, &timed)));
+            }
+        }
         Err(why) => println!("onnxruntime is left out: {why}"),
     }
 
@@ -163,6 +174,77 @@ impl Runtime for Ours {
     }
 }
 
+/// The network that onnxruntime has quantised, on rten.
+struct RtenInt8 {
+    session: Session,
+    inputs: Batch,
+    positions: usize,
+}
+
+impl RtenInt8 {
+    fn new(weights: Int8Weights, timed: &[Chess]) -> Self {
+        let bytes = fs::read(scratch("net-int8.onnx")).expect("onnxruntime's part has written it");
+        let model = read::parse(&bytes).expect("an ONNX file");
+        let session = Session::with_int8_weights(model, weights).expect("supported operators");
+        RtenInt8 { session, inputs: encoded(timed), positions: timed.len() }
+    }
+
+    /// The logits of the moves of all positions, one position a call.
+    fn run(&self) -> Vec<f32> {
+        let outputs = &self.session.info().outputs;
+        let moves = outputs.iter().position(|output| output.name == "move_logits");
+        let moves = moves.expect("the network has the output");
+        let mut logits = Vec::new();
+        for position in 0..self.positions {
+            let given = [(0, &[1, 64, 32][..]), (1, &[1, 80])].map(|(index, shape)| {
+                let len: usize = shape.iter().product();
+                let values = &self.inputs.values(index)[position * len..][..len];
+                InputTensor { shape, data: InputData::Values(values) }
+            });
+            logits.extend(self.session.run(&given).expect("the network runs").swap_remove(moves).values);
+        }
+        logits
+    }
+}
+
+impl Runtime for RtenInt8 {
+    fn name(&self) -> String {
+        format!("rten int8, {}", self.session.int8().expect("integer products"))
+    }
+
+    fn round(&mut self) -> Duration {
+        let started = Instant::now();
+        self.run();
+        started.elapsed()
+    }
+
+    /// Only of the positions of a round.
+    fn choices(&mut self, positions: &[Chess]) -> Vec<Choice> {
+        choices_by_logits(&self.run(), positions)
+    }
+}
+
+/// A file that this bench and onnxruntime's part share.
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bench-human-{name}"))
+}
+
+fn encoded(positions: &[Chess]) -> Batch {
+    let mut batch = Batch::new(tabia_encoding::encoding("tabia-human-1").expect("a known id"));
+    positions.iter().for_each(|position| batch.push(&situation(position)));
+    batch
+}
+
+fn choices_by_logits(logits: &[f32], positions: &[Chess]) -> Vec<Choice> {
+    let moves = vocabulary("from-to-4096-mirrored").expect("a known id");
+    let rows = logits.chunks_exact(moves.width()).zip(positions);
+    rows.map(|(logits, position)| {
+        let policy = Policy::from_logits(moves, position.turn(), &position.legal_moves(), logits, &[0.0; 32]);
+        Choice { best: policy.best().map(|candidate| candidate.mv), chances: Vec::new() }
+    })
+    .collect()
+}
+
 /// The Python child that runs onnxruntime, asked for one kind of numbers.
 struct Onnxruntime {
     child: Rc<RefCell<Child>>,
@@ -176,20 +258,17 @@ struct Child {
 
 impl Onnxruntime {
     fn start(onnx: &[u8], timed: &[Chess]) -> Result<[Self; 2], String> {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-        let path = |name: &str| folder.join(format!("bench-human-{name}"));
-        let mut batch = Batch::new(tabia_encoding::encoding("tabia-human-1").expect("a known id"));
-        timed.iter().for_each(|position| batch.push(&situation(position)));
+        let batch = encoded(timed);
         let bytes = |values: &[f32]| values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
         let files = [
-            (path("net.onnx"), onnx.to_vec()),
-            (path("squares.f32"), bytes(batch.values(0))),
-            (path("game.f32"), bytes(batch.values(1))),
+            (scratch("net.onnx"), onnx.to_vec()),
+            (scratch("squares.f32"), bytes(batch.values(0))),
+            (scratch("game.f32"), bytes(batch.values(1))),
         ];
         for (path, bytes) in &files {
             fs::write(path, bytes).map_err(|e| format!("{}: {e}", path.display()))?;
         }
-        let outputs = path("outputs.f32");
+        let outputs = scratch("outputs.f32");
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/bench_human.py");
         let arguments = files.iter().map(|(path, _)| path).chain([&outputs]);
         let process = python::start(script, arguments)?;
@@ -215,14 +294,7 @@ impl Runtime for Onnxruntime {
         self.round();
         let found = fs::read(&self.child.borrow().outputs).expect("the child has written its outputs");
         let logits: Vec<f32> = found.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
-        let moves = vocabulary("from-to-4096-mirrored").expect("a known id");
-        let rows = logits.chunks_exact(moves.width()).zip(positions);
-        rows.map(|(logits, position)| {
-            let policy =
-                Policy::from_logits(moves, position.turn(), &position.legal_moves(), logits, &[0.0; 32]);
-            Choice { best: policy.best().map(|candidate| candidate.mv), chances: Vec::new() }
-        })
-        .collect()
+        choices_by_logits(&logits, positions)
     }
 }
 
