@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use crate::python::Environment;
 use crate::steps::{self, Step};
 use crate::workspace::Workspace;
-use crate::{checks, desktop, module, process, wasm, web};
+use crate::{checks, desktop, levels, module, process, wasm, web};
 
 /// What the tests compare against.
 const REFERENCE: Environment =
@@ -61,6 +61,8 @@ enum Check {
     Tests,
     /// The examples in the documentation
     Doctests,
+    /// The networks' tests and the program on processors with fewer instructions, and on aarch64, under qemu
+    Levels,
     /// The tests of encoding, game, model and search, on wasm32 in Node
     Wasm,
     /// The module of the page, built as it is shipped and used in Node
@@ -140,6 +142,7 @@ impl Test {
             Check::Doctests => {
                 process::run(workspace.cargo("test").args(["--workspace", "--doc"]).args(FEATURES))
             }
+            Check::Levels => levels::test(workspace, &FEATURES),
             Check::Wasm => wasm::test(workspace, self.wasm),
             Check::WasmModule => module::test(workspace, self.wasm),
             Check::Web => web::test(workspace),

@@ -46,9 +46,9 @@ pub(crate) enum Toolchain {
 
 /// Debian's packages: the compiler, cargo, the library sources, the linker, the C library for WASI.
 const DEBIAN_PACKAGES: [&str; 5] = ["rustc-web", "cargo-web", "rust-web-src", "lld-19", "wasi-libc"];
-const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
-const DEBIAN_CARGO: &str = "/usr/bin/cargo";
-const DEBIAN_SOURCES: &str = "/usr/lib/rustlib/src/rust/library/std";
+pub(crate) const DEBIAN_RUSTC: &str = "/usr/bin/rustc";
+pub(crate) const DEBIAN_CARGO: &str = "/usr/bin/cargo";
+pub(crate) const DEBIAN_SOURCES: &str = "/usr/lib/rustlib/src/rust/library/std";
 const DEBIAN_LINKER: &str = "/usr/bin/wasm-ld-19";
 const DEBIAN_LIBC: &str = "/usr/lib/wasm32-wasi";
 
