@@ -53,6 +53,24 @@ fn info_says_what_a_file_of_each_format_is() {
 }
 
 #[test]
+fn info_says_what_computes_the_network() {
+    assert!(info("humchess-transformer.onnx").contains("  runtime       general (rten)\n"));
+    let runtime = |name: &str| {
+        let text = info(name);
+        let line = text.lines().find(|line| line.starts_with("  runtime")).expect("a line of its own");
+        line.to_owned()
+    };
+    for name in ["quantised-transformer.onnx", "quantised-conv.onnx"] {
+        let runtime = runtime(name);
+        assert!(
+            runtime.contains("general (rten), 8-bit products by ") && runtime.contains("u8i8i32"),
+            "{runtime}"
+        );
+        assert!(!runtime.contains("-avx2") || runtime.ends_with("with split weights"), "{runtime}");
+    }
+}
+
+#[test]
 fn info_as_json_can_be_read_back() {
     let mut command =
         tabia(&["model", "info", "--json", "--top", "2", "--fen", "8/P6k/8/8/8/8/8/K7 w - - 0 1"]);
@@ -234,9 +252,13 @@ fn onnxruntime_computes_the_same() {
         return;
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_onnx.py");
-    for name in
-        ["challenge-mlp.onnx", "humchess-transformer.onnx", "conv-net.onnx", "quantised-transformer.onnx"]
-    {
+    for name in [
+        "challenge-mlp.onnx",
+        "humchess-transformer.onnx",
+        "conv-net.onnx",
+        "quantised-transformer.onnx",
+        "quantised-conv.onnx",
+    ] {
         let mut command = Command::new(&python);
         command.arg(script).arg(fixture(name)).args(["--tabia", env!("CARGO_BIN_EXE_tabia")]);
         let output = command.output().expect("python starts");
