@@ -13,7 +13,7 @@ use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::select;
 use super::meter::Meter;
 use super::plot;
-use super::shown::{nats, pace, percent, signed_nats, signed_percent};
+use super::shown::{nats, pace, percent, signed_nats, signed_percent, width};
 use super::subjects::{Named, subjects};
 use crate::arena::write_json;
 use crate::model::write_atomically;
@@ -148,13 +148,13 @@ fn print(report: &MoveReport) {
     println!("{} positions of {} games\n", HumanCount(all.positions), HumanCount(all.games));
     let wide = report.models.iter().map(String::len).max().unwrap_or(0).max("model".len());
     println!(
-        "{:wide$}  {:>12}  {:>12}  {:>14}  {:>11}  {:>14}",
+        "{:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}",
         "model", "top-1", "top-5", "log-loss", "calibration", "overconfidence"
     );
     for (model, figures) in report.models.iter().zip(&all.figures) {
         let Figures { top1, top5, log_loss, overconfidence, calibration } = figures;
         println!(
-            "{model:wide$}  {:>12}  {:>12}  {:>14}  {:>11}  {:>14}",
+            "{model:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}",
             percent(*top1),
             percent(*top5),
             nats(*log_loss),
@@ -177,15 +177,19 @@ fn print_bands(report: &MoveReport, groups: &[MoveGroup], title: &str, cell: fn(
     let by = groups.first().map_or("", |group| group.by.label());
     let first = format!("{title} by {by}");
     print!("{first:22} {:>9}", "positions");
-    let width = |model: &str| model.len().max(11);
-    for model in &report.models {
-        print!("  {model:>0$}", width(model));
+    let columns: Vec<Vec<String>> = (0..report.models.len())
+        .map(|number| groups.iter().filter_map(|group| group.figures.get(number)).map(cell).collect())
+        .collect();
+    let widths: Vec<usize> =
+        report.models.iter().zip(&columns).map(|(model, cells)| width(cells).max(model.len())).collect();
+    for (model, width) in report.models.iter().zip(&widths) {
+        print!("  {model:>width$}");
     }
     println!("{}", if report.models.len() > 1 { "  the first, against the best other" } else { "" });
-    for group in groups {
+    for (row, group) in groups.iter().enumerate() {
         print!("{:22} {:>9}", group.band, HumanCount(group.positions).to_string());
-        for (model, figures) in report.models.iter().zip(&group.figures) {
-            print!("  {:>1$}", cell(figures), width(model));
+        for (cells, width) in columns.iter().zip(&widths) {
+            print!("  {:>width$}", cells.get(row).map_or("", String::as_str));
         }
         let against = group.comparison.as_ref().map_or(String::new(), |comparison| {
             let difference = if title == "top-1" {
