@@ -10,7 +10,7 @@ use serde_json::json;
 use tabia_likeness::{Comparison, Figures, Grouping, MoveGroup, MoveReport, MoveTerms, Speed, Subject, Work};
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
-use super::games::select;
+use super::games::{pools, select};
 use super::meter::Meter;
 use super::plot;
 use super::shown::{nats, pace, percent, signed_nats, signed_percent, width};
@@ -50,7 +50,7 @@ pub(crate) struct HumanArgs {
     /// Only games of these speeds: bullet, blitz, rapid, classical, unknown.
     #[arg(long, value_delimiter = ',', value_name = "SPEED,...")]
     speed: Vec<Speed>,
-    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags.
+    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags and clocks, and says what it found.
     #[arg(long, value_enum, default_value = "auto")]
     pool: PoolName,
     /// Enough games for so many positions, at random by the games' keys, the same ones every time [default: all].
@@ -96,6 +96,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     };
     let choice = args.choice.choice(args.pool.rule(), args.positions);
     let selected = select(&args.games, &choice, "positions that count", &|game| terms.count(game))?;
+    let pools = pools(&selected.games);
     let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
     let mut by: Vec<Grouping> = args.by.iter().map(|by| by.grouping()).collect();
     if args.plot.is_some() && !by.contains(&Grouping::Elo) {
@@ -117,6 +118,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
                 "speeds": args.speed.iter().map(|speed| speed.label()).collect::<Vec<_>>(),
             },
             "specs": specs,
+            "pools": pools,
             "report": report,
         });
         write_json(path, &value)?;
@@ -125,7 +127,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
         let picture = plot::svg("Moves foretold, by rating", &report);
         write_atomically(path, picture.as_bytes())?;
     }
-    print(&report);
+    print(&report, &args.pool.said(&pools, &args.games));
     eprintln!("{}", pace(selected.positions() * subjects.len() as u64, spent));
     Ok(())
 }
@@ -143,9 +145,10 @@ fn rivals(named: &[Named], prefix: Option<&str>) -> Result<Vec<usize>> {
     }
 }
 
-fn print(report: &MoveReport) {
+fn print(report: &MoveReport, pools: &str) {
     let Some(all) = report.groups.first() else { return };
-    println!("{} positions of {} games\n", HumanCount(all.positions), HumanCount(all.games));
+    println!("{} positions of {} games", HumanCount(all.positions), HumanCount(all.games));
+    println!("{pools}\n");
     let wide = report.models.iter().map(String::len).max().unwrap_or(0).max("model".len());
     println!(
         "{:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}",
