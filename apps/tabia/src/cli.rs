@@ -94,10 +94,10 @@ pub(crate) struct InfoArgs {
     /// Evaluate this position instead of the sanity table; may be given more than once.
     #[arg(long, value_name = "FEN")]
     pub(crate) fen: Vec<String>,
-    /// Rating of the player to move, for networks that ask for it.
+    /// Rating of both players, for networks that ask for it.
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1..=4000))]
     pub(crate) elo: u16,
-    /// Seconds left on the clock of the player to move, for networks that ask for it [default: unknown].
+    /// Seconds left on both clocks, for networks that ask for it [default: unknown].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) clock: Option<u64>,
     /// How many moves to show for each position.
