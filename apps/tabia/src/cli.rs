@@ -120,14 +120,29 @@ pub(crate) struct CardArgs {
 #[command(after_help = "Example:
   tabia model tensors net.onnx --fen '8/P6k/8/8/8/8/8/K7 w - - 0 1' | jq .outputs
 
-One JSON object: inputs and outputs by their names in the graph, one row a position. tools/check_onnx.py compares them
-with onnxruntime.")]
+One JSON object: the runtime, and inputs and outputs by their names in the graph, one row a position. tools/check_onnx.py
+compares them with onnxruntime.
+
+The player's runtime may round where the graph does not: it computes a human network in 8 bits whose graph, the one that
+`model convert` writes, has floats.")]
 pub(crate) struct TensorsArgs {
     /// An ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt) file.
     pub(crate) file: PathBuf,
     /// A position instead of the usual five; may be given more than once.
     #[arg(long, value_name = "FEN")]
     pub(crate) fen: Vec<String>,
+    /// What computes the outputs: the runtime that players of this network use, or the network's ONNX graph.
+    #[arg(long, value_enum, default_value = "player")]
+    pub(crate) runtime: RuntimeName,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RuntimeName {
+    /// As the network plays.
+    Player,
+    /// As the graph is written, on the general runtime.
+    #[value(alias = "float")]
+    Graph,
 }
 
 #[derive(Args)]

@@ -242,18 +242,26 @@ impl Model {
         if situations.is_empty() {
             return Ok(Vec::new());
         }
-        let start = Chess::default();
-        let outputs = match &self.engine {
-            Engine::General(session) | Engine::Perspective(session, _) => {
-                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))?
-            }
-            Engine::Transformer(session) => {
-                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))?
-            }
-            Engine::Dense(net) => self.run_dense(net, situations, &start)?,
-        };
+        let outputs = self.outputs(situations)?;
         let rows = situations.len();
         Ok(situations.iter().enumerate().map(|(row, s)| self.read(&outputs, row, rows, s)).collect())
+    }
+
+    /// The bare outputs that [`evaluate`](Self::evaluate) reads, one row a situation.
+    ///
+    /// # Errors
+    /// If the network gives a number that is not finite, or the runtime fails.
+    pub fn outputs(&self, situations: &[Situation<'_>]) -> Result<Vec<OutputTensor>, RunError> {
+        let start = Chess::default();
+        match &self.engine {
+            Engine::General(session) | Engine::Perspective(session, _) => {
+                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))
+            }
+            Engine::Transformer(session) => {
+                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))
+            }
+            Engine::Dense(net) => self.run_dense(net, situations, &start),
+        }
     }
 
     /// Without a context a comparing network compares with the start of the game, any other with the position itself.
