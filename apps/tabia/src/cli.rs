@@ -448,8 +448,9 @@ fn clocks(text: &str) -> Result<TimeControl, String> {
   tabia strength human.safetensors --elos 1200,1600 --games 60
   tabia strength human.safetensors --fit --maia maia/ --plot curve.svg --json curve.json
 
-Ratings are on the scale of Stockfish's UCI_Elo, below its lowest by chains of games. Every game is on disk as soon as
-it is finished; the same command goes on where a stopped or killed one ended. docs/guides/strength.md has the method.")]
+Ratings are on the scale of Stockfish's UCI_Elo, below its lowest by chains of games. Stockfish looks only as deep as it
+takes to pick its move, which makes it weaker than with time to think. Every game is on disk as soon as it is finished;
+the same command goes on where a stopped or killed one ended. docs/guides/strength.md has the method.")]
 pub(crate) struct StrengthArgs {
     /// The network [default: the one that comes with tabia].
     pub(crate) model: Option<PathBuf>,
