@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares onnxruntime with tabia on a network: the same positions, the same numbers.
 
-tabia encodes the positions and says what it computes (`tabia model tensors`); onnxruntime runs the same inputs. Ends
+tabia encodes the positions and says what it computes (`tabia model tensors --runtime graph`); onnxruntime runs the same inputs. Ends
 with 1 if an output is further off than the tolerance, as a share of its largest number.
 
     python3 tools/check_onnx.py net.onnx
@@ -25,7 +25,7 @@ EXACT, ROUNDED = 1e-4, 3e-2
 
 
 def asked(tabia: list[str], model: str, fens: list[str]) -> dict:
-    command = [*tabia, "model", "tensors", model]
+    command = [*tabia, "model", "tensors", "--runtime", "graph", model]
     for fen in fens:
         command += ["--fen", fen]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)

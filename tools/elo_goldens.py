@@ -11,7 +11,8 @@ Formulas, with scores a_i (0, 1/2, 1 for games; 0, 1/4, ..., 1 for pairs) and co
                shared with the fixed-point method of the program. Zero counts become 0.001.
   rating.json  sum(points) = sum(expected) by brentq; interval from the score test with the variance scaled by
                (observed squares + 1/4) / sum E(1-E); one-sided: product of E^n = 0.05.
-  pool.json    Bradley-Terry by scipy minimisation; sandwich covariance with numpy's pinv.
+  pool.json    Bradley-Terry by scipy minimisation; sandwich covariance with numpy's pinv, a quarter
+               added to the squares of each encounter, times its share in the games of the player who has fewer.
 Deterministic. Needs: pip install numpy scipy
 """
 import json
@@ -149,7 +150,7 @@ def pool(players, encounters):
     assert abs(slope(x)).max() < 1e-6
     x -= x.mean()
     information, scatter = np.zeros((players, players)), np.zeros((players, players))
-    everything = sum(w + d + l for *_, w, d, l in encounters)
+    played = [sum(sum(results) for a, b, *results in encounters if player in (a, b)) for player in range(players)]
     for a, b, w, d, l in encounters:
         direction = np.zeros(players)
         direction[a], direction[b] = 1, -1
@@ -157,7 +158,7 @@ def pool(players, encounters):
         n = w + d + l
         outer = np.outer(direction, direction)
         information += n * e * (1 - e) * outer
-        scatter += (w * (1 - e) ** 2 + d * (0.5 - e) ** 2 + l * e**2 + 0.25 * n / everything) * outer
+        scatter += (w * (1 - e) ** 2 + d * (0.5 - e) ** 2 + l * e**2 + 0.25 * n / min(played[a], played[b])) * outer
     inverse = np.linalg.pinv(information)
     covariance = inverse @ scatter @ inverse * unit**2
     return {
@@ -196,6 +197,7 @@ RATINGS = [
 ]
 POOLS = [
     (2, [(0, 1, 75, 0, 25)]),
+    (3, [(0, 1, 0, 2, 0), (1, 2, 400, 200, 300)]),
     (3, [(0, 1, 10, 5, 5), (1, 2, 8, 8, 4), (2, 0, 3, 6, 11)]),
     (5, [(a, b, 3 + 4 * (b - a), 6 - (b - a), 5 - (b - a)) for a in range(5) for b in range(a + 1, 5)]),
     (4, [(0, 1, 50, 0, 1), (1, 2, 50, 0, 1), (2, 3, 50, 0, 1)]),

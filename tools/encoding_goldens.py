@@ -17,6 +17,8 @@ import pathlib
 import chess
 import numpy as np
 
+import tabia_human_1 as tabia_human_1_encoder
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "fixtures" / "encoding"
 
@@ -96,13 +98,9 @@ class Seen:
             board.push(self.moves[-1])
             self.boards.append(board.copy())
         assert all(b.is_valid() for b in self.boards), case["name"]
-        self.board = board
+        self.board, self.case = board, case
         self.rating = case.get("rating", 1500)
         self.time = case.get("time_ms")
-        self.ratings = [case.get("rating"), case.get("opponent_rating")]
-        self.clocks = [case.get("time_ms"), case.get("opponent_time_ms")]
-        self.pool = case.get("pool", "unknown")
-        self.pace = case.get("pace_ms")
         self.context = chess.Board(case["context"]) if "context" in case else board
 
 
@@ -293,51 +291,8 @@ def lc0_112(seen):
     return [planes]
 
 
-def hat(value, knots, scale=lambda x: x):
-    """Weights of the knots in linear interpolation on a scale, clamped at the ends."""
-    at = [scale(knot) for knot in knots]
-    x = scale(min(max(value, knots[0]), knots[-1]))
-    right = next((i for i in range(1, len(at)) if x < at[i]), len(at) - 1)
-    share = np.float32((x - at[right - 1]) / (at[right] - at[right - 1]))
-    weights = np.zeros(len(knots), dtype=np.float32)
-    weights[right - 1:right + 1] = np.float32(1) - share, share
-    return weights
-
-
 def tabia_human_1(seen):
-    board = seen.board if seen.board.turn else seen.board.mirror()  # White is the mover from here on
-    flip = (lambda s: s) if seen.board.turn else chess.square_mirror
-    squares = np.zeros((64, 32), dtype=np.float32)
-    for square, piece in board.piece_map().items():
-        squares[square, (0 if piece.color else 6) + piece.piece_type - 1] = 1
-    if board.has_legal_en_passant():
-        squares[board.ep_square, 12] = 1
-    for k, move in enumerate(reversed(seen.moves[-8:])):
-        squares[flip(move.from_square), 13 + 2 * k] = 1
-        squares[flip(move.to_square), 14 + 2 * k] = 1
-        if k < 2 and seen.boards[-2 - k].is_capture(move):
-            squares[flip(move.to_square), 29 + k] = 1
-    for square in board.checkers():
-        squares[square, 31] = 1
-
-    rights = [side(color) for color in (True, False)
-              for side in (board.has_kingside_castling_rights, board.has_queenside_castling_rights)]
-
-    def known(milliseconds, knots):
-        if milliseconds is None:
-            return [0] * len(knots) + [1]
-        return np.append(hat(milliseconds / 1000, knots, math.log), 0)
-
-    ratings = [[0] * 12 + [1] if rating is None else np.append(hat(rating, range(600, 2801, 200)), 0)
-               for rating in seen.ratings]
-    pools = ["unknown", "over-the-board", "online", "puzzle"]
-    base = known(seen.pace and seen.pace[0], [15, 30, 60, 120, 180, 300, 600, 900, 1800, 3600, 5400])
-    increment = hat(seen.pace[1] / 1000, [0, 1, 2, 5, 10, 30]) if seen.pace else [0] * 6
-    clocks = [known(clock, [1, 3, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 5400]) for clock in seen.clocks]
-    last = [min(board.halfmove_clock / 100, 1), board.is_check()]
-    game = np.concatenate([rights, *ratings, [pool == seen.pool for pool in pools], base, increment, *clocks, last])
-    assert game.shape == (80,)
-    return [squares, game.astype(np.float32)]
+    return list(tabia_human_1_encoder.encode_situation(seen.case))
 
 
 ENCODINGS = [humchess_68, humchess_74, rusty_774, rusty_902, rusty_planes_15, pair_769, challenge_768, challenge_1540,

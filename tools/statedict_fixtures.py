@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes fixtures/models/statedict/: small random networks saved by torch and safetensors, and what torch makes of
-them on 200 inputs each.
+them on 200 inputs each; in epsilon.json what humchess-74.pt gives with embeddings so small that the epsilon of its norms
+shows, for both epsilons that HumChess has had.
 
 The inputs are not stored: both sides draw them from the same linear congruential generator (`draws`). Of wide outputs
 only a few places are kept. Deterministic. Needs: pip install torch numpy safetensors
@@ -44,13 +45,12 @@ def token_rows(history: bool) -> torch.Tensor:
     return torch.tensor(np.array([low for low, _ in ranges]) + drawn % np.array([n for _, n in ranges]))
 
 
-class RmsNorm(nn.Module):
-    def __init__(self, width: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(width))
-
-    def forward(self, x):
-        return functional.rms_norm(x, self.weight.shape, self.weight, 1e-6)
+def with_epsilon(model: nn.Module, eps: float | None) -> nn.Module:
+    """None is torch's default, the epsilon of the numbers' type."""
+    for module in model.modules():
+        if isinstance(module, nn.RMSNorm):
+            module.eps = eps
+    return model
 
 
 class HumChessAttention(nn.Module):
@@ -59,8 +59,8 @@ class HumChessAttention(nn.Module):
         self.heads = heads
         self.qkv = nn.Linear(width, 3 * width, bias=False)
         self.out = nn.Linear(width, width, bias=False)
-        self.q_norm = RmsNorm(width // heads)
-        self.k_norm = RmsNorm(width // heads)
+        self.q_norm = nn.RMSNorm(width // heads)
+        self.k_norm = nn.RMSNorm(width // heads)
 
     def forward(self, x):
         def by_head(part):
@@ -84,9 +84,9 @@ class HumChessFeedForward(nn.Module):
 class HumChessBlock(nn.Module):
     def __init__(self, width: int, heads: int, hidden: int) -> None:
         super().__init__()
-        self.rmsnorm1 = RmsNorm(width)
+        self.rmsnorm1 = nn.RMSNorm(width)
         self.attn = HumChessAttention(width, heads)
-        self.rmsnorm2 = RmsNorm(width)
+        self.rmsnorm2 = nn.RMSNorm(width)
         self.ffn = HumChessFeedForward(width, hidden)
 
     def forward(self, x):
@@ -106,7 +106,7 @@ class HumChess(nn.Module):
             self.history_pos_emb = nn.Embedding(6, width)
         self.history = history
         self.blocks = nn.ModuleList(HumChessBlock(width, heads, hidden) for _ in range(layers))
-        self.rmsnorm_final = RmsNorm(width)
+        self.rmsnorm_final = nn.RMSNorm(width)
         self.move_head = nn.Linear(width, 4096)
         self.promo_head = nn.Linear(width, 4)
 
@@ -293,7 +293,7 @@ def cases():
 
     half, brain, full = torch.float16, torch.bfloat16, torch.float32
     planes17, planes18 = bits(17, 8, 8), bits(18, 8, 8)
-    yield "humchess-68.safetensors", HumChess(False), half, token_rows(False), tensors_only
+    yield "humchess-68.safetensors", with_epsilon(HumChess(False), 1e-6), half, token_rows(False), tensors_only
     yield "humchess-74.pt", HumChess(True), brain, token_rows(True), compiled
     yield "rusty-774.safetensors", NumberedMlp(774, 16, 8, 1), full, bits(774), tensors_only
     yield "policy-mlp.pt", PolicyMlp(8), half, bits(837), training
@@ -313,6 +313,27 @@ def places_of(width: int) -> list[int]:
     return sorted({round(i * (width - 1) / (PLACES - 1)) for i in range(PLACES)})
 
 
+def rows_of(outputs: dict[str, torch.Tensor], digits: int) -> dict:
+    """A few places of every row."""
+    return {
+        name: {
+            "places": places_of(values.shape[1]),
+            "rows": [[round(float(row[p]), digits) for p in places_of(values.shape[1])] for row in values],
+        }
+        for name, values in outputs.items()
+    }
+
+
+def epsilons(model: nn.Module, inputs: torch.Tensor) -> dict:
+    """What a HumChess network gives on the first 10 inputs with 1/64 of its embeddings, by what its norms add."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "_emb." in name:
+                parameter.div_(64)
+        by_epsilon = {"torch": None, "1e-6": 1e-6}
+        return {name: rows_of(with_epsilon(model, eps)(inputs[:10]), 6) for name, eps in by_epsilon.items()}
+
+
 def main() -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(20)
@@ -322,15 +343,11 @@ def main() -> None:
         save(OUT / name, round_to(model, dtype))
         with torch.no_grad():
             outputs = model(inputs)
-        expected[name] = {
-            output: {
-                "places": places_of(values.shape[1]),
-                "rows": [[round(float(row[p]), 5) for p in places_of(values.shape[1])] for row in values],
-            }
-            for output, values in outputs.items()
-        }
+        expected[name] = rows_of(outputs, 5)
         print(name, (OUT / name).stat().st_size, {k: (float(v.min()), float(v.max())) for k, v in outputs.items()})
         (OUT / name).chmod(0o644)
+        if name == "humchess-74.pt":
+            (OUT / "epsilon.json").write_text(json.dumps(epsilons(model, inputs), separators=(",", ":")) + "\n")
     (OUT / "expected.json").write_text(json.dumps(expected, separators=(",", ":")) + "\n")
 
 

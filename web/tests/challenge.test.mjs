@@ -32,6 +32,16 @@ test('a network climbs the ladder as it does on the command line', () =>
     await page.waitForURL(/#\/analyse/);
   }));
 
+test('our entries have as many parameters as the page says', () =>
+  onPage({ at: '#/challenge' }, async (page) => {
+    for (const size of ['small', 'medium', 'large']) {
+      const entry = page.getByRole('button', { name: size });
+      const said = /([\d,]+) parameters/.exec(`${await entry.innerText()} ${await entry.getAttribute('title')}`)?.[1];
+      await entry.click();
+      await page.getByText(`${said} of 1,000,000`).waitFor();
+    }
+  }));
+
 test('the ladder can be stopped and then has a scorecard of what was played', () =>
   onPage({ at: '#/challenge', size: 'phone', colorScheme: 'dark' }, async (page) => {
     await page.getByRole('button', { name: 'small' }).click();

@@ -1,6 +1,9 @@
 //! The commands of the workspace: play, test, measure, remake the fixtures, fuzz. CI runs the same ones.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+extern crate tabia_stdio;
+
 mod apt;
 mod bench;
 mod bench_data;

@@ -1,5 +1,8 @@
 //! `tabia-lab`: the half of Tabia that builds data and trains networks.
 
+#[macro_use]
+extern crate tabia_stdio;
+
 #[cfg(feature = "query")]
 mod cluster;
 mod command_line;

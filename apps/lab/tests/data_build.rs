@@ -199,3 +199,44 @@ fn rows_go_to_files_and_faults_of_queries_are_said_once() {
     let no_file = fail(&["sql", "select 1", "--format", "parquet"]);
     assert!(no_file.contains("--out"), "{no_file}");
 }
+
+#[cfg(unix)]
+#[test]
+fn commands_end_quietly_when_nobody_reads_them() {
+    let folder = Folder::new("closed-pipes");
+    fs::write(folder.path("games.pgn"), games(0..20)).unwrap();
+    let (set, again, pgn) = (folder.path("set"), folder.path("again"), folder.path("out.pgn"));
+    let input = folder.path("games.pgn");
+    succeed(&["build", &input, "--out", &set, "--shards", "2"]);
+    let query = format!("select * from shards('{set}')");
+    for arguments in [
+        &["build", &input, "--out", &again, "--shards", "2"][..],
+        &["sql", &query, "--format", "csv"],
+        &["verify", &set],
+        &["stats", &set],
+        &["head", &set],
+        &["export", &set, "--format", "pgn", "--out", &pgn],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = lab(arguments).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+        let output = output.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        // What a shell says of a program that died of SIGPIPE.
+        assert_eq!(output.status.code(), Some(141), "{arguments:?}: {said}");
+        assert!(!said.contains("panicked") && !said.contains("Broken pipe"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn the_rating_pools_that_were_assumed_are_said() {
+    let folder = Folder::new("pools");
+    let text = "[Event \"?\"]\n[WhiteElo \"1943\"]\n[BlackElo \"1701\"]\n\n1. e4 e5 *\n\n\
+        [Event \"Rated Blitz game\"]\n[WhiteElo \"1500\"]\n\n1. d4 d5 *\n\n[Event \"?\"]\n\n1. c4 c5 *\n";
+    fs::write(folder.path("games.pgn"), text).unwrap();
+    let (input, set, told) = (folder.path("games.pgn"), folder.path("set"), folder.path("told"));
+    let summary = succeed(&["build", &input, "--out", &set, "--shards", "1"]);
+    assert!(summary.contains("pools     1 over the board, 1 online, 1 unknown"), "{summary}");
+    let summary = succeed(&["build", &input, "--out", &told, "--shards", "1", "--pool", "online"]);
+    assert!(summary.contains("pools     3 online"), "{summary}");
+}

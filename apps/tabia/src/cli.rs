@@ -94,10 +94,10 @@ pub(crate) struct InfoArgs {
     /// Evaluate this position instead of the sanity table; may be given more than once.
     #[arg(long, value_name = "FEN")]
     pub(crate) fen: Vec<String>,
-    /// Rating of the player to move, for networks that ask for it.
+    /// Rating of both players, for networks that ask for it.
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1..=4000))]
     pub(crate) elo: u16,
-    /// Seconds left on the clock of the player to move, for networks that ask for it [default: unknown].
+    /// Seconds left on both clocks, for networks that ask for it [default: unknown].
     #[arg(long, value_name = "SECONDS")]
     pub(crate) clock: Option<u64>,
     /// How many moves to show for each position.
@@ -120,14 +120,29 @@ pub(crate) struct CardArgs {
 #[command(after_help = "Example:
   tabia model tensors net.onnx --fen '8/P6k/8/8/8/8/8/K7 w - - 0 1' | jq .outputs
 
-One JSON object: inputs and outputs by their names in the graph, one row a position. tools/check_onnx.py compares them
-with onnxruntime.")]
+One JSON object: the runtime, and inputs and outputs by their names in the graph, one row a position. tools/check_onnx.py
+compares them with onnxruntime.
+
+The player's runtime may round where the graph does not: it computes a human network in 8 bits whose graph, the one that
+`model convert` writes, has floats.")]
 pub(crate) struct TensorsArgs {
     /// An ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt) file.
     pub(crate) file: PathBuf,
     /// A position instead of the usual five; may be given more than once.
     #[arg(long, value_name = "FEN")]
     pub(crate) fen: Vec<String>,
+    /// What computes the outputs: the runtime that players of this network use, or the network's ONNX graph.
+    #[arg(long, value_enum, default_value = "player")]
+    pub(crate) runtime: RuntimeName,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RuntimeName {
+    /// As the network plays.
+    Player,
+    /// As the graph is written, on the general runtime.
+    #[value(alias = "float")]
+    Graph,
 }
 
 #[derive(Args)]
@@ -433,8 +448,9 @@ fn clocks(text: &str) -> Result<TimeControl, String> {
   tabia strength human.safetensors --elos 1200,1600 --games 60
   tabia strength human.safetensors --fit --maia maia/ --plot curve.svg --json curve.json
 
-Ratings are on the scale of Stockfish's UCI_Elo, below its lowest by chains of games. Every game is on disk as soon as
-it is finished; the same command goes on where a stopped or killed one ended. docs/guides/strength.md has the method.")]
+Ratings are on the scale of Stockfish's UCI_Elo, below its lowest by chains of games. Stockfish looks only as deep as it
+takes to pick its move, which makes it weaker than with time to think. Every game is on disk as soon as it is finished;
+the same command goes on where a stopped or killed one ended. docs/guides/strength.md has the method.")]
 pub(crate) struct StrengthArgs {
     /// The network [default: the one that comes with tabia].
     pub(crate) model: Option<PathBuf>,

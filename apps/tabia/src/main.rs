@@ -1,5 +1,8 @@
 //! `tabia`: play, inspect and measure chess networks.
 
+#[macro_use]
+extern crate tabia_stdio;
+
 mod arena;
 mod bench;
 mod chart;

@@ -132,6 +132,56 @@ fn figures_are_those_of_the_games_read_another_way() {
 }
 
 #[test]
+fn the_rating_pool_is_assumed_game_by_game_and_said() {
+    let model = spec("", "human.safetensors");
+    let said = |what: &str, more: &[&str]| {
+        succeed(eval(what, &[&games_file()], &[&["--model", &model], more].concat()))
+    };
+    let assumed = "1 over the board, 4 online, 1 unknown (assumed from tags and clocks; --pool overrides)";
+    assert!(
+        said("human", &[]).contains(&format!("rating pool of the games: {assumed}\n")),
+        "{}",
+        said("human", &[])
+    );
+    assert!(said("time", &[]).contains("4 online (assumed"), "{}", said("time", &[]));
+    assert!(said("human", &["--pool", "online"]).contains("6 online (by --pool)"));
+    let figures = json(eval("human", &[&games_file()], &["--model", &model, "--by", "pool"]));
+    assert_eq!(
+        figures["pools"],
+        serde_json::json!({ "over the board": 1, "online": 4, "puzzle": 0, "unknown": 1 })
+    );
+    let groups = figures["report"]["groups"].as_array().unwrap().iter();
+    let bands: Vec<&str> =
+        groups.filter(|group| group["by"] == "pool").map(|group| group["band"].as_str().unwrap()).collect();
+    assert_eq!(bands, ["over the board", "online", "unknown"]);
+}
+
+#[test]
+fn no_interval_has_zero_width() {
+    // Eight games in which the only legal move is played: the network is always right.
+    let folder = Folder::new("certain");
+    let file = folder.file("games.pgn");
+    let game = |n: u32| {
+        format!(
+            "[WhiteElo \"{}\"]\n[BlackElo \"1500\"]\n[SetUp \"1\"]\n[FEN \"7k/8/5K2/8/8/8/8/6Q1 b - - 0 1\"]\n\n1... Kh7 *\n\n",
+            1500 + n
+        )
+    };
+    std::fs::write(&file, (0..8).map(game).collect::<String>()).unwrap();
+    let model = spec("", "human.safetensors");
+    let args = ["--model", &model, "--model", &spec("maia:", "lc0-se-classical.pb.gz"), "--first-ply", "0"];
+    let args = [&args[..], &["--by", "elo"]].concat();
+    let said = succeed(eval("human", &[&file], &args));
+    assert!(said.contains("100.0% [58.9, 100.0]") && !said.contains("±0.0"), "{said}");
+    let figures = json(eval("human", &[&file], &args));
+    let top1 = &figures["report"]["groups"][0]["figures"][0]["top1"];
+    assert!(near(&top1["low"], 0.5885) && near(&top1["high"], 1.0), "{top1}");
+    // Nothing tells how far the difference of two that agree may go.
+    let ahead = &figures["report"]["groups"][0]["comparison"]["top1"];
+    assert_eq!((&ahead["value"], &ahead["low"]), (&0.0.into(), &Value::Null), "{ahead}");
+}
+
+#[test]
 fn threads_and_copies_change_nothing_and_samples_are_whole_games() {
     let model = spec("", "human.safetensors");
     let figures = |files: &[&Path], more: &[&str]| {
@@ -218,7 +268,8 @@ fn a_picture_shows_every_band_that_has_enough_games() {
     assert!(said.contains("top-1 by elo"), "{said}");
     let drawn = std::fs::read_to_string(picture).unwrap();
     let bands = said.lines().skip_while(|line| !line.starts_with("top-1 by elo")).skip(1);
-    let with_interval = bands.take_while(|line| !line.is_empty()).filter(|line| line.contains('±')).count();
+    let with_interval =
+        bands.take_while(|line| !line.is_empty()).filter(|line| line.contains(['±', '['])).count();
     assert_eq!(drawn.matches("<circle").count(), with_interval, "{said}\n{drawn}");
     assert!(with_interval > 0, "{said}");
 }

@@ -71,6 +71,90 @@ fn info_says_what_computes_the_network() {
 }
 
 #[test]
+fn info_asks_for_two_players_of_the_same_rating() {
+    let human = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/human.safetensors");
+    let asked = |args: &[&str]| {
+        let mut command = tabia(&["model", "info"]);
+        command.arg(&human).args(args);
+        succeed(command)
+    };
+    assert!(asked(&[]).contains("asked for     two players rated 1500 online\n"), "{}", asked(&[]));
+    assert!(asked(&["--elo", "1900", "--clock", "60"]).contains("rated 1900 online, 60 s on both clocks\n"));
+    assert!(!info("challenge-mlp.onnx").contains("asked for"), "it does not look at ratings");
+    // The start position is nearly even at every rating: White scores a little more.
+    for elo in ["800", "1500", "2400"] {
+        let json: serde_json::Value = serde_json::from_str(&asked(&["--json", "--elo", elo])).expect("JSON");
+        let chance = |n: usize| json["positions"][0]["wdl_mover"][n].as_f64().expect("a number");
+        let expected = chance(0) + 0.5 * chance(1);
+        assert!((0.48..0.58).contains(&expected), "{elo}: {expected}");
+    }
+}
+
+#[test]
+fn tensors_are_those_of_the_player_or_of_the_graph() {
+    let human = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/human.safetensors");
+    let tensors = |args: &[&str]| -> serde_json::Value {
+        let mut command = tabia(&["model", "tensors"]);
+        command.arg(&human).args(args);
+        serde_json::from_str(&succeed(command)).expect("JSON")
+    };
+    let (player, graph) = (tensors(&[]), tensors(&["--runtime", "graph"]));
+    assert!(
+        player["runtime"].as_str().is_some_and(|said| said.starts_with("transformer")),
+        "{}",
+        player["runtime"]
+    );
+    assert_eq!(graph["runtime"], "general, the ONNX graph");
+    assert_eq!(player["inputs"], graph["inputs"]);
+    let wdl = |of: &serde_json::Value| of["outputs"]["wdl"]["values"].clone();
+    // 8 bits are not the floats they stand for.
+    assert_ne!(wdl(&player), wdl(&graph));
+    // The player's are what it says of the position.
+    let model = tabia_model::Model::open(&human).expect("the network opens");
+    let start = shakmaty::Chess::default();
+    let said =
+        model.evaluate(&[tabia_encoding::Situation::of(&start)]).expect("it runs")[0].wdl.expect("a head");
+    assert_eq!(wdl(&player)[0].as_f64().map(|win| win as f32), Some(said.win));
+}
+
+#[test]
+fn a_sidecar_names_the_layers_of_a_network_of_any_names() {
+    let folder = std::env::temp_dir().join(format!("tabia-sidecar-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    let bytes = std::fs::read(fixture("statedict/rusty-774.safetensors")).expect("the fixture");
+    // Names of the same length, so that the header stays as long as it says.
+    let renamed: Vec<u8> = {
+        let header = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+        let text = String::from_utf8_lossy(&bytes[8..8 + header]).replace("seq.linear-", "layer.dense");
+        [&bytes[..8], text.as_bytes(), &bytes[8 + header..]].concat()
+    };
+    let file = folder.join("net.safetensors");
+    std::fs::write(&file, renamed).expect("a file for the test");
+    let run = |args: &[&str]| {
+        let mut command = tabia(args);
+        command.arg(&file);
+        command
+    };
+    let refused = fail(run(&["model", "info"]));
+    assert!(refused.contains("layer.dense0.bias") && refused.contains("state_dict"), "{refused}");
+    let card = r#"{"state_dict": {"layers": ["layer.dense0", "layer.dense1", "layer.dense2"]}}"#;
+    std::fs::write(folder.join("net.safetensors.card.json"), card).expect("a file for the test");
+    let table = |text: &str| text.split_once("position  ").map(|(_, table)| table.to_owned());
+    assert_eq!(table(&succeed(run(&["model", "info"]))), table(&info("statedict/rusty-774.safetensors")));
+    for name in ["net.onnx", "kept.safetensors"] {
+        let mut convert = run(&["model", "convert"]);
+        succeed({
+            convert.arg(folder.join(name));
+            convert
+        });
+        let mut converted = tabia(&["model", "info"]);
+        converted.arg(folder.join(name));
+        assert_eq!(table(&succeed(converted)), table(&info("statedict/rusty-774.safetensors")), "{name}");
+    }
+    std::fs::remove_dir_all(&folder).expect("the folder of the test");
+}
+
+#[test]
 fn info_as_json_can_be_read_back() {
     let mut command =
         tabia(&["model", "info", "--json", "--top", "2", "--fen", "8/P6k/8/8/8/8/8/K7 w - - 0 1"]);

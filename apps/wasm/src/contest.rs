@@ -196,7 +196,7 @@ impl Match {
         Ok(String::from_utf8(out)?)
     }
 
-    /// Everything as JSON, as `tabia match --json` writes it.
+    /// Everything as JSON, as `tabia arena --json` writes it.
     pub fn json(&self) -> Result<String, Fault> {
         let records = self.sitting.records();
         let everything = json!({

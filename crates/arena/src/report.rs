@@ -204,6 +204,8 @@ fn rating_text(rating: &PoolRating) -> String {
     // A positive zero, where the fit leaves a little less than nothing.
     let whole = |rating: f64| rating.round() + 0.0;
     match (rating.rating.map(whole), rating.low.map(whole), rating.high.map(whole)) {
+        // Whoever else is rated only in relation to this one: nothing is uncertain about that.
+        (Some(value), ..) if rating.low == rating.high => format!("{value:+.0}"),
         (Some(value), Some(low), Some(high)) => format!("{value:+.0} [{low:+.0}, {high:+.0}]"),
         (_, Some(low), _) => format!("above {low:+.0}"),
         (_, _, Some(high)) => format!("below {high:+.0}"),

@@ -1,5 +1,5 @@
 use shakmaty::Color;
-use tabia_encoding::{Elo, RatingPool};
+use tabia_encoding::Elo;
 
 use crate::TimeControl;
 
@@ -60,51 +60,6 @@ impl Headers {
         value.trim().parse().ok().filter(|rating| *rating > 0).map(Elo)
     }
 
-    /// Whose scale the ratings are on, as far as the tags tell.
-    ///
-    /// A FIDE identity is over the board, also of a game played or shown on a site: who writes the identity writes the
-    /// rating that goes with it. Otherwise a site's name or address is online, as are the names sites give to events.
-    /// Ratings alone tell nothing.
-    pub fn rating_pool(&self) -> RatingPool {
-        const SITES: [&str; 9] = [
-            "lichess.org",
-            "chess.com",
-            "chess24.com",
-            "freechess.org",
-            "playchess.com",
-            "chessclub.com",
-            "internet chess club",
-            "chesstempo.com",
-            "gameknot.com",
-        ];
-        /// How Chess.com and FICS name events.
-        const EVENTS: [&str; 4] = ["live chess", "let's play", "fics ", "titled tuesday"];
-        /// Lichess says "Rated Blitz game", "Casual Rapid tournament".
-        const SPEEDS: [&str; 7] =
-            ["ultrabullet", "bullet", "blitz", "rapid", "classical", "correspondence", "game"];
-        let says = |tag: &str, is_told: &dyn Fn(&str) -> bool| {
-            self.get(tag).is_some_and(|value| is_told(&value.trim().to_ascii_lowercase()))
-        };
-        let identity = |value: &str| value.bytes().any(|digit| matches!(digit, b'1'..=b'9'));
-        let site = |value: &str| SITES.iter().any(|site| value.contains(site));
-        let event = |value: &str| {
-            let speed = value.strip_prefix("rated ").or_else(|| value.strip_prefix("casual "));
-            speed.is_some_and(|speed| SPEEDS.iter().any(|known| speed.starts_with(known)))
-                || EVENTS.iter().any(|event| value.starts_with(event))
-        };
-        if says("WhiteFideId", &identity) || says("BlackFideId", &identity) {
-            RatingPool::OverTheBoard
-        } else if says("Site", &site)
-            || says("Link", &site)
-            || says("Event", &|value| event(value) || site(value))
-            || self.get("FICSGamesDBGameNo").is_some()
-        {
-            RatingPool::Online
-        } else {
-            RatingPool::Unknown
-        }
-    }
-
     /// The `TimeControl` tag; [`TimeControl::Unknown`] when it is missing or makes no sense.
     pub fn time_control(&self) -> TimeControl {
         self.get("TimeControl").and_then(|value| value.parse().ok()).unwrap_or(TimeControl::Unknown)
@@ -144,41 +99,5 @@ mod tests {
             assert_eq!(headers.rating(Color::White), rating, "{value:?}");
         }
         assert_eq!(headers.rating(Color::Black), None);
-    }
-
-    #[test]
-    fn tags_tell_the_pool() {
-        let cases: [(&[(&str, &str)], RatingPool); 14] = [
-            (&[], RatingPool::Unknown),
-            (&[("Event", "?"), ("WhiteElo", "1943"), ("BlackElo", "1701")], RatingPool::Unknown),
-            (&[("Event", "Rated Blitz game")], RatingPool::Online),
-            (&[("Event", "Casual Rapid game"), ("Site", "https://lichess.org/abcdefgh")], RatingPool::Online),
-            (
-                &[("Event", "rated ultrabullet tournament https://lichess.org/tournament/x")],
-                RatingPool::Online,
-            ),
-            (&[("Event", "Hourly Arena"), ("Site", "https://lichess.org/abcdefgh")], RatingPool::Online),
-            (&[("Event", "Live Chess"), ("Site", "Chess.com")], RatingPool::Online),
-            (&[("Event", "Match"), ("Link", "https://www.chess.com/game/live/1")], RatingPool::Online),
-            (&[("Event", "FICS rated standard game"), ("Site", "FICS freechess.org")], RatingPool::Online),
-            (&[("Event", "Ch"), ("FICSGamesDBGameNo", "1")], RatingPool::Online),
-            (
-                &[("Event", "Tata Steel"), ("Site", "Wijk aan Zee"), ("WhiteFideId", "1503014")],
-                RatingPool::OverTheBoard,
-            ),
-            (
-                &[("Site", "https://lichess.org/broadcast/x"), ("BlackFideId", "1503014")],
-                RatingPool::OverTheBoard,
-            ),
-            (&[("Event", "Rated Open"), ("Site", "London")], RatingPool::Unknown),
-            (&[("Event", "Open"), ("WhiteFideId", "?"), ("BlackFideId", "0")], RatingPool::Unknown),
-        ];
-        for (tags, pool) in cases {
-            let mut headers = Headers::default();
-            for (name, value) in tags {
-                headers.set(name, *value).unwrap();
-            }
-            assert_eq!(headers.rating_pool(), pool, "{tags:?}");
-        }
     }
 }

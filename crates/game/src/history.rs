@@ -43,7 +43,7 @@ impl History {
         let time_left = game.headers.time_control().start();
         let seat = |color| Seat { rating: game.headers.rating(color), time_left };
         let seats = ByColor::new_with(seat);
-        let (pool, pace) = (game.headers.rating_pool(), game.headers.time_control().pace());
+        let (pool, pace) = (game.rating_pool(), game.headers.time_control().pace());
         History::new(game.start().clone(), seats).under(pool, pace)
     }
 

@@ -39,6 +39,7 @@ mod history;
 mod notes;
 mod outcome;
 mod pgn;
+mod rating_pool;
 mod rules;
 mod time_control;
 mod tree;

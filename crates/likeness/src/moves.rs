@@ -275,8 +275,14 @@ impl Tally {
 
     fn group(&self, by: Grouping, band: Band, subjects: &[Subject], rivals: &[usize]) -> MoveGroup {
         let figures = self.scores.iter().zip(&self.calibration).map(|(scores, calibration)| {
-            let [top1, top5, log_loss, overconfidence] = scores.map(|score| score.estimate());
-            Figures { top1, top5, log_loss, overconfidence, calibration: calibration.calibration() }
+            let [top1, top5, log_loss, overconfidence] = scores;
+            Figures {
+                top1: top1.share(),
+                top5: top5.share(),
+                log_loss: log_loss.mean(),
+                overconfidence: overconfidence.mean(),
+                calibration: calibration.calibration(),
+            }
         });
         let figures: Vec<_> = figures.collect();
         let top1 = |number: &usize| figures.get(*number).map_or(f64::NEG_INFINITY, |of| of.top1.value);
@@ -286,8 +292,8 @@ impl Tally {
             let ahead = self.ahead.get(best)?;
             Some(Comparison {
                 best: subjects.get(best)?.name().to_owned(),
-                top1: ahead[TOP1].estimate(),
-                log_loss: ahead[LOG_LOSS].estimate(),
+                top1: ahead[TOP1].mean(),
+                log_loss: ahead[LOG_LOSS].mean(),
             })
         });
         let (games, positions) = (self.games, self.positions);

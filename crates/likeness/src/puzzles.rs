@@ -168,8 +168,8 @@ impl PuzzleFigures {
             model: name.to_owned(),
             solver,
             asked: asked.map(|rating| rating.0),
-            solved: all.solved.estimate(),
-            first_move: all.first_move.estimate(),
+            solved: all.solved.share(),
+            first_move: all.first_move.share(),
             rating: PuzzleRating::fit(&rated),
             bands: bands.into_iter().map(|(band, tally)| tally.band(band)).collect(),
         }
@@ -181,8 +181,8 @@ impl Tally {
         PuzzleBand {
             band: band.to_string(),
             puzzles: self.puzzles,
-            solved: self.solved.estimate(),
-            first_move: self.first_move.estimate(),
+            solved: self.solved.share(),
+            first_move: self.first_move.share(),
         }
     }
 }

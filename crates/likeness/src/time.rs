@@ -305,8 +305,8 @@ fn summary(group: Group, taken: &[Vec<Taken>], tellers: &[Teller]) -> TimeGroup 
         let played: Vec<f32> = chosen.iter().flatten().map(|one| told(one).played).collect();
         TimeFigures {
             teller: teller.clone(),
-            log_loss: matches!(teller, Teller::Network(_) | Teller::Marginal).then(|| losses.estimate()),
-            ranked_score: scores.estimate(),
+            log_loss: matches!(teller, Teller::Network(_) | Teller::Marginal).then(|| losses.mean()),
+            ranked_score: scores.mean(),
             mean_seconds: mean(&played),
             median_seconds: median(&played),
             distance: distance(logarithms(&played), logarithms(&seconds)),

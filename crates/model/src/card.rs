@@ -35,6 +35,9 @@ pub struct ModelCard {
     pub architecture: Option<String>,
     /// The id of the encoding of its inputs.
     pub encoding: String,
+    /// How the weights of a file without a graph make a network, where names and shapes do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state_dict: Option<StateDict>,
     /// The move head, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyHead>,
@@ -71,6 +74,34 @@ pub struct ModelCard {
     /// Anything else worth knowing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
+}
+
+/// How the tensors of a state dict make a network, where names and shapes do not tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateDict {
+    /// The linear layers of an MLP from the first to the last, with ReLU between them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<LinearLayer>,
+    /// What the RMSNorms of a HumChess network add to the mean square.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub norm_epsilon: Option<f32>,
+}
+
+/// The tensors of a linear layer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum LinearLayer {
+    /// `NAME.weight`, and `NAME.bias` if there is one.
+    Module(String),
+    /// Tensors of any names.
+    Tensors {
+        /// The matrix, outputs by inputs.
+        weight: String,
+        /// The bias; without one there is none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bias: Option<String>,
+    },
 }
 
 /// Where the move logits are.
@@ -190,6 +221,7 @@ impl ModelCard {
             name: None,
             architecture: None,
             encoding: encoding.to_owned(),
+            state_dict: None,
             policy: None,
             value: None,
             wdl: None,
@@ -214,6 +246,17 @@ impl ModelCard {
     pub(crate) fn declared_encoding(card: &str) -> Result<Option<String>, CardError> {
         let id = object(card)?.get("encoding").and_then(|id| id.as_str().map(str::to_owned));
         Ok(id)
+    }
+
+    /// What (partial) cards say of a state dict, later ones winning.
+    pub(crate) fn declared_state_dict(cards: &[&str]) -> Result<Option<StateDict>, CardError> {
+        let mut merged = serde_json::Value::Null;
+        for card in cards {
+            if let Some(declared) = object(card)?.get("state_dict") {
+                merge(&mut merged, declared.clone());
+            }
+        }
+        serde_json::from_value(merged).map_err(|e| CardError(format!("state_dict: {e}")))
     }
 
     /// This card with every field that the JSON object `overlay` names replaced.

@@ -21,9 +21,9 @@ mod tensors;
 pub mod transformer;
 
 pub use card::{
-    Accuracy, CARD_KEY, CARD_VERSION, CardError, Figures, HeldOut, ModelCard, Perspective, PolicyHead,
-    Rounding, ShownRating, Side, Strength, StrengthKnot, ThinkTimeHead, Training, Unit, ValueHead, WdlHead,
-    WdlScale,
+    Accuracy, CARD_KEY, CARD_VERSION, CardError, Figures, HeldOut, LinearLayer, ModelCard, Perspective,
+    PolicyHead, Rounding, ShownRating, Side, StateDict, Strength, StrengthKnot, ThinkTimeHead, Training,
+    Unit, ValueHead, WdlHead, WdlScale,
 };
 pub use evaluation::{Candidate, Evaluation, Policy, Wdl};
 pub use load_error::{Format, LoadError, LoadErrorKind, Place};

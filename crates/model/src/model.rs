@@ -116,8 +116,8 @@ impl Model {
     #[cfg(not(target_family = "wasm"))]
     pub fn open(path: impl AsRef<Path>) -> Result<Model, LoadError> {
         let path = path.as_ref();
-        let source = Source::open(path)?;
-        Model::new(source, Model::sidecar(path)?.as_deref())
+        let sidecar = Model::sidecar(path)?;
+        Model::new(Source::open_with(path, sidecar.as_deref())?, sidecar.as_deref())
     }
 
     /// The text of `FILE.card.json` beside a model file, if there is one.
@@ -144,7 +144,8 @@ impl Model {
         Model::new(Source::read(bytes)?, None)
     }
 
-    /// Makes a network ready to run; `overlay` is a (partial) card as JSON that wins over what the file says.
+    /// Makes a network ready to run; `overlay` is a (partial) card as JSON that wins over what the file says. If it says how
+    /// tensors make a network, the source has to be [read with it](Source::read_with).
     ///
     /// # Errors
     /// If the graph cannot be run, the card cannot be read or the two disagree.
@@ -152,6 +153,15 @@ impl Model {
         let graph = source.check()?;
         let (encoding, card) = assemble_card(&source, &graph, overlay)?;
         let wrong = |message: String| LoadError::new(LoadErrorKind::UnknownNetwork, source.format, message);
+        if card.state_dict.as_ref() != source.state_dict_card() {
+            let message = match source.format {
+                Format::Safetensors | Format::Torch => "the file was read without the card's state_dict",
+                Format::Onnx | Format::Tflite | Format::Lc0 => {
+                    "the card has a state_dict, but the file is a graph and says itself how its weights are put together"
+                }
+            };
+            return Err(wrong(message.to_owned()));
+        }
         if !detect::inputs_fit(encoding, &graph) {
             let message = format!("the card says {}, but it has {}", card.encoding, detect::describe(&graph));
             return Err(LoadError::new(LoadErrorKind::Shape, source.format, message));
@@ -235,18 +245,26 @@ impl Model {
         if situations.is_empty() {
             return Ok(Vec::new());
         }
-        let start = Chess::default();
-        let outputs = match &self.engine {
-            Engine::General(session) | Engine::Perspective(session, _) => {
-                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))?
-            }
-            Engine::Transformer(session) => {
-                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))?
-            }
-            Engine::Dense(net) => self.run_dense(net, situations, &start)?,
-        };
+        let outputs = self.outputs(situations)?;
         let rows = situations.len();
         Ok(situations.iter().enumerate().map(|(row, s)| self.read(&outputs, row, rows, s)).collect())
+    }
+
+    /// The bare outputs that [`evaluate`](Self::evaluate) reads, one row a situation.
+    ///
+    /// # Errors
+    /// If the network gives a number that is not finite, or the runtime fails.
+    pub fn outputs(&self, situations: &[Situation<'_>]) -> Result<Vec<OutputTensor>, RunError> {
+        let start = Chess::default();
+        match &self.engine {
+            Engine::General(session) | Engine::Perspective(session, _) => {
+                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))
+            }
+            Engine::Transformer(session) => {
+                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))
+            }
+            Engine::Dense(net) => self.run_dense(net, situations, &start),
+        }
     }
 
     /// Without a context a comparing network compares with the start of the game, any other with the position itself.

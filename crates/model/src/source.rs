@@ -8,7 +8,7 @@ use std::io::Read;
 use prost::Message;
 use sha2::{Digest, Sha256};
 
-use crate::card::{CARD_KEY, ModelCard};
+use crate::card::{CARD_KEY, ModelCard, StateDict};
 use crate::files::{lc0, safetensors, tflite, torch};
 use crate::nets::{self, Recognised, WeightsApart};
 use crate::onnx::check::{self, GraphInfo};
@@ -28,6 +28,8 @@ pub struct Source {
     apart: Option<WeightsApart>,
     /// What the file says about itself besides the weights.
     pub facts: Facts,
+    /// What the cards that were there said of its tensors.
+    state_dict: Option<StateDict>,
     /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
     /// Length of the file.
@@ -58,13 +60,23 @@ impl Source {
     /// As [`Source::read`], or when the file cannot be read.
     #[cfg(not(target_family = "wasm"))]
     pub fn open(path: &std::path::Path) -> Result<Source, LoadError> {
+        Source::open_with(path, None)
+    }
+
+    /// Reads a model file from disk with a (partial) card that [`Model::new`](crate::Model::new) is given too: it may say
+    /// how the tensors make a network.
+    ///
+    /// # Errors
+    /// As [`Source::read_with`], or when the file cannot be read.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn open_with(path: &std::path::Path, overlay: Option<&str>) -> Result<Source, LoadError> {
         let io =
             |e: std::io::Error| LoadError::unformatted(LoadErrorKind::Io, format!("{}: {e}", path.display()));
         let file = std::fs::File::open(path).map_err(io)?;
         // Never more than the limit, whatever the length says: a device or a pipe has none.
         let mut bytes = Vec::new();
         file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(io)?;
-        Source::read(&bytes)
+        Source::read_with(&bytes, overlay)
     }
 
     /// Reads a model file of any known format.
@@ -72,18 +84,32 @@ impl Source {
     /// # Errors
     /// Says what is wrong and where; no input makes it panic, hang or use more than 1 GiB.
     pub fn read(bytes: &[u8]) -> Result<Source, LoadError> {
+        Source::read_with(bytes, None)
+    }
+
+    /// Reads a model file with a (partial) card, see [`Source::open_with`].
+    ///
+    /// # Errors
+    /// As [`Source::read`], or when the card is none or says what the tensors are not.
+    pub fn read_with(bytes: &[u8], overlay: Option<&str>) -> Result<Source, LoadError> {
         if bytes.len() > MAX_FILE_BYTES {
             return Err(too_large());
         }
         let format = sniff(bytes).ok_or_else(|| unknown_format(bytes))?;
-        let mut apart = None;
+        let (mut apart, mut state_dict) = (None, None);
+        let mut known = |tensors, card: Option<String>| {
+            let cards: Vec<&str> = card.as_deref().into_iter().chain(overlay).collect();
+            state_dict = ModelCard::declared_state_dict(&cards)
+                .map_err(|e| LoadError::new(LoadErrorKind::UnknownNetwork, format, e.to_string()))?;
+            known_network(tensors, state_dict.clone().unwrap_or_default(), card, &mut apart)
+        };
         let (outline, facts) = match format {
             Format::Onnx => read_onnx(bytes)?,
             Format::Safetensors => {
                 let mut file = safetensors::read(bytes)?;
-                known_network(file.tensors, file.metadata.remove(CARD_KEY), &mut apart)?
+                known(file.tensors, file.metadata.remove(CARD_KEY))?
             }
-            Format::Torch => known_network(torch::read(bytes)?, None, &mut apart)?,
+            Format::Torch => known(torch::read(bytes)?, None)?,
             Format::Lc0 => read_lc0(bytes)?,
             Format::Tflite => read_tflite(bytes)?,
         };
@@ -91,7 +117,7 @@ impl Source {
         // In pieces: a browser improves code between two calls, not during a long one.
         bytes.chunks(HASHED_AT_ONCE).for_each(|piece| hash.update(piece));
         let sha256 = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
-        Ok(Source { format, outline, apart, facts, sha256, bytes: bytes.len() })
+        Ok(Source { format, outline, apart, facts, state_dict, sha256, bytes: bytes.len() })
     }
 
     /// The network in the common form.
@@ -103,6 +129,11 @@ impl Source {
             Some(apart) => apart.into_graph(),
             None => Ok(self.outline),
         }
+    }
+
+    /// What the cards that were there when it was read said of its tensors.
+    pub(crate) fn state_dict_card(&self) -> Option<&StateDict> {
+        self.state_dict.as_ref()
     }
 
     /// The network in the common form, perhaps without its weights.
@@ -175,6 +206,8 @@ impl Source {
     /// As [`Source::into_graph`].
     pub fn to_onnx(&self, card: &ModelCard) -> Result<Vec<u8>, LoadError> {
         let mut graph = self.clone().into_graph()?;
+        // A graph says itself how its weights are put together.
+        let card = ModelCard { state_dict: None, ..card.clone() };
         graph.metadata_props.retain(|entry| entry.key != CARD_KEY);
         graph.metadata_props.push(StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_json() });
         Ok(graph.encode_to_vec())
@@ -248,10 +281,12 @@ fn unknown_format(bytes: &[u8]) -> LoadError {
 
 fn known_network(
     tensors: TensorMap,
+    state_dict: StateDict,
     card: Option<String>,
     weights_apart: &mut Option<WeightsApart>,
 ) -> Result<(ModelProto, Facts), LoadError> {
-    let Recognised { graph, apart, encoding, vocabulary, architecture } = nets::recognise(tensors)?;
+    let Recognised { graph, apart, encoding, vocabulary, architecture } =
+        nets::recognise(tensors, &state_dict)?;
     *weights_apart = apart;
     let facts = Facts { card, architecture: Some(architecture), encoding, vocabulary, ..Facts::default() };
     Ok((graph, facts))

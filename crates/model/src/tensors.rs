@@ -246,6 +246,19 @@ impl TensorMap {
         self.tensors.contains_key(name)
     }
 
+    /// `name` as it is among the tensors: without the prefixes that [`strip_wrappers`](Self::strip_wrappers) took off.
+    /// What is asked for is `name` followed by `suffix`; a name that is not there stays as it is.
+    pub(crate) fn unwrapped(&self, name: &str, suffix: &str) -> String {
+        let mut rest = name;
+        while !self.contains(&format!("{rest}{suffix}")) {
+            match WRAPPER_PREFIXES.iter().find_map(|prefix| rest.strip_prefix(prefix)) {
+                Some(shorter) => rest = shorter,
+                None => return name.to_owned(),
+            }
+        }
+        rest.to_owned()
+    }
+
     pub(crate) fn shape(&self, name: &str) -> Option<&[usize]> {
         self.tensors.get(name).map(|tensor| tensor.shape.as_slice())
     }

@@ -7,7 +7,7 @@ use tabia_encoding::{Elo, ForMover, Seat, Situation, encodings, vocabularies};
 use tabia_model::onnx::build::GraphBuilder;
 use tabia_model::onnx::proto::StringStringEntryProto;
 use tabia_model::{
-    CARD_KEY, Evaluation, Format, LoadError, LoadErrorKind, Model, Perspective, Source, Unit, WdlScale,
+    CARD_KEY, Evaluation, Format, LoadError, LoadErrorKind, Model, Perspective, Place, Source, Unit, WdlScale,
 };
 
 const POSITIONS: &str = include_str!("../../../fixtures/positions.fen");
@@ -40,7 +40,7 @@ fn scores(model: &Model) -> Vec<f32> {
 }
 
 fn overlaid(bytes: &[u8], card: &str) -> Result<Model, LoadError> {
-    Model::new(Source::read(bytes)?, Some(card))
+    Model::new(Source::read_with(bytes, Some(card))?, Some(card))
 }
 
 /// The Chess Challenge fixture with a card in its metadata.
@@ -385,6 +385,78 @@ fn the_published_humchess_network_has_its_parameters() {
     let policy = evaluation.policy.unwrap();
     assert_eq!(policy.candidates().len(), 20);
     assert!(policy.candidates().iter().all(|c| (c.probability - 0.05).abs() < 1e-6), "{policy:?}");
+}
+
+/// The Rusty Chess fixture with other names for its tensors.
+fn renamed(name: impl Fn(&str) -> String) -> Vec<u8> {
+    let bytes = file!("statedict/rusty-774.safetensors");
+    let tensors = safetensors::SafeTensors::deserialize(bytes).expect("the fixture reads");
+    let views: Vec<_> = tensors.iter().map(|(old, view)| (name(old), view)).collect();
+    safetensors::serialize(views, None).expect("tensors that can be written")
+}
+
+#[test]
+fn a_card_names_the_layers_of_an_mlp() {
+    let expected = scores(&Model::from_bytes(file!("statedict/rusty-774.safetensors")).unwrap());
+    let modules = renamed(|name| name.replace("seq.linear-0", "body.in").replace("seq.linear-", "body.fc"));
+    let error = Model::from_bytes(&modules).unwrap_err();
+    assert_eq!(error.kind(), LoadErrorKind::UnknownNetwork);
+    assert_says(&error, &["body.fc1.bias", "card.json", "state_dict"]);
+
+    let tensors =
+        renamed(|name| format!("model.{}", name.replace("seq.linear-", "w").replace(".weight", "")));
+    let cards = [
+        (&modules, r#"{"state_dict": {"layers": ["body.in", "body.fc1", "body.fc2"]}}"#),
+        // The prefixes of wrappers may be there or not.
+        (
+            &tensors,
+            r#"{"state_dict": {"layers": [{"weight": "w0", "bias": "w0.bias"}, {"weight": "model.w1", "bias":
+                "model.w1.bias"}, {"weight": "w2", "bias": "w2.bias"}]}}"#,
+        ),
+    ];
+    for (bytes, card) in cards {
+        let model = overlaid(bytes, card).unwrap();
+        assert_eq!(scores(&model), expected);
+        assert_eq!(model.card().architecture.as_deref(), Some("MLP 774-16-8-1"));
+        assert_eq!(model.card().encoding, "rusty-774");
+        // The card goes along into a state dict, and is not needed in a graph.
+        let kept = Source::state_dict_to_safetensors(bytes, model.card()).unwrap();
+        assert_eq!(scores(&Model::from_bytes(&kept).unwrap()), expected);
+        let graph = Source::read_with(bytes, Some(card)).unwrap().to_onnx(model.card()).unwrap();
+        let graph = Model::from_bytes(&graph).unwrap();
+        assert_eq!((scores(&graph), &graph.card().state_dict), (expected.clone(), &None));
+    }
+}
+
+#[test]
+fn a_card_that_does_not_fit_the_tensors_is_told_how() {
+    let modules = renamed(|name| name.replace("seq.linear-", "fc"));
+    let layers = |layers: &str| {
+        overlaid(&modules, &format!(r#"{{"state_dict": {{"layers": {layers}}}}}"#)).unwrap_err()
+    };
+    let absent = layers(r#"["fc0", "fc3"]"#);
+    assert_eq!((absent.kind(), absent.place()), (LoadErrorKind::Shape, &Place::Tensor("fc3.weight".into())));
+    let order = layers(r#"["fc1", "fc0", "fc2"]"#);
+    assert_eq!((order.kind(), order.place()), (LoadErrorKind::Shape, &Place::Tensor("fc0.weight".into())));
+    let too_few = layers(r#"["fc0", "fc1"]"#);
+    assert_eq!(too_few.kind(), LoadErrorKind::UnknownNetwork);
+    assert_says(&too_few, &["fc2.bias", "card"]);
+    assert_says(&layers(r#"[{"weights": "fc0"}]"#), &["card", "state_dict"]);
+
+    let graph = overlaid(CHALLENGE, r#"{"state_dict": {"layers": ["a"]}}"#).unwrap_err();
+    assert_says(&graph, &["state_dict", "graph"]);
+    let late = Model::new(
+        Source::read(file!("statedict/humchess-74.pt")).unwrap(),
+        Some(r#"{"state_dict": {"norm_epsilon": 1e-6}}"#),
+    );
+    assert_says(&late.unwrap_err(), &["read without", "state_dict"]);
+    for (file, epsilon) in [(file!("statedict/cnn-old.pt"), "1e-6"), (file!("statedict/humchess-74.pt"), "0")]
+    {
+        let error =
+            overlaid(file, &format!(r#"{{"state_dict": {{"norm_epsilon": {epsilon}}}}}"#)).unwrap_err();
+        assert_eq!(error.kind(), LoadErrorKind::UnknownNetwork);
+        assert_says(&error, &["norm_epsilon"]);
+    }
 }
 
 #[test]

@@ -11,7 +11,8 @@ use datafusion::execution::context::SessionContext;
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::{Expr, SortExpr, col, lit};
 use datafusion::prelude::ident;
-use tabia_data::{RecordKey, RecordKind, SetError, SetWriter};
+use tabia_data::stats::{Pool, Tally};
+use tabia_data::{GameBytes, RecordKey, RecordKind, SetError, SetWriter};
 
 use crate::functions::aggregate_name;
 use crate::table::{ChessTable, TableSpec};
@@ -76,12 +77,14 @@ pub async fn build_plan(context: &SessionContext, options: &BuildOptions) -> Res
 }
 
 /// What [`write_batch`] has written so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Records.
     pub records: u64,
     /// Records before duplicates were united.
     pub copies: u64,
+    /// Games by whose scale their ratings are on.
+    pub pools: Tally<Pool>,
 }
 
 /// Why a build stopped while writing.
@@ -112,7 +115,13 @@ pub fn write_batch(
         if keys.is_null(row) || records.is_null(row) {
             continue;
         }
-        set.push(RecordKey(keys.value(row)), records.value(row))?;
+        let record = records.value(row);
+        set.push(RecordKey(keys.value(row)), record)?;
+        if set.plan().kind == RecordKind::Games
+            && let Ok(game) = GameBytes::parse(record)
+        {
+            written.pools.add(Pool(game.head.pool));
+        }
         written.records += 1;
         written.copies += copies.value(row).unsigned_abs();
     }

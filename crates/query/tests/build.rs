@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use shakmaty::{Chess, Position, san::SanPlus};
+use tabia_data::stats::Tally;
 use tabia_data::{RecordKind, Set, SetPlan, SetWriter, ShardOptions};
 use tabia_query::{BuildOptions, Resources, Session, TableSpec, Written, build_plan, write_batch};
 
@@ -168,7 +169,7 @@ async fn what_does_not_fit_in_memory_is_spilled() {
     let roomy = build_and_count_spills(&inputs, &folder.path("roomy"), &resources(&folder, 2), |_| {}).await;
     let tight = Resources { memory: 32 << 20, threads: 2, temp: folder.path("temp") };
     let tight = build_and_count_spills(&inputs, &folder.path("tight"), &tight, |_| {}).await;
-    assert_eq!(roomy, (Written { records: 28, copies: 210_000 }, 0));
+    assert_eq!(roomy, (Written { records: 28, copies: 210_000, pools: Tally::default() }, 0));
     assert_eq!(tight.0, roomy.0);
     assert!(tight.1 > 0, "spilled {} times", tight.1);
     assert!(shards(&folder.path("roomy")) == shards(&folder.path("tight")));

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// What each crate may depend on within the workspace: nothing else, in any kind of dependency.
 ///
 /// A crate that does not exist yet is allowed here; a crate that is not here is an error.
-const DIRECTIONS: [(&str, &[&str]); 19] = [
+const DIRECTIONS: [(&str, &[&str]); 20] = [
     // How the benches of the others compare.
     ("tabia-bench", &[]),
     ("tabia-encoding", &[]),
@@ -33,6 +33,8 @@ const DIRECTIONS: [(&str, &[&str]); 19] = [
     ("tabia-likeness", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     // The networks that come along, as bytes.
     ("tabia-networks", &[]),
+    // How programs print.
+    ("tabia-stdio", &[]),
     // The page and what can be shown on it.
     (
         "tabia-serve",
@@ -51,6 +53,7 @@ const DIRECTIONS: [(&str, &[&str]); 19] = [
             "tabia-runs",
             "tabia-search",
             "tabia-serve",
+            "tabia-stdio",
             "tabia-uci",
         ],
     ),
@@ -66,13 +69,14 @@ const DIRECTIONS: [(&str, &[&str]); 19] = [
             "tabia-query",
             "tabia-runs",
             "tabia-search",
+            "tabia-stdio",
             "tabia-train",
             "tabia-uci",
         ],
     ),
     ("tabia-wasm", &["tabia-arena", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     ("tabia-desktop", &["tabia-serve"]),
-    ("xtask", &[]),
+    ("xtask", &["tabia-stdio"]),
 ];
 
 /// Crates whose head forbids `unsafe`.

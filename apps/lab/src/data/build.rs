@@ -10,6 +10,7 @@ use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use futures::StreamExt;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use tabia_data::stats::{Category, Pool as CountedPool, Tally};
 use tabia_data::{Faults, RecordKind, Set, SetPlan, SetWriter, ShardOptions, SourceSummary};
 use tabia_query::cluster::{Cluster, SchedulerAddress};
 use tabia_query::{BuildOptions, Pool, Reading, Session, TableSpec, Written, build_plan, write_batch};
@@ -41,7 +42,7 @@ pub(crate) struct BuildArgs {
     /// What to build, where the input holds both.
     #[arg(long, value_enum)]
     kind: Option<Kind>,
-    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags.
+    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags and clocks, and says what it found.
     #[arg(long, value_enum, default_value = "auto")]
     pool: PoolName,
     /// Over how many files to spread the set.
@@ -291,6 +292,9 @@ fn report(set: &Set, reading: &Reading, written: &Written, faults: &Faults, kept
             println!("united    {} lines of the same positions{since}", HumanCount(duplicates));
         }
     }
+    if set.kind() == RecordKind::Games {
+        println!("pools     {}{since}", pools(&written.pools));
+    }
     println!(
         "in        {} shards, {} in {}",
         set.manifest().shards.len(),
@@ -303,6 +307,14 @@ fn report(set: &Set, reading: &Reading, written: &Written, faults: &Faults, kept
         println!("broken    {}:", HumanCount(faults.total()));
         print!("{faults}");
     }
+}
+
+/// How many games each rating pool has.
+fn pools(counts: &Tally<CountedPool>) -> String {
+    let met = counts.iter().filter(|(_, games)| *games > 0);
+    let shown: Vec<String> =
+        met.map(|(pool, games)| format!("{} {}", HumanCount(games), pool.label())).collect();
+    if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
 }
 
 /// A bar on the terminal: first the bytes read, then the shards written.

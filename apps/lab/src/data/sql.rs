@@ -1,6 +1,5 @@
 //! `tabia-lab data sql`: one query, its rows printed or written.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -88,11 +87,7 @@ pub(crate) fn run(args: &SqlArgs) -> Result<()> {
                 write_rows(rows, format.into(), &mut file).await.map_err(said)?;
                 file.finish()
             }
-            None => match write_rows(rows, format.into(), &mut io::stdout()).await {
-                // Whoever read the rows has seen enough.
-                Err(error) if is_broken_pipe(&error) => Ok(()),
-                outcome => outcome.map_err(said),
-            },
+            None => write_rows(rows, format.into(), &mut tabia_stdio::stdout()).await.map_err(said),
         }
     })?;
     let faults = session.reading().faults();
@@ -103,11 +98,6 @@ pub(crate) fn run(args: &SqlArgs) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// The engine's errors hold those of the system as text only.
-fn is_broken_pipe(error: &impl std::fmt::Display) -> bool {
-    error.to_string().contains("Broken pipe")
 }
 
 /// An error of the engine, which says itself what is behind it: the chain of its causes would say it again.

@@ -1,9 +1,9 @@
-use std::io::stdout;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use tabia_stdio::stdout;
 use tabia_train::gpu::{self, BenchPlan};
 
 use super::Configuration;

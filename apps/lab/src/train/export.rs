@@ -1,9 +1,10 @@
-use std::io::{Write, stderr, stdout};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use tabia_model::{Accuracy, Figures};
+use tabia_stdio::{stderr, stdout};
 use tabia_train::export::{
     ExportFormat, Exported, Measurement, Precision, Provenance, export, export_measured, from_file,
 };

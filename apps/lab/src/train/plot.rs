@@ -1,4 +1,4 @@
-use std::io::{Write, stdout};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -7,6 +7,7 @@ use clap::Args;
 use super::run::now;
 use crate::finished_file::write_whole;
 use tabia_runs::{FoundRun, find, page};
+use tabia_stdio::stdout;
 
 #[derive(Args, Debug)]
 pub(super) struct PlotArgs {

@@ -1,5 +1,5 @@
 use std::fs;
-use std::io::{Write, stdout};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,6 +12,7 @@ use crate::command_line;
 use crate::finished_file::write_whole;
 use tabia_encoding::{Elo, RatingPool};
 use tabia_runs::{Ending, OpenRun, RunCard};
+use tabia_stdio::stdout;
 use tabia_train::checkpoint::{self, Checkpoint};
 use tabia_train::{
     Budget, Device, FeedSupply, RunEnd, RunSettings, Start, SupplyOptions, Teacher, TrainConfig,

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
+use tabia_data::stats::{Pool, Tally};
 use tabia_data::{GameBytes, RecordError};
-use tabia_likeness::{Choice, Selected};
+use tabia_likeness::{Choice, Selected, SelectedGame};
 
 use super::meter::Meter;
 
@@ -29,6 +30,15 @@ pub(super) fn select(
         }
     }
     Ok(selected)
+}
+
+/// How many of the games are in each rating pool.
+pub(super) fn pools(games: &[SelectedGame]) -> Tally<Pool> {
+    let mut counts = Tally::default();
+    for game in games.iter().filter_map(|game| GameBytes::parse(&game.bytes).ok()) {
+        counts.add(Pool(game.head.pool));
+    }
+    counts
 }
 
 fn bytes_in(path: &Path) -> u64 {

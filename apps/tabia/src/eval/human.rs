@@ -10,10 +10,10 @@ use serde_json::json;
 use tabia_likeness::{Comparison, Figures, Grouping, MoveGroup, MoveReport, MoveTerms, Speed, Subject, Work};
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
-use super::games::select;
+use super::games::{pools, select};
 use super::meter::Meter;
 use super::plot;
-use super::shown::{nats, pace, percent, signed_nats, signed_percent};
+use super::shown::{nats, pace, percent, signed_nats, signed_percent, width};
 use super::subjects::{Named, subjects};
 use crate::arena::write_json;
 use crate::model::write_atomically;
@@ -50,7 +50,7 @@ pub(crate) struct HumanArgs {
     /// Only games of these speeds: bullet, blitz, rapid, classical, unknown.
     #[arg(long, value_delimiter = ',', value_name = "SPEED,...")]
     speed: Vec<Speed>,
-    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags.
+    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags and clocks, and says what it found.
     #[arg(long, value_enum, default_value = "auto")]
     pool: PoolName,
     /// Enough games for so many positions, at random by the games' keys, the same ones every time [default: all].
@@ -96,6 +96,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     };
     let choice = args.choice.choice(args.pool.rule(), args.positions);
     let selected = select(&args.games, &choice, "positions that count", &|game| terms.count(game))?;
+    let pools = pools(&selected.games);
     let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
     let mut by: Vec<Grouping> = args.by.iter().map(|by| by.grouping()).collect();
     if args.plot.is_some() && !by.contains(&Grouping::Elo) {
@@ -117,6 +118,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
                 "speeds": args.speed.iter().map(|speed| speed.label()).collect::<Vec<_>>(),
             },
             "specs": specs,
+            "pools": pools,
             "report": report,
         });
         write_json(path, &value)?;
@@ -125,7 +127,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
         let picture = plot::svg("Moves foretold, by rating", &report);
         write_atomically(path, picture.as_bytes())?;
     }
-    print(&report);
+    print(&report, &args.pool.said(&pools, &args.games));
     eprintln!("{}", pace(selected.positions() * subjects.len() as u64, spent));
     Ok(())
 }
@@ -143,18 +145,19 @@ fn rivals(named: &[Named], prefix: Option<&str>) -> Result<Vec<usize>> {
     }
 }
 
-fn print(report: &MoveReport) {
+fn print(report: &MoveReport, pools: &str) {
     let Some(all) = report.groups.first() else { return };
-    println!("{} positions of {} games\n", HumanCount(all.positions), HumanCount(all.games));
+    println!("{} positions of {} games", HumanCount(all.positions), HumanCount(all.games));
+    println!("{pools}\n");
     let wide = report.models.iter().map(String::len).max().unwrap_or(0).max("model".len());
     println!(
-        "{:wide$}  {:>12}  {:>12}  {:>14}  {:>11}  {:>14}",
+        "{:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}",
         "model", "top-1", "top-5", "log-loss", "calibration", "overconfidence"
     );
     for (model, figures) in report.models.iter().zip(&all.figures) {
         let Figures { top1, top5, log_loss, overconfidence, calibration } = figures;
         println!(
-            "{model:wide$}  {:>12}  {:>12}  {:>14}  {:>11}  {:>14}",
+            "{model:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}",
             percent(*top1),
             percent(*top5),
             nats(*log_loss),
@@ -177,15 +180,19 @@ fn print_bands(report: &MoveReport, groups: &[MoveGroup], title: &str, cell: fn(
     let by = groups.first().map_or("", |group| group.by.label());
     let first = format!("{title} by {by}");
     print!("{first:22} {:>9}", "positions");
-    let width = |model: &str| model.len().max(11);
-    for model in &report.models {
-        print!("  {model:>0$}", width(model));
+    let columns: Vec<Vec<String>> = (0..report.models.len())
+        .map(|number| groups.iter().filter_map(|group| group.figures.get(number)).map(cell).collect())
+        .collect();
+    let widths: Vec<usize> =
+        report.models.iter().zip(&columns).map(|(model, cells)| width(cells).max(model.len())).collect();
+    for (model, width) in report.models.iter().zip(&widths) {
+        print!("  {model:>width$}");
     }
     println!("{}", if report.models.len() > 1 { "  the first, against the best other" } else { "" });
-    for group in groups {
+    for (row, group) in groups.iter().enumerate() {
         print!("{:22} {:>9}", group.band, HumanCount(group.positions).to_string());
-        for (model, figures) in report.models.iter().zip(&group.figures) {
-            print!("  {:>1$}", cell(figures), width(model));
+        for (cells, width) in columns.iter().zip(&widths) {
+            print!("  {:>width$}", cells.get(row).map_or("", String::as_str));
         }
         let against = group.comparison.as_ref().map_or(String::new(), |comparison| {
             let difference = if title == "top-1" {

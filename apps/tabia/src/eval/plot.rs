@@ -2,6 +2,7 @@
 
 use tabia_likeness::{Estimate, Grouping, MoveGroup, MoveReport};
 
+use super::shown::percent;
 use crate::chart::{Axis, Chart, Even, Point, Series};
 
 /// An SVG file. Bands with too few games for an interval are left out.
@@ -27,7 +28,7 @@ pub(super) fn svg(title: &str, report: &MoveReport) -> String {
 fn point(group: &MoveGroup, model: &str, top1: Estimate) -> Option<Point> {
     let (low, high) = group.band.split_once('-')?;
     let at = f64::midpoint(low.parse().ok()?, high.parse::<f64>().ok()? + 1.0);
-    let (value, margin) = (100.0 * top1.value, 100.0 * top1.margin?);
-    let note = format!("{}: {model} {value:.1}% ±{margin:.1}, {} positions", group.band, group.positions);
-    Some(Point { at, value, low: value - margin, high: value + margin, note })
+    let note = format!("{}: {model} {}, {} positions", group.band, percent(top1), group.positions);
+    let (low, high) = (100.0 * top1.low?, 100.0 * top1.high?);
+    Some(Point { at, value: 100.0 * top1.value, low, high, note })
 }

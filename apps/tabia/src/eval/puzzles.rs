@@ -16,7 +16,7 @@ use tabia_search::{HumanSpec, Player, Spec};
 use super::args::{ChoiceArgs, ModelArgs};
 use super::games::select;
 use super::meter::Meter;
-use super::shown::{pace, percent};
+use super::shown::{pace, percent, width};
 use super::subjects::{Named, subjects};
 use crate::arena::write_json;
 use crate::players::Makers;
@@ -140,10 +140,10 @@ fn print(report: &PuzzleReport) {
     println!("{} puzzles, rated {:.0} on average\n", HumanCount(report.puzzles), report.mean_rating);
     let names: Vec<String> = report.figures.iter().map(name).collect();
     let wide = names.iter().map(String::len).max().unwrap_or(0).max("model".len());
-    println!("{:wide$}  {:>12}  {:>12}  puzzle rating", "model", "solved", "first move");
+    println!("{:wide$}  {:>20}  {:>20}  puzzle rating", "model", "solved", "first move");
     for (name, figures) in names.iter().zip(&report.figures) {
         println!(
-            "{name:wide$}  {:>12}  {:>12}  {}",
+            "{name:wide$}  {:>20}  {:>20}  {}",
             percent(figures.solved),
             percent(figures.first_move),
             figures.rating.as_ref().map_or("unknown".to_owned(), in_words)
@@ -155,16 +155,21 @@ fn print(report: &PuzzleReport) {
         return;
     }
     print!("\n{:12} {:>7}", "solved by", "puzzles");
-    let width = |name: &str| name.len().max(11);
-    for name in &names {
-        print!("  {name:>0$}", width(name));
+    let columns: Vec<Vec<String>> = report
+        .figures
+        .iter()
+        .map(|figures| figures.bands.iter().map(|band| percent(band.solved)).collect())
+        .collect();
+    let widths: Vec<usize> =
+        names.iter().zip(&columns).map(|(name, cells)| width(cells).max(name.len())).collect();
+    for (name, width) in names.iter().zip(&widths) {
+        print!("  {name:>width$}");
     }
     println!();
     for (number, band) in first.bands.iter().enumerate() {
         print!("{:12} {:>7}", band.band, HumanCount(band.puzzles).to_string());
-        for (name, figures) in names.iter().zip(&report.figures) {
-            let cell = figures.bands.get(number).map_or(String::new(), |band| percent(band.solved));
-            print!("  {cell:>0$}", width(name));
+        for (cells, width) in columns.iter().zip(&widths) {
+            print!("  {:>width$}", cells.get(number).map_or("", String::as_str));
         }
         println!();
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use tabia_likeness::{MoveTerms, Speed, Subject, Teller, TimeGroup, TimeReport, Work};
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
-use super::games::select;
+use super::games::{pools, select};
 use super::meter::Meter;
 use super::shown::{nats, pace};
 use super::subjects::subjects;
@@ -34,7 +34,7 @@ pub(crate) struct TimeArgs {
     /// Only games of these speeds: bullet, blitz, rapid, classical.
     #[arg(long, value_delimiter = ',', value_name = "SPEED,...")]
     speed: Vec<Speed>,
-    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags.
+    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags and clocks, and says what it found.
     #[arg(long, value_enum, default_value = "auto")]
     pool: PoolName,
     /// Enough games for so many moves, at random by the games' keys, the same ones every time [default: all].
@@ -54,6 +54,7 @@ pub(crate) fn run(args: &TimeArgs) -> Result<()> {
     let choice = args.choice.choice(args.pool.rule(), args.positions);
     let selected =
         select(&args.games, &choice, "moves with clocks", &|game| TimeReport::count(&terms, game))?;
+    let pools = pools(&selected.games);
     let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
     let meter = Meter::asking(selected.positions(), "moves");
     let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
@@ -68,13 +69,14 @@ pub(crate) fn run(args: &TimeArgs) -> Result<()> {
             "first_ply": args.first_ply,
             "speeds": args.speed.iter().map(|speed| speed.label()).collect::<Vec<_>>(),
         });
-        write_json(path, &json!({ "terms": terms, "specs": specs, "report": report }))?;
+        write_json(path, &json!({ "terms": terms, "specs": specs, "pools": pools, "report": report }))?;
     }
     println!(
         "{} moves of {} games",
         HumanCount(selected.positions()),
         HumanCount(selected.games.len() as u64)
     );
+    println!("{}", args.pool.said(&pools, &args.games));
     for group in &report.groups {
         print(group);
     }

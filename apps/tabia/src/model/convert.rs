@@ -20,10 +20,13 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
         None => Model::sidecar(&args.input)?,
     };
     let named = || args.input.display().to_string();
-    let source = Source::open(&args.input).with_context(named)?;
-    let card = Model::new(source.clone(), overlay.as_deref()).with_context(named)?.card().clone();
+    let source = Source::open_with(&args.input, overlay.as_deref()).with_context(named)?;
+    let mut card = Model::new(source.clone(), overlay.as_deref()).with_context(named)?.card().clone();
     let bytes = match args.output.extension().and_then(|e| e.to_str()) {
-        Some("onnx") => source.to_onnx(&card).with_context(named)?,
+        Some("onnx") => {
+            card.state_dict = None;
+            source.to_onnx(&card).with_context(named)?
+        }
         Some("safetensors") => {
             let input = std::fs::read(&args.input).with_context(named)?;
             Source::state_dict_to_safetensors(&input, &card).with_context(named)?

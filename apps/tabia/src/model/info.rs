@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Position};
-use tabia_encoding::{Elo, RatingPool, Seat, Situation, TIME_BINS, time_bin_range};
+use tabia_encoding::{Batch, Elo, RatingPool, Seat, Situation, TIME_BINS, time_bin_range};
 use tabia_model::{Evaluation, Format, Model};
 
 use super::{card, grouped, position};
@@ -44,14 +44,15 @@ fn evaluate(model: &Model, args: &InfoArgs) -> Result<Vec<Entry>> {
     } else {
         args.fen.iter().map(|fen| (fen.clone(), fen.as_str())).collect()
     };
-    let mover = Seat { rating: Some(Elo(args.elo)), time_left: args.clock.map(Duration::from_secs) };
+    // Told one rating alone, a network takes the other player for anybody: the start position is no longer even.
+    let seat = Seat { rating: Some(Elo(args.elo)), time_left: args.clock.map(Duration::from_secs) };
     asked
         .into_iter()
         .map(|(label, fen)| {
             let position = position(fen)?;
             // The scale `human,elo=N` plays on.
             let pool = RatingPool::Online;
-            let situation = Situation { mover, pool, ..Situation::of(&position) };
+            let situation = Situation { mover: seat, opponent: seat, pool, ..Situation::of(&position) };
             let evaluation = model.evaluate(&[situation])?.remove(0);
             Ok(Entry { label, position, evaluation })
         })
@@ -118,6 +119,11 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
         line("notes", notes.clone());
     }
 
+    if looks_at_ratings(model) {
+        let clock = args.clock.map_or(String::new(), |seconds| format!(", {seconds} s on both clocks"));
+        line("asked for", format!("two players rated {} online{clock}", args.elo));
+    }
+
     text.push('\n');
     let width = entries.iter().map(|e| e.label.len()).max().unwrap_or(0).max("position".len());
     // A column of its own only where there is something to show.
@@ -171,6 +177,18 @@ fn as_json(model: &Model, entries: &[Entry], top: usize) -> serde_json::Value {
         "card": model.card(),
         "positions": positions,
     })
+}
+
+/// Whether a rating changes what the network is shown.
+fn looks_at_ratings(model: &Model) -> bool {
+    let position = Chess::default();
+    let shown = |rating| {
+        let mut batch = Batch::new(model.encoding());
+        let mover = Seat { rating: Some(Elo(rating)), time_left: None };
+        batch.push(&Situation { mover, ..Situation::of(&position) });
+        batch.columns().to_vec()
+    };
+    shown(1000) != shown(2400)
 }
 
 /// The likeliest moves in algebraic notation.

@@ -8,7 +8,7 @@ use tabia_model::runtime::{InputData, InputTensor, Session};
 use tabia_model::{Model, Source};
 
 use super::position;
-use crate::cli::TensorsArgs;
+use crate::cli::{RuntimeName, TensorsArgs};
 
 /// Positions of every kind: the first, castling still possible, an en-passant capture, a pawn about to promote, few men.
 const POSITIONS: [&str; 5] = [
@@ -25,10 +25,12 @@ pub(crate) fn run(args: &TensorsArgs) -> Result<()> {
     let given: Vec<&str> =
         if args.fen.is_empty() { POSITIONS.to_vec() } else { args.fen.iter().map(String::as_str).collect() };
     let positions: Vec<Chess> = given.iter().map(|fen| position(fen)).collect::<Result<_>>()?;
+    let situations: Vec<Situation<'_>> = positions
+        .iter()
+        .map(|position| Situation { context: Some(position), ..Situation::of(position) })
+        .collect();
     let mut batch = Batch::new(model.encoding());
-    for position in &positions {
-        batch.push(&Situation { context: Some(position), ..Situation::of(position) });
-    }
+    situations.iter().for_each(|situation| batch.push(situation));
     let mut inputs = Map::new();
     let mut tensors = Vec::new();
     for ((column, spec), info) in
@@ -44,13 +46,21 @@ pub(crate) fn run(args: &TensorsArgs) -> Result<()> {
         inputs.insert(info.name.clone(), value);
         tensors.push((shape, data));
     }
-    let session = Session::new(Source::open(&args.file).with_context(named)?.into_graph()?)?;
-    let asked: Vec<_> = tensors.iter().map(|(shape, data)| InputTensor { shape, data: *data }).collect();
-    let outputs: Map<String, Value> = session
-        .run(&asked)?
+    let (runtime, outputs) = match args.runtime {
+        RuntimeName::Player => (model.runtime().to_string(), model.outputs(&situations)?),
+        RuntimeName::Graph => {
+            let sidecar = Model::sidecar(&args.file)?;
+            let source = Source::open_with(&args.file, sidecar.as_deref()).with_context(named)?;
+            let session = Session::new(source.into_graph()?)?;
+            let asked: Vec<_> =
+                tensors.iter().map(|(shape, data)| InputTensor { shape, data: *data }).collect();
+            ("general, the ONNX graph".to_owned(), session.run(&asked)?)
+        }
+    };
+    let outputs: Map<String, Value> = outputs
         .into_iter()
         .map(|output| (output.name, json!({ "shape": output.shape, "values": output.values })))
         .collect();
-    println!("{}", json!({ "positions": given, "inputs": inputs, "outputs": outputs }));
+    println!("{}", json!({ "positions": given, "runtime": runtime, "inputs": inputs, "outputs": outputs }));
     Ok(())
 }

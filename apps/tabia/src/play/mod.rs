@@ -51,7 +51,7 @@ pub(crate) fn run(args: &PlayArgs) -> Result<()> {
     let opponent = Opponent::new(args)?;
     let style = if args.ascii || !std::io::stdout().is_terminal() { Style::Ascii } else { Style::Unicode };
     let mut sitting = Sitting::new(opponent, style, start, args.color);
-    let outcome = sitting.sit(&mut std::io::stdin().lock(), &mut std::io::stdout().lock());
+    let outcome = sitting.sit(&mut std::io::stdin().lock(), &mut tabia_stdio::stdout());
     // Nothing is lost: the game is written even when the input ends or breaks.
     if let Some(path) = &args.pgn {
         sitting.table.save(path)?;

@@ -67,9 +67,9 @@ impl Stockfish {
     }
 
     /// A program held to a rating turns the rating into a skill level and takes its move, a weakened choice among the
-    /// four best, when its search has reached the depth of that level and one more. Nothing it thinks afterwards
-    /// changes the move: a search to that depth plays as one with all the time in the world. `None` for a
-    /// program of which nobody has said how it turns ratings into levels.
+    /// four best, when its search has reached the depth of that level and one more. Thinking on does not change that
+    /// move, but fills the hash for the moves after it: a search that ends here plays the same on every machine, and
+    /// weaker than one that goes on. `None` for a program of which nobody has said how it turns ratings into levels.
     fn choosing_depth(&self, rating: u16) -> Option<u32> {
         let rating = f64::from(rating);
         let level = match (self.weakest, self.strongest) {

@@ -123,8 +123,8 @@ fn method(stockfish: &str, args: &StrengthArgs) -> String {
     };
     let maia = if args.maia.is_some() { ", Maia-1 networks (likeliest move)" } else { "" };
     format!(
-        "UCI_Elo of {stockfish} at the depth where it chooses; games against it{maia} and \
-         the next rating, from {book}, without resignations; all players rated together, \
+        "UCI_Elo of {stockfish} at the depth where it chooses, weaker than with time to think; \
+         games against it{maia} and the next rating, from {book}, without resignations; all players rated together, \
          Stockfish fixed; games of fitting do not count; 95% intervals"
     )
 }

@@ -69,6 +69,8 @@ pub(super) fn views(
         let rating: Option<Elo> = rating.map(|rating| elo("ratings", rating)).transpose()?;
         let mut situation = situation;
         situation.mover.rating = rating;
+        // Told one rating alone, the network takes the other player for anybody, and no position is even.
+        situation.opponent.rating = situation.opponent.rating.or(rating);
         // A number alone means what most people mean by it: a rating on a chess site.
         if rating.is_some() && game.pool.is_none() {
             situation.pool = RatingPool::Online;

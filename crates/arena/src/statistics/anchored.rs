@@ -1,6 +1,6 @@
 use super::{
     Encounter, PoolError, PoolRating, Z95, expected_score,
-    pool::games_of,
+    pool::{even_game_part, games_of, games_of_all},
     rating::{ELO_PER_LOGIT, squares},
     square::Square,
 };
@@ -121,7 +121,8 @@ impl Fit<'_> {
 
     /// How far the results really lie from what was expected.
     fn scatter(&self, logits: &[f64]) -> Square {
-        self.sum(|e| squares(e.games, expected(logits, e)))
+        let games = games_of_all(logits.len(), self.encounters);
+        self.sum(|e| squares(e.games, expected(logits, e)) + even_game_part(e, &games))
     }
 
     /// The sum of `weight * (e_i - e_j)(e_i - e_j)^T` over the free players, and the prior.
@@ -196,6 +197,16 @@ mod tests {
         let low = rated[1].rating.unwrap();
         assert!((0.0..1200.0).contains(&low), "{low}");
         assert_eq!(rated[2].rating.map(f64::round), Some(1500.0), "no games: the prior alone");
+    }
+
+    #[test]
+    fn a_few_draws_do_not_prove_a_rating() {
+        let drawn = rate_with_anchors(2, &[met(0, 1, 0, 20, 0)], &[(0, 1500.0)]).unwrap();
+        let alone =
+            rate_against(&[Against { rating: 1500.0, games: Tally { draws: 20, ..Tally::default() } }]);
+        let width = |low: Option<f64>, high: Option<f64>| high.unwrap() - low.unwrap();
+        let (ours, expected) = (width(drawn[1].low, drawn[1].high), alone.unwrap());
+        assert!(ours > 0.9 * width(expected.low, expected.high), "{ours} {expected:?}");
     }
 
     #[test]

@@ -160,6 +160,25 @@ impl RatingPool {
     }
 }
 
+/// What of [`ONE_EVEN_GAME`] goes to an encounter: its share in the games of the player who has fewer. So everybody's games
+/// together get at least that much, and nobody's interval closes because all of a few games were drawn.
+///
+/// `games` are the numbers of games of all players.
+pub(super) fn even_game_part(encounter: &Encounter, games: &[u64]) -> f64 {
+    let fewest = games[encounter.first].min(games[encounter.second]);
+    ONE_EVEN_GAME * encounter.games.games() as f64 / fewest.max(1) as f64
+}
+
+/// How many games each player has.
+pub(super) fn games_of_all(players: usize, encounters: &[Encounter]) -> Vec<u64> {
+    let mut games = vec![0; players];
+    for encounter in encounters {
+        games[encounter.first] += encounter.games.games();
+        games[encounter.second] += encounter.games.games();
+    }
+    games
+}
+
 /// All games of a player.
 pub(super) fn games_of(player: usize, encounters: &[Encounter]) -> Tally {
     let mut games = Tally::default();
@@ -293,12 +312,12 @@ fn curvature(logits: &[f64], encounters: &[Encounter]) -> Square {
 /// scatter (the "sandwich" estimate).
 fn covariance(ratings: &[f64], encounters: &[Encounter]) -> Square {
     let logits: Vec<f64> = ratings.iter().map(|rating| rating / ELO_PER_LOGIT).collect();
-    let total: f64 = encounters.iter().map(|e| e.games.games() as f64).sum();
+    let games = games_of_all(logits.len(), encounters);
     let scatter = Square::laplacian(
         logits.len(),
         encounters.iter().map(|e| {
-            let share = e.games.games() as f64 / total;
-            (e.first, e.second, squares(e.games, expected(&logits, e)) + ONE_EVEN_GAME * share)
+            let squares = squares(e.games, expected(&logits, e));
+            (e.first, e.second, squares + even_game_part(e, &games))
         }),
     );
     let inverse = curvature(&logits, encounters).inverse_laplacian();
@@ -397,6 +416,10 @@ mod tests {
         }
         let drawn = rate_pool(2, &[met(0, 1, 0, 7, 0)], Anchor::Average(0.0)).unwrap();
         assert!(drawn.difference(0, 1).unwrap().error > 50.0, "seven draws do not prove equality");
+        // Nor do two, however many games the others play.
+        let few = [met(0, 1, 0, 2, 0), met(1, 2, 400, 200, 300)];
+        let drawn = rate_pool(3, &few, Anchor::Average(0.0)).unwrap();
+        assert!(drawn.difference(0, 1).unwrap().error > 50.0, "{:?}", drawn.difference(0, 1));
         assert!(rate_pool(0, &[], Anchor::Average(0.0)).unwrap().ratings.is_empty());
     }
 

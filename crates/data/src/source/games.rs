@@ -24,7 +24,7 @@ pub struct GameRules {
 /// Whose scale the ratings of a collection of games are on. Puzzles always have their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PoolRule {
-    /// What each game's tags tell: [`Headers::rating_pool`].
+    /// What each game's tags and clocks tell: [`Game::rating_pool`].
     #[default]
     Auto,
     /// This one, for all games.
@@ -167,7 +167,7 @@ fn head_of(game: &Game, pool: PoolRule) -> GameHead {
     GameHead {
         ratings: ByColor::new_with(|color| headers.rating(color)),
         pool: match pool {
-            PoolRule::Auto => headers.rating_pool(),
+            PoolRule::Auto => game.rating_pool(),
             PoolRule::Is(pool) => pool,
         },
         pace: headers.time_control().pace(),

@@ -8,9 +8,10 @@
 use super::Recognised;
 use super::attention::{self, Attention, PairBias};
 use super::layers::Layers;
-use crate::LoadError;
+use crate::card::StateDict;
 use crate::onnx::build::Node;
 use crate::tensors::TensorMap;
+use crate::{LoadError, LoadErrorKind};
 
 pub(super) const NAME: &str = "the HumChess transformer";
 
@@ -23,7 +24,6 @@ const HISTORY: usize = 6;
 const HISTORY_MOVES: usize = 64 * 64 + 1;
 const MOVES: usize = 64 * 64;
 const PROMOTIONS: usize = 4;
-const EPS: f32 = 1e-6;
 
 /// The sizes of one network, read off its tensors.
 struct Config {
@@ -54,26 +54,43 @@ pub(super) fn fits(tensors: &TensorMap) -> bool {
     tensors.contains("token_emb.weight") && tensors.contains("blocks.0.attn.qkv.weight")
 }
 
-pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
+/// What the norms add to the mean square.
+///
+/// HumChess added 1e-6 as long as it had a norm of its own. Since its commit b4ea6f9, five days after the move history
+/// came, it uses `nn.RMSNorm`, which adds the epsilon of 32-bit floats. Nothing in a checkpoint tells those of the five
+/// days: their card has to. Our own networks of square pairs add 1e-6.
+fn epsilon(tensors: &TensorMap, config: &Config, card: &StateDict) -> Result<f32, LoadError> {
+    let is_own = tensors.contains("from_head.weight");
+    let usual = if config.history && !is_own { f32::EPSILON } else { 1e-6 };
+    let eps = card.norm_epsilon.unwrap_or(usual);
+    if eps > 0.0 && eps < 1.0 {
+        return Ok(eps);
+    }
+    let message = format!("the card gives a norm_epsilon of {eps}; it is above 0 and below 1");
+    Err(tensors.error(LoadErrorKind::UnknownNetwork, message))
+}
+
+pub(super) fn build(tensors: &mut TensorMap, card: &StateDict) -> Result<Recognised, LoadError> {
     let config = Config::of(tensors)?;
     let d = config.width;
+    let eps = epsilon(tensors, &config, card)?;
     let mut net = Layers::new("humchess", tensors);
 
     let mut x = embed(&mut net, &config)?;
     let attention =
-        Attention { width: d, heads: config.heads, tokens: config.tokens(), pairs: PairBias::None, eps: EPS };
+        Attention { width: d, heads: config.heads, tokens: config.tokens(), pairs: PairBias::None, eps };
     for layer in 0..config.layers {
-        let normal = net.rms_norm(&x, &format!("blocks.{layer}.rmsnorm1.weight"), &[d], EPS)?;
+        let normal = net.rms_norm(&x, &format!("blocks.{layer}.rmsnorm1.weight"), &[d], eps)?;
         let attended = attention.on(&mut net, &format!("blocks.{layer}.attn"), &normal)?;
         x = net.binary("Add", &x, &attended);
-        let normal = net.rms_norm(&x, &format!("blocks.{layer}.rmsnorm2.weight"), &[d], EPS)?;
+        let normal = net.rms_norm(&x, &format!("blocks.{layer}.rmsnorm2.weight"), &[d], eps)?;
         let inner = net.project(&normal, &format!("blocks.{layer}.ffn.w1.weight"), config.hidden, d)?;
         let inner = net.silu(&inner);
         let inner = net.project(&inner, &format!("blocks.{layer}.ffn.w2.weight"), d, config.hidden)?;
         x = net.binary("Add", &x, &inner);
     }
     let x = net.slice(&x, 1, 0, 1 + SQUARES);
-    let x = net.rms_norm(&x, "rmsnorm_final.weight", &[d], EPS)?;
+    let x = net.rms_norm(&x, "rmsnorm_final.weight", &[d], eps)?;
     let class = net.slice(&x, 1, 0, 1);
     let class = net.reshape(&class, &[-1, d as i64]);
     let pairs = net.tensors.contains("from_head.weight");

@@ -157,12 +157,25 @@ impl<'a> Layers<'a> {
         outputs: usize,
         inputs: usize,
     ) -> Result<Node, LoadError> {
-        let weight = self.weight(&format!("{layer}.weight"), &[outputs, inputs])?;
-        let bias_name = format!("{layer}.bias");
-        if !self.tensors.contains(&bias_name) {
+        let bias = format!("{layer}.bias");
+        let bias = self.tensors.contains(&bias).then_some(bias);
+        self.linear_of(x, &format!("{layer}.weight"), bias.as_deref(), outputs, inputs)
+    }
+
+    /// The same with tensors of any names.
+    pub(super) fn linear_of(
+        &mut self,
+        x: &Node,
+        weight: &str,
+        bias: Option<&str>,
+        outputs: usize,
+        inputs: usize,
+    ) -> Result<Node, LoadError> {
+        let weight = self.weight(weight, &[outputs, inputs])?;
+        let Some(bias) = bias else {
             return Ok(self.graph.op("Gemm", &[x, &weight], &[("transB", Attribute::Int(1))]));
-        }
-        let bias = self.weight(&bias_name, &[outputs])?;
+        };
+        let bias = self.weight(bias, &[outputs])?;
         Ok(self.gemm(x, &weight, &bias))
     }
 

@@ -8,6 +8,7 @@ mod perspective;
 mod policy_cnn;
 pub(crate) mod tabia_human;
 
+use crate::card::StateDict;
 use crate::onnx::proto::ModelProto;
 use crate::tensors::TensorMap;
 use crate::{LoadError, LoadErrorKind};
@@ -31,8 +32,11 @@ pub(crate) struct Recognised {
 #[derive(Clone, Debug)]
 pub(crate) struct WeightsApart {
     pub(crate) tensors: TensorMap,
-    build: fn(&mut TensorMap) -> Result<Recognised, LoadError>,
+    build: Build,
 }
+
+/// Builds a network from its tensors and what a card says of them.
+type Build = fn(&mut TensorMap, &StateDict) -> Result<Recognised, LoadError>;
 
 impl WeightsApart {
     /// The graph with its weights.
@@ -40,7 +44,7 @@ impl WeightsApart {
     /// # Errors
     /// If one of them is not finite.
     pub(crate) fn into_graph(mut self) -> Result<ModelProto, LoadError> {
-        Ok((self.build)(&mut self.tensors)?.graph)
+        Ok((self.build)(&mut self.tensors, &StateDict::default())?.graph)
     }
 }
 
@@ -56,7 +60,7 @@ enum Filled {
 struct Architecture {
     name: &'static str,
     fits: fn(&TensorMap) -> bool,
-    build: fn(&mut TensorMap) -> Result<Recognised, LoadError>,
+    build: Build,
     filled: Filled,
 }
 
@@ -99,31 +103,41 @@ const KNOWN: &[Architecture] = &[
     },
 ];
 
-/// Builds the network that `tensors` are the weights of.
+/// Builds the network that `tensors` are the weights of. `card` is what a card says of them.
 ///
 /// # Errors
 /// If no architecture has such names, or the one that has lacks a tensor, finds another shape, a number that is
-/// not finite, or a tensor it has no use for.
-pub(crate) fn recognise(mut tensors: TensorMap) -> Result<Recognised, LoadError> {
+/// not finite, or a tensor it has no use for; if the card says what means nothing to the architecture.
+pub(crate) fn recognise(mut tensors: TensorMap, card: &StateDict) -> Result<Recognised, LoadError> {
     tensors.strip_wrappers();
+    if !card.layers.is_empty() {
+        let recognised = mlp::build_listed(&mut tensors, card)?;
+        tensors.finish(mlp::LISTED)?;
+        return Ok(recognised);
+    }
     let Some(architecture) = KNOWN.iter().find(|known| (known.fits)(&tensors)) else {
         let known: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
         let message = format!(
-            "no known network has these tensors: {}; known are {}",
+            "no known network has these tensors: {}; known are {}. A sidecar FILE.card.json may name the layers of an \
+             MLP: {{\"state_dict\": {{\"layers\": [\"fc1\", \"fc2\"]}}}}",
             tensors.first_names(),
             known.join(", ")
         );
         return Err(tensors.error(LoadErrorKind::UnknownNetwork, message));
     };
+    if card.norm_epsilon.is_some() && architecture.name != humchess::NAME {
+        let message = format!("the card gives a norm_epsilon, which means nothing to {}", architecture.name);
+        return Err(tensors.error(LoadErrorKind::UnknownNetwork, message));
+    }
     match architecture.filled {
         Filled::AtOnce => {
-            let recognised = (architecture.build)(&mut tensors)?;
+            let recognised = (architecture.build)(&mut tensors, card)?;
             tensors.finish(architecture.name)?;
             Ok(recognised)
         }
         Filled::Later => {
             let mut outline = tensors.outline();
-            let recognised = (architecture.build)(&mut outline)?;
+            let recognised = (architecture.build)(&mut outline, card)?;
             outline.finish(architecture.name)?;
             let apart = Some(WeightsApart { tensors, build: architecture.build });
             Ok(Recognised { apart, ..recognised })

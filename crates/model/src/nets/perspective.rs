@@ -6,6 +6,7 @@ use tabia_encoding::{SparseEncoding, encoding};
 
 use super::Recognised;
 use super::layers::Layers;
+use crate::card::StateDict;
 use crate::onnx::build::Node;
 use crate::tensors::TensorMap;
 use crate::{LoadError, LoadErrorKind};
@@ -21,7 +22,7 @@ pub(super) fn fits(tensors: &TensorMap) -> bool {
     tensors.contains("features.weight") && tensors.contains("output.weight")
 }
 
-pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
+pub(super) fn build(tensors: &mut TensorMap, _: &StateDict) -> Result<Recognised, LoadError> {
     let [width, inputs] = tensors.dims("features.weight")?;
     let [buckets, _] = tensors.dims("output.weight")?;
     let sparse = encoding(ENCODING).and_then(|encoding| encoding.sparse());

@@ -5,6 +5,7 @@
 
 use super::Recognised;
 use super::layers::Layers;
+use crate::card::StateDict;
 use crate::onnx::build::Node;
 use crate::tensors::TensorMap;
 use crate::{LoadError, LoadErrorKind};
@@ -66,7 +67,7 @@ pub(super) fn fits(tensors: &TensorMap) -> bool {
     tensors.shape("layers.0.weight").is_some_and(|shape| shape.len() == 4)
 }
 
-pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
+pub(super) fn build(tensors: &mut TensorMap, _: &StateDict) -> Result<Recognised, LoadError> {
     let [channels, planes, kernel, _] = tensors.dims("layers.0.weight")?;
     let (encoding, vocabulary) = match planes {
         17 => ("policy-planes-17", "canonical-1968-mover"),

@@ -13,6 +13,7 @@ use super::Recognised;
 use super::attention::{self, Attention, PairBias};
 use super::layers::Layers;
 use crate::LoadError;
+use crate::card::StateDict;
 use crate::onnx::build::Node;
 use crate::tensors::TensorMap;
 
@@ -52,7 +53,7 @@ pub(super) fn fits(tensors: &TensorMap) -> bool {
     tensors.contains("squares.weight") && tensors.contains("blocks.0.attn.qkv.weight")
 }
 
-pub(super) fn build(tensors: &mut TensorMap) -> Result<Recognised, LoadError> {
+pub(super) fn build(tensors: &mut TensorMap, _: &StateDict) -> Result<Recognised, LoadError> {
     let config = Config::of(tensors)?;
     let d = config.width;
     let mut net = Layers::new("tabia-human", tensors);

@@ -13,7 +13,6 @@ const HISTORY: usize = 6;
 const HISTORY_MOVES: usize = 4097;
 const MOVES: usize = 4096;
 const PROMOTIONS: usize = 4;
-const EPS: f32 = 1e-6;
 
 /// HumChess's transformer over tokens: the class token, the squares, castling, rating and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,6 +66,15 @@ impl Default for HumChessConfig {
 }
 
 impl HumChessConfig {
+    /// What the norms add to the mean square: what a reader of the weights takes for granted (`nets/humchess.rs` of
+    /// tabia-model), which is what HumChess itself does where the network is one of its own.
+    fn epsilon(&self) -> f32 {
+        match (self.tokens, self.moves) {
+            (HumChessTokens::History, HumChessMoves::ClassToken) => f32::EPSILON,
+            _ => 1e-6,
+        }
+    }
+
     pub(super) fn encoding(&self) -> &'static str {
         match self.tokens {
             HumChessTokens::Board => "humchess-68",
@@ -119,20 +127,21 @@ impl HumChessConfig {
     pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
         let d = self.width;
         let (mut x, tokens) = self.embed(net)?;
-        let attention = Attention { width: d, heads: self.heads, tokens, eps: EPS };
+        let eps = self.epsilon();
+        let attention = Attention { width: d, heads: self.heads, tokens, eps };
         for i in 0..self.layers {
             let name = |part: &str| format!("blocks.{i}.{part}");
-            let h = net.rms_norm(&x, &name("rmsnorm1.weight"), EPS)?;
+            let h = net.rms_norm(&x, &name("rmsnorm1.weight"), eps)?;
             let h = attention.on(net, &name("attn"), &h, None)?;
             x = net.add(&x, &h)?;
-            let h = net.rms_norm(&x, &name("rmsnorm2.weight"), EPS)?;
+            let h = net.rms_norm(&x, &name("rmsnorm2.weight"), eps)?;
             let inner = net.project(&h, &name("ffn.w1.weight"))?;
             let inner = net.silu(&inner)?;
             let inner = net.project(&inner, &name("ffn.w2.weight"))?;
             x = net.add(&x, &inner)?;
         }
         let y = net.slice(&x, 1, 0, 1 + SQUARES)?;
-        let y = net.rms_norm(&y, "rmsnorm_final.weight", EPS)?;
+        let y = net.rms_norm(&y, "rmsnorm_final.weight", eps)?;
         let class = net.slice(&y, 1, 0, 1)?;
         let class = net.reshape(&class, &[d])?;
         let policy = match self.moves {

@@ -226,7 +226,7 @@ fn tensors(graph: &PerspectiveGraph) -> TensorMap {
 fn networks_are_found_in_their_graphs() {
     let other_view = sparse().other_view().unwrap();
     for (name, mut graph) in networks() {
-        let model = nets::recognise(tensors(&graph)).unwrap().graph;
+        let model = nets::recognise(tensors(&graph), &crate::card::StateDict::default()).unwrap().graph;
         let found = PerspectiveGraph::recognise(&model, &other_view).unwrap();
         // The clip is part of the form and no longer told apart.
         graph.first.activation = found.first.activation;
@@ -234,7 +234,7 @@ fn networks_are_found_in_their_graphs() {
             graph.buckets = vec![0];
         }
         assert_eq!(found, graph, "{name}");
-        let again = nets::recognise(tensors(&found)).unwrap().graph;
+        let again = nets::recognise(tensors(&found), &crate::card::StateDict::default()).unwrap().graph;
         assert_eq!(again, model);
     }
 }
@@ -244,7 +244,7 @@ fn other_graphs_are_left_to_the_general_runtime() {
     let mut random = Random(5);
     let graph = graph(&mut random, 16, 4, Power::One);
     let other_view = sparse().other_view().unwrap();
-    let model = nets::recognise(tensors(&graph)).unwrap().graph;
+    let model = nets::recognise(tensors(&graph), &crate::card::StateDict::default()).unwrap().graph;
     assert!(PerspectiveGraph::recognise(&model, &other_view).is_some());
     let changed = |change: &dyn Fn(&mut ModelProto)| {
         let mut model = model.clone();

@@ -137,7 +137,7 @@ fn flipped_bytes_never_panic() {
         let mut bytes = CHECKPOINT.to_vec();
         bytes[at] ^= 0x55;
         if let Ok(tensors) = read(&bytes) {
-            crate::nets::recognise(tensors).map_or_else(drop, drop);
+            crate::nets::recognise(tensors, &crate::card::StateDict::default()).map_or_else(drop, drop);
         }
     }
 }
