@@ -16,6 +16,7 @@ mod play;
 mod process;
 mod python;
 mod screenshots;
+mod skipped;
 mod steps;
 mod test;
 mod wasm;
