@@ -233,7 +233,8 @@ impl Run<'_> {
                 break progress >= 1.0;
             }
             let due = (progress * f64::from(self.settings.config.evaluation.times)) as u32;
-            if due > self.evaluations {
+            // Before the first step there is nothing to see.
+            if due > self.evaluations && self.step > 0 {
                 self.drain(backend, watch)?;
                 if !self.evaluate(backend, supply, watch, Which::Intermediate)? {
                     continue;
