@@ -32,7 +32,7 @@ async function withProgram(run) {
   }
 }
 
-test('the program serves the whole page', { skip: !program && 'TABIA_PROGRAM is not set' }, () =>
+test('the program serves the whole page', { skip: !program && !process.env['TABIA_REQUIRE_ALL'] && 'TABIA_PROGRAM is not set' }, () =>
   withProgram((url) =>
     onPage({ serviceWorkers: 'allow' }, async (page) => {
       await page.goto(`${url}#/play`);

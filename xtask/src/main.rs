@@ -21,6 +21,7 @@ mod play;
 mod process;
 mod python;
 mod screenshots;
+mod skipped;
 mod steps;
 mod test;
 mod wasm;

@@ -1,16 +1,26 @@
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 
 use crate::python::Environment;
+use crate::skipped::{self, SkipLog};
 use crate::steps::{self, Step};
 use crate::workspace::Workspace;
 use crate::{checks, desktop, levels, module, process, wasm, web};
 
-/// What the tests compare against.
-const REFERENCE: Environment =
-    Environment { name: "tests", packages: &["chess==1.11.2", "numpy==2.4.6", "onnxruntime==1.31.1"] };
+/// What the tests compare against, and the compiler of the GPU's kernels, which works without a GPU.
+const REFERENCE: Environment = Environment {
+    name: "tests",
+    packages: &[
+        "chess==1.11.2",
+        "numpy==2.4.6",
+        "onnxruntime==1.31.1",
+        "nvidia-cuda-nvrtc-cu12==12.9.86; sys_platform == 'linux'",
+    ],
+};
 
 /// Features that exist for the tests' sake.
 const FEATURES: [&str; 2] = ["--features", "tabia-model/fuzzing,tabia-train/fuzzing"];
@@ -73,30 +83,34 @@ enum Check {
 
 impl Test {
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
+        let log = SkipLog::begin(workspace)?;
         let chosen = Check::value_variants().iter().copied().filter(|check| self.wants(*check));
         let steps: Vec<Step<'_>> = chosen
             .map(|check| {
                 let value = check.to_possible_value().expect("no step is hidden from the command line");
                 let name = value.get_name().to_owned();
+                let log = &log;
                 Step {
                     what: value.get_help().map(ToString::to_string).unwrap_or_default(),
                     alone: format!("cargo xtask test --only {name}"),
                     name,
-                    action: Box::new(move || self.check(check, workspace)),
+                    action: Box::new(move || self.check(check, workspace, log)),
                 }
             })
             .collect();
         if steps.is_empty() {
             bail!("every step is skipped");
         }
-        steps::run(steps)
+        let outcome = steps::run(steps);
+        log.report();
+        outcome
     }
 
     fn wants(&self, check: Check) -> bool {
         if self.only.is_empty() { !self.skip.contains(&check) } else { self.only.contains(&check) }
     }
 
-    fn check(&self, check: Check, workspace: &Workspace) -> Result<()> {
+    fn check(&self, check: Check, workspace: &Workspace, log: &SkipLog) -> Result<()> {
         match check {
             Check::Size => checks::size::check(workspace),
             Check::Links => checks::links::check(workspace),
@@ -138,7 +152,7 @@ impl Test {
                 println!("{} in {}", REFERENCE.packages.join(", "), python.display());
                 Ok(())
             }
-            Check::Tests => self.tests(workspace),
+            Check::Tests => self.tests(workspace, log),
             Check::Doctests => {
                 process::run(workspace.cargo("test").args(["--workspace", "--doc"]).args(FEATURES))
             }
@@ -149,9 +163,10 @@ impl Test {
         }
     }
 
-    /// With `--skip python` the tests that need it leave themselves out; otherwise they must run.
-    fn tests(&self, workspace: &Workspace) -> Result<()> {
+    /// With `--skip python` the tests that need it are skipped.
+    fn tests(&self, workspace: &Workspace, log: &SkipLog) -> Result<()> {
         workspace.claim_target()?;
+        skipped::install_programs();
         let python: Option<PathBuf> =
             if self.skip.contains(&Check::Python) { None } else { Some(REFERENCE.ready(workspace)?) };
         let nextest = process::succeeds(workspace.cargo("nextest").arg("--version"));
@@ -163,10 +178,26 @@ impl Test {
         }
         tests.args(["--workspace", "--lib", "--bins", "--tests", "--examples"]).args(FEATURES);
         if let Some(python) = python {
-            tests.env("TABIA_PYTHON", python).env("TABIA_REQUIRE_PYTHON", "1");
+            if let Some(folder) = nvrtc(&python)? {
+                tests.env("LD_LIBRARY_PATH", folder);
+            }
+            tests.env("TABIA_PYTHON", python);
         }
-        process::run(&mut tests)
+        process::run(log.of(&mut tests))
     }
+}
+
+/// The folder of NVRTC's library in the environment of `python`, before those the loader looks into anyway.
+fn nvrtc(python: &Path) -> Result<Option<OsString>> {
+    let script = "import importlib.util as u; s = u.find_spec('nvidia.cuda_nvrtc'); print(s.submodule_search_locations[0] if s else '')";
+    let package = process::output(Command::new(python).args(["-c", script]))?;
+    if package.trim().is_empty() {
+        return Ok(None);
+    }
+    let known = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let folders = std::iter::once(Path::new(package.trim()).join("lib"))
+        .chain(std::env::split_paths(&known).filter(|folder| !folder.as_os_str().is_empty()));
+    Ok(Some(std::env::join_paths(folders)?))
 }
 
 #[cfg(test)]

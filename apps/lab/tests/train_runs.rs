@@ -25,24 +25,28 @@ impl Folder {
     }
 
     fn train(&self, run: &str, config: &str) -> Output {
+        self.command(run, config, "evaluations", &["--max-positions", "640"]).output().unwrap()
+    }
+
+    /// Trains on one of the fixtures' sets.
+    fn command(&self, run: &str, config: &str, set: &str, bounds: &[&str]) -> Command {
         fs::write(self.0.join("config.toml"), config).unwrap();
-        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/shards/evaluations");
-        Command::new(env!("CARGO_BIN_EXE_tabia-lab"))
-            .args([
-                "train",
-                "config.toml",
-                "--max-positions",
-                "640",
-                "--device",
-                "cpu",
-                "--out",
-                run,
-                "--data",
-            ])
-            .arg(data)
-            .current_dir(&self.0)
-            .output()
-            .unwrap()
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/shards").join(set);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tabia-lab"));
+        command.args(["train", "config.toml", "--device", "cpu", "--out", run]).args(bounds);
+        command.arg("--data").arg(data).current_dir(&self.0);
+        command
+    }
+
+    /// The tensors of a run's weights, as they were left by the optimiser.
+    fn weights(&self, run: &str) -> Vec<f32> {
+        let out = format!("{run}.safetensors");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tabia-lab"));
+        command.args(["train", "export", run, "--weights", "live", "--out", &out]).current_dir(&self.0);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let tensors = tabia_model::Source::state_dict(&fs::read(self.0.join(out)).unwrap()).unwrap();
+        tensors.values().flat_map(|tensor| tensor.data().to_vec()).collect()
     }
 
     fn card(&self, run: &str) -> Value {
@@ -132,4 +136,93 @@ fn the_mean_of_two_runs_is_half_of_each() {
         let half = slow.iter().zip(&fast).map(|(slow, fast)| (slow + fast) / 2.0);
         assert!(mean.iter().copied().eq(half), "with a {name}");
     }
+}
+
+/// A transformer whose steps are many micro-batches.
+fn transformer(width: u32, layers: u32, batch: u32) -> String {
+    format!(
+        "name = 'transformer'\n\
+        [net]\nkind = 'humchess'\nwidth = {width}\nheads = 2\nlayers = {layers}\ninner = {width}\n\
+        [data]\nbatch = {batch}\nlanes = 2\nseats = 8\nheld_out_ppm = 200000\n\
+        [evaluation]\ntimes = 1\nfinal_positions = 20\n"
+    )
+}
+
+#[test]
+fn the_time_is_up_in_the_middle_of_a_step() {
+    let folder = Folder::new("time-up");
+    // More than 10^12 multiplications a step.
+    let config = transformer(256, 12, 2048);
+    let output = folder.command("run", &config, "games", &["--max-seconds", "4"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("positions/s here"), "{said}");
+    assert!(said.contains("warning: the run ends before its first step is made"), "{said}");
+    assert!(said.contains("--device gpu") && said.contains("data.batch (now 2048)"), "{said}");
+    let card = folder.card("run");
+    assert_eq!(card["state"], "complete", "{said}");
+    let result = String::from_utf8_lossy(&output.stdout);
+    // On a machine busy enough the time is up before the step begins.
+    let told = result.contains("the time was up in step 1, which was dropped");
+    assert_eq!(card["dropped_step"], if told { 1.into() } else { Value::Null }, "{result}");
+    assert!(result.contains("RESULT 0 steps, 0 positions"), "{result}");
+    assert!(folder.0.join("run/checkpoints/step-0000000000").is_dir());
+}
+
+#[cfg(unix)]
+#[test]
+fn sigterm_ends_a_run_in_the_middle_of_a_step_and_it_goes_on_before_it() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::Stdio;
+
+    let folder = Folder::new("sigterm");
+    let config = transformer(64, 2, 2048);
+    let one_step = ["--max-positions", "2048"];
+    let mut command = folder.command("stopped", &config, "games", &one_step);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().starts_with("step 1: ")), "the first micro-batch was told of");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let rest: Vec<String> = said.map(Result::unwrap).collect();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?} {rest:?}");
+    let card = folder.card("stopped");
+    assert_eq!((&card["state"], &card["dropped_step"]), (&"stopped".into(), &1.into()));
+    let result = String::from_utf8_lossy(&output.stdout);
+    assert!(result.contains("stopped in step 1, which was dropped: the checkpoint is of step 0"), "{result}");
+    assert!(result.contains("continue with --resume"), "{result}");
+
+    let resume = [&one_step[..], &["--resume"]].concat();
+    let output = folder.command("stopped", &config, "games", &resume).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let card = folder.card("stopped");
+    assert_eq!((&card["state"], &card["dropped_step"]), (&"complete".into(), &Value::Null));
+    let output = folder
+        .command("whole", &config, "games", &[&one_step[..], &["--threads", "2"]].concat())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(folder.weights("stopped"), folder.weights("whole"));
+}
+
+#[test]
+fn held_out_results_are_a_table() {
+    let folder = Folder::new("table");
+    let output = folder.train("run", CONFIG);
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.lines().all(|line| line.len() < 160), "{said}");
+    let mut lines = said.lines().skip_while(|line| !line.starts_with("held out "));
+    let (head, all) = (lines.next().unwrap(), lines.next().unwrap());
+    assert!(all.starts_with("all "), "{said}");
+    // Figures end where their names do.
+    for name in ["positions", "value loss", "correlation", "better side"] {
+        let end = head.find(name).unwrap_or_else(|| panic!("{name}: {head}")) + name.len();
+        let figure = all[..end].rsplit("  ").next().unwrap();
+        assert!(figure.trim_end_matches('%').parse::<f64>().is_ok(), "{name}: {all}");
+    }
+    let metrics = fs::read_to_string(folder.0.join("run/metrics.jsonl")).unwrap();
+    let count = all.split_whitespace().nth(1).unwrap();
+    assert!(metrics.contains(&format!("\"all\":{{\"count\":{count},")), "{all}: {metrics}");
 }

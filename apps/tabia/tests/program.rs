@@ -328,13 +328,7 @@ fn a_card_is_a_table_for_people() {
 /// What goes in and out of a network, in onnxruntime too.
 #[test]
 fn onnxruntime_computes_the_same() {
-    let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let has_runtime = Command::new(&python).args(["-c", "import numpy, onnxruntime"]).output();
-    if !has_runtime.is_ok_and(|output| output.status.success()) {
-        assert!(std::env::var_os("TABIA_REQUIRE_PYTHON").is_none(), "{python} has no onnxruntime");
-        eprintln!("skipped: {python} has no onnxruntime");
-        return;
-    }
+    let Some(python) = tabia_requires::python(&["numpy", "onnxruntime"]) else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_onnx.py");
     for name in [
         "challenge-mlp.onnx",
@@ -355,13 +349,7 @@ fn onnxruntime_computes_the_same() {
 /// The engine under a real client: python-chess plays games with it and reports any fault.
 #[test]
 fn uci_conforms_under_python_chess() {
-    let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let has_chess = Command::new(&python).args(["-c", "import chess"]).output();
-    if !has_chess.is_ok_and(|output| output.status.success()) {
-        assert!(std::env::var_os("TABIA_REQUIRE_PYTHON").is_none(), "{python} has no python-chess");
-        eprintln!("skipped: {python} has no python-chess");
-        return;
-    }
+    let Some(python) = tabia_requires::python(&["chess"]) else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_uci.py");
     for player in ["level:1", "engine", "human,elo=1200,seed=5"] {
         let mut command = Command::new(&python);
@@ -424,12 +412,7 @@ fn compete_refuses_what_breaks_the_rules() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_that_goes_away_ends_the_screen_and_saves_the_game() {
-    let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    if Command::new(&python).arg("--version").output().is_err() {
-        assert!(std::env::var_os("TABIA_REQUIRE_PYTHON").is_none(), "{python} does not start");
-        eprintln!("skipped: {python} does not start");
-        return;
-    }
+    let Some(python) = tabia_requires::python(&[]) else { return };
     let pgn = std::env::temp_dir().join(format!("tabia-hangup-{}.pgn", std::process::id()));
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_hangup.py");
     let mut command = Command::new(&python);

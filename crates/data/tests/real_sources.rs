@@ -1,21 +1,12 @@
 //! The beginnings of the collections that lie beside the checkout.
 #![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
 
-use std::path::Path;
-
 use tabia_data::{BytesRead, Chunks, FaultKind, Faults, GameRecord, GameRules, SourceFile};
 use tabia_encoding::RatingPool;
 
 /// The records of a file's first chunks.
 fn beginning(name: &str, chunks: usize) -> Option<(Vec<GameRecord>, Faults)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
-    let Ok(mut found) = SourceFile::find(&path) else {
-        #[expect(clippy::disallowed_macros, reason = "says why the test did nothing")]
-        {
-            eprintln!("skipped: {} is not there", path.display());
-        }
-        return None;
-    };
+    let mut found = SourceFile::find(&tabia_requires::shared_data(name)?).unwrap();
     let (mut games, mut faults) = (Vec::new(), Faults::default());
     for chunk in Chunks::open(&found.remove(0), &BytesRead::default()).unwrap().take(chunks) {
         let harvest = chunk.read(&GameRules::default());

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::ops::Range;
 
 use crate::{Situation, SparseEncoding, VocabularyId};
 
@@ -139,6 +140,22 @@ impl Batch {
             }
         }
         self.rows = 0;
+    }
+
+    /// Some of the situations, in the same order.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn slice(&self, rows: Range<usize>) -> Batch {
+        let column = |(column, spec): (&Column, &InputSpec)| {
+            let elements = rows.start * spec.len()..rows.end * spec.len();
+            match column {
+                Column::Ids(ids) => Column::Ids(ids[elements].to_vec()),
+                Column::Values(values) => Column::Values(values[elements].to_vec()),
+            }
+        };
+        let columns = self.columns.iter().zip(self.encoding.inputs()).map(column).collect();
+        Batch { encoding: self.encoding, columns, rows: rows.len() }
     }
 
     /// The input tensors, in the encoding's order.

@@ -26,14 +26,8 @@ fn tricky_and_ordinary_positions_to_depth_4() {
 #[cfg(not(target_arch = "wasm32"))]
 #[test]
 fn perft_marcel() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/suites/perft-marcel.epd");
-    let Ok(bytes) = std::fs::read(path) else {
-        #[expect(clippy::disallowed_macros, reason = "says why the test did nothing")]
-        {
-            eprintln!("skipped: {path} is not there");
-        }
-        return;
-    };
+    let Some(path) = tabia_requires::shared_data("suites/perft-marcel.epd") else { return };
+    let bytes = std::fs::read(path).unwrap();
     let records = EpdRecord::parse_all(&String::from_utf8_lossy(&bytes)).unwrap();
     assert_eq!(records.len(), 6838);
     for record in &records {

@@ -1,11 +1,9 @@
 //! What this crate writes, python-chess reads: the same tags, moves, clocks and variations.
-//!
-//! The interpreter is `TABIA_PYTHON`, else `python3`. Without the `chess` package the test says so and does nothing,
-//! unless `TABIA_REQUIRE_PYTHON` is `1`.
 #![cfg(not(target_arch = "wasm32"))]
 
 use std::{
     io::Write,
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -13,23 +11,7 @@ use serde_json::Value;
 use shakmaty::CastlingMode;
 use tabia_game::{Game, NodeId, PgnReader, write_game};
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "where Python lives is a matter of the machine, not of the test"
-)]
-fn setting(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-fn python() -> Option<String> {
-    let python = setting("TABIA_PYTHON").unwrap_or_else(|| "python3".to_owned());
-    let probe = Command::new(&python).args(["-c", "import chess.pgn"]).stderr(Stdio::null()).status();
-    let found = probe.is_ok_and(|status| status.success());
-    assert!(found || setting("TABIA_REQUIRE_PYTHON").as_deref() != Some("1"), "{python} cannot import chess");
-    found.then_some(python)
-}
-
-fn check_pgn(python: &str, pgn: &[u8]) -> Vec<Value> {
+fn check_pgn(python: &Path, pgn: &[u8]) -> Vec<Value> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_pgn.py");
     let mut child = Command::new(python)
         .arg(script)
@@ -80,13 +62,7 @@ fn assert_same(game: &Game, theirs: &Value) {
 
 #[test]
 fn python_chess_reads_what_we_write() {
-    let Some(python) = python() else {
-        #[expect(clippy::disallowed_macros, reason = "says why the test did nothing")]
-        {
-            eprintln!("skipped: no Python with the chess package");
-        }
-        return;
-    };
+    let Some(python) = tabia_requires::python(&["chess.pgn"]) else { return };
     let golden = include_str!("../../../fixtures/golden.pgn");
     let mut games: Vec<Game> = PgnReader::new(golden.as_bytes()).map(Result::unwrap).collect();
     // A comment that looks like a game of its own when it is wrapped badly, and braces.

@@ -4,14 +4,8 @@
 use tabia_game::EpdRecord;
 
 fn suite(name: &str) -> Option<Vec<EpdRecord>> {
-    let path = format!("{}/../../../shared/data/suites/{name}", env!("CARGO_MANIFEST_DIR"));
-    let Ok(bytes) = std::fs::read(&path) else {
-        #[expect(clippy::disallowed_macros, reason = "says why the test did nothing")]
-        {
-            eprintln!("skipped: {path} is not there");
-        }
-        return None;
-    };
+    let path = tabia_requires::shared_data(&format!("suites/{name}"))?;
+    let bytes = std::fs::read(path).expect("it can be read");
     Some(EpdRecord::parse_all(&String::from_utf8_lossy(&bytes)).expect("every line is a record"))
 }
 

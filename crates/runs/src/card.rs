@@ -34,6 +34,9 @@ pub struct RunCard {
     /// When it ended, in seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
+    /// The step that was broken off when the run ended; it left no trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dropped_step: Option<u64>,
     /// The bound in seconds of training.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_seconds: Option<f64>,
@@ -83,6 +86,7 @@ impl RunCard {
             message: None,
             started,
             ended: None,
+            dropped_step: None,
             max_seconds: None,
             max_positions: None,
             facts: Map::new(),
@@ -162,6 +166,11 @@ impl OpenRun {
         }
         card.write(folder).map_err(|error| failed(&card_path(folder), error))?;
         Ok(OpenRun { folder: folder.to_owned(), card, _lock: lock })
+    }
+
+    /// Says which step the run ends in the middle of.
+    pub fn drop_step(&mut self, step: u64) {
+        self.card.dropped_step = Some(step);
     }
 
     /// Writes how the run ended at `now`, in seconds since 1970.

@@ -207,21 +207,15 @@ fn the_golden_run_is_read() {
 
 #[test]
 fn the_pages_script_does_its_arithmetic() {
-    if Command::new("node").arg("--version").output().is_err() {
-        #[expect(clippy::disallowed_macros, reason = "says why the test did nothing")]
-        {
-            println!("skipped: there is no node");
-        }
-        return;
-    }
+    let Some(node) = tabia_requires::program("node") else { return };
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page.mjs");
-    let output = Command::new("node").arg("--test").arg(tests).output().unwrap();
+    let output = Command::new(node).arg("--test").arg(tests).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 
     // The joined script is one that can be read.
     let folder = Folder::new("script");
     fs::write(folder.0.join("page.mjs"), page::script()).unwrap();
-    let output = Command::new("node").arg("--check").arg(folder.0.join("page.mjs")).output().unwrap();
+    let output = Command::new(node).arg("--check").arg(folder.0.join("page.mjs")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 

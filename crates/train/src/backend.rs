@@ -1,3 +1,5 @@
+use std::ops::{AddAssign, ControlFlow};
+
 use crate::{Examples, ParameterTable};
 
 /// The settings of one optimiser step.
@@ -46,6 +48,17 @@ pub struct Losses {
     pub think: f32,
     /// The value loss of the configuration.
     pub value: f32,
+}
+
+impl AddAssign for Losses {
+    fn add_assign(&mut self, other: Losses) {
+        self.total += other.total;
+        self.policy += other.policy;
+        self.promotion += other.promotion;
+        self.outcome += other.outcome;
+        self.think += other.think;
+        self.value += other.value;
+    }
 }
 
 /// What one step did.
@@ -146,6 +159,9 @@ pub enum BackendError {
     /// The state or the examples do not belong to this network.
     #[error("{0}")]
     Mismatch(String),
+    /// The step was broken off.
+    #[error("cancelled")]
+    Cancelled,
 }
 
 /// A network being trained on some device.
@@ -162,6 +178,27 @@ pub trait Backend {
     /// # Errors
     /// If the examples do not fit the network, or the device fails.
     fn step(&mut self, examples: &Examples, hyper: &StepHyper) -> Result<Vec<StepReport>, BackendError>;
+
+    /// The same as [`step`](Backend::step). A backend that works in micro-batches tells `each` how many examples are done
+    /// between two of them, and drops the step if it breaks off.
+    ///
+    /// # Errors
+    /// As [`step`](Backend::step), and [`BackendError::Cancelled`]; the state is that before the step then.
+    fn step_polling(
+        &mut self,
+        examples: &Examples,
+        hyper: &StepHyper,
+        each: &mut dyn FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<Vec<StepReport>, BackendError> {
+        let _ = each;
+        self.step(examples, hyper)
+    }
+
+    /// How many examples this backend computes at a time: a few seconds' work at most, even on a slow machine. `None` where
+    /// a whole batch is no more.
+    fn micro_batch(&self) -> Option<usize> {
+        None
+    }
 
     /// Waits for all steps and gives the reports that are still due.
     ///

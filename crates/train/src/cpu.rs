@@ -1,4 +1,8 @@
-use candle_core::Tensor;
+use std::ops::ControlFlow;
+
+use candle_core::{Tensor, Var};
+use shakmaty::Chess;
+use tabia_encoding::{Batch, Situation, encoding};
 
 use crate::kernels::rows::read;
 use crate::losses::{self, ValueRule};
@@ -21,7 +25,14 @@ pub struct CpuBackend {
     rule: ValueRule,
     optimiser: Optimiser,
     state: TrainerState,
+    /// Positions whose gradient is computed at a time.
+    micro_batch: usize,
 }
+
+/// Multiplications of the forward pass of a micro-batch; the backward pass takes twice as many. A transformer makes some 5 * 10^9
+/// a second on two cores in a development build, and a tenth of that on a busy machine. Fixed, because other sizes round
+/// differently: a run is the same on every machine.
+const MICRO_BATCH_MULTIPLICATIONS: usize = 1 << 31;
 
 impl CpuBackend {
     /// The network of a configuration with initial weights.
@@ -37,6 +48,11 @@ impl CpuBackend {
     fn with_kernels(config: &TrainConfig, seed: u64, kernels: Kernels) -> Self {
         let table = config.net.table();
         let state = TrainerState::fresh(table.initial(seed));
+        let micro_batch = match kernels {
+            Kernels::Plain => usize::MAX,
+            // What cannot be computed says so when it is to be.
+            Kernels::Fast => micro_batch(&config.net, &table, &state.weights).unwrap_or(usize::MAX),
+        };
         CpuBackend {
             kernels,
             net: config.net.clone(),
@@ -45,7 +61,14 @@ impl CpuBackend {
             rule: config.value_rule(),
             optimiser: Optimiser::of(&config.optimiser),
             state,
+            micro_batch,
         }
+    }
+
+    /// The same with so many positions at a time; the sum of their gradients rounds differently.
+    pub fn with_micro_batch(mut self, positions: usize) -> Self {
+        self.micro_batch = positions.max(1);
+        self
     }
 
     fn check(&self, examples: &Examples) -> Result<(), BackendError> {
@@ -59,6 +82,73 @@ impl CpuBackend {
     }
 }
 
+impl CpuBackend {
+    /// The gradient of a batch, micro-batch by micro-batch.
+    fn accumulate(
+        &self,
+        examples: &Examples,
+        each: &mut dyn FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<(Losses, Vec<f32>), BackendError> {
+        self.check(examples)?;
+        let variables = variables(&self.table, &self.state.weights)?;
+        let total_weight = examples.total_weight();
+        let mut sums: Option<(Losses, Vec<f32>)> = None;
+        let mut done = 0;
+        for part in examples.micro_batches(self.micro_batch) {
+            if done > 0 && each(done).is_break() {
+                return Err(BackendError::Cancelled);
+            }
+            let (losses, gradient) = self.differentiate(&part, total_weight, &variables)?;
+            match &mut sums {
+                None => sums = Some((losses, gradient)),
+                Some((all, sum)) => {
+                    *all += losses;
+                    sum.iter_mut().zip(gradient).for_each(|(sum, part)| *sum += part);
+                }
+            }
+            done += part.rows();
+        }
+        Ok(sums.unwrap_or_else(|| (Losses::default(), vec![0.0; self.table.arena_len()])))
+    }
+
+    /// What some examples contribute to the losses and the gradient of their batch.
+    fn differentiate(
+        &self,
+        examples: &Examples,
+        total_weight: f32,
+        variables: &[Var],
+    ) -> Result<(Losses, Vec<f32>), BackendError> {
+        let parameters: Vec<Tensor> = variables.iter().map(|v| v.as_tensor().clone()).collect();
+        let mut tensors = Tensors::new(&self.table, parameters, &examples.inputs, self.kernels)?;
+        let heads = self.net.forward(&mut tensors)?.dense()?;
+        let (total, losses) =
+            losses::total(&heads, examples, total_weight, &self.factors, self.rule, self.kernels)?;
+        let store = total.backward()?;
+        let mut gradient = vec![0.0; self.table.arena_len()];
+        for (entry, variable) in self.table.entries().iter().zip(variables) {
+            // A head without targets in this batch has no gradient.
+            if let Some(tensor) = store.get(variable.as_tensor()) {
+                let own = entry.of_mut(&mut gradient);
+                read(tensor, |values| {
+                    own.copy_from_slice(values);
+                    Ok(())
+                })?;
+            }
+        }
+        Ok((losses, gradient))
+    }
+}
+
+/// How many positions of a network make a micro-batch.
+fn micro_batch(net: &NetConfig, table: &ParameterTable, weights: &[f32]) -> candle_core::Result<usize> {
+    let Some(encoding) = encoding(net.encoding()) else { return Ok(usize::MAX) };
+    let mut batch = Batch::new(encoding);
+    batch.push(&Situation::of(&Chess::default()));
+    let mut tensors = Tensors::constant(table, weights, &batch, Kernels::Fast)?;
+    net.forward(&mut tensors)?;
+    Ok((MICRO_BATCH_MULTIPLICATIONS / tensors.multiplications().max(1)).max(1))
+}
+
 impl Backend for CpuBackend {
     fn table(&self) -> &ParameterTable {
         &self.table
@@ -69,13 +159,26 @@ impl Backend for CpuBackend {
     }
 
     fn step(&mut self, examples: &Examples, hyper: &StepHyper) -> Result<Vec<StepReport>, BackendError> {
-        let (losses, gradient) = self.gradients(examples)?;
+        self.step_polling(examples, hyper, &mut |_| ControlFlow::Continue(()))
+    }
+
+    fn step_polling(
+        &mut self,
+        examples: &Examples,
+        hyper: &StepHyper,
+        each: &mut dyn FnMut(usize) -> ControlFlow<()>,
+    ) -> Result<Vec<StepReport>, BackendError> {
+        let (losses, gradient) = self.accumulate(examples, each)?;
         let gradient_norm = optimiser::norm(&gradient);
         let report = StepReport { step: self.state.step + 1, losses, gradient_norm };
         if report.is_finite() {
             self.optimiser.step(&self.table, &mut self.state, &gradient, gradient_norm, hyper);
         }
         Ok(vec![report])
+    }
+
+    fn micro_batch(&self) -> Option<usize> {
+        Some(self.micro_batch)
     }
 
     fn finish(&mut self) -> Result<Vec<StepReport>, BackendError> {
@@ -94,25 +197,7 @@ impl Backend for CpuBackend {
     }
 
     fn gradients(&mut self, examples: &Examples) -> Result<(Losses, Vec<f32>), BackendError> {
-        self.check(examples)?;
-        let variables = variables(&self.table, &self.state.weights)?;
-        let parameters: Vec<Tensor> = variables.iter().map(|v| v.as_tensor().clone()).collect();
-        let mut tensors = Tensors::new(&self.table, parameters, &examples.inputs, self.kernels)?;
-        let heads = self.net.forward(&mut tensors)?.dense()?;
-        let (total, losses) = losses::total(&heads, examples, &self.factors, self.rule, self.kernels)?;
-        let store = total.backward()?;
-        let mut gradient = vec![0.0; self.table.arena_len()];
-        for (entry, variable) in self.table.entries().iter().zip(&variables) {
-            // A head without targets in this batch has no gradient.
-            if let Some(tensor) = store.get(variable.as_tensor()) {
-                let own = entry.of_mut(&mut gradient);
-                read(tensor, |values| {
-                    own.copy_from_slice(values);
-                    Ok(())
-                })?;
-            }
-        }
-        Ok((losses, gradient))
+        self.accumulate(examples, &mut |_| ControlFlow::Continue(()))
     }
 
     fn state(&mut self) -> Result<TrainerState, BackendError> {

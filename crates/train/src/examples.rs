@@ -1,3 +1,6 @@
+use std::borrow::Cow;
+use std::ops::Range;
+
 use tabia_data::stats::Phase;
 use tabia_encoding::Batch;
 
@@ -52,6 +55,19 @@ pub struct SoftTargets {
     pub probabilities: Vec<f32>,
 }
 
+impl SoftTargets {
+    fn slice(&self, rows: Range<usize>) -> SoftTargets {
+        let Some(starts) = self.starts.get(rows.start..=rows.end) else { return SoftTargets::default() };
+        let (first, last) = (starts[0], starts[starts.len() - 1]);
+        let entries = first as usize..last as usize;
+        SoftTargets {
+            starts: starts.iter().map(|start| start - first).collect(),
+            indices: self.indices[entries.clone()].to_vec(),
+            probabilities: self.probabilities[entries].to_vec(),
+        }
+    }
+}
+
 /// What is known of a position besides its input, for evaluation by groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
@@ -72,7 +88,23 @@ impl Facts {
     pub const POOLS: [&'static str; 4] = ["unknown", "over-the-board", "online", "puzzle"];
 }
 
+/// Some rows of a column; none where the column is empty.
+fn part<T: Clone>(column: &[T], rows: &Range<usize>) -> Vec<T> {
+    column.get(rows.clone()).map_or_else(Vec::new, <[T]>::to_vec)
+}
+
 impl PolicyTargets {
+    fn slice(&self, rows: Range<usize>) -> PolicyTargets {
+        let stride = self.mask_stride();
+        PolicyTargets {
+            width: self.width,
+            played: self.played[rows.clone()].to_vec(),
+            legal: self.legal[rows.start * stride..rows.end * stride].to_vec(),
+            soft: self.soft.slice(rows.clone()),
+            promotions: part(&self.promotions, &rows),
+        }
+    }
+
     /// Bytes of one row of `legal`.
     pub fn mask_stride(&self) -> usize {
         self.width.div_ceil(8)
@@ -121,6 +153,31 @@ impl Examples {
     /// How many examples there are, padding included.
     pub fn rows(&self) -> usize {
         self.inputs.rows()
+    }
+
+    /// Some of the rows, in the same order.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn slice(&self, rows: Range<usize>) -> Examples {
+        Examples {
+            inputs: self.inputs.slice(rows.clone()),
+            weights: self.weights[rows.clone()].to_vec(),
+            policy: self.policy.as_ref().map(|policy| policy.slice(rows.clone())),
+            outcomes: part(&self.outcomes, &rows),
+            think: part(&self.think, &rows),
+            values: part(&self.values, &rows),
+            facts: part(&self.facts, &rows),
+        }
+    }
+
+    /// All rows in slices of at most `rows`, in order; the batch itself where it is no larger.
+    pub fn micro_batches(&self, rows: usize) -> impl Iterator<Item = Cow<'_, Examples>> {
+        let (all, size) = (self.rows(), rows.max(1));
+        (0..all).step_by(size.min(all.max(1))).map(move |start| match all {
+            all if all <= size => Cow::Borrowed(self),
+            all => Cow::Owned(self.slice(start..(start + size).min(all))),
+        })
     }
 
     /// The sum of all weights: what a batch's losses are divided by.

@@ -3,11 +3,11 @@ use std::sync::Arc;
 
 use shakmaty::Position;
 use tabia_data::{
-    Analysed, Feed, Filter, GameHead, Lane, RecordKind, Repeat, Set, Side, Split, SplitBy, Stream,
+    Analysed, Feed, FeedError, Filter, GameHead, Lane, RecordKind, Repeat, Set, Side, Split, SplitBy, Stream,
     StreamError, StreamOptions, StreamState, Target,
 };
 
-use crate::supply::{Supply, SupplyError};
+use crate::supply::{Poll, Supply, SupplyError};
 use crate::{
     Choices, ExampleBuilder, Examples, HeldOutBy, NetConfig, Positions, RatingBalance, Root, Teacher,
     TrainConfig,
@@ -63,7 +63,14 @@ pub struct FeedSupply {
 }
 
 fn failed(error: impl std::fmt::Display) -> SupplyError {
-    SupplyError(error.to_string())
+    SupplyError::Failed(error.to_string())
+}
+
+fn not_fed(error: FeedError) -> SupplyError {
+    match error {
+        FeedError::Cancelled => SupplyError::Cancelled,
+        other => failed(other),
+    }
 }
 
 impl FeedSupply {
@@ -79,7 +86,7 @@ impl FeedSupply {
         let sets = options.sets.iter().map(|dir| Set::open(dir).map(Arc::new).map_err(failed));
         let sets: Vec<Arc<Set>> = sets.collect::<Result<_, _>>()?;
         if sets.is_empty() {
-            return Err(SupplyError("no set was named".to_owned()));
+            return Err(SupplyError::Failed("no set was named".to_owned()));
         }
         let mut stream_options = stream_options(config, Side::Training, options.seed);
         let teachers: Arc<[Teacher]> = options.teachers.as_slice().into();
@@ -184,7 +191,7 @@ fn start(
     seed: u64,
     threads: usize,
 ) -> Result<Feed<Result<Examples, String>>, SupplyError> {
-    let unknown = || SupplyError(format!("the encoding {} is not known", config.net.encoding()));
+    let unknown = || SupplyError::Failed(format!("the encoding {} is not known", config.net.encoding()));
     ExampleBuilder::new(config, balance.clone()).ok_or_else(unknown)?;
     let (config, balance) = (config.clone(), balance.clone());
     let make = move |lane: &mut Lane| -> Result<Option<Result<Examples, String>>, StreamError> {
@@ -228,6 +235,7 @@ impl FeedSupply {
     fn make_choices(
         &self,
         roots: usize,
+        poll: Poll<'_>,
         each: &mut dyn FnMut(Choices) -> Result<(), SupplyError>,
     ) -> Result<(), SupplyError> {
         let options = StreamOptions {
@@ -238,12 +246,16 @@ impl FeedSupply {
         };
         let analysed = self.sets.iter().filter(|set| set.manifest().kind == RecordKind::Evaluations);
         let mut stream = Stream::new(analysed.cloned().collect(), options);
-        let unknown = || SupplyError(format!("the encoding {} is not known", self.config.net.encoding()));
+        let unknown =
+            || SupplyError::Failed(format!("the encoding {} is not known", self.config.net.encoding()));
         let mut builder = ExampleBuilder::new(&self.config, self.balance.clone()).ok_or_else(unknown)?;
         let most_rows = self.config.data.batch.max(MOST_MOVES);
         let (mut pending, mut looked_at, mut found) = (Vec::new(), 0, 0);
         // Where few positions have all their moves, looking for more would take too long.
         while found < roots && looked_at < LOOKED_AT * roots {
+            if poll().is_break() {
+                return Err(SupplyError::Cancelled);
+            }
             let mut full = Vec::new();
             let drawn = stream.draw((roots - found).min(DRAWN), |sample| {
                 let Target::Evaluation(record) = &sample.target else { return };
@@ -267,10 +279,29 @@ impl FeedSupply {
 }
 
 impl Supply for FeedSupply {
-    fn next(&mut self) -> Result<Examples, SupplyError> {
+    fn next_polling(&mut self, poll: Poll<'_>) -> Result<Examples, SupplyError> {
         let nothing =
-            || SupplyError("there is nothing in these sets that the network could learn".to_owned());
-        self.feed.next().map_err(failed)?.ok_or_else(nothing)?.map_err(failed)
+            || SupplyError::Failed("there is nothing in these sets that the network could learn".to_owned());
+        self.feed.next_polling(poll).map_err(not_fed)?.ok_or_else(nothing)?.map_err(failed)
+    }
+
+    fn put_back(&mut self, examples: Examples) {
+        self.feed.put_back(Ok(examples));
+    }
+
+    fn positions(&self, side: Side) -> Option<u64> {
+        // How many positions lie behind the moves of a record is not written anywhere.
+        if self.config.data.positions != Positions::Roots {
+            return None;
+        }
+        let all: u64 = self.sets.iter().map(|set| set.positions()).sum();
+        let held_out = f64::from(self.config.data.held_out_ppm) / 1e6;
+        let share = match side {
+            Side::Training => 1.0 - held_out,
+            Side::HeldOut => held_out,
+            Side::All => 1.0,
+        };
+        Some((all as f64 * share) as u64)
     }
 
     fn place(&self) -> serde_json::Value {
@@ -280,6 +311,7 @@ impl Supply for FeedSupply {
     fn held_out(
         &mut self,
         positions: usize,
+        poll: Poll<'_>,
         each: &mut dyn FnMut(&Examples) -> Result<(), SupplyError>,
     ) -> Result<(), SupplyError> {
         if self.config.data.held_out_ppm == 0 {
@@ -299,7 +331,7 @@ impl Supply for FeedSupply {
         let mut feed = self.start_held_out()?;
         let mut from_start = 0;
         while from_start < positions {
-            let Some(examples) = feed.next().map_err(failed)? else { break };
+            let Some(examples) = feed.next_polling(poll).map_err(not_fed)? else { break };
             let examples = examples.map_err(failed)?;
             from_start += counting(&examples);
             if from_start <= seen {
@@ -316,6 +348,7 @@ impl Supply for FeedSupply {
     fn choices(
         &mut self,
         roots: usize,
+        poll: Poll<'_>,
         each: &mut dyn FnMut(&Choices) -> Result<(), SupplyError>,
     ) -> Result<(), SupplyError> {
         let data = &self.config.data;
@@ -328,7 +361,7 @@ impl Supply for FeedSupply {
             return choices.iter().try_for_each(each);
         }
         let mut remembered = Vec::new();
-        self.make_choices(roots, &mut |choices| {
+        self.make_choices(roots, poll, &mut |choices| {
             each(&choices)?;
             if roots <= REMEMBERED / POSITIONS_A_ROOT {
                 remembered.push(choices);

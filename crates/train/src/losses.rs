@@ -27,17 +27,19 @@ pub(crate) struct ValueRule {
     pub(crate) logit_scale: f32,
 }
 
-/// The total loss, to differentiate, and all losses as numbers.
+/// The total loss, to differentiate, and all losses as numbers: sums over `examples` divided by `total_weight`, that of the
+/// batch they are part of.
 pub(crate) fn total(
     heads: &Heads<Tensor>,
     examples: &Examples,
+    total_weight: f32,
     factors: &LossFactors,
     rule: ValueRule,
     kernels: Kernels,
 ) -> Result<(Tensor, Losses)> {
     let by_example = by_example(heads, examples, rule, kernels)?;
     let weights = Tensor::from_slice(&examples.weights, examples.rows(), &Device::Cpu)?;
-    let scale = 1.0 / f64::from(examples.total_weight().max(f32::MIN_POSITIVE));
+    let scale = 1.0 / f64::from(total_weight.max(f32::MIN_POSITIVE));
     let mut sum = Tensor::zeros((), candle_core::DType::F32, &Device::Cpu)?;
     let mut losses = Losses::default();
     let mut add = |loss: &Option<Tensor>, factor: f32, out: &mut f32| -> Result<()> {

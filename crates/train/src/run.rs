@@ -1,4 +1,6 @@
+use std::cell::Cell;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use crate::checkpoint::{self, Checkpoint, CheckpointError, CheckpointHead};
@@ -6,7 +8,7 @@ use crate::evaluation::{Evaluation, Tallies};
 use crate::metrics::{MetricsFile, MetricsLine, StepLine, Window, metrics_path};
 use crate::schedule::{self, Budget};
 use crate::supply::{Supply, SupplyError};
-use crate::{Backend, BackendError, StepReport, TrainConfig, Weights};
+use crate::{Backend, BackendError, Examples, Scores, StepReport, TrainConfig, Weights};
 
 /// How many steps one line of metrics sums up.
 const STEPS_PER_LINE: u64 = 20;
@@ -14,6 +16,11 @@ const STEPS_PER_LINE: u64 = 20;
 const POSITIONS_A_CHOICE: usize = 32;
 /// How many checkpoints a run keeps.
 const KEPT: usize = 2;
+/// Where time bounds a run, its intermediate evaluations may take this share of the bound together, and the final one, which
+/// comes after the bound, takes as much again, or so many seconds if they are more. An evaluation that has not seen all its
+/// positions by then ends with those it has seen.
+pub(crate) const EVALUATION_SHARE: f64 = 0.1;
+const FINAL_EVALUATION_SECONDS: f64 = 5.0;
 
 /// Everything that decides a run besides its data.
 #[derive(Clone, Debug)]
@@ -32,11 +39,14 @@ pub struct RunSettings {
 
 /// The world around a run: its clock, its wish to stop, and who looks on.
 pub trait Watch {
-    /// Seconds since some moment before the run.
+    /// Seconds since the run was started, its setup included.
     fn seconds(&self) -> f64;
 
-    /// Whether to stop after this step, with a checkpoint.
+    /// Whether to stop, with a checkpoint of the last whole step. Once it says so it stays so.
     fn stopped(&self) -> bool;
+
+    /// A part of some work is done: a micro-batch, a step, a batch of an evaluation. `progress` of the run is over.
+    fn working(&self, work: Work, progress: f64);
 
     /// A line of metrics was written; `progress` of the run is over.
     fn stepped(&mut self, line: &StepLine, progress: f64);
@@ -48,6 +58,27 @@ pub trait Watch {
     fn saved(&mut self, folder: &Path);
 }
 
+/// What a run is busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// An optimiser step.
+    Step {
+        /// Which, counted from 1.
+        step: u64,
+        /// Examples whose gradient is computed; all of them when the step was made.
+        done: usize,
+        /// Examples of the batch.
+        of: usize,
+    },
+    /// An evaluation.
+    Evaluation {
+        /// Held-out positions seen.
+        done: u64,
+        /// How many it looks at, at most.
+        of: u64,
+    },
+}
+
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunEnd {
@@ -55,10 +86,14 @@ pub struct RunEnd {
     pub complete: bool,
     /// Steps made.
     pub step: u64,
+    /// The step that was broken off when the run ended. It left no trace.
+    pub dropped_step: Option<u64>,
     /// Positions seen.
     pub positions: u64,
-    /// Seconds of training.
+    /// Seconds since the run was started, over all its starts.
     pub seconds: f64,
+    /// Seconds of this run after its setup.
+    pub trained: f64,
     /// Seconds of this run spent waiting for examples.
     pub waited: f64,
     /// The last checkpoint.
@@ -102,7 +137,8 @@ pub fn checkpoints_path(run: &Path) -> PathBuf {
     run.join("checkpoints")
 }
 
-/// Trains until the budget is used up or `watch` says stop. `resumed` is the head of the checkpoint whose state the backend
+/// Trains until the budget is used up or `watch` says stop, in the middle of a step if the backend works in micro-batches.
+/// Such a step is dropped: the last checkpoint is of the step before it. `resumed` is the head of the checkpoint whose state the backend
 /// holds and whose place the supply continues at.
 ///
 /// # Errors
@@ -149,13 +185,38 @@ struct Run<'a> {
     evaluation: Option<Evaluation>,
 }
 
+/// What became of a step.
+enum Stepped {
+    Made,
+    /// It was broken off.
+    Dropped,
+    /// There was no batch for it before the run's end.
+    NotBegun,
+}
+
+/// Which evaluation of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Intermediate,
+    Final,
+}
+
 impl Run<'_> {
     fn seconds(&self, watch: &dyn Watch) -> f64 {
-        self.earlier_seconds + watch.seconds() - self.started
+        self.earlier_seconds + watch.seconds()
     }
 
     fn progress(&self, watch: &dyn Watch) -> f64 {
         self.settings.budget.progress(self.seconds(watch), self.positions)
+    }
+
+    /// Whether the run goes on.
+    fn poll(&self, watch: &dyn Watch) -> ControlFlow<()> {
+        if watch.stopped() || self.progress(watch) >= 1.0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     fn until_its_end(
@@ -165,36 +226,44 @@ impl Run<'_> {
         watch: &mut dyn Watch,
     ) -> Result<RunEnd, TrainError> {
         let mut last_save = watch.seconds();
-        let mut complete = false;
-        loop {
+        let mut dropped_step = None;
+        let mut complete = loop {
             let progress = self.progress(watch);
-            complete |= progress >= 1.0;
-            let due = (progress * f64::from(self.settings.config.evaluation.times)) as u32;
-            if due > self.evaluations && !complete {
-                self.drain(backend, watch)?;
-                self.evaluate(backend, supply, watch, self.settings.config.evaluation.positions)?;
-                self.evaluations = due;
+            if progress >= 1.0 || watch.stopped() {
+                break progress >= 1.0;
             }
-            if complete || watch.stopped() {
-                break;
+            let due = (progress * f64::from(self.settings.config.evaluation.times)) as u32;
+            // Before the first step there is nothing to see.
+            if due > self.evaluations && self.step > 0 {
+                self.drain(backend, watch)?;
+                if !self.evaluate(backend, supply, watch, Which::Intermediate)? {
+                    continue;
+                }
+                self.evaluations = due;
             }
             if watch.seconds() - last_save >= self.settings.checkpoint_seconds {
                 self.save(backend, supply, watch)?;
                 last_save = watch.seconds();
             }
-            self.one_step(backend, supply, watch, progress)?;
-        }
+            if let Stepped::Dropped = self.one_step(backend, supply, watch, progress)? {
+                dropped_step = Some(self.step + 1);
+            }
+        };
         self.drain(backend, watch)?;
         if complete && self.evaluations < self.settings.config.evaluation.times {
-            self.evaluate(backend, supply, watch, self.settings.config.evaluation.final_positions)?;
-            self.evaluations = self.settings.config.evaluation.times;
+            complete = self.evaluate(backend, supply, watch, Which::Final)?;
+            if complete {
+                self.evaluations = self.settings.config.evaluation.times;
+            }
         }
         let checkpoint = self.save(backend, supply, watch)?;
         Ok(RunEnd {
             complete,
             step: self.step,
+            dropped_step,
             positions: self.positions,
             seconds: self.seconds(watch),
+            trained: watch.seconds() - self.started,
             waited: self.waited,
             checkpoint,
             evaluation: self.evaluation.take(),
@@ -207,17 +276,33 @@ impl Run<'_> {
         supply: &mut dyn Supply,
         watch: &mut dyn Watch,
         progress: f64,
-    ) -> Result<(), TrainError> {
+    ) -> Result<Stepped, TrainError> {
         let before = watch.seconds();
-        let examples = supply.next()?;
+        let examples = match supply.next_polling(&mut || self.poll(watch)) {
+            Err(SupplyError::Cancelled) => return Ok(Stepped::NotBegun),
+            examples => examples?,
+        };
         self.waited += watch.seconds() - before;
         let TrainConfig { optimiser, schedule, .. } = &self.settings.config;
-        let hyper = schedule::hyper(optimiser, schedule, self.step + 1, progress);
-        let reports = backend.step(&examples, &hyper)?;
-        self.step += 1;
+        let (step, of) = (self.step + 1, examples.rows());
+        let hyper = schedule::hyper(optimiser, schedule, step, progress);
+        let outcome = backend.step_polling(&examples, &hyper, &mut |done| {
+            watch.working(Work::Step { step, done, of }, self.progress(watch));
+            self.poll(watch)
+        });
+        let reports = match outcome {
+            Err(BackendError::Cancelled) => {
+                supply.put_back(examples);
+                return Ok(Stepped::Dropped);
+            }
+            reports => reports?,
+        };
+        self.step = step;
         self.lr = hyper.lr;
         self.positions += examples.weights.iter().filter(|weight| **weight > 0.0).count() as u64;
-        self.note(&reports, watch)
+        self.note(&reports, watch)?;
+        watch.working(Work::Step { step, done: of, of }, self.progress(watch));
+        Ok(Stepped::Made)
     }
 
     /// Takes in the reports of steps made.
@@ -247,46 +332,78 @@ impl Run<'_> {
         self.note(&reports, watch)
     }
 
+    /// Evaluates the averaged weights, on fewer positions than asked for where the time for that is up; `false` if the run's
+    /// end came first.
     fn evaluate(
         &mut self,
         backend: &mut dyn Backend,
         supply: &mut dyn Supply,
         watch: &mut dyn Watch,
-        positions: usize,
-    ) -> Result<(), TrainError> {
-        let mut tallies = Tallies::new(self.settings.config.loss.value_kind.even());
+        which: Which,
+    ) -> Result<bool, TrainError> {
+        let config = &self.settings.config;
+        let share = self.settings.budget.seconds().map(|bound| EVALUATION_SHARE * bound);
+        let (positions, limit) = match which {
+            Which::Intermediate => {
+                let times = f64::from(config.evaluation.times.max(2) - 1);
+                (config.evaluation.positions, share.map(|share| share / times))
+            }
+            Which::Final => {
+                (config.evaluation.final_positions, share.map(|share| share.max(FINAL_EVALUATION_SECONDS)))
+            }
+        };
+        let deadline = limit.map(|limit| watch.seconds() + limit);
+        let cut_short = Cell::new(false);
+        let poll = || {
+            let ended = match which {
+                Which::Intermediate => self.poll(watch).is_break(),
+                Which::Final => watch.stopped(),
+            };
+            cut_short.set(!ended && deadline.is_some_and(|deadline| watch.seconds() >= deadline));
+            if ended || cut_short.get() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let rows = backend.micro_batch().unwrap_or(usize::MAX);
         let mut failed = None;
-        let outcome =
-            supply.held_out(positions, &mut |examples| match backend.evaluate(examples, Weights::Averaged) {
-                Ok(scores) => {
-                    tallies.add(examples, &scores);
-                    Ok(())
-                }
-                Err(error) => {
-                    failed = Some(error);
-                    Err(SupplyError("evaluation broke off".to_owned()))
-                }
-            });
+        let mut scores = |examples: &Examples| -> Result<Scores, SupplyError> {
+            if poll().is_break() {
+                return Err(SupplyError::Cancelled);
+            }
+            backend.evaluate(examples, Weights::Averaged).map_err(|error| {
+                failed = Some(error);
+                SupplyError::Cancelled
+            })
+        };
+        let mut tallies = Tallies::new(config.loss.value_kind.even());
+        let outcome = supply.held_out(positions, &mut || poll(), &mut |examples| {
+            for part in examples.micro_batches(rows) {
+                tallies.add(&part, &scores(&part)?);
+                let done = tallies.positions();
+                // Batches are whole.
+                let work = Work::Evaluation { done, of: done.max(positions as u64) };
+                watch.working(work, self.progress(watch));
+            }
+            Ok(())
+        });
         let outcome = outcome.and_then(|()| {
-            supply.choices(positions / POSITIONS_A_CHOICE, &mut |choices| match backend
-                .evaluate(&choices.examples, Weights::Averaged)
-            {
-                Ok(scores) => {
-                    tallies.add_choices(choices, &scores.value);
-                    Ok(())
+            supply.choices(positions / POSITIONS_A_CHOICE, &mut || poll(), &mut |choices| {
+                let mut values = Vec::new();
+                for part in choices.examples.micro_batches(rows) {
+                    values.extend(scores(&part)?.value);
                 }
-                Err(error) => {
-                    failed = Some(error);
-                    Err(SupplyError("evaluation broke off".to_owned()))
-                }
+                tallies.add_choices(choices, &values);
+                Ok(())
             })
         });
         if let Some(error) = failed {
             return Err(error.into());
         }
-        outcome?;
+        match outcome {
+            Err(SupplyError::Cancelled) if cut_short.get() => {}
+            Err(SupplyError::Cancelled) => return Ok(false),
+            outcome => outcome?,
+        }
         if tallies.positions() == 0 {
-            return Ok(());
+            return Ok(true);
         }
         let evaluation = Evaluation {
             step: self.step,
@@ -300,7 +417,7 @@ impl Run<'_> {
         self.metrics.write(&MetricsLine::Evaluation(evaluation.clone()))?;
         watch.evaluated(&evaluation);
         self.evaluation = Some(evaluation);
-        Ok(())
+        Ok(true)
     }
 
     fn save(

@@ -1,4 +1,4 @@
-//! The client drives the real Stockfish, where it is installed.
+//! The client drives the real Stockfish.
 #![cfg(target_os = "linux")] // looks for processes in /proc
 
 use std::path::Path;
@@ -9,22 +9,9 @@ use tabia_uci::{
     message::{GameSoFar, Go, OptionKind},
 };
 
-const STOCKFISH: &str = "/usr/games/stockfish";
-
-fn installed() -> bool {
-    let found = Path::new(STOCKFISH).exists();
-    if !found {
-        #[expect(clippy::disallowed_macros, reason = "says why the test did nothing")]
-        {
-            eprintln!("skipped: no {STOCKFISH}");
-        }
-    }
-    found
-}
-
-fn weakest() -> Client {
+fn weakest(stockfish: &str) -> Client {
     let client =
-        Client::start(Launch::new(STOCKFISH).option("Threads", "1").option("Hash", "1")).expect("it starts");
+        Client::start(Launch::new(stockfish).option("Threads", "1").option("Hash", "1")).expect("it starts");
     let elo = client.about().options.iter().find(|spec| spec.name == "UCI_Elo").expect("it has an Elo");
     let OptionKind::Spin { min, .. } = elo.kind else { panic!("{elo}") };
     client.set_option("UCI_LimitStrength", Some("true")).expect("it is offered");
@@ -34,10 +21,8 @@ fn weakest() -> Client {
 
 #[test]
 fn ten_quick_games_against_itself() {
-    if !installed() {
-        return;
-    }
-    let players = [weakest(), weakest()];
+    let Some(stockfish) = tabia_requires::stockfish() else { return };
+    let players = [weakest(stockfish), weakest(stockfish)];
     assert!(players[0].about().name.starts_with("Stockfish"));
     let mut moves = 0;
     for number in 0..10 {
@@ -60,10 +45,8 @@ fn ten_quick_games_against_itself() {
 
 #[test]
 fn several_lines_with_wdl_until_stopped() {
-    if !installed() {
-        return;
-    }
-    let launch = Launch::new(STOCKFISH).option("MultiPV", "3").option("UCI_ShowWDL", "true");
+    let Some(stockfish) = tabia_requires::stockfish() else { return };
+    let launch = Launch::new(stockfish).option("MultiPV", "3").option("UCI_ShowWDL", "true");
     let client = Client::start(launch).unwrap();
     let (tell, told) = std::sync::mpsc::channel();
     let thinking = client.begin(&GameSoFar::default(), &Go::infinite(), move |info| {
@@ -81,10 +64,8 @@ fn several_lines_with_wdl_until_stopped() {
 
 #[test]
 fn an_option_out_of_range_says_the_range() {
-    if !installed() {
-        return;
-    }
-    let Err(Fault::Option { engine, fault }) = Client::start(Launch::new(STOCKFISH).option("UCI_Elo", "100"))
+    let Some(stockfish) = tabia_requires::stockfish() else { return };
+    let Err(Fault::Option { engine, fault }) = Client::start(Launch::new(stockfish).option("UCI_Elo", "100"))
     else {
         panic!("nobody is that weak");
     };

@@ -13,21 +13,31 @@ use crate::workspace::Workspace;
 const DIRECTIONS: [(&str, &[&str]); 20] = [
     // How the benches of the others compare.
     ("tabia-bench", &[]),
+    // What the tests of the others need of the machine.
+    ("tabia-requires", &[]),
     ("tabia-encoding", &[]),
-    ("tabia-game", &["tabia-encoding"]),
-    ("tabia-model", &["tabia-bench", "tabia-encoding", "tabia-game"]),
+    ("tabia-game", &["tabia-encoding", "tabia-requires"]),
+    ("tabia-model", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-requires"]),
     ("tabia-search", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model"]),
     // Messages only: players and engines meet in the apps.
-    ("tabia-uci", &[]),
-    ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
-    ("tabia-data", &["tabia-encoding", "tabia-game"]),
+    ("tabia-uci", &["tabia-requires"]),
+    ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-requires", "tabia-search"]),
+    ("tabia-data", &["tabia-encoding", "tabia-game", "tabia-requires"]),
     ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
     // How runs look from outside: the lean program shows them, the laboratory makes them.
-    ("tabia-runs", &[]),
+    ("tabia-runs", &["tabia-requires"]),
     // Of the search it asks which positions a network is to judge without one.
     (
         "tabia-train",
-        &["tabia-bench", "tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"],
+        &[
+            "tabia-bench",
+            "tabia-data",
+            "tabia-encoding",
+            "tabia-game",
+            "tabia-model",
+            "tabia-requires",
+            "tabia-search",
+        ],
     ),
     // What networks foretell against what people did.
     ("tabia-likeness", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
@@ -50,6 +60,7 @@ const DIRECTIONS: [(&str, &[&str]); 20] = [
             "tabia-likeness",
             "tabia-model",
             "tabia-networks",
+            "tabia-requires",
             "tabia-runs",
             "tabia-search",
             "tabia-serve",
@@ -67,6 +78,7 @@ const DIRECTIONS: [(&str, &[&str]); 20] = [
             "tabia-game",
             "tabia-model",
             "tabia-query",
+            "tabia-requires",
             "tabia-runs",
             "tabia-search",
             "tabia-stdio",

@@ -6,11 +6,12 @@ use clap::{Args, ValueEnum};
 use tabia_model::{Accuracy, Figures};
 use tabia_stdio::{stderr, stdout};
 use tabia_train::export::{
-    ExportFormat, Exported, Measurement, Precision, Provenance, export, export_measured, from_file,
+    CALIBRATION_POSITIONS, ExportFormat, ExportWork, Exported, Measurement, Precision, Provenance, export,
+    export_measured, from_file,
 };
 use tabia_train::{TrainConfig, Weights, checkpoint, initial_weights};
 
-use super::{Configuration, checkpoint_folder};
+use super::{Configuration, checkpoint_folder, table};
 use crate::command_line;
 use crate::data::Meter;
 use crate::finished_file::write_whole;
@@ -92,17 +93,28 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let exported = if args.data.is_empty() {
         export(&config.net, &arena, format, precision, &provenance)
     } else {
-        let meter = Meter::new("held-out positions");
-        meter.set_total(args.positions);
-        let mut seen = 0;
-        let mut progress = |done: u64| {
-            meter.add(done - seen);
-            seen = done;
+        let (mut calibrating, mut measuring) = (None, None);
+        let mut progress = |work: ExportWork| {
+            let (meter, what, total, done) = match work {
+                ExportWork::Calibrating(done) => {
+                    (&mut calibrating, "training positions", CALIBRATION_POSITIONS, done)
+                }
+                ExportWork::Measuring(done) => (&mut measuring, "held-out positions", args.positions, done),
+            };
+            let (meter, seen) = meter.get_or_insert_with(|| (Meter::new(what), 0));
+            meter.set_total(total);
+            meter.add(done - *seen);
+            *seen = done;
+            if done >= total {
+                meter.finish();
+            }
         };
         let (sets, positions) = (&args.data[..], args.positions);
         let mut measurement = Measurement { config: &config, sets, positions, progress: &mut progress };
         let exported = export_measured(&arena, format, precision, &provenance, &mut measurement);
-        meter.finish();
+        for (meter, _) in [calibrating, measuring].iter().flatten() {
+            meter.finish();
+        }
         exported
     };
     let exported = exported.with_context(|| format!("cannot export {}", args.from.display()))?;
@@ -198,25 +210,57 @@ fn report(
     Ok(())
 }
 
-/// Both sets of figures side by side.
+/// Both sets of figures, one below the other.
 fn compared(precision: Precision, accuracy: &Accuracy) -> String {
     let Accuracy { positions, trained, written, other_choices, value_difference } = accuracy;
-    let mut text = format!("{positions} held-out positions, as trained -> {precision}:");
-    let mut add = |label: &str, of: fn(&Figures) -> Option<f64>| {
-        if let (Some(trained), Some(written)) = (of(trained), of(written)) {
-            text.push_str(&format!(" {label} {trained:.4} -> {written:.4},"));
+    let columns: [(&str, fn(&Figures) -> Option<f64>); 5] = [
+        ("top-1", |figures| figures.top1),
+        ("top-5", |figures| figures.top5),
+        ("log-loss", |figures| figures.log_loss),
+        ("value loss", |figures| figures.value_loss),
+        ("correlation", |figures| figures.value_correlation),
+    ];
+    let mut rows = [
+        vec![format!("{positions} held-out positions")],
+        vec!["as trained".to_owned()],
+        vec![precision.to_string()],
+    ];
+    for (label, figure) in columns {
+        if let (Some(trained), Some(written)) = (figure(trained), figure(written)) {
+            let cells = [label.to_owned(), format!("{trained:.4}"), format!("{written:.4}")];
+            rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
         }
-    };
-    add("top-1", |figures| figures.top1);
-    add("top-5", |figures| figures.top5);
-    add("log-loss", |figures| figures.log_loss);
-    add("value loss", |figures| figures.value_loss);
-    add("value correlation", |figures| figures.value_correlation);
+    }
+    let mut text = table::aligned(&rows);
     if let Some(share) = other_choices {
-        text.push_str(&format!(" {:.2}% other first choices,", 100.0 * share));
+        text.push_str(&format!("\n{:.2}% of the first choices are others", 100.0 * share));
     }
     if let Some(difference) = value_difference {
-        text.push_str(&format!(" values differ by {difference:.5} on average,"));
+        text.push_str(&format!("\nvalues differ by {difference:.5} on average"));
     }
-    text.trim_end_matches(',').to_owned()
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_stands_below_the_trained_network() {
+        let figures =
+            |top1, log_loss| Figures { top1: Some(top1), log_loss: Some(log_loss), ..Figures::default() };
+        let accuracy = Accuracy {
+            positions: 512,
+            trained: figures(0.5, 1.75),
+            written: figures(0.4921875, 1.8),
+            other_choices: Some(0.0125),
+            value_difference: None,
+        };
+        let expected = "\
+512 held-out positions   top-1  log-loss
+as trained              0.5000    1.7500
+int8                    0.4922    1.8000
+1.25% of the first choices are others";
+        assert_eq!(compared(Precision::Int8, &accuracy), expected);
+    }
 }

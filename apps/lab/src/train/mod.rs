@@ -2,8 +2,10 @@
 
 mod check;
 mod export;
+mod outlook;
 mod plot;
 mod run;
+mod table;
 mod watch;
 
 use std::path::{Path, PathBuf};

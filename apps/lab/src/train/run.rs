@@ -1,13 +1,13 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
-use super::Configuration;
 use super::watch::TerminalWatch;
+use super::{Configuration, outlook};
 use crate::command_line;
 use crate::finished_file::write_whole;
 use tabia_encoding::{Elo, RatingPool};
@@ -16,7 +16,7 @@ use tabia_stdio::stdout;
 use tabia_train::checkpoint::{self, Checkpoint};
 use tabia_train::{
     Budget, Device, FeedSupply, RunEnd, RunSettings, Start, SupplyOptions, Teacher, TrainConfig,
-    TrainerState, add_start, checkpoints_path, initial_weights, open_backend, starts_path, train,
+    TrainerState, add_start, checkpoints_path, forecast, initial_weights, open_backend, starts_path, train,
 };
 
 #[derive(Args, Debug)]
@@ -33,7 +33,9 @@ pub(super) struct RunArgs {
     /// Where to train.
     #[arg(long, value_enum, default_value = "auto")]
     device: DeviceName,
-    /// Train for so many seconds; the schedule fits.
+    /// Train for so many seconds, setup included; the schedule fits.
+    ///
+    /// A last evaluation follows, for at most a tenth of that time or 5 seconds.
     #[arg(long, value_name = "N")]
     max_seconds: Option<f64>,
     /// Train on so many positions; the schedule fits.
@@ -92,6 +94,7 @@ enum DeviceName {
 }
 
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
+    let started = Instant::now();
     let Some(path) = &args.config else { bail!("name a configuration, such as configs/human.toml") };
     let Configuration { config, text } = Configuration::read(path)?;
     if args.data.is_empty() {
@@ -136,7 +139,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
         ("init", args.init.as_ref().map(|from| from.to_string_lossy()).into()),
     ];
     card.facts = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    let open_run = OpenRun::begin(&folder, card)?;
+    let mut open_run = OpenRun::begin(&folder, card)?;
     write_whole(&folder.join("config.toml"), text.as_bytes())?;
     let step = earlier.as_ref().map_or(0, |checkpoint| checkpoint.state.step);
     let start = Start { step, command: command_line::typed()?, device: backend.device() };
@@ -144,19 +147,31 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
 
     let settings = RunSettings { config, seed, budget, folder, checkpoint_seconds: args.checkpoint_seconds };
     writeln!(stdout(), "{} parameters on {}, {threads} loader threads", parameters, backend.device())?;
-    let mut watch = TerminalWatch::new()?;
-    let end = train(&settings, &mut *backend, &mut supply, &mut watch, head);
+    let mut watch = TerminalWatch::new(started)?;
+    let end = forecast(&settings, &mut *backend, &mut supply, &watch, head).and_then(|forecast| {
+        if let Some(forecast) = forecast {
+            let batch = settings.config.data.batch;
+            watch.say(&outlook::expected(&forecast, batch));
+            if let Some(warning) = outlook::warning(&forecast, batch, backend.micro_batch().is_some()) {
+                watch.say(&warning);
+            }
+        }
+        train(&settings, &mut *backend, &mut supply, &mut watch, head)
+    });
     drop(watch);
     let ending = match &end {
         Ok(end) if end.complete => Ending::Complete,
         Ok(_) => Ending::Stopped,
         Err(error) => Ending::Failed(error.to_string()),
     };
+    if let Some(step) = end.as_ref().ok().and_then(|end| end.dropped_step) {
+        open_run.drop_step(step);
+    }
     let noted = open_run.end(ending, now());
     // A run that failed says so first.
     let end = end?;
     noted?;
-    report(&end, head.map_or((0, 0.0), |head| (head.positions, head.seconds)))
+    report(&end, head.map_or(0, |head| head.positions))
 }
 
 fn teachers(args: &RunArgs) -> anyhow::Result<Vec<Teacher>> {
@@ -208,9 +223,14 @@ pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-fn report(end: &RunEnd, (positions, seconds): (u64, f64)) -> anyhow::Result<()> {
+/// `positions` were seen by earlier starts.
+fn report(end: &RunEnd, positions: u64) -> anyhow::Result<()> {
     let mut out = stdout();
-    let spent = (end.seconds - seconds).max(1e-9);
+    if let Some(step) = end.dropped_step {
+        let reason = if end.complete { "the time was up" } else { "stopped" };
+        writeln!(out, "{reason} in step {step}, which was dropped: the checkpoint is of step {}", end.step)?;
+    }
+    let spent = end.trained.max(1e-9);
     writeln!(
         out,
         "RESULT {} steps, {} positions, {:.1} s, {:.0} positions/s, {:.1}% of the time waiting for data; {} ({})",

@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::io::{IsTerminal, Write, stderr};
 use std::path::Path;
 use std::sync::Arc;
@@ -6,35 +7,51 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use tabia_train::{Evaluation, StepLine, Watch};
+use super::table;
+use tabia_train::{Evaluation, StepLine, Watch, Work};
 
 /// Without a terminal, at least this many seconds lie between two lines.
 const SECONDS_PER_LINE: f64 = 5.0;
+/// On one, between two looks of the bar.
+const SECONDS_PER_LOOK: f64 = 0.1;
+/// The exit status of a program that Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
 
 /// A run's clock, its way to be stopped, and what it shows.
 pub(super) struct TerminalWatch {
     started: Instant,
     stop: Arc<AtomicBool>,
     bar: Option<ProgressBar>,
+    /// When work was shown last.
+    shown: Cell<f64>,
+    /// When the last line of metrics was.
     last_line: f64,
     last: Option<StepLine>,
+    /// The last line of metrics in words.
+    summary: String,
 }
 
 impl TerminalWatch {
-    /// Shows a bar on a terminal, lines elsewhere. Ctrl-C stops the run after the step it is in.
-    pub(super) fn new() -> anyhow::Result<Self> {
+    /// Shows a bar on a terminal, lines elsewhere. Ctrl-C or SIGTERM stops the run with a checkpoint of its last whole step;
+    /// the second one ends the program at once. The run's time began with `started`.
+    pub(super) fn new(started: Instant) -> anyhow::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
-        ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))?;
+        ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED);
+            }
+        })?;
         let bar = stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{wide_bar} {percent}% {msg}")
                 .expect("the template is a constant that was tried");
             ProgressBar::new(10_000).with_style(style)
         });
-        Ok(TerminalWatch { started: Instant::now(), stop, bar, last_line: 0.0, last: None })
+        let shown = Cell::new(f64::NEG_INFINITY);
+        Ok(TerminalWatch { started, stop, bar, shown, last_line: 0.0, last: None, summary: String::new() })
     }
 
-    fn say(&self, text: &str) {
+    pub(super) fn say(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
             // Nobody reads a closed stderr; training goes on.
@@ -52,20 +69,38 @@ impl Watch for TerminalWatch {
         self.stop.load(Ordering::Relaxed)
     }
 
+    fn working(&self, work: Work, progress: f64) {
+        let pause = if self.bar.is_some() { SECONDS_PER_LOOK } else { SECONDS_PER_LINE };
+        if self.seconds() - self.shown.get() < pause {
+            return;
+        }
+        let text = match work {
+            Work::Step { step, done, of } if done < of => format!("step {step}: {done} of {of} positions"),
+            // Without a bar the metrics tell enough of steps that are made.
+            Work::Step { .. } if self.bar.is_none() => return,
+            Work::Step { step, .. } => format!("step {step}"),
+            Work::Evaluation { done, of } => format!("evaluating: {done} of at most {of} positions"),
+        };
+        self.shown.set(self.seconds());
+        let Some(bar) = &self.bar else { return self.say(&text) };
+        bar.set_position((progress * 10_000.0) as u64);
+        bar.set_message(if self.summary.is_empty() { text } else { format!("{text} | {}", self.summary) });
+    }
+
     fn stepped(&mut self, line: &StepLine, progress: f64) {
         let speed = self.last.map_or(0.0, |last| {
             (line.positions - last.positions) as f64 / (line.seconds - last.seconds).max(1e-9)
         });
         self.last = Some(*line);
-        let text = format!(
-            "step {} | {:.2}M positions | {:.0}/s | loss {:.4} | lr {:.2e} | gradient {:.2}",
-            line.step,
+        self.summary = format!(
+            "{:.2}M positions | {:.0}/s | loss {:.4} | lr {:.2e} | gradient {:.2}",
             line.positions as f64 / 1e6,
             speed,
             line.loss,
             line.lr,
             line.gradient_norm
         );
+        let text = format!("step {} | {}", line.step, self.summary);
         match &self.bar {
             Some(bar) => {
                 bar.set_position((progress * 10_000.0) as u64);
@@ -80,7 +115,11 @@ impl Watch for TerminalWatch {
     }
 
     fn evaluated(&mut self, evaluation: &Evaluation) {
-        self.say(&describe(evaluation));
+        let Evaluation { step, positions, .. } = evaluation;
+        self.say(&format!(
+            "after {step} steps, {positions} positions:\n{}",
+            table::of_evaluation(evaluation)
+        ));
     }
 
     fn saved(&mut self, folder: &Path) {
@@ -94,27 +133,4 @@ impl Drop for TerminalWatch {
             bar.finish_and_clear();
         }
     }
-}
-
-/// An evaluation in one sentence a group.
-fn describe(evaluation: &Evaluation) -> String {
-    let group = |(name, score): (&String, &tabia_train::GroupScore)| {
-        let mut parts = vec![format!("{} positions", score.count)];
-        let mut add = |label: &str, value: Option<f64>| {
-            parts.extend(value.map(|value| format!("{label} {value:.3}")));
-        };
-        add("log-loss", score.policy);
-        add("top-1", score.top1);
-        add("top-5", score.top5);
-        add("result loss", score.outcome);
-        add("value loss", score.value);
-        add("value error", score.value_error);
-        add("value correlation", score.value_correlation);
-        add("better side named", score.value_sign);
-        add("best move chosen one ply ahead", score.best_move);
-        add("centipawns given away by that choice", score.move_loss_cp);
-        format!("{name}: {}", parts.join(", "))
-    };
-    let groups: Vec<String> = evaluation.groups.iter().map(group).collect();
-    format!("Held out, at {} positions: {}.", evaluation.positions, groups.join("; "))
 }

@@ -12,8 +12,6 @@ use tabia_game::position_from_fen;
 use crate::folder::Folder;
 use crate::program::{data, succeed};
 
-pub(crate) const STOCKFISH: &str = "/usr/games/stockfish";
-
 pub(crate) fn epd(position: &Chess) -> String {
     Epd::from_position(position, EnPassantMode::Legal).to_string()
 }
@@ -236,14 +234,11 @@ fn games_give_each_position_once_or_a_few_of_them() {
 
 #[test]
 fn stockfish_labels_positions() {
-    if !Path::new(STOCKFISH).exists() {
-        eprintln!("skipped: there is no {STOCKFISH}");
-        return;
-    }
+    let Some(stockfish) = tabia_requires::stockfish() else { return };
     let folder = Folder::new("label-stockfish");
     let positions = walk(40);
     let (input, out) = (lines_file(&folder, &positions), folder.file("out.jsonl.zst"));
-    succeed(&mut label(&input, &out, STOCKFISH, &["--depth", "5", "--multipv", "3"]));
+    succeed(&mut label(&input, &out, stockfish, &["--depth", "5", "--multipv", "3"]));
     let rows = rows(&out);
     for position in &positions {
         let lines: Vec<_> = rows.iter().filter(|row| row["fen"] == epd(position)).collect();

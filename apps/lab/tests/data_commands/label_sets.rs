@@ -13,7 +13,7 @@ use tabia_game::position_from_fen;
 
 use crate::annotate::files;
 use crate::folder::Folder;
-use crate::label::{STOCKFISH, epd, label, lines_file, scripted, table, until_noted, walk};
+use crate::label::{epd, label, lines_file, scripted, table, until_noted, walk};
 use crate::made::{games, write_set};
 use crate::program::{fail, succeed};
 
@@ -178,16 +178,13 @@ fn strays_are_a_move_or_two_away_from_the_game() {
 
 #[test]
 fn stockfish_gives_every_move_of_a_set_of_games_its_value() {
-    if !Path::new(STOCKFISH).exists() {
-        eprintln!("skipped: there is no {STOCKFISH}");
-        return;
-    }
+    let Some(stockfish) = tabia_requires::stockfish() else { return };
     let folder = Folder::new("label-all-stockfish");
     let (input, out) = (folder.file("games"), folder.file("values"));
     write_set(&input, SourceKind::Pgn, &games(8, 60), 2);
     let settings =
         ["--multipv", "all", "--depth", "3", "--per-game", "4", "--first-ply", "6", "--stray", "0.5"];
-    let said = succeed(&mut label(&input, &out, STOCKFISH, &settings));
+    let said = succeed(&mut label(&input, &out, stockfish, &settings));
     let records = read(&out);
     assert!(records.len() > 25 && !said.contains("fewer lines"), "{said}");
     for (name, EvaluationRecord { position, sessions }) in records {

@@ -58,16 +58,8 @@ fn files_are_read_by_their_names() {
 
 #[test]
 fn the_large_books_are_read() {
-    let books = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/books");
     for (name, least) in [("8moves_v3.pgn.zip", 30_000), ("noob_3moves.epd.zip", 100_000)] {
-        let path = books.join(name);
-        if !path.exists() {
-            #[expect(clippy::disallowed_macros, reason = "says why the test did nothing")]
-            {
-                eprintln!("skipped: {} is not there", path.display());
-            }
-            continue;
-        }
+        let Some(path) = tabia_requires::shared_data(&format!("books/{name}")) else { return };
         let openings = Openings::open(&path).unwrap();
         assert!(openings.list().len() > least, "{name}: {}", openings.list().len());
     }

@@ -1,8 +1,11 @@
 //! Samples made into batches by threads, ahead of the one who uses them.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use super::state::{LaneState, StreamState};
 use super::{Lane, Stream, StreamError};
@@ -14,8 +17,17 @@ pub struct Feed<T> {
     /// One for each lane; `None` once the lane has ended.
     lanes: Vec<Option<Receiver<Message<T>>>>,
     state: StreamState,
+    /// The lane of the batch taken last, and where the lane was before it.
+    taken: Option<(usize, LaneState)>,
+    /// A batch that was put back, its lane, and where the lane is after it.
+    put_back: Option<(T, usize, LaneState)>,
+    /// Tells the threads to end in the middle of a batch.
+    cancelled: Arc<AtomicBool>,
     workers: Vec<JoinHandle<()>>,
 }
+
+/// How often a feed that waits for a batch asks whether to go on.
+const POLL: Duration = Duration::from_millis(100);
 
 /// Why a feed cannot go on.
 #[derive(Debug, thiserror::Error)]
@@ -29,6 +41,9 @@ pub enum FeedError {
     /// No thread could be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
+    /// The caller gave up waiting.
+    #[error("cancelled while waiting for a batch")]
+    Cancelled,
 }
 
 type Message<T> = Result<Option<(T, LaneState)>, StreamError>;
@@ -49,7 +64,9 @@ impl<T: Send + 'static> Feed<T> {
         let threads = threads.clamp(1, stream.lanes.len());
         let mut shares: Vec<Vec<(Lane, SyncSender<Message<T>>)>> = (0..threads).map(|_| Vec::new()).collect();
         let mut lanes = Vec::new();
-        for (number, lane) in stream.lanes.into_iter().enumerate() {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        for (number, mut lane) in stream.lanes.into_iter().enumerate() {
+            lane.end_when(&cancelled);
             let (sender, receiver) = sync_channel(ahead.max(1));
             shares[number % threads].push((lane, sender));
             lanes.push(Some(receiver));
@@ -62,7 +79,7 @@ impl<T: Send + 'static> Feed<T> {
             let worker = worker.spawn(move || work(share, &*make)).map_err(FeedError::Thread)?;
             workers.push(worker);
         }
-        Ok(Feed { lanes, state, workers })
+        Ok(Feed { lanes, state, taken: None, put_back: None, cancelled, workers })
     }
 
     /// The next batch, or `None` at the end.
@@ -71,19 +88,51 @@ impl<T: Send + 'static> Feed<T> {
     /// If a lane cannot go on.
     #[expect(clippy::should_implement_trait, reason = "a batch may fail, which an iterator's end would hide")]
     pub fn next(&mut self) -> Result<Option<T>, FeedError> {
+        self.next_polling(&mut || ControlFlow::Continue(()))
+    }
+
+    /// The next batch, or `None` at the end. While there is none yet, `poll` is asked several times a second whether to go on
+    /// waiting.
+    ///
+    /// # Errors
+    /// If a lane cannot go on, or `poll` breaks off: the same batch comes next then.
+    pub fn next_polling(
+        &mut self,
+        poll: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Option<T>, FeedError> {
+        if let Some((batch, lane, after)) = self.put_back.take() {
+            self.take(lane, after);
+            return Ok(Some(batch));
+        }
         for _ in 0..self.lanes.len() {
             let turn = self.state.turn as usize;
-            self.state.turn = ((turn + 1) % self.lanes.len()) as u32;
-            let Some(lane) = &self.lanes[turn] else { continue };
-            match lane.recv().map_err(|_| FeedError::Died)?? {
-                Some((batch, state)) => {
-                    self.state.lanes[turn] = state;
-                    return Ok(Some(batch));
+            if let Some(lane) = &self.lanes[turn] {
+                match receive(lane, poll)? {
+                    Some((batch, after)) => {
+                        self.take(turn, after);
+                        return Ok(Some(batch));
+                    }
+                    None => self.lanes[turn] = None,
                 }
-                None => self.lanes[turn] = None,
             }
+            self.state.turn = ((turn + 1) % self.lanes.len()) as u32;
         }
         Ok(None)
+    }
+
+    fn take(&mut self, lane: usize, after: LaneState) {
+        self.state.turn = ((lane + 1) % self.lanes.len()) as u32;
+        let before = std::mem::replace(&mut self.state.lanes[lane], after);
+        self.taken = Some((lane, before));
+    }
+
+    /// Puts the batch that was taken last back: it comes next, and the state is the one before it. Without one taken since
+    /// the last time this does nothing.
+    pub fn put_back(&mut self, batch: T) {
+        let Some((lane, before)) = self.taken.take() else { return };
+        self.state.turn = lane as u32;
+        let after = std::mem::replace(&mut self.state.lanes[lane], before);
+        self.put_back = Some((batch, lane, after));
     }
 
     /// Where the stream is after the batches taken so far: those made ahead do not count.
@@ -94,11 +143,27 @@ impl<T: Send + 'static> Feed<T> {
 
 impl<T> Drop for Feed<T> {
     fn drop(&mut self) {
-        // With nobody to send to the threads end.
+        // Threads that make a batch see the flag, those that have made one find nobody to send it to.
+        self.cancelled.store(true, Ordering::Relaxed);
         self.lanes.clear();
         for worker in self.workers.drain(..) {
             // A panic has been reported by the thread itself.
             let _ = worker.join();
+        }
+    }
+}
+
+/// Waits for a lane's next message for as long as `poll` says.
+fn receive<T>(
+    lane: &Receiver<Message<T>>,
+    poll: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Option<(T, LaneState)>, FeedError> {
+    loop {
+        match lane.recv_timeout(POLL) {
+            Ok(message) => return Ok(message?),
+            Err(RecvTimeoutError::Disconnected) => return Err(FeedError::Died),
+            Err(RecvTimeoutError::Timeout) if poll().is_break() => return Err(FeedError::Cancelled),
+            Err(RecvTimeoutError::Timeout) => {}
         }
     }
 }

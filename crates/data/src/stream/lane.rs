@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::sample::Sample;
 use super::seat::{Place, Progress, Seat};
@@ -30,6 +31,8 @@ pub struct Lane {
     seats: Vec<Seat>,
     drawn: Option<u32>,
     dice: Dice,
+    /// Once set, the lane gives nothing more.
+    cancelled: Arc<AtomicBool>,
 }
 
 impl Lane {
@@ -48,9 +51,19 @@ impl Lane {
             seats: Vec::new(),
             drawn: None,
             dice,
+            cancelled: Arc::default(),
         };
         lane.deal();
         lane
+    }
+
+    /// Ends the lane wherever it is when `cancelled` is set.
+    pub(super) fn end_when(&mut self, cancelled: &Arc<AtomicBool>) {
+        self.cancelled = Arc::clone(cancelled);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Takes this lane's share of the blocks, as this epoch shuffles them.
@@ -72,7 +85,7 @@ impl Lane {
         if let Some(drawn) = self.drawn.take() {
             self.advance(drawn as usize)?;
         }
-        if self.seats.is_empty() {
+        if self.seats.is_empty() || self.is_cancelled() {
             return Ok(None);
         }
         let drawn = self.dice.below(self.seats.len() as u32);
@@ -100,7 +113,7 @@ impl Lane {
 
     fn fill(&mut self) -> Result<(), StreamError> {
         self.filled = true;
-        while self.seats.len() < self.plan.options.seats.max(1) as usize {
+        while self.seats.len() < self.plan.options.seats.max(1) as usize && !self.is_cancelled() {
             let Some(seat) = self.next_seat(TakeUp::Anywhere)? else { break };
             self.seats.push(seat);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +10,9 @@ use std::time::Duration;
 use crate::random_games::{evaluation, game};
 use shakmaty::{Chess, Color, Position};
 use tabia_data::{
-    Analysed, AnyRecord, Feed, Filter, GameBytes, GameHead, GameRecord, Need, PlayerHash, RecordIndex,
-    RecordKind, Repeat, Sample, Set, SetPlan, SetWriter, ShardOptions, Side, Split, SplitBy, Stream,
-    StreamError, StreamOptions, StreamState, Target,
+    Analysed, AnyRecord, Feed, FeedError, Filter, GameBytes, GameHead, GameRecord, Need, PlayerHash,
+    RecordIndex, RecordKind, Repeat, Sample, Set, SetPlan, SetWriter, ShardOptions, Side, Split, SplitBy,
+    Stream, StreamError, StreamOptions, StreamState, Target,
 };
 use tabia_encoding::{Elo, Pace, RatingPool};
 
@@ -174,6 +175,75 @@ fn a_feed_s_state_is_that_of_the_batches_taken() {
         drawn.extend(batch);
     }
     assert_eq!(drawn, straight);
+}
+
+#[test]
+fn a_batch_that_was_put_back_comes_again() {
+    let games = games("put-back", 80);
+    let start = || {
+        Feed::start(Stream::new(vec![Arc::clone(&games.set)], options()), 2, 2, |lane| {
+            let mut batch = Vec::new();
+            lane.draw_many(20, |sample| batch.push(name(sample)))?;
+            Ok((!batch.is_empty()).then_some(batch))
+        })
+        .unwrap()
+    };
+    let mut feed = start();
+    for _ in 0..7 {
+        feed.next().unwrap();
+    }
+    let before = feed.state().clone();
+    let batch = feed.next().unwrap().unwrap();
+    let after = feed.state().clone();
+    assert_ne!(before, after);
+    feed.put_back(batch.clone());
+    assert_eq!(*feed.state(), before);
+    assert_eq!(feed.next().unwrap().unwrap(), batch);
+    assert_eq!(*feed.state(), after);
+    let mut straight = start();
+    for _ in 0..8 {
+        straight.next().unwrap();
+    }
+    assert_eq!(feed.next().unwrap(), straight.next().unwrap());
+}
+
+#[test]
+fn waiting_for_a_batch_can_be_cancelled() {
+    let games = games("cancel", 20);
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let released = std::sync::Mutex::new(released);
+    let stream = Stream::new(vec![Arc::clone(&games.set)], StreamOptions { lanes: 1, ..options() });
+    let mut feed = Feed::start(stream, 1, 1, move |lane| {
+        // The first batch is not ready before the test says so.
+        released.lock().unwrap().recv().ok();
+        Ok(lane.draw()?.map(|sample| name(&sample)))
+    })
+    .unwrap();
+    let mut polls = 0;
+    let outcome = feed.next_polling(&mut || {
+        polls += 1;
+        if polls < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert!(matches!(outcome, Err(FeedError::Cancelled)) && polls == 3);
+    drop(release);
+    assert!(feed.next().unwrap().is_some(), "nothing was lost");
+}
+
+#[test]
+fn a_dropped_feed_ends_in_the_middle_of_a_batch() {
+    let games = games("dropped", 20);
+    let stream =
+        Stream::new(vec![Arc::clone(&games.set)], StreamOptions { repeat: Repeat::Forever, ..options() });
+    let (started, starts) = std::sync::mpsc::channel();
+    let feed = Feed::start(stream, 1, 1, move |lane| {
+        started.send(()).ok();
+        // A batch that would never be full.
+        while lane.draw()?.is_some() {}
+        Ok(Some(()))
+    })
+    .unwrap();
+    starts.recv().unwrap();
+    drop(feed);
 }
 
 #[test]

@@ -33,18 +33,27 @@ pub struct Measurement<'a> {
     pub sets: &'a [PathBuf],
     /// At most so many positions.
     pub positions: u64,
-    /// Hears how many are done.
-    pub progress: &'a mut dyn FnMut(u64),
+    /// Hears how far it is.
+    pub progress: &'a mut dyn FnMut(ExportWork),
+}
+
+/// What an export that looks at positions is busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportWork {
+    /// So many training positions were looked at, to round by.
+    Calibrating(u64),
+    /// So many held-out positions were compared.
+    Measuring(u64),
 }
 
 impl Measurement<'_> {
     /// Asks the weights of `arena` and the file about the same positions.
     pub(super) fn measure(&mut self, arena: &[f32], model: &Model) -> Result<Accuracy, ExportError> {
-        let failed = |error: &dyn std::fmt::Display| SupplyError(error.to_string());
+        let failed = |error: &dyn std::fmt::Display| SupplyError::Failed(error.to_string());
         let sets = self.sets.iter().map(|dir| Set::open(dir).map(Arc::new).map_err(|e| failed(&e)));
         let sets: Vec<Arc<Set>> = sets.collect::<Result<_, _>>()?;
         let (config, mut stream) = held_out_stream(self.config, sets);
-        let unknown = || SupplyError(format!("the encoding {} is not known", config.net.encoding()));
+        let unknown = || SupplyError::Failed(format!("the encoding {} is not known", config.net.encoding()));
         let builder = ExampleBuilder::new(&config, RatingBalance::even()).ok_or_else(unknown)?;
         let mut builder = builder.keeping_situations();
         let mut sides = Sides::new(config.loss.value_kind.even());
@@ -57,12 +66,12 @@ impl Measurement<'_> {
             let (examples, situations) = (builder.take(), builder.take_situations());
             if examples.rows() > 0 {
                 sides.add(&config, arena, model, &examples, &situations)?;
-                (self.progress)(sides.positions());
+                (self.progress)(ExportWork::Measuring(sides.positions()));
             }
         }
         sides.accuracy().ok_or_else(|| {
             let named: Vec<_> = self.sets.iter().map(|set| set.display().to_string()).collect();
-            SupplyError(format!(
+            SupplyError::Failed(format!(
                 "{}: nothing in there was held out that this network could be asked about",
                 named.join(", ")
             ))

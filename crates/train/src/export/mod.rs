@@ -19,13 +19,16 @@ use prost::Message;
 use tabia_encoding::encoding;
 use tabia_model::{Accuracy, CARD_KEY, HeldOut, LoadError, Model, ModelCard, Rounding};
 
-pub use self::accuracy::Measurement;
+pub use self::accuracy::{ExportWork, Measurement};
 use self::calibration::Calibrated;
 pub use self::compare::Agreement;
 pub use self::from_file::{FromFileError, from_file};
 pub use self::provenance::Provenance;
 use crate::nets::graph;
 use crate::{NetConfig, SupplyError};
+
+/// How many training positions an export looks at to round by.
+pub const CALIBRATION_POSITIONS: u64 = calibration::POSITIONS as u64;
 
 /// The format of an exported file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,15 +150,15 @@ fn write(
     format: ExportFormat,
     precision: Precision,
     provenance: &Provenance,
-    measurement: Option<&mut Measurement<'_>>,
+    mut measurement: Option<&mut Measurement<'_>>,
 ) -> Result<Exported, ExportError> {
     let mut card = card::card(net, provenance);
-    let calibrated = match &measurement {
-        Some(Measurement { config, sets, .. })
+    let calibrated = match &mut measurement {
+        Some(Measurement { config, sets, progress, .. })
             if format == ExportFormat::Safetensors
                 && matches!(precision, Precision::Int8 | Precision::Int8Weights) =>
         {
-            calibration::calibrate(net, arena, calibration::observe(config, arena, sets)?)
+            calibration::calibrate(net, arena, calibration::observe(config, arena, sets, progress)?)
         }
         _ => Calibrated { arena: arena.to_vec(), matrices: BTreeMap::new() },
     };

@@ -552,15 +552,13 @@ mod tests {
 
     /// The emulation takes what a C++ compiler takes; this asks the compiler the GPU's kernels really go through.
     #[test]
-    #[expect(clippy::disallowed_macros, reason = "a skipped test must say so")]
     fn the_kernels_of_every_configuration_compile_for_a_gpu() {
         if !open_library("nvrtc") {
             preload();
         }
-        if !open_library("nvrtc") {
-            eprintln!("skipped: NVRTC was not found");
+        let Some(()) = tabia_requires::installed("NVRTC", open_library("nvrtc").then_some(())) else {
             return;
-        }
+        };
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
         let mut done = Vec::new();
         for file in std::fs::read_dir(folder).unwrap() {

@@ -26,14 +26,10 @@ pub(crate) struct Emulated {
 static BUILT: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
 
 impl Emulated {
-    /// Compiles the kernels, or says why not: `None` means that this machine has no C++ compiler.
-    #[expect(clippy::disallowed_macros, reason = "a skipped test must say so")]
+    /// Compiles the kernels; `None` means that this machine has no C++ compiler.
     pub(crate) fn open(sources: &[&str], defines: &[(&'static str, usize)]) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        if Command::new(COMPILER).arg("--version").output().is_err() {
-            eprintln!("skipped: no C++ compiler ({COMPILER}) to emulate the kernels with");
-            return None;
-        }
+        tabia_requires::program(COMPILER)?;
         let folder = std::env::temp_dir().join(format!(
             "tabia-kernels-{}-{}",
             std::process::id(),

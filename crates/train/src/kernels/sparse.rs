@@ -61,6 +61,11 @@ impl SparseRows {
         self.starts.len() - 1
     }
 
+    /// How many elements are not zero.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     fn row(&self, row: usize) -> &[(u32, f32)] {
         &self.entries[self.starts[row]..self.starts[row + 1]]
     }

@@ -25,6 +25,7 @@ pub(crate) struct Tensors {
     inputs: Vec<Value>,
     kernels: Kernels,
     watch: Option<InputWatch>,
+    multiplications: usize,
 }
 
 /// Looks at the inputs of a [projection](Layers::project), whose weights are named.
@@ -45,6 +46,14 @@ impl Value {
         match self {
             Value::Dense(tensor) => Ok(tensor.clone()),
             Value::Sparse(rows) => rows.dense(),
+        }
+    }
+
+    /// How many elements there are to multiply.
+    fn elements(&self) -> usize {
+        match self {
+            Value::Dense(tensor) => tensor.elem_count(),
+            Value::Sparse(rows) => rows.len(),
         }
     }
 }
@@ -84,6 +93,7 @@ impl Tensors {
             inputs: inputs(batch, kernels)?,
             kernels,
             watch: None,
+            multiplications: 0,
         })
     }
 
@@ -104,6 +114,11 @@ impl Tensors {
     pub(crate) fn watched(mut self, watch: InputWatch) -> Self {
         self.watch = Some(watch);
         self
+    }
+
+    /// How many multiplications the layers computed so far took, without those of single elements.
+    pub(crate) fn multiplications(&self) -> usize {
+        self.multiplications
     }
 
     fn named(&self, name: &str) -> Result<&Tensor> {
@@ -160,6 +175,7 @@ impl Layers for Tensors {
             (Kernels::Fast, Value::Dense(x)) => kernels::linear(x, weight, bias),
             (Kernels::Plain, Value::Dense(x)) => x.matmul(&weight.t()?)?.broadcast_add(bias),
         };
+        self.multiplications += x.elements() * weight.dim(0)?;
         y.map(Value::Dense)
     }
 
@@ -169,15 +185,20 @@ impl Layers for Tensors {
             watch(weight, &x)?;
         }
         let weight = self.named(weight)?;
-        if self.kernels == Kernels::Fast {
-            return kernels::project(&x, weight).map(Value::Dense);
-        }
-        let mut shape = x.dims().to_vec();
-        let last = shape.len() - 1;
-        let rows = shape[..last].iter().product::<usize>();
-        let flat = x.reshape((rows, shape[last]))?;
-        shape[last] = weight.dim(0)?;
-        flat.matmul(&weight.t()?)?.reshape(shape).map(Value::Dense)
+        let outputs = weight.dim(0)?;
+        let y = match self.kernels {
+            Kernels::Fast => kernels::project(&x, weight),
+            Kernels::Plain => {
+                let mut shape = x.dims().to_vec();
+                let last = shape.len() - 1;
+                let rows = shape[..last].iter().product::<usize>();
+                let flat = x.reshape((rows, shape[last]))?;
+                shape[last] = outputs;
+                flat.matmul(&weight.t()?)?.reshape(shape)
+            }
+        };
+        self.multiplications += x.elem_count() * outputs;
+        y.map(Value::Dense)
     }
 
     fn conv(&mut self, x: &Value, layer: &str) -> Result<Value> {
@@ -191,6 +212,8 @@ impl Layers for Tensors {
                 y.broadcast_add(&bias.reshape((1, (), 1, 1))?)
             }
         };
+        // Every weight meets every pixel of the input channel it belongs to.
+        self.multiplications += x.elem_count() * weight.elem_count() / weight.dim(1)?;
         y.map(Value::Dense)
     }
 
@@ -216,6 +239,7 @@ impl Layers for Tensors {
 
     fn matmul(&mut self, a: &Value, b: &Value) -> Result<Value> {
         let (a, b) = (a.dense()?, b.dense()?);
+        self.multiplications += a.elem_count() * b.dim(D::Minus1)?;
         let y = match self.kernels {
             Kernels::Fast => kernels::matmul(&a, &b),
             Kernels::Plain => a.contiguous()?.matmul(&b.contiguous()?),

@@ -1,5 +1,7 @@
 //! Learning from the positions after every move of analysed ones.
 
+use std::ops::ControlFlow;
+
 use std::num::NonZeroI32;
 
 use shakmaty::{Chess, Color, Position};
@@ -131,7 +133,7 @@ fn setting(folder: &Folder, run: &str) -> Setting {
     config.data.positions = Positions::Children;
     config.data.children_per_record = 3;
     config.data.value_curve = Some(ValueCurve::default());
-    Setting { set, run, config, threads: 1 }
+    Setting { set, run, config, threads: 1, micro_batch: 16 }
 }
 
 #[test]
@@ -140,7 +142,7 @@ fn a_run_over_children_goes_on_as_if_it_had_not_been_stopped() {
     let whole = setting(&folder, "whole");
     assert!(whole.begin(Clock::endless()).unwrap().complete);
     let parts = Setting { threads: 2, ..setting(&folder, "parts") };
-    assert!(!parts.begin(Clock::stopping_after(9)).unwrap().complete);
+    assert!(!parts.begin(Clock::stopping_after(8)).unwrap().complete);
     assert!(parts.go_on(Clock::endless()).unwrap().complete);
     assert_eq!(whole.metrics(), parts.metrics());
     assert_eq!(whole.last_state(), parts.last_state());
@@ -171,7 +173,7 @@ fn an_evaluation_says_how_well_moves_are_chosen() {
     let mut supply = FeedSupply::open(&run.config, options, None).unwrap();
     let mut roots = 0;
     supply
-        .choices(20, &mut |choices| {
+        .choices(20, &mut || ControlFlow::Continue(()), &mut |choices| {
             roots += choices.roots.iter().filter(|root| root.moves.len() > 4).count();
             Ok(())
         })
@@ -183,7 +185,7 @@ fn an_evaluation_says_how_well_moves_are_chosen() {
 fn given_away(backend: &mut CpuBackend, supply: &mut FeedSupply) -> (f32, usize) {
     let (mut sum, mut count) = (0.0, 0);
     supply
-        .choices(40, &mut |choices| {
+        .choices(40, &mut || ControlFlow::Continue(()), &mut |choices| {
             let values = backend.evaluate(&choices.examples, Weights::Averaged).unwrap().value;
             for root in &choices.roots {
                 sum += root.chosen(&values, 0.5).unwrap().loss_cp;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tabia_model::{Figures, HeldOut, Model, Source, Training, Unit};
 use tabia_train::checkpoint::{Checkpoint, CheckpointHead};
 use tabia_train::export::{
-    Agreement, ExportError, ExportFormat, Exported, Measurement, Precision, Provenance, export,
+    Agreement, ExportError, ExportFormat, ExportWork, Exported, Measurement, Precision, Provenance, export,
     export_measured, from_file,
 };
 use tabia_train::{Start, TrainConfig, TrainerState, Weights, Window, add_start, metrics_path, starts_path};
@@ -37,7 +37,11 @@ impl Untrained {
 
     fn measured(&self, format: ExportFormat, precision: Precision) -> Result<(Exported, u64), ExportError> {
         let mut heard = 0;
-        let mut progress = |done| heard = done;
+        let mut progress = |work| {
+            if let ExportWork::Measuring(done) = work {
+                heard = done;
+            }
+        };
         let sets = [self.set.clone()];
         let mut measurement =
             Measurement { config: &self.config, sets: &sets, positions: MOST, progress: &mut progress };

@@ -1,7 +1,8 @@
 //! Gradients against finite differences, for every parameter of every kind of network.
 
 use tabia_train::{
-    Backend, CpuBackend, Examples, FeedSupply, Supply, SupplyOptions, TrainConfig, TrainerState, Weights,
+    Backend, CpuBackend, Examples, FeedSupply, ParameterTable, Supply, SupplyOptions, TrainConfig,
+    TrainerState, Weights,
 };
 
 use crate::configs::{From, KINDS, config};
@@ -70,6 +71,44 @@ fn length(values: impl Iterator<Item = f64>) -> f64 {
     values.map(|v| v * v).sum::<f64>().sqrt()
 }
 
+/// Each tensor's gradients are the same up to rounding.
+fn assert_close(name: &str, table: &ParameterTable, a: &[f32], b: &[f32]) {
+    let whole = length(a.iter().map(|&g| f64::from(g)));
+    for entry in table.entries() {
+        let (own, other) = (entry.of(a), entry.of(b));
+        let off = length(own.iter().zip(other).map(|(&a, &b)| f64::from(a) - f64::from(b)));
+        // What cancels out but for rounding has no length to compare with.
+        let scale = length(own.iter().map(|&g| f64::from(g))).max(1e-3 * whole);
+        assert!(off < 1e-4 * scale, "{name}: {} is off by {off} of {scale}", entry.name);
+    }
+}
+
+#[test]
+fn micro_batches_add_up_to_the_gradient_of_the_batch() {
+    let folder = Folder::new("micro-batches");
+    for (name, ..) in KINDS {
+        let (mut config, from) = config(name);
+        config.data.batch = 21;
+        let mut examples = examples(&folder, &config, from);
+        // Weights that differ, and padding that fills the last micro-batch.
+        for (row, weight) in examples.weights.iter_mut().enumerate() {
+            *weight = if row < 20 { 1.0 + row as f32 / 7.0 } else { 0.0 };
+        }
+        let mut whole = CpuBackend::new(&config, 5);
+        assert!(whole.micro_batch().is_some_and(|rows| rows >= 21), "{name} is small");
+        let (losses, gradient) = whole.gradients(&examples).unwrap();
+        for rows in [1, 5, 20] {
+            let mut split = CpuBackend::new(&config, 5).with_micro_batch(rows);
+            let (split_losses, split_gradient) = split.gradients(&examples).unwrap();
+            let off = (losses.total - split_losses.total).abs();
+            assert!(off < 1e-5 * losses.total.max(1.0), "{name}: {losses:?} {split_losses:?}");
+            assert_close(name, whole.table(), &gradient, &split_gradient);
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+            assert_eq!(pool.install(|| split.gradients(&examples).unwrap().1), split_gradient, "{name}");
+        }
+    }
+}
+
 #[test]
 fn fast_kernels_agree_with_the_plain_network() {
     let folder = Folder::new("kernels");
@@ -83,14 +122,7 @@ fn fast_kernels_agree_with_the_plain_network() {
         let (fast_losses, fast_gradient) = fast.gradients(&examples).unwrap();
         let off = (plain_losses.total - fast_losses.total).abs();
         assert!(off < 1e-5 * plain_losses.total.max(1.0), "{name}: {plain_losses:?} {fast_losses:?}");
-        let whole = length(plain_gradient.iter().map(|&g| f64::from(g)));
-        for entry in plain.table().entries() {
-            let (own, other) = (entry.of(&plain_gradient), entry.of(&fast_gradient));
-            let off = length(own.iter().zip(other).map(|(&a, &b)| f64::from(a) - f64::from(b)));
-            // What cancels out but for rounding has no length to compare with.
-            let scale = length(own.iter().map(|&g| f64::from(g))).max(1e-3 * whole);
-            assert!(off < 1e-4 * scale, "{name}: {} is off by {off} of {scale}", entry.name);
-        }
+        assert_close(name, plain.table(), &plain_gradient, &fast_gradient);
         for weights in [Weights::Live, Weights::Averaged] {
             let (a, b) =
                 (plain.evaluate(&examples, weights).unwrap(), fast.evaluate(&examples, weights).unwrap());

@@ -6,6 +6,7 @@ mod children;
 mod configs;
 mod exports;
 mod folder;
+mod gpu;
 mod gradients;
 mod learning;
 mod onnxruntime;

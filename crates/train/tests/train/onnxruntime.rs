@@ -1,7 +1,4 @@
 //! Exported graphs in onnxruntime: the same numbers as here, for every kind of network and in 8 bits too.
-//!
-//! The interpreter is `TABIA_PYTHON`, else `python3`. Without onnxruntime the test says so and does nothing, unless
-//! `TABIA_REQUIRE_PYTHON` is `1`.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -16,24 +13,6 @@ use tabia_train::{NetConfig, TrainConfig};
 
 use crate::configs::{KINDS, config};
 use crate::folder::Folder;
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "where Python lives is a matter of the machine, not of the test"
-)]
-fn setting(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-fn python() -> Option<String> {
-    let python = setting("TABIA_PYTHON").unwrap_or_else(|| "python3".to_owned());
-    let probe =
-        Command::new(&python).args(["-c", "import numpy, onnxruntime"]).stderr(Stdio::null()).status();
-    let found = probe.is_ok_and(|status| status.success());
-    let required = setting("TABIA_REQUIRE_PYTHON").as_deref() == Some("1");
-    assert!(found || !required, "{python} cannot import onnxruntime");
-    found.then_some(python)
-}
 
 /// The networks that are compared: one of each kind, and one whose convolutions are wide enough for 8 bits.
 fn nets() -> Vec<(String, NetConfig)> {
@@ -83,12 +62,8 @@ fn case(path: &str, bytes: &[u8], encoding_id: &str, positions: &[Chess]) -> (Ve
 }
 
 #[test]
-#[expect(clippy::disallowed_macros, reason = "says why nothing was compared")]
 fn onnxruntime_agrees() {
-    let Some(python) = python() else {
-        eprintln!("no Python with onnxruntime: nothing compared");
-        return;
-    };
+    let Some(python) = tabia_requires::python(&["numpy", "onnxruntime"]) else { return };
     let folder = Folder::new("onnxruntime");
     let positions = positions();
     let mut cases = Vec::new();

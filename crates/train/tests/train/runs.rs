@@ -8,18 +8,18 @@ use tabia_train::checkpoint::{self, CheckpointError};
 use tabia_train::{
     Backend, BackendError, Budget, CpuBackend, Evaluation, Examples, FeedSupply, Losses, MetricsLine,
     OptimiserKind, ParameterTable, RunEnd, RunSettings, Scores, StepHyper, StepLine, StepReport,
-    SupplyOptions, TrainConfig, TrainError, TrainerState, Watch, Weights, checkpoints_path, initial_weights,
-    metrics_path, read_lines, train,
+    SupplyOptions, TrainConfig, TrainError, TrainerState, Watch, Weights, Work, checkpoints_path, forecast,
+    initial_weights, metrics_path, read_lines, train,
 };
 
 use crate::configs::config;
 use crate::folder::Folder;
 use crate::sets;
 
-/// A clock that ticks when it is looked at, and a wish to stop after some looks.
+/// A clock that stands still, and a wish to stop after some steps or micro-batches.
 pub(crate) struct Clock {
-    ticks: Cell<u32>,
-    looks_left: Cell<u32>,
+    steps_left: Cell<u32>,
+    micro_batches_left: Cell<u32>,
 }
 
 impl Clock {
@@ -27,20 +27,32 @@ impl Clock {
         Clock::stopping_after(u32::MAX)
     }
 
-    pub(crate) fn stopping_after(looks: u32) -> Self {
-        Clock { ticks: Cell::new(0), looks_left: Cell::new(looks) }
+    pub(crate) fn stopping_after(steps: u32) -> Self {
+        Clock { steps_left: Cell::new(steps), micro_batches_left: Cell::new(u32::MAX) }
+    }
+
+    /// Stops within a step, when so many micro-batches are done that are not the last of theirs.
+    pub(crate) fn stopping_within_a_step(micro_batches: u32) -> Self {
+        Clock { micro_batches_left: Cell::new(micro_batches), ..Clock::endless() }
     }
 }
 
 impl Watch for Clock {
     fn seconds(&self) -> f64 {
-        self.ticks.set(self.ticks.get() + 1);
         0.0
     }
 
     fn stopped(&self) -> bool {
-        self.looks_left.set(self.looks_left.get().saturating_sub(1));
-        self.looks_left.get() == 0
+        self.steps_left.get() == 0 || self.micro_batches_left.get() == 0
+    }
+
+    fn working(&self, work: Work, _: f64) {
+        let left = match work {
+            Work::Step { done, of, .. } if done < of => &self.micro_batches_left,
+            Work::Step { .. } => &self.steps_left,
+            Work::Evaluation { .. } => return,
+        };
+        left.set(left.get().saturating_sub(1));
     }
 
     fn stepped(&mut self, _: &StepLine, _: f64) {}
@@ -55,6 +67,7 @@ pub(crate) struct Setting {
     pub(crate) run: PathBuf,
     pub(crate) config: TrainConfig,
     pub(crate) threads: usize,
+    pub(crate) micro_batch: usize,
 }
 
 impl Setting {
@@ -65,7 +78,7 @@ impl Setting {
         }
         let run = folder.path().join(run);
         fs::create_dir_all(&run).unwrap();
-        Setting { set, run, config: config("human").0, threads: 1 }
+        Setting { set, run, config: config("human").0, threads: 1, micro_batch: 16 }
     }
 
     fn moved_by(kind: OptimiserKind, folder: &Folder, run: &str) -> Self {
@@ -95,7 +108,7 @@ impl Setting {
     }
 
     pub(crate) fn begin(&self, mut watch: Clock) -> Result<RunEnd, TrainError> {
-        let mut backend = CpuBackend::new(&self.config, 7);
+        let mut backend = CpuBackend::new(&self.config, 7).with_micro_batch(self.micro_batch);
         train(&self.settings(), &mut backend, &mut self.supply(None), &mut watch, None)
     }
 
@@ -103,7 +116,7 @@ impl Setting {
         let latest = checkpoint::list(&checkpoints_path(&self.run)).unwrap().remove(0);
         let found = checkpoint::read(&latest).unwrap();
         // Other weights, which the checkpoint must replace.
-        let mut backend = CpuBackend::new(&self.config, 99);
+        let mut backend = CpuBackend::new(&self.config, 99).with_micro_batch(self.micro_batch);
         backend.load(&found.state).unwrap();
         let mut supply = self.supply(Some(&found.head.supply));
         train(&self.settings(), &mut backend, &mut supply, &mut watch, Some(&found.head))
@@ -149,6 +162,23 @@ fn a_seed_gives_the_same_run_to_the_bit_whatever_the_threads() {
 }
 
 #[test]
+fn a_forecast_changes_nothing() {
+    let folder = Folder::new("forecast");
+    let (alone, after) = (Setting::new(&folder, "alone"), Setting::new(&folder, "after"));
+    alone.begin(Clock::endless()).unwrap();
+    let mut backend = CpuBackend::new(&after.config, 7);
+    let (settings, mut supply) = (after.settings(), after.supply(None));
+    let found = forecast(&settings, &mut backend, &mut supply, &Clock::endless(), None).unwrap().unwrap();
+    assert_eq!((found.positions, found.steps), (POSITIONS as f64, 30.0));
+    assert!(found.epoch.is_some_and(|positions| positions > 1000 && positions < 3000), "{found:?}");
+    train(&settings, &mut backend, &mut supply, &mut Clock::endless(), None).unwrap();
+    assert_eq!(alone.metrics(), after.metrics());
+    assert_eq!(alone.last_state(), after.last_state());
+    let stopped = Clock::stopping_after(0);
+    assert_eq!(forecast(&settings, &mut backend, &mut supply, &stopped, None).unwrap(), None);
+}
+
+#[test]
 fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
     let folder = Folder::new("resume");
     for kind in [OptimiserKind::Adamw, OptimiserKind::Muon] {
@@ -156,9 +186,9 @@ fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
         whole.begin(Clock::endless()).unwrap();
         let parts = Setting::moved_by(kind, &folder, "parts");
         // Both stops are in the middle of a line of metrics.
-        let end = parts.begin(Clock::stopping_after(9)).unwrap();
+        let end = parts.begin(Clock::stopping_after(8)).unwrap();
         assert!(!end.complete && end.step == 8);
-        assert!(!parts.go_on(Clock::stopping_after(15)).unwrap().complete);
+        assert!(!parts.go_on(Clock::stopping_after(14)).unwrap().complete);
         assert!(parts.go_on(Clock::endless()).unwrap().complete);
         assert_eq!(whole.metrics(), parts.metrics());
         assert_eq!(whole.last_state(), parts.last_state());
@@ -166,10 +196,73 @@ fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
 }
 
 #[test]
+fn a_run_that_was_stopped_within_a_step_goes_on_before_it() {
+    let folder = Folder::new("within");
+    // Four micro-batches a step, the last one smaller.
+    let setting = |run: &str| Setting { micro_batch: 5, ..Setting::new(&folder, run) };
+    let (whole, parts) = (setting("whole"), setting("parts"));
+    assert_eq!(whole.begin(Clock::endless()).unwrap().dropped_step, None);
+    let end = parts.begin(Clock::stopping_within_a_step(14)).unwrap();
+    assert_eq!((end.complete, end.step, end.dropped_step), (false, 4, Some(5)));
+    assert_eq!(end.positions, 4 * 16);
+    assert_eq!(parts.last_state().step, 4);
+    // Again and again within the first step of a start.
+    let end = parts.go_on(Clock::stopping_within_a_step(1)).unwrap();
+    assert_eq!((end.step, end.dropped_step), (4, Some(5)));
+    assert!(parts.go_on(Clock::endless()).unwrap().complete);
+    assert_eq!(whole.metrics(), parts.metrics());
+    assert_eq!(whole.last_state(), parts.last_state());
+}
+
+/// A clock that goes on a second with every micro-batch, and every batch of an evaluation.
+struct Slow(Cell<f64>);
+
+impl Watch for Slow {
+    fn seconds(&self) -> f64 {
+        self.0.get()
+    }
+    fn stopped(&self) -> bool {
+        false
+    }
+    fn working(&self, _: Work, _: f64) {
+        self.0.set(self.0.get() + 1.0);
+    }
+    fn stepped(&mut self, _: &StepLine, _: f64) {}
+    fn evaluated(&mut self, _: &Evaluation) {}
+    fn saved(&mut self, _: &Path) {}
+}
+
+#[test]
+fn a_bound_in_time_holds_within_steps_and_evaluations() {
+    let folder = Folder::new("bound");
+    let begin = |seconds: f64, times: u32| {
+        let mut run = Setting { micro_batch: 4, ..Setting::new(&folder, &format!("{seconds}-{times}")) };
+        (run.config.evaluation.times, run.config.evaluation.positions) = (times, 60);
+        run.config.evaluation.final_positions = 100;
+        let settings = RunSettings { budget: Budget::new(Some(seconds), None).unwrap(), ..run.settings() };
+        let mut backend = CpuBackend::new(&run.config, 7).with_micro_batch(run.micro_batch);
+        let mut watch = Slow(Cell::new(0.0));
+        let end = train(&settings, &mut backend, &mut run.supply(None), &mut watch, None).unwrap();
+        assert!(end.complete && run.last_state().step == end.step);
+        let evaluations = run.metrics().into_iter().filter_map(|line| match line {
+            MetricsLine::Evaluation(evaluation) => Some((evaluation.step, evaluation.groups["all"].count)),
+            MetricsLine::Step(_) => None,
+        });
+        (end.step, end.dropped_step, end.seconds, evaluations.collect::<Vec<_>>())
+    };
+    // A step takes four seconds, the final evaluation five.
+    assert_eq!(begin(9.0, 1), (2, Some(3), 14.0, vec![(2, 5 * 4)]));
+    // An evaluation that the end of the run breaks off is none.
+    assert_eq!(begin(9.0, 2), (2, None, 14.0, vec![(2, 5 * 4)]));
+    // Each has ten seconds, which are not enough for all positions.
+    assert_eq!(begin(100.0, 2), (22, Some(23), 110.0, vec![(13, 10 * 4), (22, 10 * 4)]));
+}
+
+#[test]
 fn a_checkpoint_gives_weights_to_begin_with() {
     let folder = Folder::new("init");
     let run = Setting::new(&folder, "run");
-    let end = run.begin(Clock::stopping_after(3)).unwrap();
+    let end = run.begin(Clock::stopping_after(2)).unwrap();
     let table = run.config.net.table();
     let ema = run.last_state().ema;
     assert_eq!(initial_weights(&run.run, &table).unwrap(), ema);
@@ -217,7 +310,7 @@ impl Backend for Poisoned {
 fn a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint() {
     let folder = Folder::new("nan");
     let run = Setting::new(&folder, "run");
-    let good = run.begin(Clock::stopping_after(5)).unwrap().checkpoint;
+    let good = run.begin(Clock::stopping_after(4)).unwrap().checkpoint;
     let found = checkpoint::read(&good).unwrap();
     let mut backend = Poisoned(CpuBackend::new(&run.config, 7), 9);
     backend.load(&found.state).unwrap();
@@ -260,7 +353,7 @@ fn weights_that_are_no_numbers_are_not_updated() {
 fn what_a_crash_left_unfinished_is_passed_over() {
     let folder = Folder::new("crash");
     let run = Setting::new(&folder, "run");
-    let good = run.begin(Clock::stopping_after(4)).unwrap().checkpoint;
+    let good = run.begin(Clock::stopping_after(3)).unwrap().checkpoint;
     let parent = checkpoints_path(&run.run);
     // As a process killed while it wrote the next one leaves it: some parts, one of them cut off.
     let unfinished = parent.join("unfinished-step-0000000099");
@@ -268,7 +361,7 @@ fn what_a_crash_left_unfinished_is_passed_over() {
     let part = fs::read(good.join("part-000.ckpt")).unwrap();
     fs::write(unfinished.join("part-000.ckpt"), &part[..part.len() / 2]).unwrap();
     assert_eq!(checkpoint::list(&parent).unwrap(), std::slice::from_ref(&good));
-    run.go_on(Clock::stopping_after(3)).unwrap();
+    run.go_on(Clock::stopping_after(2)).unwrap();
     assert!(!unfinished.exists());
 }
 
@@ -276,7 +369,7 @@ fn what_a_crash_left_unfinished_is_passed_over() {
 fn damage_is_found_wherever_it_is() {
     let folder = Folder::new("damage");
     let run = Setting::new(&folder, "run");
-    let good = run.begin(Clock::stopping_after(2)).unwrap().checkpoint;
+    let good = run.begin(Clock::stopping_after(1)).unwrap().checkpoint;
     let path = good.join("part-000.ckpt");
     let whole = fs::read(&path).unwrap();
     let refused = |bytes: &[u8]| {

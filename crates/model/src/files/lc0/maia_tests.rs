@@ -1,5 +1,4 @@
-//! The nine Maia networks against an independent reading of them. Needs the shared data beside the checkout; where
-//! it is absent these tests say so and pass.
+//! The nine Maia networks against an independent reading of them. Needs the shared data beside the checkout.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -9,20 +8,10 @@ use std::path::{Path, PathBuf};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Move, Position};
 use tabia_encoding::{Batch, Situation, encoding, parse_uci, vocabulary};
+use tabia_requires::shared_data;
 
 use super::*;
 use crate::runtime::{InputData, InputTensor, Session};
-
-/// The path of shared data, or `None` with a note.
-#[expect(clippy::disallowed_macros, reason = "a skipped test must say so")]
-fn shared(path: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(path);
-    if path.exists() {
-        return Some(path);
-    }
-    println!("skipped: {} is absent", path.display());
-    None
-}
 
 struct Maia {
     session: Session,
@@ -36,7 +25,8 @@ struct Answer {
 
 impl Maia {
     fn load(rating: u32) -> Option<Maia> {
-        let network = read(&std::fs::read(shared(&format!("maia/maia-{rating}.pb.gz"))?).unwrap()).unwrap();
+        let network =
+            read(&std::fs::read(shared_data(&format!("maia/maia-{rating}.pb.gz"))?).unwrap()).unwrap();
         assert_eq!((network.policy, network.value), (Lc0Policy::Convolution, Lc0Value::Wdl));
         assert_eq!(network.min_version.as_deref(), Some("0.21.0"));
         assert!(network.training_info.unwrap().starts_with("400000 steps"));
@@ -84,7 +74,7 @@ struct Golden {
 
 #[test]
 fn probabilities_agree_with_an_independent_reading() {
-    let Some(golden) = shared("maia/golden.json") else { return };
+    let Some(golden) = shared_data("maia/golden.json") else { return };
     let golden: Vec<Golden> = serde_json::from_slice(&std::fs::read(golden).unwrap()).unwrap();
     assert_eq!(golden.len(), 60);
     let games: Vec<Vec<Chess>> = golden.iter().map(|golden| positions(&golden.moves)).collect();
@@ -138,7 +128,8 @@ fn stronger_players_open_less_often_with_the_kings_pawn() {
 
 /// Mates in one of the puzzle collection, evenly spread over their ratings.
 fn mates_in_one(count: usize) -> Option<Vec<Chess>> {
-    let mut decoder = zstd::Decoder::new(File::open(shared("puzzles/puzzles.epd.zst")?).unwrap()).unwrap();
+    let mut decoder =
+        zstd::Decoder::new(File::open(shared_data("puzzles/puzzles.epd.zst")?).unwrap()).unwrap();
     decoder.window_log_max(27).unwrap();
     let lines = BufReader::new(decoder).lines().map(Result::unwrap);
     let mates: Vec<_> = lines.filter(|line| line.contains(" mateIn1 ")).collect();

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(super) use self::feedback::nearest;
 use self::feedback::{Feedback, RoundedRow};
 use self::observe::Observed;
-pub(super) use self::observe::observe;
+pub(super) use self::observe::{POSITIONS, observe};
 use crate::NetConfig;
 
 /// Weights in 8 bits with a scale for each row.

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use candle_core::{Result, Tensor};
 use tabia_data::Set;
 
-use super::super::ExportError;
+use super::super::{ExportError, ExportWork};
 use crate::feed_supply::calibration_stream;
 use crate::nets::tensors::{Kernels, Tensors};
 use crate::{ExampleBuilder, RatingBalance, SupplyError, TrainConfig};
 
 /// Positions looked at: 64 rows of inputs each where tokens are squares.
-const POSITIONS: usize = 512;
+pub(in super::super) const POSITIONS: usize = 512;
 /// Positions looked at together.
 const ROWS: usize = 32;
 /// Rows of inputs kept as they are, one in so many.
@@ -86,11 +86,12 @@ pub(in super::super) fn observe(
     config: &TrainConfig,
     arena: &[f32],
     sets: &[PathBuf],
+    progress: &mut dyn FnMut(ExportWork),
 ) -> std::result::Result<Observed, ExportError> {
-    let failed = |error: &dyn std::fmt::Display| SupplyError(error.to_string());
+    let failed = |error: &dyn std::fmt::Display| SupplyError::Failed(error.to_string());
     let sets = sets.iter().map(|dir| Set::open(dir).map(Arc::new).map_err(|e| failed(&e)));
     let mut stream = calibration_stream(config, sets.collect::<std::result::Result<_, _>>()?, SEED);
-    let unknown = || SupplyError(format!("the encoding {} is not known", config.net.encoding()));
+    let unknown = || SupplyError::Failed(format!("the encoding {} is not known", config.net.encoding()));
     let mut builder = ExampleBuilder::new(config, RatingBalance::even()).ok_or_else(unknown)?;
     let observed: Rc<RefCell<Observed>> = Rc::default();
     let mut seen = 0;
@@ -113,6 +114,7 @@ pub(in super::super) fn observe(
         };
         let tensors = Tensors::constant(&config.net.table(), arena, &examples.inputs, Kernels::Fast)?;
         config.net.forward(&mut tensors.watched(Box::new(watch)))?;
+        progress(ExportWork::Calibrating(seen as u64));
     }
     let mut observed = observed.take();
     for Inputs { moments, count, .. } in observed.values_mut() {

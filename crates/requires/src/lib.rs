@@ -1,0 +1,118 @@
+//! What a test needs beyond the repository and Rust, and how it is skipped without.
+//!
+//! A test asks first and returns where it gets nothing:
+//!
+//! ```
+//! let Some(book) = tabia_requires::shared_data("books/8moves_v3.pgn.zip") else { return };
+//! ```
+//!
+//! A skipped test passes, because Rust's tests know no third outcome, but not silently: it says so on the standard error,
+//! past the harness's capture, and adds a line to the file that `TABIA_SKIP_LOG` names, of which `cargo xtask test` makes a
+//! summary. With `TABIA_REQUIRE_ALL=1` it fails instead, unless what it needs is [of the machine](of_machine).
+#![forbid(unsafe_code)]
+
+use std::env;
+use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::io::{Write as _, stderr};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Fails a test that would be skipped.
+const REQUIRE_ALL: &str = "TABIA_REQUIRE_ALL";
+/// The file that skipped tests are noted in.
+const SKIP_LOG: &str = "TABIA_SKIP_LOG";
+/// The Python whose packages tests compare with.
+const PYTHON: &str = "TABIA_PYTHON";
+/// Where Debian puts it.
+const STOCKFISH: &str = "/usr/games/stockfish";
+
+/// A file of the data that lies beside the checkout, in `shared/data`.
+#[track_caller]
+pub fn shared_data(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
+    installed(&format!("shared data ({name})"), path.exists().then_some(path))
+}
+
+/// Stockfish.
+#[track_caller]
+pub fn stockfish() -> Option<&'static str> {
+    installed("Stockfish", Path::new(STOCKFISH).exists().then_some(STOCKFISH))
+}
+
+/// A Python that can import `modules`: the one `TABIA_PYTHON` names, else `python3`.
+#[track_caller]
+pub fn python(modules: &[&str]) -> Option<PathBuf> {
+    let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
+    let import = if modules.is_empty() { String::new() } else { format!("import {}", modules.join(", ")) };
+    let found = succeeds(&python, &["-c", &import]);
+    let what = match modules {
+        [] => "Python".to_owned(),
+        modules => format!("Python with {}", modules.join(" and ")),
+    };
+    installed(&what, found.then(|| PathBuf::from(python)))
+}
+
+/// A program that is in the path.
+#[track_caller]
+pub fn program(name: &'static str) -> Option<&'static str> {
+    installed(name, succeeds(OsStr::new(name), &["--version"]).then_some(name))
+}
+
+/// Anything else that can be installed: `found`, if it was.
+#[track_caller]
+pub fn installed<T>(what: &str, found: Option<T>) -> Option<T> {
+    if found.is_none() {
+        assert!(!all_required(), "this test needs {what}, and {REQUIRE_ALL} is set");
+        skip("missing", what);
+    }
+    found
+}
+
+/// What nobody can install, such as a GPU: `found`, if the machine has it. A test without is skipped even where everything is
+/// required.
+pub fn of_machine<T>(what: &str, found: Option<T>) -> Option<T> {
+    if found.is_none() {
+        skip("machine", what);
+    }
+    found
+}
+
+fn all_required() -> bool {
+    env::var_os(REQUIRE_ALL).is_some_and(|value| value != "" && value != "0")
+}
+
+fn succeeds(program: &OsStr, arguments: &[&str]) -> bool {
+    let silent = || Stdio::null();
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(silent()).stdout(silent()).stderr(silent());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// Says which test was skipped, and why.
+fn skip(kind: &str, what: &str) {
+    let test = test();
+    // Not `eprintln!`, which the harness hides where a test passes.
+    drop(writeln!(stderr(), "skipped: {test} needs {what}"));
+    let Some(log) = env::var_os(SKIP_LOG) else { return };
+    let file = OpenOptions::new().append(true).create(true).open(&log);
+    // One write: tests run side by side.
+    let noted = file.and_then(|mut file| file.write_all(format!("{kind}\t{what}\t{test}\n").as_bytes()));
+    assert!(noted.is_ok(), "{}: {noted:?}", log.display());
+}
+
+/// The test this is, with its binary where that is known.
+fn test() -> String {
+    let variable = |name| env::var(name).ok();
+    if let (Some(binary), Some(test)) = (variable("NEXTEST_BINARY_ID"), variable("NEXTEST_TEST_NAME")) {
+        return format!("{binary} {test}");
+    }
+    // The harness names its threads after their tests; it has none where it runs one test at a time.
+    let test = std::thread::current().name().unwrap_or("a test").to_owned();
+    let binary = env::current_exe().ok().and_then(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+    match binary {
+        // Without the hash that cargo adds.
+        Some(binary) => format!("{} {test}", binary.rsplit_once('-').map_or(&*binary, |(name, _)| name)),
+        None => test,
+    }
+}
