@@ -1,11 +1,9 @@
 //! `tabia-human-1` against `tools/tabia_human_1.py`, an encoder written from its description alone, on positions with
 //! their history.
-//!
-//! The interpreter is `TABIA_PYTHON`, else `python3`. Without the packages `chess` and `numpy` the test says so and does
-//! nothing, unless `TABIA_REQUIRE_PYTHON` is `1`.
 #![cfg(not(target_arch = "wasm32"))]
 
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -14,26 +12,7 @@ use shakmaty::{ByColor, CastlingMode, Position};
 use tabia_encoding::{Batch, Elo, Pace, RatingPool, Seat, encoding};
 use tabia_game::{Game, History, PgnReader, fen_of, position_from_fen};
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "where Python lives is a matter of the machine, not of the test"
-)]
-fn setting(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-fn python() -> Option<String> {
-    let python = setting("TABIA_PYTHON").unwrap_or_else(|| "python3".to_owned());
-    let probe = Command::new(&python).args(["-c", "import chess, numpy"]).stderr(Stdio::null()).status();
-    let found = probe.is_ok_and(|status| status.success());
-    assert!(
-        found || setting("TABIA_REQUIRE_PYTHON").as_deref() != Some("1"),
-        "{python} cannot import chess and numpy"
-    );
-    found.then_some(python)
-}
-
-fn encode_in_python(python: &str, situations: &[Value]) -> Vec<Value> {
+fn encode_in_python(python: &Path, situations: &[Value]) -> Vec<Value> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/tabia_human_1.py");
     let mut child = Command::new(python)
         .arg(script)
@@ -147,13 +126,7 @@ fn random_games(cases: &mut Vec<Case>) {
 
 #[test]
 fn an_encoder_written_from_the_description_says_the_same() {
-    let Some(python) = python() else {
-        #[expect(clippy::disallowed_macros, reason = "says why the test did nothing")]
-        {
-            eprintln!("skipped: no Python with the chess and numpy packages");
-        }
-        return;
-    };
+    let Some(python) = tabia_requires::python(&["chess", "numpy"]) else { return };
     let mut cases = Vec::new();
     real_games(&mut cases);
     random_games(&mut cases);
