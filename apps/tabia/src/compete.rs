@@ -19,7 +19,9 @@ pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
     let makers = Makers::default();
     let model =
         makers.open(&args.model).map_err(explain).with_context(|| args.model.display().to_string())?;
-    admit(&model).with_context(|| args.model.display().to_string())?;
+    if let Some(warning) = admit(&model).with_context(|| args.model.display().to_string())? {
+        eprintln!("tabia: warning: {}: {warning}", args.model.display());
+    }
 
     let openings = match &args.openings {
         Some(path) => Openings::open(path)?,
