@@ -165,3 +165,25 @@ fn a_policy_network_plays_its_first_number_as_in_the_challenges_harness() {
     assert!(said.contains("policy[0] is the evaluation"), "{said}");
     assert_eq!(records, wanted);
 }
+
+#[test]
+fn a_leaderboard_ranks_by_levels_that_were_played() {
+    let folder = Folder::new("ranks");
+    let model = written(&folder, "net.onnx", &counting("eval", 1));
+    let openings = written(&folder, "openings.fen", OPENING);
+    let (board, openings) = (folder.file("board.json"), openings.to_str().unwrap().to_owned());
+    let record = |level: &str| {
+        compete(&model, &["--level", level, "--openings", &openings, "--record", board.to_str().unwrap()])
+    };
+    for level in ["2", "5"] {
+        let output = record(level);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("from level 1"), "{said}");
+        assert!(output.stdout.is_empty() && !board.exists(), "no game was played");
+    }
+    let output = record("1");
+    let passed = output.status.success();
+    let text = std::fs::read_to_string(&board).expect("the board");
+    let entries: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(entries["entries"][0]["level"], u64::from(passed), "{text}");
+}
