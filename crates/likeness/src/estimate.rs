@@ -17,7 +17,7 @@ pub struct Estimate {
 /// The interval is the cluster-robust one of a ratio: games are drawn at random, not positions, so that a game whose
 /// positions are all easy counts as one piece of luck.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Clustered {
+pub struct Clustered {
     games: f64,
     count: f64,
     sum: f64,
@@ -28,7 +28,7 @@ pub(crate) struct Clustered {
 
 impl Clustered {
     /// A game with `count` positions, over which the quantity adds up to `sum`. One without positions says nothing.
-    pub(crate) fn add_game(&mut self, count: u64, sum: f64) {
+    pub fn add_game(&mut self, count: u64, sum: f64) {
         if count == 0 {
             return;
         }
@@ -41,7 +41,8 @@ impl Clustered {
         self.sum_squared += sum * sum;
     }
 
-    pub(crate) fn estimate(&self) -> Estimate {
+    /// The mean over all positions.
+    pub fn estimate(&self) -> Estimate {
         if self.count == 0.0 {
             return Estimate { value: f64::NAN, margin: None };
         }

@@ -15,11 +15,11 @@ fn margin(estimate: Estimate, scale: f64, digits: usize) -> String {
     estimate.margin.map_or(String::new(), |margin| format!(" ±{:.digits$}", scale * margin))
 }
 
-pub(super) fn percent(estimate: Estimate) -> String {
+pub(crate) fn percent(estimate: Estimate) -> String {
     format!("{:.1}%{}", 100.0 * estimate.value, margin(estimate, 100.0, 1))
 }
 
-pub(super) fn signed_percent(estimate: Estimate) -> String {
+pub(crate) fn signed_percent(estimate: Estimate) -> String {
     format!("{:+.1}%{}", 100.0 * estimate.value, margin(estimate, 100.0, 1))
 }
 
