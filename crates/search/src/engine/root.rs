@@ -12,6 +12,17 @@ use super::{
 };
 use crate::{Limits, PlayerError};
 
+/// What the value of a candidate says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    /// It is its value.
+    Exact,
+    /// It is worth no more.
+    Upper,
+    /// The same, but the search has not shown that.
+    Assumed,
+}
+
 /// A move to choose from.
 #[derive(Clone, Debug)]
 pub(super) struct RootMove {
@@ -20,8 +31,8 @@ pub(super) struct RootMove {
     value: i32,
     /// What the last finished iteration found.
     previous: i32,
-    /// Whether nothing is known but that it is not worth more.
-    bounded: bool,
+    /// What the value says.
+    bound: Bound,
     /// The move and what should follow.
     pub(super) line: Vec<Move>,
     /// The iteration the line is of.
@@ -38,7 +49,7 @@ impl RootMove {
             m,
             value: -INFINITE,
             previous: -INFINITE,
-            bounded: false,
+            bound: Bound::Exact,
             line: vec![m],
             depth: 0,
             deepest: 0,
@@ -51,10 +62,16 @@ impl RootMove {
         [self.value, self.previous].into_iter().find(|&value| value > -INFINITE)
     }
 
-    /// All that is known is that it is worth no more than this.
-    pub(super) fn is_at_most(&mut self, bound: i32) {
-        self.value = bound;
-        self.bounded = true;
+    /// The search has shown that it is worth no more than this.
+    pub(super) fn is_at_most(&mut self, most: i32) {
+        self.value = most;
+        self.bound = Bound::Upper;
+    }
+
+    /// It is taken to be worth no more than this until it is looked at by itself.
+    pub(super) fn assume_at_most(&mut self, most: i32) {
+        self.value = most;
+        self.bound = Bound::Assumed;
     }
 
     /// It is worth no more than this, whatever was found earlier.
@@ -64,9 +81,12 @@ impl RootMove {
         }
     }
 
-    /// The latest value that is more than a bound.
-    pub(super) fn known(&self) -> Option<i32> {
-        self.latest().filter(|_| !self.bounded)
+    /// The latest value the search has shown, and whether that is only an upper bound.
+    pub(super) fn shown(&self) -> Option<(i32, bool)> {
+        match self.bound {
+            Bound::Assumed => None,
+            bound => self.latest().map(|value| (value, bound == Bound::Upper)),
+        }
     }
 
     /// A new iteration begins.
@@ -124,7 +144,7 @@ impl Search<'_> {
             best = best.max(value);
             if place == 0 || value > window.alpha {
                 candidate.value = value;
-                candidate.bounded = false;
+                candidate.bound = Bound::Exact;
                 candidate.depth = depth;
                 candidate.deepest = self.deepest;
                 candidate.line.clear();
