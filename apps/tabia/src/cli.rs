@@ -163,7 +163,7 @@ pub(crate) struct PlayArgs {
     #[arg(value_name = "MODEL|SPEC")]
     pub(crate) opponent: Option<String>,
     /// The rating the opponent should play like, if its network listens to one.
-    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1..=4000))]
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(600..=2600))]
     pub(crate) elo: u16,
     /// Your colour.
     #[arg(long, value_enum, default_value_t = Seat::White)]
@@ -439,7 +439,7 @@ pub(crate) struct StrengthArgs {
     /// The network [default: the one that comes with tabia].
     pub(crate) model: Option<PathBuf>,
     /// The ratings asked for.
-    #[arg(long, value_name = "ELO,...", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(600..=3000),
+    #[arg(long, value_name = "ELO,...", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(600..=2600),
         default_values_t = [1000, 1200, 1400, 1600, 1800, 2000, 2200, 2400])]
     pub(crate) elos: Vec<u16>,
     /// Games of each rating, at least; twice as many below 1300.

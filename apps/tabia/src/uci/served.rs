@@ -29,11 +29,6 @@ impl Served {
         let player = makers.make(&settings.spec, seed)?;
         Ok(Served { makers, settings, player, games: seed })
     }
-
-    fn rebuild(&mut self) -> Result<(), String> {
-        self.player = self.makers.make(&self.settings.spec, self.games).map_err(|e| format!("{e:#}"))?;
-        Ok(())
-    }
 }
 
 impl Engine for Served {
@@ -50,14 +45,12 @@ impl Engine for Served {
     }
 
     fn set_option(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
-        let before = self.settings.spec.clone();
-        self.settings.set(name, value)?;
-        if self.settings.spec != before
-            && let Err(fault) = self.rebuild()
-        {
-            self.settings.spec = before;
-            return Err(fault);
+        let mut changed = self.settings.clone();
+        changed.set(name, value)?;
+        if changed.spec != self.settings.spec {
+            self.player = self.makers.make(&changed.spec, self.games).map_err(|e| format!("{e:#}"))?;
         }
+        self.settings = changed;
         Ok(())
     }
 
