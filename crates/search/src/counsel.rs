@@ -119,22 +119,22 @@ impl Counsel {
         let within = (stubborn - NEGLIGIBLE.ln()) / trust;
         let moves: Vec<Move> = candidates.iter().map(|candidate| candidate.mv).collect();
         let (mut verdicts, visited) = self.verdicts(game, &moves, nodes, within, haste)?;
-        // The dials were fitted to searches of all their nodes, in which what was not reached counts as refuted where the
-        // search is selective and as no loss where it is not. Only a search cut short by the clock or by a stop says
-        // nothing of it.
+        // The dials were fitted to searches of all their nodes, in which what has no value of its own counts as refuted where
+        // the search is selective and as no loss where it is not. Of a search cut short by the clock or by a stop only that
+        // counts which it has shown.
         let cut_short = nodes < u64::from(self.advice.nodes) || haste.stopped();
-        if !cut_short && verdicts.iter().any(|verdict| *verdict != Verdict::Unseen) {
-            let unseen = if within < 1.0 { Verdict::Refuted } else { Verdict::Costs(0.0) };
-            verdicts
-                .iter_mut()
-                .filter(|verdict| **verdict == Verdict::Unseen)
-                .for_each(|verdict| *verdict = unseen);
+        if !cut_short && verdicts.iter().any(|verdict| matches!(verdict, Verdict::Costs(_))) {
+            let other = if within < 1.0 { Verdict::Refuted } else { Verdict::Costs(0.0) };
+            for verdict in verdicts.iter_mut().filter(|verdict| !matches!(verdict, Verdict::Costs(_))) {
+                *verdict = other;
+            }
         }
         reweigh(candidates, &verdicts, trust);
         Ok(visited)
     }
 
-    /// What the search says of each move, and how many positions it visited. What costs more than `within` is refuted.
+    /// What the search says of each move, and how many positions it visited. What costs more than `within` is not looked
+    /// at closely.
     fn verdicts(
         &mut self,
         game: &History,
@@ -156,8 +156,10 @@ impl Counsel {
         let verdict = |mv: &Move| {
             let line = found.lines.iter().find(|line| line.moves.first() == Some(mv));
             match line.and_then(|line| Some((line.score?, line.upper_bound))) {
-                Some((_, true)) => Verdict::Refuted,
-                Some((score, false)) => Verdict::Costs((best - winning_chance(score)) as f32),
+                Some((score, upper_bound)) => {
+                    let loss = (best - winning_chance(score)) as f32;
+                    if upper_bound { Verdict::CostsAtLeast(loss.max(0.0)) } else { Verdict::Costs(loss) }
+                }
                 None => Verdict::Unseen,
             }
         };
@@ -170,6 +172,8 @@ impl Counsel {
 enum Verdict {
     /// It costs this much of the chance to win, against the best.
     Costs(f32),
+    /// It costs this much or more.
+    CostsAtLeast(f32),
     /// It costs too much to be played.
     Refuted,
     /// The search ended before it came to it.
@@ -189,7 +193,7 @@ fn reweigh(candidates: &mut [Candidate], verdicts: &[Verdict], trust: f32) {
     let before = mass(candidates);
     for (candidate, verdict) in candidates.iter_mut().zip(verdicts) {
         candidate.probability *= match verdict {
-            Verdict::Costs(loss) => (-trust * loss).exp(),
+            Verdict::Costs(loss) | Verdict::CostsAtLeast(loss) => (-trust * loss).exp(),
             Verdict::Refuted => 0.0,
             Verdict::Unseen => 1.0,
         };

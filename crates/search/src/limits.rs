@@ -25,7 +25,7 @@ pub struct Limits {
     pub lines: usize,
     /// Of these, only moves that cost no more than this of the chance to win, against the best, are looked at closely; of
     /// the others an [upper bound](crate::Line::upper_bound) is reported, or no score where the search ended before it came
-    /// to them. Without it all of them are looked at.
+    /// to them at all. Without it all of them are looked at.
     pub within: Option<f64>,
 }
 

@@ -78,7 +78,7 @@ impl Search<'_> {
             let found = self.deepen(position, moves, goals, lines);
             if part == Part::Lead {
                 for (candidate, rank) in moves[..found].iter().zip(1..) {
-                    self.shared.watch.report(&self.line(candidate, rank));
+                    self.shared.watch.report(&self.line(candidate, rank, goals));
                 }
                 if found > 0 {
                     reported = Some(moves[0].m);
@@ -113,15 +113,15 @@ impl Search<'_> {
         // An iteration that was stopped may have found another best move, and one that ended before the first ply has
         // reported none.
         if part == Part::Lead && goals.within.is_none() && reported != Some(moves[0].m) {
-            self.report_last(position, &moves[..goals.lines.clamp(1, moves.len())]);
+            self.report_last(position, &moves[..goals.lines.clamp(1, moves.len())], goals);
         }
     }
 
     /// Reports the candidates as a stopped search leaves them. What no ply was searched of has the value of the position.
-    fn report_last(&mut self, position: &Chess, moves: &[RootMove]) {
+    fn report_last(&mut self, position: &Chess, moves: &[RootMove], goals: &Goals) {
         let still = score(self.evaluate(position));
         for (candidate, rank) in moves.iter().zip(1..) {
-            let line = self.line(candidate, rank);
+            let line = self.line(candidate, rank, goals);
             self.shared.watch.report(&Line { score: line.score.or(Some(still)), ..line });
         }
     }
@@ -207,11 +207,11 @@ impl Search<'_> {
         goals.soft.is_some_and(|soft| self.shared.watch.elapsed() >= scaled(soft, course))
     }
 
-    /// What to say of a candidate.
-    pub(super) fn line(&self, candidate: &RootMove, rank: usize) -> Line {
+    /// What to say of a candidate. Where values are weighed against each other, a bound is better than nothing.
+    pub(super) fn line(&self, candidate: &RootMove, rank: usize, goals: &Goals) -> Line {
         let depth = candidate.depth.unsigned_abs();
         let deepest = u32::try_from(candidate.deepest).expect("lines are short");
-        let shown = candidate.shown();
+        let shown = if goals.within.is_some() { candidate.shown_or_bounded() } else { candidate.shown() };
         Line {
             rank,
             depth,

@@ -33,6 +33,8 @@ pub(super) struct RootMove {
     previous: i32,
     /// What the value says.
     bound: Bound,
+    /// What the last move that was better than it was worth then.
+    no_more_than: Option<i32>,
     /// The move and what should follow.
     pub(super) line: Vec<Move>,
     /// The iteration the line is of.
@@ -50,6 +52,7 @@ impl RootMove {
             value: -INFINITE,
             previous: -INFINITE,
             bound: Bound::Exact,
+            no_more_than: None,
             line: vec![m],
             depth: 0,
             deepest: 0,
@@ -81,12 +84,17 @@ impl RootMove {
         }
     }
 
-    /// The latest value the search has shown, and whether that is only an upper bound.
+    /// The latest value that the search has shown by looking at it alone, and whether that is only an upper bound.
     pub(super) fn shown(&self) -> Option<(i32, bool)> {
         match self.bound {
             Bound::Assumed => None,
             bound => self.latest().map(|value| (value, bound == Bound::Upper)),
         }
+    }
+
+    /// The same, or else what it was found to be no better than.
+    pub(super) fn shown_or_bounded(&self) -> Option<(i32, bool)> {
+        self.shown().or(self.no_more_than.map(|most| (most, true)))
     }
 
     /// A new iteration begins.
@@ -145,11 +153,14 @@ impl Search<'_> {
             if place == 0 || value > window.alpha {
                 candidate.value = value;
                 candidate.bound = Bound::Exact;
+                candidate.no_more_than = None;
                 candidate.depth = depth;
                 candidate.deepest = self.deepest;
                 candidate.line.clear();
                 candidate.line.push(candidate.m);
                 candidate.line.extend_from_slice(self.lines.from(1));
+            } else {
+                candidate.no_more_than = Some(window.alpha);
             }
             window.alpha = window.alpha.max(value);
             if window.is_empty() {
