@@ -556,16 +556,23 @@ pub(crate) struct VarietyArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   tabia soak --games 1000 --jobs 8
+  tabia soak --time-trouble --games 200 --jobs 8      1 to 10 seconds left, on a loaded machine
 
-Without clocks and with four kinds of them, against each other and against levels 1 and 3, half of the players at a
-person's pace. An illegal move, an error, a crash or a move that comes too late is a fault. Players mostly wait for
+Without clocks and with five kinds of them, against each other and against levels 1 and 3, half of the players at a
+person's pace. An illegal move, an error, a crash or a move that comes too late is a fault. So is a player that with
+1 to 10 seconds left plays moves the network gives less than 1% more often than people do. Players mostly wait for
 their clocks: more games at a time than there are cores do no harm.")]
 pub(crate) struct SoakArgs {
+    /// The network [default: the human player that comes with tabia].
+    pub(crate) model: Option<PathBuf>,
     /// How many games.
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) games: u32,
+    /// Only games with 1 to 10 seconds on the clock and 0 to 1 a move, between human players.
+    #[arg(long)]
+    pub(crate) time_trouble: bool,
     /// Games at a time [default: one a core].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -593,7 +600,7 @@ pub(crate) struct CompeteArgs {
     /// Write the scorecard with every game's moves as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json_output: Option<PathBuf>,
-    /// Enter the result into this leaderboard: by level, then by fewest parameters.
+    /// Enter the result into this leaderboard: by level, then by fewest parameters. Needs a climb from level 1.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Games at a time [default: one a core].
