@@ -178,7 +178,7 @@ pub(crate) struct PlayArgs {
     #[arg(value_name = "MODEL|SPEC")]
     pub(crate) opponent: Option<String>,
     /// The rating the opponent should play like, if its network listens to one.
-    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1..=4000))]
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(600..=2600))]
     pub(crate) elo: u16,
     /// Your colour.
     #[arg(long, value_enum, default_value_t = Seat::White)]
@@ -455,7 +455,7 @@ pub(crate) struct StrengthArgs {
     /// The network [default: the one that comes with tabia].
     pub(crate) model: Option<PathBuf>,
     /// The ratings asked for.
-    #[arg(long, value_name = "ELO,...", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(600..=3000),
+    #[arg(long, value_name = "ELO,...", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(600..=2600),
         default_values_t = [1000, 1200, 1400, 1600, 1800, 2000, 2200, 2400])]
     pub(crate) elos: Vec<u16>,
     /// Games of each rating, at least; twice as many below 1300.
@@ -572,16 +572,23 @@ pub(crate) struct VarietyArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "Example:
+#[command(after_help = "Examples:
   tabia soak --games 1000 --jobs 8
+  tabia soak --time-trouble --games 200 --jobs 8      1 to 10 seconds left, on a loaded machine
 
-Without clocks and with four kinds of them, against each other and against levels 1 and 3, half of the players at a
-person's pace. An illegal move, an error, a crash or a move that comes too late is a fault. Players mostly wait for
+Without clocks and with five kinds of them, against each other and against levels 1 and 3, half of the players at a
+person's pace. An illegal move, an error, a crash or a move that comes too late is a fault. So is a player that with
+1 to 10 seconds left plays moves the network gives less than 1% more often than people do. Players mostly wait for
 their clocks: more games at a time than there are cores do no harm.")]
 pub(crate) struct SoakArgs {
+    /// The network [default: the human player that comes with tabia].
+    pub(crate) model: Option<PathBuf>,
     /// How many games.
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) games: u32,
+    /// Only games with 1 to 10 seconds on the clock and 0 to 1 a move, between human players.
+    #[arg(long)]
+    pub(crate) time_trouble: bool,
     /// Games at a time [default: one a core].
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -609,7 +616,7 @@ pub(crate) struct CompeteArgs {
     /// Write the scorecard with every game's moves as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json_output: Option<PathBuf>,
-    /// Enter the result into this leaderboard: by level, then by fewest parameters.
+    /// Enter the result into this leaderboard: by level, then by fewest parameters. Needs a climb from level 1.
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Games at a time [default: one a core].

@@ -16,10 +16,15 @@ use crate::cli::CompeteArgs;
 use crate::players::Makers;
 
 pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
+    if args.record.is_some() && args.level.is_some_and(|level| level > 1) {
+        bail!("--record needs a climb from level 1: a network is ranked by the levels it passed in a row");
+    }
     let makers = Makers::default();
     let model =
         makers.open(&args.model).map_err(explain).with_context(|| args.model.display().to_string())?;
-    admit(&model).with_context(|| args.model.display().to_string())?;
+    if let Some(warning) = admit(&model).with_context(|| args.model.display().to_string())? {
+        eprintln!("tabia: warning: {}: {warning}", args.model.display());
+    }
 
     let openings = match &args.openings {
         Some(path) => Openings::open(path)?,
@@ -91,7 +96,7 @@ fn record(path: &Path, scorecard: &Scorecard, model: &Model, args: &CompeteArgs)
     let entry = LeaderboardEntry {
         id: model.sha256().to_owned(),
         name: model.card().name.clone().unwrap_or(stem),
-        level: scorecard.passed.unwrap_or(0),
+        level: scorecard.climbed(),
         parameters: scorecard.parameters,
         points: scorecard.levels.iter().map(|level| level.points).sum(),
         games: scorecard.levels.iter().map(|level| level.games.games()).sum(),

@@ -121,3 +121,69 @@ fn what_breaks_the_rules_is_refused_before_any_game() {
         assert!(output.stdout.is_empty() && !json.exists(), "{name}: no game was played");
     }
 }
+
+/// A network of two hidden units that count each side's pieces, and as many outputs as asked for. The first is what one
+/// side has more; the others are noise.
+fn counting(output: &str, outputs: usize) -> Vec<u8> {
+    let mut b = GraphBuilder::new("counting");
+    let x = b.input("board", &[768]);
+    let worth = [1.0_f32, 3.0, 3.0, 5.0, 9.0, 0.0];
+    let side =
+        |own: bool| (0..768).map(move |place| if (place < 384) == own { worth[place / 64 % 6] } else { 0.0 });
+    let first: Vec<f32> = side(true).chain(side(false)).collect();
+    let noise = (2..2 * outputs).map(|number| (number * 7919 % 101) as f32 - 50.0);
+    let last: Vec<f32> = [1.0, -1.0].into_iter().chain(noise).collect();
+    let first = b.weight("first", &[2, 768], &first);
+    let last = b.weight("last", &[outputs, 2], &last);
+    let x = b.op("Gemm", &[&x, &first], &[("transB", Attribute::Int(1))]);
+    let x = b.op("Relu", &[&x], &[]);
+    let x = b.op("Gemm", &[&x, &last], &[("transB", Attribute::Int(1))]);
+    b.output(&x, output, &[outputs]);
+    b.finish().encode_to_vec()
+}
+
+const OPENING: &[u8] = b"r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3\n";
+
+#[test]
+fn a_policy_network_plays_its_first_number_as_in_the_challenges_harness() {
+    let folder = Folder::new("policy");
+    let openings = written(&folder, "openings.fen", OPENING);
+    let played = |name: &str, bytes: &[u8]| {
+        let model = written(&folder, name, bytes);
+        let json = folder.file(&format!("{name}.json"));
+        let args = ["--level", "1", "--openings", openings.to_str().unwrap(), "--json-output"];
+        let output = compete(&model, &[&args[..], &[json.to_str().unwrap()]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let text = std::fs::read_to_string(&json).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let card: Value = serde_json::from_str(&text).expect("JSON");
+        (card["levels"][0]["records"].clone(), said)
+    };
+    let (wanted, said) = played("eval.onnx", &counting("eval", 1));
+    assert!(!said.contains("warning"), "{said}");
+    let (records, said) = played("policy.onnx", &counting("policy", 4096));
+    assert!(said.contains("policy.onnx: output \"policy\" has 4096 numbers"), "{said}");
+    assert!(said.contains("policy[0] is the evaluation"), "{said}");
+    assert_eq!(records, wanted);
+}
+
+#[test]
+fn a_leaderboard_ranks_by_levels_that_were_played() {
+    let folder = Folder::new("ranks");
+    let model = written(&folder, "net.onnx", &counting("eval", 1));
+    let openings = written(&folder, "openings.fen", OPENING);
+    let (board, openings) = (folder.file("board.json"), openings.to_str().unwrap().to_owned());
+    let record = |level: &str| {
+        compete(&model, &["--level", level, "--openings", &openings, "--record", board.to_str().unwrap()])
+    };
+    for level in ["2", "5"] {
+        let output = record(level);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("from level 1"), "{said}");
+        assert!(output.stdout.is_empty() && !board.exists(), "no game was played");
+    }
+    let output = record("1");
+    let passed = output.status.success();
+    let text = std::fs::read_to_string(&board).expect("the board");
+    let entries: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(entries["entries"][0]["level"], u64::from(passed), "{text}");
+}

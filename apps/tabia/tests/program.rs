@@ -444,3 +444,13 @@ fn the_window_is_another_program() {
     assert_eq!(succeed(there), "net.onnx --delay 300\n");
     std::fs::remove_dir_all(&nothing).unwrap();
 }
+
+/// As short as it gets: a small network with three seconds on the clock.
+#[test]
+fn games_in_time_trouble_end_by_the_rules() {
+    let mut command = tabia(&["soak", "--time-trouble", "--games", "2", "--jobs", "1", "--seed", "3"]);
+    command.arg(fixture("human.safetensors"));
+    let text = succeed(command);
+    assert!(text.starts_with("2 games, ") && text.contains("no fault"), "{text}");
+    assert!(text.contains("that the network gives less than 1%"), "{text}");
+}

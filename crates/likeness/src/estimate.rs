@@ -20,7 +20,7 @@ pub struct Estimate {
 /// Intervals are cluster-robust: games are drawn at random, not positions, so that a game whose positions are all easy
 /// counts as one piece of luck.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Clustered {
+pub struct Clustered {
     games: f64,
     count: f64,
     sum: f64,
@@ -31,7 +31,7 @@ pub(crate) struct Clustered {
 
 impl Clustered {
     /// A game with `count` positions, over which the quantity adds up to `sum`. One without positions says nothing.
-    pub(crate) fn add_game(&mut self, count: u64, sum: f64) {
+    pub fn add_game(&mut self, count: u64, sum: f64) {
         if count == 0 {
             return;
         }
@@ -45,7 +45,7 @@ impl Clustered {
     }
 
     /// The mean of a quantity without bounds. Where no game differs from the mean there is no interval.
-    pub(crate) fn mean(&self) -> Estimate {
+    pub fn mean(&self) -> Estimate {
         let value = self.value();
         let bounds = self.variance().filter(|variance| *variance > 0.0).map(|variance| {
             let margin = standard_errors(self.games - 1.0) * variance.sqrt();
@@ -58,7 +58,7 @@ impl Clustered {
     ///
     /// It is computed for as many independent positions as would scatter like these games; where all positions are alike,
     /// for one a game. So it stays within 0 and 1 and never closes.
-    pub(crate) fn share(&self) -> Estimate {
+    pub fn share(&self) -> Estimate {
         let value = self.value();
         let bounds = self.variance().map(|variance| {
             let independent = if variance > 0.0 { value * (1.0 - value) / variance } else { self.games };

@@ -27,8 +27,8 @@ mod time_chances;
 
 pub use band::{Grouping, Speed};
 pub use calibration::{Calibration, Reliability};
-pub use estimate::Estimate;
-pub use moves::{Comparison, Figures, MoveGroup, MoveReport, MoveTerms};
+pub use estimate::{Clustered, Estimate};
+pub use moves::{Comparison, Figures, MoveGroup, MoveReport, MoveTerms, UNLIKELY};
 pub use parallel::{JudgeError, Work};
 pub use puzzle_rating::PuzzleRating;
 pub use puzzles::{MakePlayer, PuzzleBand, PuzzleFigures, PuzzlePlayer, PuzzleReport, PuzzleTerms, Solver};

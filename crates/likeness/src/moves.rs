@@ -17,6 +17,9 @@ use crate::{Calibration, Estimate, Grouping, JudgeError, SelectedGame, Speed, Su
 /// What a move that the network rules out counts as in the log-loss.
 const LEAST_PROBABILITY: f32 = 1e-9;
 
+/// A move that the network gives less is an unlikely one.
+pub const UNLIKELY: f32 = 0.01;
+
 /// Which positions of a game count.
 #[derive(Clone, Debug)]
 pub struct MoveTerms {
@@ -24,6 +27,8 @@ pub struct MoveTerms {
     pub first_ply: u32,
     /// Those in which the side to move has less time left, or an unknown time, do not.
     pub min_clock: Option<Duration>,
+    /// Those in which it has more, or an unknown time, do not either.
+    pub max_clock: Option<Duration>,
     /// Games of other speeds do not; empty takes all.
     pub speeds: HashSet<Speed>,
 }
@@ -51,7 +56,9 @@ impl MoveTerms {
         let filter = Filter { min_ply: self.first_ply, ..Filter::default() };
         game.replay(&filter, |situation, sample| {
             let left = situation.mover.time_left;
-            if self.min_clock.is_none_or(|least| left.is_some_and(|left| left >= least)) {
+            let enough = self.min_clock.is_none_or(|least| left.is_some_and(|left| left >= least));
+            let little = self.max_clock.is_none_or(|most| left.is_some_and(|left| left <= most));
+            if enough && little {
                 take(situation, sample);
             }
         })
@@ -95,6 +102,8 @@ pub struct Figures {
     pub log_loss: Estimate,
     /// How much likelier the likeliest move was said to be than it was.
     pub overconfidence: Estimate,
+    /// How often the move that was played was [`UNLIKELY`].
+    pub unlikely: Estimate,
     /// The same, bin by bin.
     pub calibration: Calibration,
 }
@@ -202,14 +211,16 @@ impl Foretold {
     fn scores(&self) -> Scores {
         let hit = |within: u16| f64::from(u8::from(self.rank < within));
         let loss = -f64::from(self.probability.max(LEAST_PROBABILITY)).ln();
-        Scores([hit(1), hit(5), loss, f64::from(self.top) - hit(1)])
+        let unlikely = f64::from(u8::from(self.probability < UNLIKELY));
+        Scores([hit(1), hit(5), loss, f64::from(self.top) - hit(1), unlikely])
     }
 }
 
-/// Top-1, top-5, log-loss and overconfidence, of one position or added up.
+/// Top-1, top-5, log-loss, overconfidence and unlikely moves, of one position or added up.
 #[derive(Clone, Copy, Debug, Default)]
-struct Scores([f64; 4]);
+struct Scores([f64; SCORES]);
 
+const SCORES: usize = 5;
 const TOP1: usize = 0;
 const LOG_LOSS: usize = 2;
 
@@ -238,9 +249,9 @@ impl GameTally {
 struct Tally {
     games: u64,
     positions: u64,
-    scores: Vec<[Clustered; 4]>,
+    scores: Vec<[Clustered; SCORES]>,
     /// The first network less each.
-    ahead: Vec<[Clustered; 4]>,
+    ahead: Vec<[Clustered; SCORES]>,
     calibration: Vec<CalibrationTally>,
 }
 
@@ -275,12 +286,13 @@ impl Tally {
 
     fn group(&self, by: Grouping, band: Band, subjects: &[Subject], rivals: &[usize]) -> MoveGroup {
         let figures = self.scores.iter().zip(&self.calibration).map(|(scores, calibration)| {
-            let [top1, top5, log_loss, overconfidence] = scores;
+            let [top1, top5, log_loss, overconfidence, unlikely] = scores;
             Figures {
                 top1: top1.share(),
                 top5: top5.share(),
                 log_loss: log_loss.mean(),
                 overconfidence: overconfidence.mean(),
+                unlikely: unlikely.share(),
                 calibration: calibration.calibration(),
             }
         });

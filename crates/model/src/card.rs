@@ -124,6 +124,9 @@ pub struct PolicyHead {
 pub struct ValueHead {
     /// The output with the number.
     pub output: String,
+    /// Which number of the output it is, where there are several a position; without it there must be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<usize>,
     /// What one of it is worth.
     pub unit: Unit,
     /// Who is better off when it grows.
@@ -376,6 +379,7 @@ mod tests {
         ModelCard {
             value: Some(ValueHead {
                 output: "out".into(),
+                index: None,
                 unit: Unit::Probability(1000.0),
                 perspective: Perspective::ContextMover,
             }),
@@ -412,7 +416,7 @@ mod tests {
         let perspectives =
             [Perspective::White, Perspective::Mover, Perspective::ContextMover, Perspective::Comparison];
         for (unit, perspective) in units.into_iter().flat_map(|unit| perspectives.map(|p| (unit, p))) {
-            let head = ValueHead { output: String::new(), unit, perspective };
+            let head = ValueHead { output: String::new(), index: None, unit, perspective };
             for (turn, context_turn) in [(Color::White, Color::Black), (Color::Black, Color::White)] {
                 let again = head.number(head.read(0.3, turn, context_turn), turn, context_turn);
                 assert!((again - 0.3).abs() < 1e-5, "{unit:?} {perspective:?}: {again}");

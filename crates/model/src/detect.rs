@@ -71,7 +71,15 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProt
     // Leela networks may carry a one-number moves-left head beside the value.
     if let Some(output) = with_width(1).find(|name| !name.contains("moves_left") && !name.contains("mlh")) {
         let (unit, perspective) = value_reading(id);
-        card.value = Some(ValueHead { output, unit, perspective });
+        card.value = Some(ValueHead { output, index: None, unit, perspective });
+    }
+    let headless = card.policy.is_none() && card.wdl.is_none() && card.value.is_none();
+    if headless && id.starts_with("challenge-") {
+        // The challenge's harness takes the first number of the first output, whatever else there is.
+        let (unit, perspective) = value_reading(id);
+        let first = graph.outputs.first().filter(|output| row_len(output).is_some_and(|width| width > 0));
+        card.value =
+            first.map(|output| ValueHead { output: output.name.clone(), index: Some(0), unit, perspective });
     }
     card
 }

@@ -214,7 +214,7 @@ impl Model {
     }
 
     /// The network for an [`Evaluator`] that follows moves, where it is a dense one. Its outputs are those of the
-    /// only head; [`ValueHead::read`] turns the number of a value head into a score.
+    /// only head; [`ValueHead::read`] turns the number of a value head ([`ValueHead::index`]) into a score.
     pub fn dense(&self) -> Option<&Arc<DenseNet>> {
         match &self.engine {
             Engine::Dense(net) => Some(net),
@@ -351,7 +351,7 @@ impl Model {
                 .heads
                 .value
                 .as_ref()
-                .map(|(output, head)| head.read(of(*output)[0], turn, context_turn)),
+                .map(|(output, head)| head.read(of(*output)[head.index.unwrap_or(0)], turn, context_turn)),
             wdl: self.heads.wdl.as_ref().map(|(output, head)| wdl(head, of(*output), turn)),
             think_time: self.heads.think_time.map(|output| {
                 of(output).try_into().expect("the width of the head was checked when its output was found")
@@ -392,9 +392,24 @@ impl Heads {
             };
             Ok(PolicyReader { output: output(&head.output, moves.width())?, promotion, vocabulary: moves })
         };
+        let value = |head: ValueHead| -> Result<(usize, ValueHead), String> {
+            let Some(index) = head.index else { return Ok((output(&head.output, 1)?, head)) };
+            let named = graph.outputs.iter().find(|tensor| tensor.name == head.output);
+            let width = named.and_then(detect::row_len).unwrap_or(0);
+            // Also says what is wrong with an output that is not there.
+            let found = output(&head.output, width)?;
+            if index < width {
+                Ok((found, head))
+            } else {
+                let ValueHead { output, .. } = head;
+                Err(format!(
+                    "output {output:?} has {width} numbers a position, the card names number {index}"
+                ))
+            }
+        };
         let heads = Heads {
             policy: card.policy.as_ref().map(policy).transpose()?,
-            value: card.value.clone().map(|h| Ok::<_, String>((output(&h.output, 1)?, h))).transpose()?,
+            value: card.value.clone().map(value).transpose()?,
             wdl: card.wdl.clone().map(|h| Ok::<_, String>((output(&h.output, 3)?, h))).transpose()?,
             think_time: card.think_time.as_ref().map(|h| output(&h.output, TIME_BINS)).transpose()?,
         };

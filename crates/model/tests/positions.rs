@@ -243,8 +243,9 @@ fn recognised(file: &str) -> (ModelCard, Runtime) {
         })
     };
     let human = || policy("move_logits", "from-to-4096", Some("promo_logits"));
-    let value =
-        |unit: Unit, perspective: Perspective| Some(ValueHead { output: String::new(), unit, perspective });
+    let value = |unit: Unit, perspective: Perspective| {
+        Some(ValueHead { output: String::new(), index: None, unit, perspective })
+    };
     let wdl = |output: &str| {
         let (output, scale, perspective) = (output.to_owned(), WdlScale::Probabilities, Side::Mover);
         Some(WdlHead { output, scale, perspective })

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use shakmaty::Chess;
 use tabia_encoding::Situation;
 use tabia_game::position_from_fen;
@@ -30,11 +32,38 @@ pub enum NotAdmitted {
     Fails(#[from] RunError),
 }
 
-/// Whether a network keeps the rules of the challenge, and runs.
+/// A network has more outputs than the rules say; one number of them counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputWarning {
+    /// The output that counts.
+    output: String,
+    /// Which number of it, and of how many a position.
+    index: Option<(usize, usize)>,
+    /// How many outputs there are.
+    outputs: usize,
+}
+
+impl fmt::Display for OutputWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OutputWarning { output, index, outputs } = self;
+        match index {
+            Some((index, width)) => write!(
+                f,
+                "output {output:?} has {width} numbers where the challenge takes one; {output}[{index}] is the evaluation"
+            ),
+            None => {
+                write!(f, "{outputs} outputs where the challenge takes one; {output:?} is the evaluation")
+            }
+        }
+    }
+}
+
+/// Whether a network keeps the rules of the challenge, and runs. One with too many outputs plays with a warning, as in the
+/// challenge's own harness.
 ///
 /// # Errors
 /// With the first rule it breaks.
-pub fn admit(model: &Model) -> Result<(), NotAdmitted> {
+pub fn admit(model: &Model) -> Result<Option<OutputWarning>, NotAdmitted> {
     if model.format() != Format::Onnx {
         return Err(NotAdmitted::Format(model.format()));
     }
@@ -49,9 +78,7 @@ pub fn admit(model: &Model) -> Result<(), NotAdmitted> {
             inputs.iter().map(|input| format!("{:?} {:?}", input.name, input.shape)).collect();
         return Err(NotAdmitted::Inputs(given.join(", ")));
     }
-    if model.card().value.is_none() {
-        return Err(NotAdmitted::Output);
-    }
+    let Some(head) = &model.card().value else { return Err(NotAdmitted::Output) };
     // A few positions of different kinds: a network that gives NaN gives it soon.
     let probes = [
         Chess::default(),
@@ -60,5 +87,10 @@ pub fn admit(model: &Model) -> Result<(), NotAdmitted> {
     ];
     let situations: Vec<_> = probes.iter().map(Situation::of).collect();
     model.evaluate(&situations)?;
-    Ok(())
+    let outputs = &model.graph().outputs;
+    let of_head = outputs.iter().find(|output| output.name == head.output);
+    let width = of_head.and_then(|output| output.shape.iter().skip(1).copied().product()).unwrap_or(1);
+    let index = head.index.map(|index| (index, width));
+    let odd = index.is_some() || outputs.len() > 1;
+    Ok(odd.then(|| OutputWarning { output: head.output.clone(), index, outputs: outputs.len() }))
 }

@@ -5,8 +5,8 @@ use tabia_game::History;
 use tabia_model::Candidate;
 
 use crate::{
-    Engine, EngineOptions, LeafEvaluator, Limits, Player, PlayerError, haste::Haste, policy::normalise,
-    winning_chance,
+    Engine, EngineOptions, LeafEvaluator, Limits, Player, PlayerError, Watch, haste::Haste,
+    policy::normalise, winning_chance,
 };
 
 /// A move less likely than this is not thought of, unless there are too few others.
@@ -118,24 +118,31 @@ impl Counsel {
         let stubborn = (most / least.max(f32::MIN_POSITIVE)).ln() * (TRUSTING / trust).min(1.0);
         let within = (stubborn - NEGLIGIBLE.ln()) / trust;
         let moves: Vec<Move> = candidates.iter().map(|candidate| candidate.mv).collect();
-        let (losses, visited) = self.losses(game, &moves, nodes, within, haste)?;
-        for (candidate, loss) in candidates.iter_mut().zip(losses) {
-            candidate.probability *= (-trust * loss).exp();
+        let (mut verdicts, visited) = self.verdicts(game, &moves, nodes, within, haste)?;
+        // The dials were fitted to searches of all their nodes, in which what has no value of its own counts as refuted where
+        // the search is selective and as no loss where it is not. Of a search cut short by the clock or by a stop only that
+        // counts which it has shown.
+        let cut_short = nodes < u64::from(self.advice.nodes) || haste.stopped();
+        if !cut_short && verdicts.iter().any(|verdict| matches!(verdict, Verdict::Costs(_))) {
+            let other = if within < 1.0 { Verdict::Refuted } else { Verdict::Costs(0.0) };
+            for verdict in verdicts.iter_mut().filter(|verdict| !matches!(verdict, Verdict::Costs(_))) {
+                *verdict = other;
+            }
         }
-        normalise(candidates);
+        reweigh(candidates, &verdicts, trust);
         Ok(visited)
     }
 
-    /// What each move costs of the mover's chance to win, against the best of them, and how many positions were looked at.
-    /// What costs more than `within` costs everything.
-    fn losses(
+    /// What the search says of each move, and how many positions it visited. What costs more than `within` is not looked
+    /// at closely.
+    fn verdicts(
         &mut self,
         game: &History,
         moves: &[Move],
         nodes: u64,
         within: f32,
         haste: &Haste<'_>,
-    ) -> Result<(Vec<f32>, u64), PlayerError> {
+    ) -> Result<(Vec<Verdict>, u64), PlayerError> {
         let limits = Limits {
             nodes: Some(nodes),
             search_moves: moves.to_vec(),
@@ -144,17 +151,63 @@ impl Counsel {
             ..Limits::default()
         };
         let found = self.engine.choose(game, &limits, haste)?;
-        let chance_of = |mv: &Move| {
-            let line = found.lines.iter().find(|line| line.moves.first() == Some(mv))?;
-            line.score.map(winning_chance)
+        let exact = found.lines.iter().filter(|line| !line.upper_bound);
+        let best = exact.filter_map(|line| line.score.map(winning_chance)).fold(0.0, f64::max);
+        let verdict = |mv: &Move| {
+            let line = found.lines.iter().find(|line| line.moves.first() == Some(mv));
+            match line.and_then(|line| Some((line.score?, line.upper_bound))) {
+                Some((score, upper_bound)) => {
+                    let loss = (best - winning_chance(score)) as f32;
+                    if upper_bound { Verdict::CostsAtLeast(loss.max(0.0)) } else { Verdict::Costs(loss) }
+                }
+                None => Verdict::Unseen,
+            }
         };
-        let chances: Vec<Option<f64>> = moves.iter().map(chance_of).collect();
-        let best = chances.iter().flatten().copied().fold(0.0, f64::max);
-        // Of the others, what a search that ended too soon says nothing of is left as it is.
-        let unknown = if within < 1.0 { f32::INFINITY } else { 0.0 };
-        let loss = |chance: Option<f64>| chance.map_or(unknown, |chance| (best - chance) as f32);
-        Ok((chances.into_iter().map(loss).collect(), found.nodes))
+        Ok((moves.iter().map(verdict).collect(), found.nodes))
     }
+}
+
+/// What the search says of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Verdict {
+    /// It costs this much of the chance to win, against the best.
+    Costs(f32),
+    /// It costs this much or more.
+    CostsAtLeast(f32),
+    /// It costs too much to be played.
+    Refuted,
+    /// The search ended before it came to it.
+    Unseen,
+}
+
+/// Weighs the candidates against each other by what they cost. Those that were not seen keep their probability, and the
+/// others share what they had together: a search says nothing of what it has not seen.
+fn reweigh(candidates: &mut [Candidate], verdicts: &[Verdict], trust: f32) {
+    let mass = |candidates: &[Candidate]| -> f32 {
+        let pairs = candidates.iter().zip(verdicts);
+        pairs
+            .filter(|(_, verdict)| **verdict != Verdict::Unseen)
+            .map(|(candidate, _)| candidate.probability)
+            .sum()
+    };
+    let before = mass(candidates);
+    for (candidate, verdict) in candidates.iter_mut().zip(verdicts) {
+        candidate.probability *= match verdict {
+            Verdict::Costs(loss) | Verdict::CostsAtLeast(loss) => (-trust * loss).exp(),
+            Verdict::Refuted => 0.0,
+            Verdict::Unseen => 1.0,
+        };
+    }
+    if verdicts.contains(&Verdict::Unseen) {
+        let after = mass(candidates);
+        let share = if after > 0.0 { before / after } else { 1.0 };
+        for (candidate, verdict) in candidates.iter_mut().zip(verdicts) {
+            if *verdict != Verdict::Unseen {
+                candidate.probability *= share;
+            }
+        }
+    }
+    normalise(candidates);
 }
 
 /// Leaves the moves a person thinks of, and the mate.
@@ -182,6 +235,8 @@ fn show(candidates: &mut [Candidate], mate: Move, least: f32) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use shakmaty::ByColor;
     use tabia_encoding::parse_uci;
     use tabia_game::position_from_fen;
@@ -190,6 +245,16 @@ mod tests {
     use crate::{BaselineLeaf, Quiet};
 
     fn weighed(fen: &str, advice: Advice, moves: &[(&str, f32)]) -> Vec<(String, f32)> {
+        hurried(fen, advice, moves, &Limits::default(), &Quiet)
+    }
+
+    fn hurried(
+        fen: &str,
+        advice: Advice,
+        moves: &[(&str, f32)],
+        limits: &Limits,
+        watch: &dyn Watch,
+    ) -> Vec<(String, f32)> {
         let game = History::new(position_from_fen(fen).unwrap(), ByColor::default());
         let mv = |uci: &str| parse_uci(game.current(), uci).unwrap();
         let mut candidates: Vec<Candidate> = moves
@@ -199,8 +264,8 @@ mod tests {
         let mut counsel = Counsel::new(advice, Box::new(BaselineLeaf));
         let mate = counsel.mate(&game, &candidates);
         keep_thinkable(&mut candidates, mate);
-        let unhurried = Haste::of(&Limits::default(), game.current().turn(), &Quiet);
-        counsel.weigh(&game, &mut candidates, mate, &unhurried).unwrap();
+        let haste = Haste::of(limits, game.current().turn(), watch);
+        counsel.weigh(&game, &mut candidates, mate, &haste).unwrap();
         let sum: f32 = candidates.iter().map(|candidate| candidate.probability).sum();
         assert!((sum - 1.0).abs() < 1e-4, "{sum}");
         assert!(candidates.is_sorted_by(|a, b| a.probability >= b.probability));
@@ -222,6 +287,77 @@ mod tests {
         assert!((taking(0.0) - 0.3).abs() < 1e-5);
         assert!(taking(2.0) > taking(0.0));
         assert!(taking(30.0) > 0.95);
+    }
+
+    /// Somebody who wants the move now.
+    struct Stopped;
+
+    impl Watch for Stopped {
+        fn elapsed(&self) -> Duration {
+            Duration::ZERO
+        }
+
+        fn stopped(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_search_that_saw_nothing_changes_nothing() {
+        let moves = [("e1e2", 0.6), ("b3d5", 0.3), ("b3c2", 0.1)];
+        // Selective, and not.
+        for trust in [2.0, 30.0, 900.0] {
+            let advice = Advice { trust, nodes: 100_000, mates: 0.0 };
+            let said = hurried(HANGING, advice, &moves, &Limits::default(), &Stopped);
+            for ((uci, probability), (_, found)) in moves.iter().zip(&said) {
+                assert!((probability - found).abs() < 1e-5, "{trust}: {uci}: {said:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn little_time_moves_the_probabilities_only_as_far_as_the_search_got() {
+        let moves = [("e1e2", 0.6), ("b3d5", 0.3), ("b3c2", 0.1)];
+        let advice = Advice { trust: 100.0, nodes: 100_000, mates: 0.0 };
+        let taking = |millis: u64| {
+            let remaining = Duration::from_millis(1500) + Duration::from_millis(millis);
+            let clock = crate::TimeLeft { remaining, increment: Duration::ZERO };
+            let limits = Limits { clocks: Some(ByColor { white: clock, black: clock }), ..Limits::default() };
+            let said = hurried(HANGING, advice, &moves, &limits, &Quiet);
+            said.iter().find(|(uci, _)| uci == "b3d5").unwrap().1
+        };
+        // Two positions a millisecond: a clock without time to look ahead, then with a little more each time.
+        assert!((taking(0) - 0.3).abs() < 1e-5);
+        for millis in 1..200 {
+            assert!(taking(millis) > 0.3 - 1e-5, "{millis}: {}", taking(millis));
+        }
+        assert!(taking(5_000) > 0.95);
+    }
+
+    #[test]
+    fn what_was_not_seen_keeps_its_probability() {
+        let after = |verdicts: [Verdict; 4]| {
+            let moves = shakmaty::Chess::default().legal_moves();
+            let mut candidates: Vec<Candidate> = [0.4, 0.3, 0.2, 0.1]
+                .iter()
+                .zip(&moves)
+                .map(|(&probability, &mv)| Candidate { mv, probability })
+                .collect();
+            reweigh(&mut candidates, &verdicts, 10.0);
+            candidates.iter().map(|candidate| candidate.probability).collect::<Vec<f32>>()
+        };
+        let near = |found: &[f32], expected: [f32; 4]| {
+            found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-5)
+        };
+        let [free, refuted, unseen] = [Verdict::Costs(0.0), Verdict::Refuted, Verdict::Unseen];
+        let partly = after([refuted, unseen, free, unseen]);
+        assert!(near(&partly, [0.0, 0.3, 0.6, 0.1]), "{partly:?}");
+        let nothing = after([unseen; 4]);
+        assert!(near(&nothing, [0.4, 0.3, 0.2, 0.1]), "{nothing:?}");
+        let one = after([free, unseen, unseen, unseen]);
+        assert!(near(&one, [0.4, 0.3, 0.2, 0.1]), "{one:?}");
+        let all = after([Verdict::Costs(100.0), refuted, free, refuted]);
+        assert!(near(&all, [0.0, 0.0, 1.0, 0.0]), "{all:?}");
     }
 
     #[test]

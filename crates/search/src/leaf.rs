@@ -6,7 +6,7 @@ use shakmaty::{ByColor, Chess, Color, Move, Position};
 use tabia_encoding::{ForMover, Pace, RatingPool, Seat, Situation};
 use tabia_game::History;
 use tabia_model::{
-    Evaluation, Model, Perspective, Unit, ValueHead,
+    Evaluation, Model, Perspective, Unit, ValueHead, Wdl,
     dense::{DenseNet, Evaluator},
     runtime::RunError,
 };
@@ -123,6 +123,8 @@ pub struct DenseLeaf {
     head: ValueHead,
     context_turn: Color,
     failure: Option<RunError>,
+    /// Room for the network's outputs, of which one is the head's.
+    outputs: Vec<f32>,
 }
 
 impl DenseLeaf {
@@ -130,14 +132,14 @@ impl DenseLeaf {
     pub fn new(model: &Model) -> Option<DenseLeaf> {
         let head = model.card().value.clone()?;
         let net = model.dense()?;
-        debug_assert_eq!(net.outputs(), 1, "a dense network's only head is the value head");
         Some(DenseLeaf::over(Arc::clone(net), head))
     }
 
     fn over(net: Arc<DenseNet>, head: ValueHead) -> DenseLeaf {
         let start = Chess::default();
+        let outputs = vec![0.0; net.outputs()];
         let evaluator = Evaluator::new(net, &start);
-        DenseLeaf { evaluator, head, context_turn: start.turn(), failure: None }
+        DenseLeaf { evaluator, head, context_turn: start.turn(), failure: None, outputs }
     }
 }
 
@@ -170,9 +172,9 @@ impl LeafEvaluator for DenseLeaf {
     }
 
     fn evaluate_finely(&mut self, position: &Chess) -> ForMover<f32> {
-        let mut raw = [0.0];
-        self.evaluator.evaluate(&mut raw);
-        let score = self.head.read(raw[0], position.turn(), self.context_turn);
+        self.evaluator.evaluate(&mut self.outputs);
+        let raw = self.outputs[self.head.index.unwrap_or(0)];
+        let score = self.head.read(raw, position.turn(), self.context_turn);
         if score.0.is_finite() {
             return score;
         }
@@ -366,15 +368,22 @@ impl LeafEvaluator for GeneralLeaf {
     }
 }
 
+/// The score in centipawns that stands for these chances of the side to move.
+pub fn score_of_wdl(wdl: Wdl) -> ForMover<f32> {
+    let expectation = ValueHead {
+        output: String::new(),
+        index: None,
+        unit: Unit::Expectation,
+        perspective: Perspective::Mover,
+    };
+    expectation.read(wdl.win - wdl.loss, Color::White, Color::White)
+}
+
 /// What a network says of a position as one number; the value head goes first where there are two.
 fn centipawns(evaluation: &Evaluation) -> ForMover<f32> {
     match (evaluation.score, evaluation.wdl) {
         (Some(score), _) => score,
-        (None, Some(wdl)) => {
-            let expectation =
-                ValueHead { output: String::new(), unit: Unit::Expectation, perspective: Perspective::Mover };
-            expectation.read(wdl.win - wdl.loss, Color::White, Color::White)
-        }
+        (None, Some(wdl)) => score_of_wdl(wdl),
         (None, None) => unreachable!("a network without an evaluation is refused at the start"),
     }
 }

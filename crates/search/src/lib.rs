@@ -58,12 +58,12 @@ mod test_networks;
 mod test_time;
 mod think_time;
 
-pub use admission::{CHALLENGE_INPUT, NotAdmitted, admit};
+pub use admission::{CHALLENGE_INPUT, NotAdmitted, OutputWarning, admit};
 pub use counsel::Advice;
 pub use engine::{Bench, Engine, EngineOptions, bench, is_quiet};
 pub use leaf::{
     BaselineLeaf, DenseLeaf, EVALUATION_LIMIT, GeneralLeaf, LeafEvaluator, NoEvaluation,
-    exact_leaf_evaluator, leaf_evaluator,
+    exact_leaf_evaluator, leaf_evaluator, score_of_wdl,
 };
 pub use levels::{Level, LevelPlayer};
 pub use limits::{Limits, TimeLeft};

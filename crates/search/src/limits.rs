@@ -23,8 +23,9 @@ pub struct Limits {
     pub search_moves: Vec<Move>,
     /// How many of the best moves to report.
     pub lines: usize,
-    /// Of these, only moves that cost no more than this of the chance to win, against the best, are looked at closely; the
-    /// others are reported without a score. Without it all of them are looked at.
+    /// Of these, only moves that cost no more than this of the chance to win, against the best, are looked at closely; of
+    /// the others an [upper bound](crate::Line::upper_bound) is reported, or no score where the search ended before it came
+    /// to them at all. Without it all of them are looked at.
     pub within: Option<f64>,
 }
 

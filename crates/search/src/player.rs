@@ -80,6 +80,8 @@ pub struct Line {
     pub deepest: u32,
     /// Who is better.
     pub score: Option<ForMover<Score>>,
+    /// The score is an upper bound: the candidate is no better.
+    pub upper_bound: bool,
     /// How the game may end, for the side to move.
     pub wdl: Option<Wdl>,
     /// How long a person would think about the move: the chance of each [bin](tabia_encoding::time_bin).

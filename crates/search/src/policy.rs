@@ -1,6 +1,6 @@
 //! Players that move as their network's move head says.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use fastrand::Rng;
 use shakmaty::{Chess, Position};
@@ -55,6 +55,9 @@ pub enum Pick {
 }
 
 impl Pick {
+    /// The temperatures that can be asked for.
+    pub const TEMPERATURES: RangeInclusive<f32> = 0.0..=100.0;
+
     /// At random, each move as often as the network says.
     pub const AS_THE_NETWORK_SAYS: Pick = Pick::Sampled { temperature: 1.0, top_p: 1.0 };
 }

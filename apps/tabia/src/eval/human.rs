@@ -47,6 +47,9 @@ pub(crate) struct HumanArgs {
     /// Leave out positions in which the side to move has less time left, or an unknown time.
     #[arg(long, value_name = "SECONDS")]
     min_clock: Option<u64>,
+    /// Leave out positions in which the side to move has more time left, or an unknown time.
+    #[arg(long, value_name = "SECONDS")]
+    max_clock: Option<u64>,
     /// Only games of these speeds: bullet, blitz, rapid, classical, unknown.
     #[arg(long, value_delimiter = ',', value_name = "SPEED,...")]
     speed: Vec<Speed>,
@@ -92,6 +95,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     let terms = MoveTerms {
         first_ply: args.first_ply,
         min_clock: args.min_clock.map(Duration::from_secs),
+        max_clock: args.max_clock.map(Duration::from_secs),
         speeds: args.speed.iter().copied().collect(),
     };
     let choice = args.choice.choice(args.pool.rule(), args.positions);
@@ -115,6 +119,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
                 "held_out_ppm": args.choice.held_out,
                 "first_ply": args.first_ply,
                 "min_clock_seconds": args.min_clock,
+                "max_clock_seconds": args.max_clock,
                 "speeds": args.speed.iter().map(|speed| speed.label()).collect::<Vec<_>>(),
             },
             "specs": specs,
@@ -151,18 +156,19 @@ fn print(report: &MoveReport, pools: &str) {
     println!("{pools}\n");
     let wide = report.models.iter().map(String::len).max().unwrap_or(0).max("model".len());
     println!(
-        "{:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}",
-        "model", "top-1", "top-5", "log-loss", "calibration", "overconfidence"
+        "{:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}  {:>20}",
+        "model", "top-1", "top-5", "log-loss", "calibration", "overconfidence", "under 1%"
     );
     for (model, figures) in report.models.iter().zip(&all.figures) {
-        let Figures { top1, top5, log_loss, overconfidence, calibration } = figures;
+        let Figures { top1, top5, log_loss, overconfidence, unlikely, calibration } = figures;
         println!(
-            "{model:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}",
+            "{model:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}  {:>20}",
             percent(*top1),
             percent(*top5),
             nats(*log_loss),
             format!("{:.1}%", 100.0 * calibration.error),
             signed_percent(*overconfidence),
+            percent(*unlikely),
         );
     }
     if let Some(comparison) = &all.comparison {

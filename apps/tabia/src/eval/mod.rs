@@ -10,6 +10,8 @@ mod shown;
 mod subjects;
 mod time;
 
+pub(crate) use self::shown::{percent, signed_percent};
+
 use anyhow::Result;
 use clap::Subcommand;
 

@@ -11,12 +11,12 @@ pub(super) fn pace(answers: u64, spent: Duration) -> String {
     format!("{} answers in {:.1} s, {each:.0} a second", HumanCount(answers), spent.as_secs_f64())
 }
 
-pub(super) fn percent(estimate: Estimate) -> String {
+pub(crate) fn percent(estimate: Estimate) -> String {
     let (value, digits) = (100.0 * estimate.value, 1);
     format!("{value:.digits$}%{}", interval(estimate, 100.0, digits))
 }
 
-pub(super) fn signed_percent(estimate: Estimate) -> String {
+pub(crate) fn signed_percent(estimate: Estimate) -> String {
     let (value, digits) = (100.0 * estimate.value, 1);
     format!("{value:+.digits$}%{}", interval(estimate, 100.0, digits))
 }

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &TimeArgs) -> Result<()> {
         bail!("{}: the network has no think-time head", silent.spec);
     }
     let speeds = args.speed.iter().copied().collect();
-    let terms = MoveTerms { first_ply: args.first_ply, min_clock: None, speeds };
+    let terms = MoveTerms { first_ply: args.first_ply, min_clock: None, max_clock: None, speeds };
     let choice = args.choice.choice(args.pool.rule(), args.positions);
     let selected =
         select(&args.games, &choice, "moves with clocks", &|game| TimeReport::count(&terms, game))?;

@@ -92,7 +92,8 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
         line("policy", format!("{:?} over {}{promotions}", head.output, head.vocabulary));
     }
     if let Some(head) = &facts.value {
-        line("value", format!("{:?}: {}, for {}", head.output, head.unit, head.perspective));
+        let index = head.index.map_or_else(String::new, |index| format!("[{index}]"));
+        line("value", format!("{:?}{index}: {}, for {}", head.output, head.unit, head.perspective));
     }
     if let Some(head) = &facts.wdl {
         line("WDL", format!("{:?}, for {}", head.output, head.perspective));

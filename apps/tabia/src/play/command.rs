@@ -3,6 +3,7 @@
 use shakmaty::san::{San, SanError, SanPlus};
 use shakmaty::{Chess, Color, Move};
 use tabia_encoding::{Elo, parse_uci};
+use tabia_search::HumanSpec;
 
 /// A line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,8 +46,11 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, String> {
         "save" if rest.is_empty() => return Err("save needs a file name: save game.pgn".to_owned()),
         "save" => Command::Save(rest.to_owned()),
         "elo" => match rest.parse::<u16>() {
-            Ok(elo) if (1..=4000).contains(&elo) => Command::Elo(Elo(elo)),
-            _ => return Err("elo needs a rating from 1 to 4000: elo 1200".to_owned()),
+            Ok(elo) if HumanSpec::RATINGS.contains(&elo) => Command::Elo(Elo(elo)),
+            _ => {
+                let (least, most) = HumanSpec::RATINGS.into_inner();
+                return Err(format!("elo needs a rating from {least} to {most}: elo 1200"));
+            }
         },
         "new" => Command::New(match rest.to_ascii_lowercase().as_str() {
             "" => None,

@@ -11,7 +11,7 @@ use tabia_game::History;
 use tabia_model::Wdl;
 use tabia_search::{Choice, Limits, Line, Player, PlayerError, UciSpec, Watch};
 use tabia_uci::client::{Client, Launch, Thought};
-use tabia_uci::message::{GameSoFar, Go, Info, MoverScore};
+use tabia_uci::message::{Bound, GameSoFar, Go, Info, MoverScore};
 
 /// How often a thinking engine is checked for a wish to stop.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -126,6 +126,7 @@ fn line(info: &Info, rank: usize, position: &Chess) -> Line {
         depth: info.depth.unwrap_or(0),
         deepest: info.seldepth.unwrap_or(0),
         score: score.map(ForMover),
+        upper_bound: info.score.is_some_and(|info| info.bound == Some(Bound::Upper)),
         wdl: info.wdl.map(|w| Wdl {
             win: thousandth(w.win),
             draw: thousandth(w.draw),

@@ -1,16 +1,17 @@
 //! A player as the protocol's server wants it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
 use shakmaty::{ByColor, CastlingMode, Position};
-use tabia_encoding::{Score, Seat};
+use tabia_encoding::{ForMover, Score, Seat};
 use tabia_game::History;
-use tabia_search::{Limits, Line, Player, Spec, TimeLeft, Watch};
-use tabia_uci::message::{Go, Info, MoverScore, MoverWdl, OptionSpec, OptionValue};
+use tabia_search::{Choice, Limits, Line, Player, Spec, TimeLeft, Watch, score_of_wdl};
+use tabia_uci::message::{Bound, Go, Info, MoverScore, MoverWdl, OptionSpec, OptionValue, ScoreInfo};
 use tabia_uci::{Answer, Control, Engine, Task};
 
-use super::settings::Settings;
+use super::settings::{MAX_LINES, Settings};
 use crate::players::Makers;
 
 pub(super) struct Served {
@@ -29,11 +30,6 @@ impl Served {
         let player = makers.make(&settings.spec, seed)?;
         Ok(Served { makers, settings, player, games: seed })
     }
-
-    fn rebuild(&mut self) -> Result<(), String> {
-        self.player = self.makers.make(&self.settings.spec, self.games).map_err(|e| format!("{e:#}"))?;
-        Ok(())
-    }
 }
 
 impl Engine for Served {
@@ -50,14 +46,12 @@ impl Engine for Served {
     }
 
     fn set_option(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
-        let before = self.settings.spec.clone();
-        self.settings.set(name, value)?;
-        if self.settings.spec != before
-            && let Err(fault) = self.rebuild()
-        {
-            self.settings.spec = before;
-            return Err(fault);
+        let mut changed = self.settings.clone();
+        changed.set(name, value)?;
+        if changed.spec != self.settings.spec {
+            self.player = self.makers.make(&changed.spec, self.games).map_err(|e| format!("{e:#}"))?;
         }
+        self.settings = changed;
         Ok(())
     }
 
@@ -68,16 +62,35 @@ impl Engine for Served {
 
     fn think(&mut self, task: &Task, control: &Control) -> Result<Answer, String> {
         let history = history(task);
-        let limits = limits(task, self.settings.lines);
-        let show_wdl = self.settings.show_wdl;
-        let watch = Listener { control, show_wdl };
+        // To a network the probabilities of all moves come at once; a search would play worse for more lines.
+        let lines = if self.settings.picks() { MAX_LINES } else { self.settings.lines };
+        let limits = limits(task, lines);
+        let watch = Listener { control, show_wdl: self.settings.show_wdl, reported: AtomicBool::new(false) };
         let choice = self.player.choose(&history, &limits, &watch).map_err(|e| e.to_string())?;
-        // A player that searches has reported while it thought; one that knows its mind at once has not.
-        for line in choice.lines.iter().filter(|line| line.probability.is_some()) {
-            watch.report(line);
+        // A search has reported as it went; other players have not.
+        if !watch.reported.load(Ordering::Relaxed) {
+            for line in last_lines(&choice, self.settings.lines) {
+                watch.report(&line);
+            }
         }
         Ok(Answer { best: choice.mv, ponder: choice.ponder })
     }
+}
+
+/// The lines to report of a player that has not done so itself: each with a score, and where only one is wanted, that of
+/// the move it plays, which need not be the likeliest.
+fn last_lines(choice: &Choice, wanted: usize) -> Vec<Line> {
+    let unknown = Line { rank: 1, nodes: choice.nodes, moves: vec![choice.mv], ..Line::default() };
+    let first = choice.lines.first().unwrap_or(&unknown);
+    let of_wdl = first.wdl.map(|wdl| ForMover(Score::Centipawns(score_of_wdl(wdl).0.round() as i32)));
+    let score = first.score.or(of_wdl).unwrap_or(ForMover(Score::Centipawns(0)));
+    let with_score =
+        |line: &Line| Line { score: line.score.or(Some(score)), wdl: line.wdl.or(first.wdl), ..line.clone() };
+    if wanted > 1 {
+        return choice.lines.iter().take(wanted).map(with_score).collect();
+    }
+    let played = choice.lines.iter().find(|line| line.moves.first() == Some(&choice.mv));
+    vec![Line { rank: 1, ..with_score(played.unwrap_or(&unknown)) }]
 }
 
 /// The game so far; the clocks are known as they stand now.
@@ -108,7 +121,8 @@ fn limits(task: &Task, lines: usize) -> Limits {
         clocks,
         moves_to_go: *moves_to_go,
         mate: *mate,
-        infinite: *infinite || task.go.ponder && clocks.is_none(),
+        // While pondering, the player's time stands still; its answer waits for `ponderhit`.
+        infinite: *infinite,
         search_moves: task.search_moves.clone(),
         lines,
         within: None,
@@ -119,6 +133,8 @@ fn limits(task: &Task, lines: usize) -> Limits {
 struct Listener<'a> {
     control: &'a Control,
     show_wdl: bool,
+    /// Whether the player has said anything.
+    reported: AtomicBool,
 }
 
 impl Watch for Listener<'_> {
@@ -135,6 +151,7 @@ impl Watch for Listener<'_> {
     }
 
     fn report(&self, line: &Line) {
+        self.reported.store(true, Ordering::Relaxed);
         let thousandths = |p: f32| (1000.0 * p).round() as u16;
         let score = line.score.map(|score| match score.0 {
             Score::Centipawns(cp) => MoverScore::Centipawns(cp),
@@ -148,7 +165,7 @@ impl Watch for Listener<'_> {
             depth: Some(line.depth.max(1)),
             seldepth: (line.deepest > 0).then_some(line.deepest),
             multipv: u32::try_from(line.rank).ok().filter(|&rank| rank > 0),
-            score: score.map(Into::into),
+            score: score.map(|score| ScoreInfo { score, bound: line.upper_bound.then_some(Bound::Upper) }),
             wdl,
             nodes: Some(line.nodes.max(1)),
             hashfull: line.table_permille.map(u32::from),

@@ -1,27 +1,48 @@
 //! What a client may set, for each kind of player.
+//!
+//! Clients send every default back before the first game. So an option set to its default always restores what the spec says,
+//! which may be more than the option can: `Temperature 1` is both a rated player's and a raw one's.
 
 use std::path::{Path, PathBuf};
 
 use tabia_encoding::Elo;
 use tabia_search::{
-    Dials, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, NetSearch, NetSpec, Pause, Pick, Spec,
+    Dials, EngineEvaluation, EngineOptions, EngineSettings, EngineSpec, HumanPlay, HumanSpec, NetSearch,
+    NetSpec, Pause, Pick, Spec,
 };
 use tabia_uci::message::{OptionSpec, OptionValue};
 
-const LEAST_ELO: u16 = 600;
-const MOST_ELO: u16 = 2600;
-const USUAL_ELO: u16 = 1500;
-const MOST_LINES: i64 = 256;
+const DEFAULT_ELO: Elo = Elo(1500);
+const DEFAULT_TEMPERATURE: f32 = 1.0;
+
+/// The most lines a client may ask for: no position of a game has more moves.
+pub(super) const MAX_LINES: usize = 256;
 
 /// The player and how it reports, as the client has set them.
+#[derive(Clone)]
 pub(super) struct Settings {
+    /// The player.
     pub(super) spec: Spec,
+    /// How many lines it reports.
     pub(super) lines: usize,
     pub(super) show_wdl: bool,
-    elo: Elo,
-    limit_strength: bool,
-    temperature: f32,
-    sample: bool,
+    /// The player as the command line has it.
+    initial: Spec,
+    overrides: Overrides,
+}
+
+/// What the client has set to something else than its default.
+#[derive(Clone, Default)]
+struct Overrides {
+    /// No file is the player's own network.
+    file: Option<Option<PathBuf>>,
+    hash_mib: Option<u32>,
+    threads: Option<u32>,
+    sample: Option<bool>,
+    temperature: Option<f32>,
+    pause: Option<Pause>,
+    limit_strength: Option<bool>,
+    elo: Option<Elo>,
 }
 
 impl Settings {
@@ -30,54 +51,50 @@ impl Settings {
             // Who watches a game with clocks expects a person's pace.
             human.pause.get_or_insert(Pause::On);
         }
-        let elo = match &spec {
-            Spec::Human(human) => human.elo,
-            _ => None,
-        };
-        let pick = pick_of(&spec);
-        Settings {
-            lines: 1,
-            show_wdl: false,
-            elo: elo.unwrap_or(Elo(USUAL_ELO)),
-            limit_strength: elo.is_some(),
-            temperature: match pick {
-                Some(Pick::Sampled { temperature, .. }) => temperature,
-                _ => 1.0,
-            },
-            sample: !matches!(pick, Some(Pick::Likeliest)),
-            spec,
-        }
+        let overrides = Overrides::default();
+        Settings { lines: 1, show_wdl: false, initial: spec.clone(), spec, overrides }
     }
 
-    /// The options this kind of player has.
+    /// Whether the player picks from the probabilities of moves.
+    pub(super) fn picks(&self) -> bool {
+        pick_of(&self.spec).is_some()
+    }
+
+    /// The options this kind of player has, with what the command line says as defaults.
     pub(super) fn offered(&self) -> Vec<OptionSpec> {
         let mut options = Vec::new();
+        let spec = &self.initial;
+        let (engine, pick) = (engine_of(spec), pick_of(spec));
         // Only players that weigh several candidates can report them.
-        if engine_of(&self.spec).is_some() || pick_of(&self.spec).is_some() {
-            options.push(OptionSpec::spin("MultiPV", 1, 1..=MOST_LINES));
+        if engine.is_some() || pick.is_some() {
+            options.push(OptionSpec::spin("MultiPV", 1, 1..=MAX_LINES as i64));
             options.push(OptionSpec::check("UCI_ShowWDL", false));
         }
-        if let Some(file) = self.file() {
-            options.push(OptionSpec::string(
-                "Model",
-                &file.map_or_else(String::new, |f| f.display().to_string()),
-            ));
+        if let Some(file) = file_of(spec) {
+            let text = file.map_or_else(String::new, |file| file.display().to_string());
+            options.push(OptionSpec::string("Model", &text));
         }
-        if let Some(engine) = engine_of(&self.spec) {
-            options.push(OptionSpec::spin("Hash", engine.hash_mib.unwrap_or(16).into(), 1..=65536));
-            options.push(OptionSpec::spin("Threads", engine.threads.unwrap_or(1).into(), 1..=256));
+        if let Some(engine) = engine {
+            let range = |range: std::ops::RangeInclusive<u32>| {
+                let (least, most) = range.into_inner();
+                i64::from(least)..=i64::from(most)
+            };
+            let (hash, threads) = (hash_mib(engine).into(), threads(engine).into());
+            options.push(OptionSpec::spin("Hash", hash, range(EngineSettings::HASH_MIB)));
+            options.push(OptionSpec::spin("Threads", threads, range(EngineSettings::THREADS)));
             options.push(OptionSpec::check("Ponder", false));
         }
-        if pick_of(&self.spec).is_some() {
-            let mode = if self.sample { "sample" } else { "argmax" };
+        if let Some(pick) = pick {
+            let mode = if samples(pick) { "sample" } else { "argmax" };
             options.push(OptionSpec::combo("Mode", mode, &["sample", "argmax"]));
-            options.push(OptionSpec::string("Temperature", &self.temperature.to_string()));
+            options.push(OptionSpec::string("Temperature", &temperature(pick).to_string()));
         }
-        if let Spec::Human(human) = &self.spec {
+        if let Spec::Human(human) = spec {
             options.push(OptionSpec::check("HumanTime", human.pause == Some(Pause::On)));
-            options.push(OptionSpec::check("UCI_LimitStrength", self.limit_strength));
-            let range = i64::from(LEAST_ELO)..=i64::from(MOST_ELO);
-            options.push(OptionSpec::spin("UCI_Elo", self.elo.0.into(), range));
+            options.push(OptionSpec::check("UCI_LimitStrength", human.elo.is_some()));
+            let (least, most) = HumanSpec::RATINGS.into_inner();
+            let elo = human.elo.unwrap_or(DEFAULT_ELO).0;
+            options.push(OptionSpec::spin("UCI_Elo", elo.into(), least.into()..=most.into()));
         }
         options
     }
@@ -87,107 +104,142 @@ impl Settings {
     /// # Errors
     /// Says what is wrong with the value.
     pub(super) fn set(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
+        let (initial, overrides) = (&self.initial, &mut self.overrides);
+        let engine = engine_of(initial);
+        let pick = pick_of(initial);
+        let human = if let Spec::Human(human) = initial { Some(human) } else { None };
+        let small = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
         match (name, value) {
             ("MultiPV", OptionValue::Spin(n)) => self.lines = usize::try_from(n).unwrap_or(1),
             ("UCI_ShowWDL", OptionValue::Check(on)) => self.show_wdl = on,
-            ("Model", OptionValue::String(file)) => self.set_file(&file)?,
-            ("Hash", OptionValue::Spin(n)) => self.change_engine(|e| e.hash_mib = u32::try_from(n).ok()),
-            ("Threads", OptionValue::Spin(n)) => self.change_engine(|e| e.threads = u32::try_from(n).ok()),
+            ("Model", OptionValue::String(text)) => overrides.file = other_file(initial, &text)?,
+            ("Hash", OptionValue::Spin(n)) => {
+                overrides.hash_mib = unless(engine.map(hash_mib), small(n));
+            }
+            ("Threads", OptionValue::Spin(n)) => {
+                overrides.threads = unless(engine.map(threads), small(n));
+            }
             ("Mode", OptionValue::Combo(mode)) => {
-                self.sample = mode == "sample";
-                self.apply_pick();
+                overrides.sample = unless(pick.map(samples), mode == "sample");
             }
             ("Temperature", OptionValue::String(text)) => {
-                self.temperature = match text.trim().parse::<f32>() {
-                    Ok(t) if (0.0..=10.0).contains(&t) => t,
-                    _ => return Err(format!("Temperature is a number from 0 to 10, not {text:?}")),
-                };
-                self.apply_pick();
+                let given = text.trim().parse().ok().filter(|t| Pick::TEMPERATURES.contains(t));
+                let given = given.ok_or_else(|| {
+                    let (least, most) = Pick::TEMPERATURES.into_inner();
+                    format!("invalid temperature {text:?} (expected {least} to {most})")
+                })?;
+                overrides.temperature = unless(pick.map(temperature), given);
             }
             ("HumanTime", OptionValue::Check(on)) => {
-                if let Spec::Human(human) = &mut self.spec {
-                    human.pause = Some(if on { Pause::On } else { Pause::Off });
-                }
+                let pause = if on { Pause::On } else { Pause::Off };
+                overrides.pause = unless(human.and_then(|human| human.pause), pause);
             }
             ("UCI_LimitStrength", OptionValue::Check(on)) => {
-                self.limit_strength = on;
-                self.apply_elo();
+                overrides.limit_strength = unless(human.map(|human| human.elo.is_some()), on);
             }
             ("UCI_Elo", OptionValue::Spin(n)) => {
-                self.elo = Elo(u16::try_from(n).unwrap_or(USUAL_ELO));
-                self.apply_elo();
+                let elo = u16::try_from(n).map_or(DEFAULT_ELO, Elo);
+                overrides.elo = unless(human.map(|human| human.elo.unwrap_or(DEFAULT_ELO)), elo);
             }
             // Pondering is the client's to ask for; there is nothing to prepare.
             _ => {}
         }
+        self.spec = self.overrides.over(&self.initial);
         Ok(())
-    }
-
-    /// The model file of a player that has one; `Some(None)` where it could have one.
-    fn file(&self) -> Option<Option<&Path>> {
-        match &self.spec {
-            Spec::Net(net) => Some(Some(&net.file)),
-            Spec::Maia(maia) => Some(Some(&maia.file)),
-            Spec::Human(human) => Some(human.file.as_deref()),
-            Spec::Engine(engine) => Some(engine.file()),
-            Spec::Level(_) | Spec::Random { .. } | Spec::Uci(_) => None,
-        }
-    }
-
-    fn set_file(&mut self, text: &str) -> Result<(), String> {
-        let file = (!text.trim().is_empty()).then(|| PathBuf::from(text.trim()));
-        match (&mut self.spec, file) {
-            (Spec::Net(net), Some(file)) => net.file = file,
-            (Spec::Maia(maia), Some(file)) => maia.file = file,
-            (Spec::Human(human), file) => human.file = file,
-            (Spec::Engine(engine), Some(file)) => engine.evaluation = EngineEvaluation::File(file),
-            // Clients send back every default: nothing chosen leaves the hand-written evaluation as it is.
-            (Spec::Engine(engine), None) if engine.file().is_some() => {
-                engine.evaluation = EngineEvaluation::Usual;
-            }
-            (Spec::Engine(_), None) => {}
-            _ => return Err("this player needs a model file".to_owned()),
-        }
-        Ok(())
-    }
-
-    fn change_engine(&mut self, change: impl FnOnce(&mut EngineSettings)) {
-        match &mut self.spec {
-            Spec::Engine(EngineSpec { settings, .. })
-            | Spec::Net(NetSpec { search: NetSearch::AlphaBeta(settings), .. }) => change(settings),
-            _ => {}
-        }
-    }
-
-    fn apply_pick(&mut self) {
-        let (sample, temperature) = (self.sample, self.temperature);
-        let changed = |pick: Pick| match (sample, pick) {
-            (false, _) => Pick::Likeliest,
-            (true, Pick::Sampled { top_p, .. }) => Pick::Sampled { temperature, top_p },
-            (true, Pick::Likeliest) => Pick::Sampled { temperature, top_p: 1.0 },
-        };
-        match &mut self.spec {
-            // What clients send back unchanged leaves the fitted strength as it is.
-            Spec::Human(human) if sample && temperature == 1.0 => human.play = HumanPlay::AsRated,
-            Spec::Human(human) => {
-                let dials = match human.play {
-                    HumanPlay::AsRated => Dials::RAW,
-                    HumanPlay::Dialled(dials) => dials,
-                };
-                human.play = HumanPlay::Dialled(Dials { pick: changed(dials.pick), ..dials });
-            }
-            Spec::Maia(maia) => maia.pick = changed(maia.pick),
-            _ => {}
-        }
-    }
-
-    fn apply_elo(&mut self) {
-        if let Spec::Human(human) = &mut self.spec {
-            human.elo = self.limit_strength.then_some(self.elo);
-        }
     }
 }
 
+impl Overrides {
+    fn over(&self, initial: &Spec) -> Spec {
+        let mut spec = initial.clone();
+        match &mut spec {
+            Spec::Human(human) => {
+                if let Some(file) = &self.file {
+                    human.file.clone_from(file);
+                }
+                human.pause = self.pause.or(human.pause);
+                let limited = self.limit_strength.unwrap_or(human.elo.is_some());
+                human.elo = limited.then(|| self.elo.or(human.elo).unwrap_or(DEFAULT_ELO));
+                if self.sample.is_some() || self.temperature.is_some() {
+                    let dials = match human.play {
+                        HumanPlay::AsRated => Dials::RAW,
+                        HumanPlay::Dialled(dials) => dials,
+                    };
+                    human.play = HumanPlay::Dialled(Dials { pick: self.pick(dials.pick), ..dials });
+                }
+            }
+            Spec::Maia(maia) => {
+                if let Some(Some(file)) = &self.file {
+                    maia.file.clone_from(file);
+                }
+                maia.pick = self.pick(maia.pick);
+            }
+            Spec::Net(net) => {
+                if let Some(Some(file)) = &self.file {
+                    net.file.clone_from(file);
+                }
+                if let NetSearch::AlphaBeta(settings) = &mut net.search {
+                    self.change(settings);
+                }
+            }
+            Spec::Engine(engine) => {
+                if let Some(file) = &self.file {
+                    engine.evaluation = file.clone().map_or(EngineEvaluation::Usual, EngineEvaluation::File);
+                }
+                self.change(&mut engine.settings);
+            }
+            Spec::Level(_) | Spec::Random { .. } | Spec::Uci(_) => {}
+        }
+        spec
+    }
+
+    fn pick(&self, initial: Pick) -> Pick {
+        let temperature = self.temperature.unwrap_or(temperature(initial));
+        match (self.sample.unwrap_or(samples(initial)), initial) {
+            (false, _) => Pick::Likeliest,
+            (true, Pick::Sampled { top_p, .. }) => Pick::Sampled { temperature, top_p },
+            (true, Pick::Likeliest) => Pick::Sampled { temperature, top_p: 1.0 },
+        }
+    }
+
+    fn change(&self, settings: &mut EngineSettings) {
+        settings.hash_mib = self.hash_mib.or(settings.hash_mib);
+        settings.threads = self.threads.or(settings.threads);
+    }
+}
+
+/// The value, unless it is the default.
+fn unless<T: PartialEq>(default: Option<T>, given: T) -> Option<T> {
+    (default.as_ref() != Some(&given)).then_some(given)
+}
+
+/// The file that a client names, unless it is what the spec says. No name is the player's own network.
+fn other_file(initial: &Spec, text: &str) -> Result<Option<Option<PathBuf>>, String> {
+    // Line ends and blanks around a name are lost on the way to the client and back.
+    let shown = |text: &str| text.split(char::is_control).collect::<Vec<_>>().join(" ").trim().to_owned();
+    let default = file_of(initial).flatten().map_or_else(String::new, |file| file.display().to_string());
+    if shown(text) == shown(&default) {
+        return Ok(None);
+    }
+    let file = (!text.trim().is_empty()).then(|| PathBuf::from(text.trim()));
+    match (initial, &file) {
+        (Spec::Net(_) | Spec::Maia(_), None) => Err("this player needs a model file".to_owned()),
+        _ => Ok(Some(file)),
+    }
+}
+
+/// The model file of a player that has one; `Some(None)` where it could have one.
+fn file_of(spec: &Spec) -> Option<Option<&Path>> {
+    match spec {
+        Spec::Net(net) => Some(Some(&net.file)),
+        Spec::Maia(maia) => Some(Some(&maia.file)),
+        Spec::Human(human) => Some(human.file.as_deref()),
+        Spec::Engine(engine) => Some(engine.file()),
+        Spec::Level(_) | Spec::Random { .. } | Spec::Uci(_) => None,
+    }
+}
+
+/// How a player picks its moves. A rated player's own dials are not among the options.
 fn pick_of(spec: &Spec) -> Option<Pick> {
     match spec {
         Spec::Human(human) => Some(match human.play {
@@ -199,10 +251,197 @@ fn pick_of(spec: &Spec) -> Option<Pick> {
     }
 }
 
+fn samples(pick: Pick) -> bool {
+    pick != Pick::Likeliest
+}
+
+fn temperature(pick: Pick) -> f32 {
+    match pick {
+        Pick::Sampled { temperature, .. } => temperature,
+        Pick::Likeliest => DEFAULT_TEMPERATURE,
+    }
+}
+
 fn engine_of(spec: &Spec) -> Option<&EngineSettings> {
     match spec {
         Spec::Engine(EngineSpec { settings, .. })
         | Spec::Net(NetSpec { search: NetSearch::AlphaBeta(settings), .. }) => Some(settings),
         _ => None,
+    }
+}
+
+fn hash_mib(settings: &EngineSettings) -> u32 {
+    let usual = || u32::try_from(EngineOptions::default().hash_mib).unwrap_or(u32::MAX);
+    settings.hash_mib.unwrap_or_else(usual)
+}
+
+fn threads(settings: &EngineSettings) -> u32 {
+    let usual = || u32::try_from(EngineOptions::default().threads).unwrap_or(u32::MAX);
+    settings.threads.unwrap_or_else(usual)
+}
+
+#[cfg(test)]
+mod tests {
+    use tabia_uci::message::{OptionKind, Reply};
+
+    use super::*;
+
+    /// Every kind of player with every setting that an option touches, at its ends too.
+    const SPECS: [&str; 44] = [
+        "level:3",
+        "random,seed=4",
+        "uci:stockfish,elo=1700,depth=3",
+        "net:small.onnx",
+        "net:\"one, two.onnx\"",
+        "net: blanks  inside.onnx ",
+        "net:small.onnx,search=ab",
+        "net:small.onnx,search=ab,nodes=5000,movetime=200,hash=64,threads=2",
+        "maia:maia-1500.pb.gz",
+        "maia:maia-1500.pb.gz,mode=sample",
+        "maia:maia-1500.pb.gz,temp=0.5,top_p=0.9,seed=7",
+        "maia:maia-1500.pb.gz,temp=100",
+        "engine",
+        "engine,depth=8",
+        "engine,eval=baseline",
+        "engine,eval=baseline,movetime=50,hash=1,threads=1",
+        "engine,hash=65536,threads=1024",
+        "engine,threads=300",
+        "engine:nets/big.onnx,nodes=1000",
+        "human",
+        "human,seed=3",
+        "human,elo=600",
+        "human,elo=1500",
+        "human,elo=2600",
+        "human:h.safetensors,elo=1900",
+        "human,elo=1500,strength=raw",
+        "human,strength=raw",
+        "human,elo=1500,mode=argmax",
+        "human,mode=argmax,trust=5",
+        "human,elo=1500,temp=0",
+        "human,elo=1500,temp=0.8",
+        "human,elo=1500,temp=0.1234567",
+        "human,elo=1500,temp=20",
+        "human,elo=1500,temp=100",
+        "human,elo=1500,top_p=0.9",
+        "human,elo=1500,top_p=0",
+        "human,elo=1500,temp=0.7,top_p=0.95",
+        "human,elo=1500,trust=12",
+        "human,elo=1500,trust=1000,nodes=1000000",
+        "human,elo=1500,mates=1",
+        "human,elo=1500,nodes=500",
+        "human,elo=1500,pool=over-the-board,pause=off",
+        "human,pause=on,pool=unknown",
+        "human,elo=1900,temp=0.8,trust=10,mates=0.8",
+    ];
+
+    fn settings(spec: &str) -> Settings {
+        Settings::new(spec.parse().unwrap_or_else(|error| panic!("{error}")))
+    }
+
+    /// The option as a client reads it from the line that offers it.
+    fn as_read(option: OptionSpec) -> OptionSpec {
+        let line = Reply::Option(option).to_string();
+        match line.parse() {
+            Ok(Reply::Option(option)) => option,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn default_of(kind: &OptionKind) -> Option<String> {
+        match kind {
+            OptionKind::Check { default } => Some(default.to_string()),
+            OptionKind::Spin { default, .. } => Some(default.to_string()),
+            OptionKind::Combo { default, .. } | OptionKind::String { default } => Some(default.clone()),
+            OptionKind::Button => None,
+        }
+    }
+
+    fn set(settings: &mut Settings, name: &str, value: &str) -> Result<(), String> {
+        let offered = settings.offered();
+        let option = OptionSpec::find(&offered, name).unwrap_or_else(|fault| panic!("{fault}"));
+        let value = option.read(Some(value)).unwrap_or_else(|fault| panic!("{fault}"));
+        settings.set(&option.name, value)
+    }
+
+    #[test]
+    fn sending_every_default_back_changes_nothing() {
+        for spec in SPECS {
+            let mut settings = settings(spec);
+            let before = settings.spec.clone();
+            let offered = settings.offered();
+            // Forwards and backwards: the order is the client's.
+            for option in offered.iter().chain(offered.iter().rev()) {
+                let read = as_read(option.clone());
+                let default = default_of(&read.kind);
+                let value = read.read(default.as_deref()).unwrap_or_else(|fault| panic!("{spec}: {fault}"));
+                settings.set(&read.name, value).unwrap_or_else(|fault| panic!("{spec}: {fault}"));
+                assert_eq!(settings.spec, before, "{spec}: {}", read.name);
+            }
+            assert_eq!((settings.lines, settings.show_wdl), (1, false), "{spec}");
+        }
+    }
+
+    #[test]
+    fn defaults_lie_within_what_is_offered() {
+        for spec in SPECS {
+            for option in settings(spec).offered() {
+                match &option.kind {
+                    OptionKind::Spin { default, min, max } => {
+                        assert!((min..=max).contains(&default), "{spec}: {option:?}");
+                    }
+                    OptionKind::Combo { default, choices } => {
+                        assert!(choices.contains(default), "{spec}: {option:?}")
+                    }
+                    OptionKind::Check { .. } | OptionKind::Button | OptionKind::String { .. } => {}
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_client_sets_holds_until_it_sets_the_default_again() {
+        let changes = [
+            ("human,elo=1500", "Temperature", "0.5", "human,elo=1500,temp=0.5,pause=on"),
+            ("human,elo=1500", "Mode", "argmax", "human,elo=1500,mode=argmax,pause=on"),
+            ("human,elo=1500", "UCI_Elo", "2600", "human,elo=2600,pause=on"),
+            ("human,elo=1500", "UCI_LimitStrength", "false", "human,pause=on"),
+            ("human,elo=1500", "HumanTime", "false", "human,elo=1500,pause=off"),
+            ("human,elo=1500", "Model", "h.onnx", "human:h.onnx,elo=1500,pause=on"),
+            ("human,elo=1500,top_p=0.9", "Temperature", "2", "human,elo=1500,temp=2,top_p=0.9,pause=on"),
+            ("human,elo=1500,temp=0.5", "Temperature", "1", "human,elo=1500,strength=raw,pause=on"),
+            ("human,elo=1500,trust=9", "Mode", "argmax", "human,elo=1500,mode=argmax,trust=9,pause=on"),
+            ("human,mode=argmax", "Mode", "sample", "human,strength=raw,pause=on"),
+            ("human", "UCI_LimitStrength", "true", "human,elo=1500,pause=on"),
+            ("maia:m.pb", "Mode", "sample", "maia:m.pb,mode=sample"),
+            ("maia:m.pb,temp=0.5", "Temperature", "20", "maia:m.pb,mode=sample,temp=20"),
+            ("engine", "Threads", "300", "engine,threads=300"),
+            ("engine,hash=64", "Hash", "16", "engine,hash=16"),
+            ("engine,eval=baseline", "Model", "n.onnx", "engine:n.onnx"),
+            ("engine:n.onnx", "Model", "", "engine"),
+            ("net:n.onnx,search=ab", "Hash", "8", "net:n.onnx,search=ab,hash=8"),
+        ];
+        for (spec, name, value, changed) in changes {
+            let mut settings = settings(spec);
+            let before = settings.spec.clone();
+            let default = settings.offered().into_iter().find(|option| option.name == name).unwrap();
+            set(&mut settings, name, value).unwrap();
+            assert_eq!(settings.spec.to_string(), changed, "{spec}: {name}");
+            let back = default_of(&default.kind).unwrap();
+            set(&mut settings, name, &back).unwrap();
+            assert_eq!(settings.spec, before, "{spec}: {name}");
+        }
+    }
+
+    #[test]
+    fn a_temperature_out_of_range_is_refused() {
+        let mut settings = settings("human,elo=1500");
+        let before = settings.spec.clone();
+        for wrong in ["hot", "-1", "100.5", "NaN"] {
+            let fault = set(&mut settings, "Temperature", wrong).unwrap_err();
+            assert!(fault.contains("expected 0 to 100"), "{fault}");
+        }
+        let fault = other_file(&"net:x.onnx".parse().unwrap(), " ").unwrap_err();
+        assert!(fault.contains("needs a model file"), "{fault}");
+        assert_eq!(settings.spec, before);
     }
 }

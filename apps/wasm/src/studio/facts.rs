@@ -70,6 +70,7 @@ pub(super) fn of(name: &str, model: &Model) -> ModelFacts {
     row("notes", card.notes.clone());
     row("runtime", Some(model.runtime().to_string()));
     row("multiply-adds", Some(model.graph().multiply_adds.to_string()));
+    row("challenge", admission.as_ref().ok().and_then(|warning| Some(warning.as_ref()?.to_string())));
     ModelFacts {
         name: name.to_owned(),
         format: model.format().to_string(),

@@ -206,6 +206,12 @@ impl Scorecard {
         let interrupted = end != End::Complete;
         Scorecard { challenger, parameters, passed, levels, diversity, interrupted }
     }
+
+    /// The level reached by passing every level from the first on; 0 if the first was not played or not passed.
+    pub fn climbed(&self) -> u32 {
+        let passed = |level: u32| self.levels.iter().any(|score| score.level == level && score.passed);
+        (1..).take_while(|&level| passed(level)).last().unwrap_or(0)
+    }
 }
 
 /// The scorecard and the report on diversity as text.

@@ -26,7 +26,7 @@ pub struct LeaderboardEntry {
     pub id: String,
     /// What people call it.
     pub name: String,
-    /// The highest level passed; 0 for none.
+    /// The highest level passed with all levels below it; 0 for none.
     pub level: u32,
     /// How many parameters it has.
     pub parameters: u64,
@@ -73,8 +73,8 @@ impl Leaderboard {
         }
     }
 
-    /// Enters a challenger into the file and returns the board. The same challenger (`id`) is entered once: its entry is
-    /// replaced. The file is replaced as a whole, so it is always the old one or the new one.
+    /// Enters a challenger into the file and returns the board. The same challenger (`id`) is entered once, with the
+    /// highest level it reached; of the same level the latest entry counts. The file is replaced as a whole, so it is always the old one or the new one.
     ///
     /// # Errors
     /// When the file cannot be read or written, or is something else.
@@ -110,6 +110,9 @@ impl Leaderboard {
     }
 
     fn enter(&mut self, entry: LeaderboardEntry) {
+        if self.entries.iter().any(|known| known.id == entry.id && known.level > entry.level) {
+            return;
+        }
         self.entries.retain(|known| known.id != entry.id);
         self.entries.push(entry);
         self.entries.sort_by(|a, b| {
@@ -172,6 +175,8 @@ mod tests {
         board.enter(entry("a", 4, 100, 120.0));
         let ids: Vec<&str> = board.entries().iter().map(|entry| entry.id.as_str()).collect();
         assert_eq!(ids, ["a", "d", "c", "b", "e"]);
+        board.enter(entry("a", 1, 100, 44.0));
+        assert_eq!(board.entries()[0].level, 4, "a shorter climb takes nothing away");
         assert!(board.to_string().contains("   1      4         100    120/50  net a"), "{board}");
     }
 }

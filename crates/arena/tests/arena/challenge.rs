@@ -47,7 +47,9 @@ fn the_ladder_ends_at_the_first_level_not_passed() {
     let played: Vec<(u32, bool, u64)> =
         card.levels.iter().map(|score| (score.level, score.passed, score.games.games())).collect();
     assert_eq!(played, [(1, true, 50), (2, true, 50), (3, false, 50)]);
-    assert_eq!((card.passed, card.interrupted), (Some(2), false));
+    assert_eq!((card.passed, card.climbed(), card.interrupted), (Some(2), 2, false));
+    let only_second = Scorecard { levels: card.levels[1..2].to_vec(), ..card.clone() };
+    assert_eq!(only_second.climbed(), 0, "the level below was not played");
     assert_eq!(card.levels[0].as_white, Tally { wins: 25, ..Tally::default() });
     assert_eq!(card.diversity.games, 150);
     assert!(card.diversity.first_moves > 5 && card.diversity.four_move_entropy > 4.0, "{:?}", card.diversity);

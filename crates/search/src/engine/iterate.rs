@@ -71,13 +71,17 @@ impl Search<'_> {
         let mut depth = 1;
         let budgeted = goals.within.is_some() && self.shared.node_limit < u64::MAX;
         let mut lines = if budgeted { 1 } else { goals.lines };
+        let mut reported = None;
         while depth <= goals.depth {
             self.root_depth = depth;
             let before = (moves[0].m, moves[0].latest());
             let found = self.deepen(position, moves, goals, lines);
             if part == Part::Lead {
                 for (candidate, rank) in moves[..found].iter().zip(1..) {
-                    self.shared.watch.report(&self.line(candidate, rank));
+                    self.shared.watch.report(&self.line(candidate, rank, goals));
+                }
+                if found > 0 {
+                    reported = Some(moves[0].m);
                 }
             }
             if self.pulse.stopped() {
@@ -106,6 +110,20 @@ impl Search<'_> {
             keep_in_order(moves);
         }
         self.pulse.look(self.shared);
+        // An iteration that was stopped may have found another best move, and one that ended before the first ply has
+        // reported none.
+        if part == Part::Lead && goals.within.is_none() && reported != Some(moves[0].m) {
+            self.report_last(position, &moves[..goals.lines.clamp(1, moves.len())], goals);
+        }
+    }
+
+    /// Reports the candidates as a stopped search leaves them. What no ply was searched of has the value of the position.
+    fn report_last(&mut self, position: &Chess, moves: &[RootMove], goals: &Goals) {
+        let still = score(self.evaluate(position));
+        for (candidate, rank) in moves.iter().zip(1..) {
+            let line = self.line(candidate, rank, goals);
+            self.shared.watch.report(&Line { score: line.score.or(Some(still)), ..line });
+        }
     }
 
     /// One iteration: the best moves one after the other. Returns how many there are, or none if it was stopped.
@@ -139,7 +157,7 @@ impl Search<'_> {
         let Some((best, others)) = moves.split_first_mut() else { return };
         if let (Some(within), Some(value)) = (goals.within, best.latest()) {
             let floor = worst(value, within);
-            others.iter_mut().for_each(|candidate| candidate.is_at_most(floor));
+            others.iter_mut().for_each(|candidate| candidate.assume_at_most(floor));
         }
     }
 
@@ -189,15 +207,17 @@ impl Search<'_> {
         goals.soft.is_some_and(|soft| self.shared.watch.elapsed() >= scaled(soft, course))
     }
 
-    /// What to say of a candidate.
-    pub(super) fn line(&self, candidate: &RootMove, rank: usize) -> Line {
+    /// What to say of a candidate. Where values are weighed against each other, a bound is better than nothing.
+    pub(super) fn line(&self, candidate: &RootMove, rank: usize, goals: &Goals) -> Line {
         let depth = candidate.depth.unsigned_abs();
         let deepest = u32::try_from(candidate.deepest).expect("lines are short");
+        let shown = if goals.within.is_some() { candidate.shown_or_bounded() } else { candidate.shown() };
         Line {
             rank,
             depth,
             deepest: deepest.max(depth),
-            score: candidate.known().map(score),
+            score: shown.map(|(value, _)| score(value)),
+            upper_bound: shown.is_some_and(|(_, upper_bound)| upper_bound),
             wdl: None,
             think_time: None,
             probability: None,

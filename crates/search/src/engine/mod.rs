@@ -194,7 +194,7 @@ impl Thread {
         let mut search = Search::new(shared, evaluator, &mut self.histories, Path::of(game));
         search.iterate(game.current(), &mut moves, goals, part);
         let wanted = goals.lines.clamp(1, moves.len());
-        moves[..wanted].iter().zip(1..).map(|(candidate, rank)| search.line(candidate, rank)).collect()
+        moves[..wanted].iter().zip(1..).map(|(candidate, rank)| search.line(candidate, rank, goals)).collect()
     }
 }
 

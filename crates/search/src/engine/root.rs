@@ -12,6 +12,17 @@ use super::{
 };
 use crate::{Limits, PlayerError};
 
+/// What the value of a candidate says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    /// It is its value.
+    Exact,
+    /// It is worth no more.
+    Upper,
+    /// The same, but the search has not shown that.
+    Assumed,
+}
+
 /// A move to choose from.
 #[derive(Clone, Debug)]
 pub(super) struct RootMove {
@@ -20,8 +31,10 @@ pub(super) struct RootMove {
     value: i32,
     /// What the last finished iteration found.
     previous: i32,
-    /// Whether nothing is known but that it is not worth more.
-    bounded: bool,
+    /// What the value says.
+    bound: Bound,
+    /// What the last move that was better than it was worth then.
+    no_more_than: Option<i32>,
     /// The move and what should follow.
     pub(super) line: Vec<Move>,
     /// The iteration the line is of.
@@ -38,7 +51,8 @@ impl RootMove {
             m,
             value: -INFINITE,
             previous: -INFINITE,
-            bounded: false,
+            bound: Bound::Exact,
+            no_more_than: None,
             line: vec![m],
             depth: 0,
             deepest: 0,
@@ -51,10 +65,16 @@ impl RootMove {
         [self.value, self.previous].into_iter().find(|&value| value > -INFINITE)
     }
 
-    /// All that is known is that it is worth no more than this.
-    pub(super) fn is_at_most(&mut self, bound: i32) {
-        self.value = bound;
-        self.bounded = true;
+    /// The search has shown that it is worth no more than this.
+    pub(super) fn is_at_most(&mut self, most: i32) {
+        self.value = most;
+        self.bound = Bound::Upper;
+    }
+
+    /// It is taken to be worth no more than this until it is looked at by itself.
+    pub(super) fn assume_at_most(&mut self, most: i32) {
+        self.value = most;
+        self.bound = Bound::Assumed;
     }
 
     /// It is worth no more than this, whatever was found earlier.
@@ -64,9 +84,17 @@ impl RootMove {
         }
     }
 
-    /// The latest value that is more than a bound.
-    pub(super) fn known(&self) -> Option<i32> {
-        self.latest().filter(|_| !self.bounded)
+    /// The latest value that the search has shown by looking at it alone, and whether that is only an upper bound.
+    pub(super) fn shown(&self) -> Option<(i32, bool)> {
+        match self.bound {
+            Bound::Assumed => None,
+            bound => self.latest().map(|value| (value, bound == Bound::Upper)),
+        }
+    }
+
+    /// The same, or else what it was found to be no better than.
+    pub(super) fn shown_or_bounded(&self) -> Option<(i32, bool)> {
+        self.shown().or(self.no_more_than.map(|most| (most, true)))
     }
 
     /// A new iteration begins.
@@ -124,12 +152,15 @@ impl Search<'_> {
             best = best.max(value);
             if place == 0 || value > window.alpha {
                 candidate.value = value;
-                candidate.bounded = false;
+                candidate.bound = Bound::Exact;
+                candidate.no_more_than = None;
                 candidate.depth = depth;
                 candidate.deepest = self.deepest;
                 candidate.line.clear();
                 candidate.line.push(candidate.m);
                 candidate.line.extend_from_slice(self.lines.from(1));
+            } else {
+                candidate.no_more_than = Some(window.alpha);
             }
             window.alpha = window.alpha.max(value);
             if window.is_empty() {

@@ -381,9 +381,29 @@ fn moves_that_cost_too_much_are_not_looked_at_closely() {
     assert!(choice.nodes < thorough.nodes, "{} of {}", choice.nodes, thorough.nodes);
     let limited = Limits { nodes: Some(60_000), depth: None, ..few };
     for choice in [choice, engine().choose(&game(BUSY), &limited, &Quiet).unwrap()] {
+        let best = choice.lines[0].score.map(winning_chance);
+        let bounds = choice.lines.iter().filter(|line| line.upper_bound);
+        assert!(bounds.filter_map(|line| line.score.map(winning_chance)).all(|chance| Some(chance) <= best));
         assert_eq!(choice.lines.len(), thorough.lines.len());
-        let close = choice.lines.iter().filter(|line| line.score.is_some()).count();
+        let close = choice.lines.iter().filter(|line| line.score.is_some() && !line.upper_bound).count();
         assert!((2..last).contains(&close), "{close} of {last}");
+        assert!(choice.lines.iter().all(|line| line.score.is_some()), "all were looked at once");
+    }
+    let cut_short = Limits { nodes: Some(20), ..limited };
+    let choice = engine().choose(&game(BUSY), &cut_short, &Quiet).unwrap();
+    assert!(choice.lines.iter().any(|line| line.score.is_none()), "nothing is said of what was not seen");
+}
+
+#[test]
+fn the_move_is_the_first_of_the_last_line_reported() {
+    for nodes in (1..60).map(|step: u64| step * step * 5) {
+        let listener = Listener::default();
+        let limits = Limits { nodes: Some(nodes), ..Limits::default() };
+        let choice = engine().choose(&game(BUSY), &limits, &listener).unwrap();
+        let reported = listener.0.into_inner().unwrap();
+        let last = reported.last().unwrap_or_else(|| panic!("{nodes}: nothing reported"));
+        assert_eq!(last.moves.first(), Some(&choice.mv), "{nodes}: {last:?}");
+        assert!(last.score.is_some(), "{nodes}: {last:?}");
     }
 }
 

@@ -10,6 +10,7 @@ mod parse;
 mod write;
 
 use std::{
+    ops::RangeInclusive,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -92,6 +93,9 @@ pub struct HumanSpec {
 }
 
 impl HumanSpec {
+    /// The ratings that can be asked for.
+    pub const RATINGS: RangeInclusive<u16> = 600..=2600;
+
     /// Whether it plays the same move again in the same position.
     pub fn is_certain(&self) -> bool {
         matches!(self.play, HumanPlay::Dialled(Dials { pick: Pick::Likeliest, .. }))
@@ -180,6 +184,13 @@ pub struct EngineSettings {
     pub hash_mib: Option<u32>,
     /// How many threads search.
     pub threads: Option<u32>,
+}
+
+impl EngineSettings {
+    /// The sizes of a transposition table in MiB that can be asked for.
+    pub const HASH_MIB: RangeInclusive<u32> = 1..=65_536;
+    /// The numbers of threads that can be asked for.
+    pub const THREADS: RangeInclusive<u32> = 1..=1_024;
 }
 
 /// Another program as a player.

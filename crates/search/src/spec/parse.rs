@@ -131,7 +131,8 @@ impl Parts {
                 // `human:elo=1500` is how people write it who have no file.
                 let about = settings.take_in(about)?;
                 let file = optional_file(&kind, about.as_deref())?;
-                let (elo, pool, seed) = (settings.elo()?, settings.pool()?, settings.seed()?);
+                let elo = settings.number("elo", "rating", HumanSpec::RATINGS)?.map(Elo);
+                let (pool, seed) = (settings.pool()?, settings.seed()?);
                 let play = settings.human_play()?;
                 Spec::Human(HumanSpec { file, elo, play, pool, pause: settings.pause()?, seed })
             }
@@ -158,7 +159,8 @@ impl Parts {
                 let command = about.filter(|command| !command.trim().is_empty());
                 let command = command.ok_or_else(|| wrong("uci needs a command", "uci:COMMAND"))?;
                 settings.allowed = UCI;
-                let (elo, budget) = (settings.elo()?, settings.budget()?);
+                let elo = settings.number("elo", "rating", 100..=4000)?.map(Elo);
+                let budget = settings.budget()?;
                 Spec::Uci(UciSpec { command, elo, budget, options: settings.take_options()? })
             }
             "" => return Err(wrong("it does not say who plays", KINDS)),
@@ -208,10 +210,6 @@ impl Settings {
                 format!("{name}={} to {}", range.start(), range.end()),
             )),
         }
-    }
-
-    fn elo(&mut self) -> Result<Option<Elo>, Wrong> {
-        Ok(self.number("elo", "rating", 100..=4000)?.map(Elo))
     }
 
     /// What a spec is about, unless that is a setting, which is then one of these.
@@ -292,8 +290,8 @@ impl Settings {
     fn engine(&mut self) -> Result<EngineSettings, Wrong> {
         Ok(EngineSettings {
             budget: self.budget()?,
-            hash_mib: self.number("hash", "size in MiB", 1..=65_536)?,
-            threads: self.number("threads", "number of threads", 1..=1_024)?,
+            hash_mib: self.number("hash", "size in MiB", EngineSettings::HASH_MIB)?,
+            threads: self.number("threads", "number of threads", EngineSettings::THREADS)?,
         })
     }
 
@@ -333,7 +331,7 @@ impl Settings {
     /// How moves are picked. A temperature or `top_p` asks for sampling by itself.
     fn pick(&mut self, usual: Pick) -> Result<Pick, Wrong> {
         let mode = self.take("mode");
-        let temperature = self.number("temp", "temperature", 0.0..=100.0)?;
+        let temperature = self.number("temp", "temperature", Pick::TEMPERATURES)?;
         let top_p = self.number("top_p", "probability", 0.0..=1.0)?;
         let sampled =
             || Pick::Sampled { temperature: temperature.unwrap_or(1.0), top_p: top_p.unwrap_or(1.0) };
@@ -477,8 +475,10 @@ mod tests {
                 "search, depth, nodes, movetime, hash, threads",
             ),
             ("human:", "no file after human:", "human or human:FILE"),
-            ("human,elo=strong", "elo=strong is no rating", "elo=100 to 4000"),
-            ("human,elo=9000", "elo=9000 is no rating", "elo=100 to 4000"),
+            ("human,elo=strong", "elo=strong is no rating", "elo=600 to 2600"),
+            ("human,elo=2700", "elo=2700 is no rating", "elo=600 to 2600"),
+            ("human,elo=500", "elo=500 is no rating", "elo=600 to 2600"),
+            ("uci:sf,elo=9000", "elo=9000 is no rating", "elo=100 to 4000"),
             (
                 "human,pool=fide",
                 "pool=fide is no pool of ratings",

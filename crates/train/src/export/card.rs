@@ -36,7 +36,7 @@ pub(super) fn card(net: &NetConfig, provenance: &Provenance) -> ModelCard {
             _ if net.encoding().starts_with("rusty") => (centipawns, Perspective::White),
             _ => (centipawns, Perspective::Mover),
         };
-        card.value = Some(ValueHead { output: "value".to_owned(), unit, perspective });
+        card.value = Some(ValueHead { output: "value".to_owned(), index: None, unit, perspective });
     }
     if let NetConfig::Human(_) = net {
         card.wdl = Some(WdlHead {

@@ -11,4 +11,6 @@ pub(super) enum Order {
     Ready,
     /// Choose a move.
     Think { task: Box<Task>, control: Control },
+    /// Say why no move can be chosen, and choose none.
+    Refuse { reason: String, control: Control },
 }

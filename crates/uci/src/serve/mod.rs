@@ -76,8 +76,8 @@ pub struct Answer {
 /// Serves one client until it quits or its input ends.
 ///
 /// The calling thread reads; the engine thinks on another, so that `stop`, `isready` and `quit` are answered at once.
-/// What the client gets wrong (an illegal move, a bad FEN, an unknown option) is answered with `info string` and
-/// leaves everything as it was.
+/// What the client gets wrong (an illegal move, a bad FEN, an unknown option) is answered with `info string`. A wrong
+/// option changes nothing; after a wrong position `go` is answered with `bestmove (none)` until a good one comes.
 ///
 /// # Errors
 /// When the input or the output fails.
@@ -93,7 +93,8 @@ pub fn serve(
     let greeting = greeting(&engine);
     let options = engine.options();
     let mut worker = Handle::start(engine, output.clone());
-    let mut game = GameSoFar::default();
+    // Or why there is none.
+    let mut game = Ok(GameSoFar::default());
     let mut read = Ok(());
     for line in Lines::new(input, LONGEST_LINE) {
         let line = match line {
@@ -114,20 +115,30 @@ pub fn serve(
                 }
             }
             Ok(Command::NewGame) => worker.new_game(),
-            Ok(Command::Position(position)) => match position.resolve() {
-                Ok(resolved) => game = resolved,
-                Err(fault) => output.complain(&fault),
-            },
-            Ok(Command::Go(go)) => {
-                let search_moves = legal(&go.search_moves, &game, &output);
-                worker.think(Task { game: game.clone(), go, search_moves });
+            Ok(Command::Position(position)) => {
+                game = position.resolve().map_err(|fault| fault.to_string());
+                if let Err(fault) = &game {
+                    output.complain(fault);
+                }
             }
+            Ok(Command::Go(go)) => match &game {
+                Ok(game) => {
+                    let search_moves = legal(&go.search_moves, game, &output);
+                    worker.think(Task { game: game.clone(), go, search_moves });
+                }
+                Err(fault) => worker.refuse(&go, format!("no valid position: {fault}")),
+            },
             Ok(Command::Stop) => worker.stop(),
             Ok(Command::PonderHit) => worker.ponder_hit(),
             Ok(Command::Quit) => break,
             // Nothing here needs a user's name or has more to say.
             Ok(Command::Register(_) | Command::Debug(_)) | Err(Unreadable::Blank) => {}
-            Err(unreadable) => output.complain(&unreadable),
+            Err(unreadable) => {
+                output.complain(&unreadable);
+                if matches!(unreadable, Unreadable::Malformed { message: "position", .. }) {
+                    game = Err(unreadable.to_string());
+                }
+            }
         }
         if output.broken() {
             break;

@@ -11,7 +11,7 @@ use std::{
 use shakmaty::{Position as _, uci::UciMove};
 
 use super::{Answer, Control, Engine, Task, messages::Order, output::Output, verdict};
-use crate::message::{OptionFault, OptionValue, Reply};
+use crate::message::{Go, OptionFault, OptionValue, Reply};
 
 /// How long an engine may take to notice that it should stop, when the client leaves.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -76,6 +76,14 @@ impl Handle {
         self.order(Order::Think { task: Box::new(task), control });
     }
 
+    /// Stops the thinking there is, and answers a `go` with no move.
+    pub(super) fn refuse(&mut self, go: &Go, reason: String) {
+        self.stop();
+        let control = Control::new(go, self.output.clone());
+        self.current = Some(control.clone());
+        self.order(Order::Refuse { reason, control });
+    }
+
     pub(super) fn stop(&self) {
         self.thinking().into_iter().for_each(Control::stop);
     }
@@ -122,6 +130,11 @@ impl<E: Engine> Actor<E> {
                 }
                 Order::Ready => self.output.say(&Reply::ReadyOk),
                 Order::Think { task, control } => self.think(&task, &control),
+                Order::Refuse { reason, control } => {
+                    self.output.complain(&reason);
+                    control.wait_until_answerable();
+                    control.answer(&Reply::BestMove { best: None, ponder: None });
+                }
             }
         }
     }
