@@ -101,7 +101,7 @@ impl Source {
             let cards: Vec<&str> = card.as_deref().into_iter().chain(overlay).collect();
             state_dict = ModelCard::declared_state_dict(&cards)
                 .map_err(|e| LoadError::new(LoadErrorKind::UnknownNetwork, format, e.to_string()))?;
-            known_network(tensors, state_dict.clone().unwrap_or_default(), card, &mut apart)
+            known_network(tensors, state_dict.as_ref().unwrap_or(&StateDict::default()), card, &mut apart)
         };
         let (outline, facts) = match format {
             Format::Onnx => read_onnx(bytes)?,
@@ -281,12 +281,12 @@ fn unknown_format(bytes: &[u8]) -> LoadError {
 
 fn known_network(
     tensors: TensorMap,
-    state_dict: StateDict,
+    state_dict: &StateDict,
     card: Option<String>,
     weights_apart: &mut Option<WeightsApart>,
 ) -> Result<(ModelProto, Facts), LoadError> {
     let Recognised { graph, apart, encoding, vocabulary, architecture } =
-        nets::recognise(tensors, &state_dict)?;
+        nets::recognise(tensors, state_dict)?;
     *weights_apart = apart;
     let facts = Facts { card, architecture: Some(architecture), encoding, vocabulary, ..Facts::default() };
     Ok((graph, facts))
