@@ -22,6 +22,9 @@ const REFERENCE: Environment = Environment {
     ],
 };
 
+/// Where Linux looks for libraries.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
 /// Features that exist for the tests' sake.
 const FEATURES: [&str; 2] = ["--features", "tabia-model/fuzzing,tabia-train/fuzzing"];
 
@@ -178,8 +181,8 @@ impl Test {
         }
         tests.args(["--workspace", "--lib", "--bins", "--tests", "--examples"]).args(FEATURES);
         if let Some(python) = python {
-            if let Some(folder) = nvrtc(&python)? {
-                tests.env("LD_LIBRARY_PATH", folder);
+            if let Some(folders) = with_nvrtc(&python)? {
+                tests.env(LIBRARY_PATH, folders);
             }
             tests.env("TABIA_PYTHON", python);
         }
@@ -187,17 +190,17 @@ impl Test {
     }
 }
 
-/// The folder of NVRTC's library in the environment of `python`, before those the loader looks into anyway.
-fn nvrtc(python: &Path) -> Result<Option<OsString>> {
-    let script = "import importlib.util as u; s = u.find_spec('nvidia.cuda_nvrtc'); print(s.submodule_search_locations[0] if s else '')";
-    let package = process::output(Command::new(python).args(["-c", script]))?;
-    if package.trim().is_empty() {
+/// Where the loader looks for libraries, and before that into NVRTC's folder in the environment of `python`, if it is there.
+fn with_nvrtc(python: &Path) -> Result<Option<OsString>> {
+    let script = "import importlib.util as u; s = u.find_spec('nvidia'); print(s and s.submodule_search_locations[0] or '')";
+    let packages = process::output(Command::new(python).args(["-c", script]))?;
+    let folder = Path::new(packages.trim()).join("cuda_nvrtc/lib");
+    if !folder.is_absolute() || !folder.is_dir() {
         return Ok(None);
     }
-    let known = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
-    let folders = std::iter::once(Path::new(package.trim()).join("lib"))
-        .chain(std::env::split_paths(&known).filter(|folder| !folder.as_os_str().is_empty()));
-    Ok(Some(std::env::join_paths(folders)?))
+    let known = std::env::var_os(LIBRARY_PATH).unwrap_or_default();
+    let known = std::env::split_paths(&known).filter(|folder| !folder.as_os_str().is_empty());
+    Ok(Some(std::env::join_paths(std::iter::once(folder).chain(known))?))
 }
 
 #[cfg(test)]

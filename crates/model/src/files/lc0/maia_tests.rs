@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Move, Position};
