@@ -74,7 +74,8 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProt
         card.value = Some(ValueHead { output, index: None, unit, perspective });
     }
     let headless = card.policy.is_none() && card.wdl.is_none() && card.value.is_none();
-    if headless && id.starts_with("challenge-") {
+    let is_board = matches!(graph.inputs.as_slice(), [input] if input.name == "board");
+    if headless && is_board && id.starts_with("challenge-") {
         // The challenge's harness takes the first number of the first output, whatever else there is.
         let (unit, perspective) = value_reading(id);
         let first = graph.outputs.first().filter(|output| row_len(output).is_some_and(|width| width > 0));

@@ -266,6 +266,21 @@ fn a_network_of_unknown_shape_says_what_it_takes_and_gives() {
 }
 
 #[test]
+fn a_card_may_say_which_number_of_an_output_is_the_value() {
+    let card = |index: usize| {
+        let value = format!(
+            r#"{{"output": "answer", "index": {index}, "unit": {{"centipawns": 1}}, "perspective": "mover"}}"#
+        );
+        format!(r#"{{"value": {value}}}"#)
+    };
+    let model = overlaid(&layer(768, 7), &card(6)).unwrap();
+    assert_eq!(model.card().value.as_ref().unwrap().index, Some(6));
+    assert!(evaluate(&model).iter().all(|evaluation| evaluation.score.is_some()));
+    let error = overlaid(&layer(768, 7), &card(7)).unwrap_err();
+    assert_says(&error, &["\"answer\" has 7 numbers", "number 7"]);
+}
+
+#[test]
 fn three_numbers_are_win_draw_loss_and_logits_unless_the_network_takes_a_softmax() {
     let scale = |bytes: &[u8]| Model::from_bytes(bytes).unwrap().card().wdl.clone().unwrap().scale;
     assert_eq!(scale(&layer(768, 3)), WdlScale::Logits);

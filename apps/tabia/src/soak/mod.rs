@@ -37,6 +37,13 @@ const LEVELS: [&str; 2] = ["level:1", "level:3"];
 /// How much longer than the clock a move may take: what passes on a busy machine between the clock and the player.
 const MARGIN: Duration = Duration::from_millis(100);
 
+/// The games of a sitting.
+struct Played {
+    records: Vec<GameRecord>,
+    /// What went wrong, in which game.
+    faults: Vec<String>,
+}
+
 /// Some games with the same clock.
 struct Sitting {
     /// As in PGN; empty is without.
@@ -52,14 +59,16 @@ pub(crate) fn run(args: &SoakArgs) -> Result<()> {
     let mut rng = Rng::with_seed(args.seed);
     let recorder = Recorder::default();
     let sittings = sittings(args.time_trouble, &mut rng);
-    let mut records: Vec<GameRecord> = Vec::new();
+    let (mut records, mut faults): (Vec<GameRecord>, Vec<String>) = (Vec::new(), Vec::new());
     for (number, sitting) in sittings.iter().enumerate() {
         let left = args.games.saturating_sub(u32::try_from(records.len())?);
         let games = left.div_ceil(u32::try_from(sittings.len() - number)?);
         if games == 0 {
             break;
         }
-        records.extend(sit(args, sitting, games, &mut rng, &recorder, &makers, &stop)?);
+        let played = sit(args, sitting, games, &mut rng, &recorder, &makers, &stop)?;
+        records.extend(played.records);
+        faults.extend(played.faults);
     }
     let plies: usize = records.iter().map(|record| record.moves.len()).sum();
     let promoted = records.iter().flat_map(|record| &record.moves).filter(|uci| uci.len() == 5).count();
@@ -70,16 +79,19 @@ pub(crate) fn run(args: &SoakArgs) -> Result<()> {
         records.len(),
         under.count()
     );
-    let faults: Vec<&GameRecord> = records.iter().filter(|record| record.by_fault).collect();
-    if let Some(first) = faults.first() {
-        bail!("{} games ended by a fault, the first: {}", faults.len(), first.reason);
+    faults.iter().for_each(|fault| println!("{fault}"));
+    if faults.is_empty() {
+        println!("no fault");
     }
-    println!("no fault");
     let network = match &args.model {
         Some(file) => makers.open(file)?,
         None => makers.human()?,
     };
-    recorder.report(&network, jobs(args))
+    recorder.report(&network, jobs(args))?;
+    if !faults.is_empty() {
+        bail!("{} games ended by a fault", faults.len());
+    }
+    Ok(())
 }
 
 /// The sittings to divide the games among.
@@ -109,7 +121,7 @@ fn sit(
     recorder: &Recorder,
     makers: &Makers,
     stop: &Arc<Stop>,
-) -> Result<Vec<GameRecord>> {
+) -> Result<Played> {
     let ratings: Vec<Elo> = (0..HUMANS).map(|_| Elo(rng.u16(HumanSpec::RATINGS))).collect();
     let mut specs: Vec<Spec> = Vec::new();
     for rating in &ratings {
@@ -171,5 +183,11 @@ fn sit(
     if end != tabia_arena::End::Complete {
         bail!("stopped after {} of {} games", records.len(), schedule.games());
     }
-    Ok(records)
+    let fault = |record: &GameRecord| {
+        let name = |player: PlayerId| specs[player.0].to_string();
+        let (white, black, moves) = (name(record.white), name(record.black), record.moves.len());
+        format!("{named}, {white} - {black}: {} after {moves} half-moves", record.reason)
+    };
+    let faults = records.iter().filter(|record| record.by_fault).map(fault).collect();
+    Ok(Played { records, faults })
 }

@@ -10,7 +10,7 @@ use tabia_arena::{Entrant, Lifetime};
 use tabia_encoding::{Elo, KeptSituation, RatingPool};
 use tabia_game::History;
 use tabia_likeness::{Clustered, UNLIKELY};
-use tabia_model::Model;
+use tabia_model::{Model, Policy};
 use tabia_search::{Choice, Limits, Player, PlayerError, Watch};
 
 use crate::eval::{percent, signed_percent};
@@ -130,7 +130,7 @@ impl Recorded {
         for some in self.moves.chunks(TOGETHER) {
             let situations: Vec<_> = some.iter().map(|(kept, _)| kept.get()).collect();
             for (said, (_, played)) in network.evaluate(&situations)?.iter().zip(some) {
-                let candidates = said.policy.iter().flat_map(|policy| policy.candidates());
+                let candidates = said.policy.iter().flat_map(Policy::candidates);
                 let played = candidates.into_iter().find(|candidate| candidate.mv == *played);
                 unlikely += u64::from(played.is_none_or(|played| played.probability < UNLIKELY));
             }

@@ -209,8 +209,8 @@ impl Overrides {
 }
 
 /// The value, unless it is the default.
-fn unless<T: PartialEq>(default: Option<T>, given: T) -> Option<T> {
-    (default.as_ref() != Some(&given)).then_some(given)
+fn unless<T: PartialEq + Copy>(default: Option<T>, given: T) -> Option<T> {
+    (default != Some(given)).then_some(given)
 }
 
 /// The file that a client names, unless it is what the spec says. No name is the player's own network.
@@ -390,7 +390,7 @@ mod tests {
                         assert!((min..=max).contains(&default), "{spec}: {option:?}");
                     }
                     OptionKind::Combo { default, choices } => {
-                        assert!(choices.contains(default), "{spec}: {option:?}")
+                        assert!(choices.contains(default), "{spec}: {option:?}");
                     }
                     OptionKind::Check { .. } | OptionKind::Button | OptionKind::String { .. } => {}
                 }
