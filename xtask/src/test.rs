@@ -9,8 +9,10 @@ use crate::workspace::Workspace;
 use crate::{checks, desktop, levels, module, process, wasm, web};
 
 /// What the tests compare against.
-const REFERENCE: Environment =
-    Environment { name: "tests", packages: &["chess==1.11.2", "numpy==2.4.6", "onnxruntime==1.31.1"] };
+const REFERENCE: Environment = Environment {
+    name: "tests",
+    packages: &["chess==1.11.2", "numpy==2.4.6", "onnx==1.23.2", "onnxruntime==1.31.1"],
+};
 
 /// Features that exist for the tests' sake.
 const FEATURES: [&str; 2] = ["--features", "tabia-model/fuzzing,tabia-train/fuzzing"];

@@ -245,7 +245,7 @@ fn a_card_is_a_table_for_people() {
 #[test]
 fn onnxruntime_computes_the_same() {
     let python = std::env::var("TABIA_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let has_runtime = Command::new(&python).args(["-c", "import numpy, onnxruntime"]).output();
+    let has_runtime = Command::new(&python).args(["-c", "import numpy, onnx, onnxruntime"]).output();
     if !has_runtime.is_ok_and(|output| output.status.success()) {
         assert!(std::env::var_os("TABIA_REQUIRE_PYTHON").is_none(), "{python} has no onnxruntime");
         eprintln!("skipped: {python} has no onnxruntime");

@@ -28,7 +28,7 @@ fn setting(name: &str) -> Option<String> {
 fn python() -> Option<String> {
     let python = setting("TABIA_PYTHON").unwrap_or_else(|| "python3".to_owned());
     let probe =
-        Command::new(&python).args(["-c", "import numpy, onnxruntime"]).stderr(Stdio::null()).status();
+        Command::new(&python).args(["-c", "import numpy, onnx, onnxruntime"]).stderr(Stdio::null()).status();
     let found = probe.is_ok_and(|status| status.success());
     let required = setting("TABIA_REQUIRE_PYTHON").as_deref() == Some("1");
     assert!(found || !required, "{python} cannot import onnxruntime");
