@@ -7,7 +7,7 @@ with 1 if an output is further off than the tolerance, as a share of its largest
     python3 tools/check_onnx.py net.onnx
     python3 tools/check_onnx.py net.onnx --tabia target/release/tabia --fen "8/P6k/8/8/8/8/8/K7 w - - 0 1"
 
-Needs: pip install onnxruntime numpy
+Needs: pip install numpy onnx onnxruntime
 """
 
 import argparse

@@ -17,6 +17,7 @@ const REFERENCE: Environment = Environment {
     packages: &[
         "chess==1.11.2",
         "numpy==2.4.6",
+        "onnx==1.23.2",
         "onnxruntime==1.31.1",
         "nvidia-cuda-nvrtc-cu12==12.9.86; sys_platform == 'linux'",
     ],

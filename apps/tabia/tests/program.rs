@@ -328,7 +328,7 @@ fn a_card_is_a_table_for_people() {
 /// What goes in and out of a network, in onnxruntime too.
 #[test]
 fn onnxruntime_computes_the_same() {
-    let Some(python) = tabia_requires::python(&["numpy", "onnxruntime"]) else { return };
+    let Some(python) = tabia_requires::python(&["numpy", "onnx", "onnxruntime"]) else { return };
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_onnx.py");
     for name in [
         "challenge-mlp.onnx",

@@ -63,7 +63,7 @@ fn case(path: &str, bytes: &[u8], encoding_id: &str, positions: &[Chess]) -> (Ve
 
 #[test]
 fn onnxruntime_agrees() {
-    let Some(python) = tabia_requires::python(&["numpy", "onnxruntime"]) else { return };
+    let Some(python) = tabia_requires::python(&["numpy", "onnx", "onnxruntime"]) else { return };
     let folder = Folder::new("onnxruntime");
     let positions = positions();
     let mut cases = Vec::new();
