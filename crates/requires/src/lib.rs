@@ -79,7 +79,7 @@ pub fn of_machine<T>(what: &str, found: Option<T>) -> Option<T> {
 }
 
 fn all_required() -> bool {
-    env::var_os(REQUIRE_ALL).is_some_and(|value| value != "" && value != "0")
+    env::var_os(REQUIRE_ALL).is_some_and(|value| !value.is_empty() && value != "0")
 }
 
 fn succeeds(program: &OsStr, arguments: &[&str]) -> bool {
@@ -103,7 +103,7 @@ fn skip(kind: &str, what: &str) {
 
 /// The test this is, with its binary where that is known.
 fn test() -> String {
-    let variable = |name| env::var(name).ok();
+    let variable = |name| env::var_os(name)?.into_string().ok();
     if let (Some(binary), Some(test)) = (variable("NEXTEST_BINARY_ID"), variable("NEXTEST_TEST_NAME")) {
         return format!("{binary} {test}");
     }

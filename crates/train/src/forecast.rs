@@ -148,7 +148,7 @@ fn measure(
 }
 
 /// The same on a device that is never told of less than a batch, and that has more to do the first time.
-fn measure_steps(
+pub(crate) fn measure_steps(
     backend: &mut dyn Backend,
     examples: &Examples,
     seconds: &dyn Fn() -> f64,

@@ -210,10 +210,13 @@ fn report(
     Ok(())
 }
 
+/// A figure's name, and where it is found.
+type Column = (&'static str, fn(&Figures) -> Option<f64>);
+
 /// Both sets of figures, one below the other.
 fn compared(precision: Precision, accuracy: &Accuracy) -> String {
     let Accuracy { positions, trained, written, other_choices, value_difference } = accuracy;
-    let columns: [(&str, fn(&Figures) -> Option<f64>); 5] = [
+    let columns: [Column; 5] = [
         ("top-1", |figures| figures.top1),
         ("top-5", |figures| figures.top5),
         ("log-loss", |figures| figures.log_loss),

@@ -2,9 +2,12 @@
 
 use tabia_train::{Evaluation, GroupScore};
 
+/// A figure's name, and how it is written.
+type Column = (&'static str, fn(&GroupScore) -> Option<String>);
+
 /// Held-out results, a line a group. Figures that no group has have no column.
 pub(super) fn of_evaluation(evaluation: &Evaluation) -> String {
-    let columns: [(&str, fn(&GroupScore) -> Option<String>); 13] = [
+    let columns: [Column; 13] = [
         ("positions", |score| Some(score.count.to_string())),
         ("top-1", |score| score.top1.map(percent)),
         ("top-5", |score| score.top5.map(percent)),

@@ -449,6 +449,15 @@ mod tests {
     }
 
     #[test]
+    fn measuring_a_device_leaves_its_state() {
+        let Some(mut fused) = emulated(small(), 4) else { return };
+        let examples = synthetic::examples(&NetConfig::Human(small()), 3, 7);
+        let before = fused.state().unwrap();
+        crate::forecast::measure_steps(&mut fused, &examples, &|| 0.0).unwrap();
+        assert_eq!(fused.state().unwrap(), before);
+    }
+
+    #[test]
     fn gradients_are_those_of_the_plain_network() {
         for net in [small(), HumanConfig { width: 128, heads: 2, layers: 1, ..small() }] {
             let Some(mut fused) = emulated(net, 4) else { return };

@@ -141,7 +141,7 @@ fn shipped_configurations_are_valid() {
 }
 
 /// The configuration in a file of `configs/`.
-fn shipped(name: &str) -> TrainConfig {
+pub(crate) fn shipped(name: &str) -> TrainConfig {
     let path = format!("{}/../../configs/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     TrainConfig::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
 }

@@ -2,18 +2,49 @@
 
 use std::path::Path;
 
-use tabia_train::{TrainConfig, gpu};
+use tabia_train::{Budget, RunSettings, Supply, TrainConfig, forecast, gpu};
 
-use crate::configs::config;
+use crate::configs::shipped;
+use crate::folder::Folder;
+use crate::runs::{Clock, Setting};
+
+/// The network that is scheduled by hand, and one of the kit's.
+fn configs() -> [TrainConfig; 2] {
+    ["human", "value-nnue"].map(shipped)
+}
+
+fn is_there() -> bool {
+    let found = Path::new("/dev/nvidiactl").exists().then_some(());
+    tabia_requires::of_machine("an NVIDIA GPU", found).is_some()
+}
 
 #[test]
 fn a_gpu_does_what_the_plain_trainer_does() {
-    let there = Path::new("/dev/nvidiactl").exists().then_some(());
-    let Some(()) = tabia_requires::of_machine("an NVIDIA GPU", there) else { return };
-    let human = "name = 'small'\n[net]\nkind = 'human'\nwidth = 64\nheads = 2\nlayers = 2\ninner = 96\npair = 32\nhidden = 32\n[data]\nbatch = 64";
-    for config in [TrainConfig::parse(human).unwrap(), config("nnue").0] {
+    if !is_there() {
+        return;
+    }
+    for config in configs() {
         let mut said = Vec::new();
         let bad = gpu::check(&config, &mut said).unwrap();
         assert_eq!(bad, 0, "{}", String::from_utf8_lossy(&said));
+    }
+}
+
+#[test]
+fn a_forecast_leaves_a_gpu_as_it_was() {
+    if !is_there() {
+        return;
+    }
+    let folder = Folder::new("gpu-forecast");
+    for config in configs() {
+        let run = Setting { config, ..Setting::new(&folder, "run") };
+        let settings = RunSettings { budget: Budget::new(Some(60.0), None).unwrap(), ..run.settings() };
+        let mut backend = gpu::open(&run.config, 7).unwrap();
+        let mut supply = run.supply(None);
+        let before = (backend.state().unwrap(), supply.place());
+        let found =
+            forecast(&settings, &mut *backend, &mut supply, &Clock::endless(), None).unwrap().unwrap();
+        assert!(found.steps > 0.0);
+        assert!((backend.state().unwrap(), supply.place()) == before);
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    fn new(folder: &Folder, run: &str) -> Self {
+    pub(crate) fn new(folder: &Folder, run: &str) -> Self {
         let set = folder.path().join("games");
         if !set.exists() {
             sets::games(&set);
@@ -87,7 +87,7 @@ impl Setting {
         setting
     }
 
-    fn supply(&self, place: Option<&serde_json::Value>) -> FeedSupply {
+    pub(crate) fn supply(&self, place: Option<&serde_json::Value>) -> FeedSupply {
         let options = SupplyOptions {
             sets: vec![self.set.clone()],
             seed: 7,
@@ -97,7 +97,7 @@ impl Setting {
         FeedSupply::open(&self.config, options, place).unwrap()
     }
 
-    fn settings(&self) -> RunSettings {
+    pub(crate) fn settings(&self) -> RunSettings {
         RunSettings {
             config: self.config.clone(),
             seed: 7,
