@@ -39,8 +39,13 @@ const PROCESSORS: [Processor; 4] = [
         transformer: "AVX2",
     },
     Processor { target: Target::X86_64, cpu: "Nehalem", int8: "generic-u8i8i32", transformer: "scalar" },
-    Processor { target: Target::Aarch64, cpu: "max", int8: "arm64-u8i8i32-i8mm", transformer: "NEON" },
-    Processor { target: Target::Aarch64, cpu: "cortex-a57", int8: "arm64-u8i8i32-mlal", transformer: "NEON" },
+    Processor { target: Target::Aarch64, cpu: "max", int8: "aarch64-u8i8i32-i8mm", transformer: "NEON" },
+    Processor {
+        target: Target::Aarch64,
+        cpu: "cortex-a57",
+        int8: "aarch64-u8i8i32-mlal",
+        transformer: "NEON",
+    },
 ];
 
 /// A test binary of a package, and the tests of it that compute networks: all if there is no filter.

@@ -209,7 +209,8 @@ impl RtenInt8 {
 
 impl Runtime for RtenInt8 {
     fn name(&self) -> String {
-        format!("rten int8, {}", self.session.int8().expect("integer products"))
+        let kernel = self.session.int8().expect("integer products");
+        format!("rten int8, {:?} weights", kernel.weights).to_lowercase()
     }
 
     fn round(&mut self) -> Duration {

@@ -141,11 +141,12 @@ impl Case {
     /// The numbers found in every way that is exact here.
     fn check(&self, exact: &[i32], what: &str) {
         let kernel = Int8Kernel::detect();
-        let chosen = Session::new(self.model()).unwrap();
+        let chosen = Session::new(self.model()).expect("the product loads");
         assert_eq!(chosen.int8(), Some(kernel));
         assert_eq!(self.run(&chosen), exact, "{what} by {kernel}");
-        let split = Session::with_int8_weights(self.model(), Int8Weights::Split).unwrap();
-        assert_eq!(self.run(&split), exact, "{what} by {}", split.int8().unwrap());
+        let split = Session::with_int8_weights(self.model(), Int8Weights::Split).expect("the product loads");
+        assert_eq!(split.int8(), Some(Int8Kernel { weights: Int8Weights::Split, ..kernel }));
+        assert_eq!(self.run(&split), exact, "{what} by {} with split weights", kernel.name);
     }
 }
 
