@@ -14,7 +14,7 @@ fn a_game_is_shown_with_its_clocks_and_evaluations() {
                1. f3 {[%eval -0.5] [%clk 0:03:00]} e5 {[%clk 0:02:58.4]} 2. g4 Qh4# {[%eval #-1]} 0-1\n";
     write_set(&set, SourceKind::Pgn, pgn, 1);
     let said = succeed(data("head").arg(&set));
-    assert!(said.contains("#0  1810 - 1790 (unknown), 180+2, 0-1, 4 plies"), "{said}");
+    assert!(said.contains("#0  1810 - 1790 (online), 180+2, 0-1, 4 plies"), "{said}");
     assert!(said.contains("1.f3{3:00 -0.50} e5{2:58.4} 2.g4 Qh4#{#-1}"), "{said}");
 }
 
