@@ -13,6 +13,27 @@ before(useRules);
 /** @param {string} name */
 const fixture = (name) => readFile(new URL(`../../fixtures/models/${name}`, import.meta.url));
 
+/** An ONNX file that answers with its 768 inputs, which are neither a policy nor a value. */
+function identityNetwork() {
+  /** @type {(number: number, ...parts: (string | Buffer)[]) => Buffer} */
+  const message = (number, ...parts) => {
+    const body = Buffer.concat(parts.map((part) => Buffer.from(part)));
+    return Buffer.concat([varint((number << 3) | 2), varint(body.length), body]);
+  };
+  /** @type {(number: number, value: number) => Buffer} */
+  const integer = (number, value) => Buffer.concat([varint(number << 3), varint(value)]);
+  /** @param {number} value */
+  const varint = (value) => Buffer.from(value < 128 ? [value] : [(value & 127) | 128, value >> 7]);
+  /** @type {(number: number, name: string) => Buffer} */
+  const tensor = (number, name) => {
+    const shape = message(2, message(1, message(2, 'batch')), message(1, integer(1, 768)));
+    return message(number, message(1, name), message(2, message(1, integer(1, 1), shape)));
+  };
+  const node = message(1, message(1, 'squares'), message(2, 'copy'), message(4, 'Identity'));
+  const graph = message(7, node, message(2, 'identity'), tensor(11, 'squares'), tensor(12, 'copy'));
+  return Buffer.concat([integer(1, 8), graph, message(8, integer(2, 17))]);
+}
+
 for (const [name, format] of /** @type {const} */ ([
   ['challenge-mlp.onnx', 'ONNX'],
   ['quantised-transformer.onnx', 'ONNX'],
@@ -49,11 +70,11 @@ test('a network that cannot play says why, and the game goes on', () =>
     const whole = await fixture('lc0-plain-conv.pb.gz');
     await dropFile(page.locator('cg-board'), { name: 'half.pb.gz', bytes: whole.subarray(0, whole.length / 2) });
     await page.getByRole('alert').filter({ hasText: 'half.pb.gz cannot be read as a chess model' }).waitFor();
-    for (const [name, why] of /** @type {const} */ ([
-      ['quantised-mlp.onnx', 'none of its outputs is a known head'],
-      ['tflite_full_int8.tflite', 'only FLOAT32 values are run'],
+    for (const [name, bytes, why] of /** @type {const} */ ([
+      ['identity.onnx', identityNetwork(), 'none of its outputs is a known head'],
+      ['tflite_full_int8.tflite', await fixture('tflite_full_int8.tflite'), 'only FLOAT32 values are run'],
     ])) {
-      await dropFile(page.locator('cg-board'), { name, bytes: await fixture(name) });
+      await dropFile(page.locator('cg-board'), { name, bytes });
       await page.getByRole('alert').filter({ hasText: name }).filter({ hasText: why }).waitFor();
     }
     await dropFile(page.locator('cg-board'), { name: 'nothing.onnx', bytes: Buffer.alloc(0) });

@@ -22,8 +22,9 @@ fn scraped_text_with_unbalanced_braces_costs_three_games() {
     assert_eq!(faults.count(FaultKind::Unbalanced), 3, "{faults}");
     assert!(games.len() > 3_000, "{}", games.len());
     assert!(games.iter().all(|game| game.head.ratings.white.is_some()));
+    // The beginning of the collection has many blitz games that do not say where they were played.
     let otb = games.iter().filter(|game| game.head.pool == RatingPool::OverTheBoard).count();
-    assert!(otb * 100 > games.len() * 99, "{otb} of {}", games.len());
+    assert!(otb * 2 > games.len(), "{otb} of {}", games.len());
 }
 
 #[test]
