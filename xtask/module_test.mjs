@@ -24,7 +24,7 @@ const throws = (body, words) => assert.throws(body, (error) => error instanceof 
 
 test('the fastest instructions are chosen', () => assert.match(tabia.chooseKernels(), /simd/));
 
-const studio = new tabia.Studio(1);
+const engine = new tabia.Engine(1);
 
 test('the version is told', () => assert.match(tabia.version(), /^\d+\.\d+\.\d+$/));
 
@@ -98,34 +98,34 @@ test('a long PGN is scanned piece by piece', () => {
 });
 
 test('models are opened, and junk is refused in words', () => {
-  const facts = studio.addModel('human', network('human.safetensors'));
+  const facts = engine.addModel('human', network('human.safetensors'));
   assert.deepEqual([facts.plays, facts.thinks, facts.rated, facts.challenge], [true, true, true, false]);
-  assert.equal(studio.addModel('value', network('value.safetensors')).evaluates, true);
-  assert.equal(studio.addModel('small', network('challenge-s.onnx')).challenge, true);
-  assert.equal(studio.models().length, 3);
-  throws(() => studio.addModel('junk', new Uint8Array(1000).fill(7)), /^junk: /);
-  throws(() => studio.addModel('nothing', new Uint8Array()), /^nothing: /);
-  throws(() => studio.addModel('huge', new Uint8Array(500 << 20)), /500 MiB; models of up to 256 MiB/);
+  assert.equal(engine.addModel('value', network('value.safetensors')).evaluates, true);
+  assert.equal(engine.addModel('small', network('challenge-s.onnx')).challenge, true);
+  assert.equal(engine.models().length, 3);
+  throws(() => engine.addModel('junk', new Uint8Array(1000).fill(7)), /^junk: /);
+  throws(() => engine.addModel('nothing', new Uint8Array()), /^nothing: /);
+  throws(() => engine.addModel('huge', new Uint8Array(500 << 20)), /500 MiB; models of up to 256 MiB/);
   for (const length of [10, 1000, 50_000]) {
-    throws(() => studio.addModel('cut', network('human.safetensors').subarray(0, length)), /^cut: /);
+    throws(() => engine.addModel('cut', network('human.safetensors').subarray(0, length)), /^cut: /);
   }
 });
 
 const untimed = { white: {}, black: {} };
 
 test('players are named, and what cannot play says why', () => {
-  assert.match(studio.describe('level:1'), /Level 1/);
-  throws(() => studio.describe('human:lost'), /no model called "lost"/);
-  throws(() => studio.describe('uci:stockfish'), /cannot|not a player/);
-  throws(() => studio.describe('level:9'), /9 is no level/);
-  throws(() => studio.choose('level:1', { moves: ['e2e5'], ...untimed }, {}), /move 1 of the game/);
-  throws(() => studio.choose('level:1', { moves: 7 }, {}), /GameInput/);
+  assert.match(engine.describe('level:1'), /Level 1/);
+  throws(() => engine.describe('human:lost'), /no model called "lost"/);
+  throws(() => engine.describe('uci:stockfish'), /cannot|not a player/);
+  throws(() => engine.describe('level:9'), /9 is no level/);
+  throws(() => engine.choose('level:1', { moves: ['e2e5'], ...untimed }, {}), /move 1 of the game/);
+  throws(() => engine.choose('level:1', { moves: 7 }, {}), /GameInput/);
 });
 
 test('a person looks at ratings and clocks', () => {
   const moves = ['e2e4', 'e7e5', 'g1f3'];
   const game = { moves, white: { rating: 1500, remaining: 170 }, black: { rating: 1500, remaining: 175 }, timeControl: '3+0', clocks: [178, 177, 170] };
-  const views = studio.human('human', game, [800, 2400, null]);
+  const views = engine.human('human', game, [800, 2400, null]);
   assert.deepEqual(views.map((view) => view.rating), [800, 2400, null]);
   for (const view of views) {
     const sum = view.moves.reduce((sum, move) => sum + move.probability, 0);
@@ -133,21 +133,21 @@ test('a person looks at ratings and clocks', () => {
   }
   assert.notDeepEqual(views[0].moves, views[1].moves);
   const hurried = { ...game, white: { rating: 1500, remaining: 3 }, black: { rating: 1500, remaining: 3 } };
-  assert.notDeepEqual(studio.human('human', hurried, [1500]), studio.human('human', game, [1500]));
-  const thought = studio.choose('human,elo=1500', hurried, { lines: 3 });
+  assert.notDeepEqual(engine.human('human', hurried, [1500]), engine.human('human', game, [1500]));
+  const thought = engine.choose('human,elo=1500', hurried, { lines: 3 });
   assert.ok(thought.pause <= hurried.white.remaining / 4, `a pause of ${thought.pause} s`);
   assert.equal(thought.lines.length, 3);
-  throws(() => studio.human('human', game, [-5]), /no rating/);
-  throws(() => studio.human('value', game, [1500]), /no move head/);
+  throws(() => engine.human('human', game, [-5]), /no rating/);
+  throws(() => engine.human('value', game, [1500]), /no move head/);
 });
 
 test('a person plays a whole game against level 1', () => {
   const tree = new tabia.GameTree();
-  let person = studio.describe('human,elo=1200');
+  let person = engine.describe('human,elo=1200');
   assert.match(person, /1200/);
   while (!tree.view().status.over && tree.moves().length < 300) {
     const spec = tree.moves().length % 2 === 0 ? 'human,elo=1200' : 'level:1';
-    const thought = studio.choose(spec, { moves: tree.moves(), white: { rating: 1200 }, black: {} }, {});
+    const thought = engine.choose(spec, { moves: tree.moves(), white: { rating: 1200 }, black: {} }, {});
     tree.play(thought.uci);
     if (tree.view().status.claimable) tree.claimDraw();
   }
@@ -160,23 +160,23 @@ test('a person plays a whole game against level 1', () => {
 
 test('the engine finds a mate', () => {
   const game = { startFen: '6k1/5ppp/8/8/8/8/8/R3K3 w - - 0 1', moves: [], ...untimed };
-  const thought = studio.choose('engine', game, { movetime: 0.2, lines: 2 });
+  const thought = engine.choose('engine', game, { movetime: 0.2, lines: 2 });
   assert.deepEqual([thought.uci, thought.lines[0].mate, thought.lines.length], ['a1a8', 1, 2]);
 });
 
 test('analysis goes deeper with every slice', () => {
   const game = { moves: ['e2e4', 'c7c5'], ...untimed };
-  const first = studio.analyse(game, 3, 0.1);
-  const second = studio.analyse(game, 3, 0.1);
+  const first = engine.analyse(game, 3, 0.1);
+  const second = engine.analyse(game, 3, 0.1);
   assert.equal(second.lines.length, 3);
   assert.ok(second.nodes > first.nodes && second.lines[0].depth >= first.lines[0].depth);
-  throws(() => studio.analyse({ startFen: '7k/5Q2/6K1/8/8/8/8/8 b - - 0 1', moves: [], ...untimed }, 1, 0.1), /game is over/);
+  throws(() => engine.analyse({ startFen: '7k/5Q2/6K1/8/8/8/8/8 b - - 0 1', moves: [], ...untimed }, 1, 0.1), /game is over/);
 });
 
 test('a game is reviewed move by move', () => {
   // The scholar's mate: the last black move is a blunder.
   const moves = ['e2e4', 'e7e5', 'd1h5', 'b8c6', 'f1c4', 'g8f6', 'h5f7'];
-  const review = new tabia.Review(studio, { moves, ...untimed }, 'human', 1500, 0.15);
+  const review = new tabia.Review(engine, { moves, ...untimed }, 'human', 1500, 0.15);
   assert.equal(review.total(), 7);
   const marks = [];
   for (let move = review.step(); move !== undefined; move = review.step()) marks.push(move);
@@ -189,7 +189,7 @@ test('a game is reviewed move by move', () => {
 
 test('a match is played a move at a time', () => {
   const setup = { first: 'human,elo=1000', second: 'level:1', games: 2, openings: 'challenge', maxPlies: 20, limits: {}, lines: [2, 0], seed: 1 };
-  const contest = new tabia.Match(studio, setup);
+  const contest = new tabia.Match(engine, setup);
   const kinds = new Map();
   let event;
   do {
@@ -203,26 +203,26 @@ test('a match is played a move at a time', () => {
   assert.equal(results.byColour.length, 2);
   assert.equal(tabia.GameTree.fromPgn(contest.pgn()).games.length, 2);
   assert.equal(JSON.parse(contest.json()).games.length, 2);
-  throws(() => new tabia.Match(studio, { ...setup, first: 'net:lost' }), /no model called "lost"/);
-  throws(() => new tabia.Match(studio, { ...setup, games: 0 }), /0 games/);
+  throws(() => new tabia.Match(engine, { ...setup, first: 'net:lost' }), /no model called "lost"/);
+  throws(() => new tabia.Match(engine, { ...setup, games: 0 }), /0 games/);
 });
 
 test('a network climbs the ladder a game at a time', () => {
-  const challenge = new tabia.Challenge(studio, 'small', 1, 'challenge');
+  const challenge = new tabia.Challenge(engine, 'small', 1, 'challenge');
   const event = challenge.step();
   assert.deepEqual([event.kind, event.level, event.game, event.of], ['game', 1, 1, 50]);
   assert.equal(event.lastMove.length, 2);
   const card = JSON.parse(challenge.scorecard());
   assert.deepEqual([card.levels[0].records.length, card.interrupted], [1, true]);
   assert.match(challenge.text(), /net:small/);
-  throws(() => new tabia.Challenge(studio, 'human', 1, 'challenge'), /the challenge takes ONNX files/);
+  throws(() => new tabia.Challenge(engine, 'human', 1, 'challenge'), /the challenge takes ONNX files/);
 });
 
-test('the studio is whole after all that', () => {
-  assert.equal(studio.models().length, 3);
-  studio.newGame();
-  studio.removeModel('small');
-  throws(() => studio.describe('net:small'), /no model called "small"/);
+test('the engine is whole after all that', () => {
+  assert.equal(engine.models().length, 3);
+  engine.newGame();
+  engine.removeModel('small');
+  throws(() => engine.describe('net:small'), /no model called "small"/);
 });
 
 console.log(`${passed} tests of the module passed`);

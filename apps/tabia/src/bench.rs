@@ -1,10 +1,10 @@
 //! `tabia bench`: one number that says whether the engine still searches the same.
 
 use anyhow::Result;
-use tabia_search::{EngineEvaluation, Watch, bench};
+use tabia_search::{EngineEvaluation, SearchControl, bench};
 
 use crate::cli::BenchArgs;
-use crate::players::{Makers, WallClock};
+use crate::players::{PlayerFactory, WallClock};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let evaluation = match &args.model {
@@ -12,9 +12,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
         None if args.baseline => EngineEvaluation::Baseline,
         None => EngineEvaluation::Usual,
     };
-    let makers = Makers::default();
-    let (_, leaf) = makers.evaluation(&evaluation)?;
-    let evaluated_by = evaluated_by(&makers, &evaluation)?;
+    let players = PlayerFactory::default();
+    let (_, leaf) = players.evaluation(&evaluation)?;
+    let evaluated_by = evaluated_by(&players, &evaluation)?;
     let clock = WallClock::start();
     let result = bench(leaf, &clock)?;
     let seconds = clock.elapsed().as_secs_f64();
@@ -25,11 +25,11 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
 }
 
 /// The evaluation in words: the number means nothing without it.
-fn evaluated_by(makers: &Makers, evaluation: &EngineEvaluation) -> Result<String> {
+fn evaluated_by(players: &PlayerFactory, evaluation: &EngineEvaluation) -> Result<String> {
     let model = match evaluation {
-        EngineEvaluation::File(file) => Some(makers.open(file)?),
+        EngineEvaluation::File(file) => Some(players.open(file)?),
         EngineEvaluation::Baseline => None,
-        EngineEvaluation::Usual => Some(makers.value()?),
+        EngineEvaluation::Usual => Some(players.value()?),
     };
     Ok(match model {
         Some(model) => {

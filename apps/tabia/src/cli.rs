@@ -181,8 +181,8 @@ pub(crate) struct PlayArgs {
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(600..=2600))]
     pub(crate) elo: u16,
     /// Your colour.
-    #[arg(long, value_enum, default_value_t = Seat::White)]
-    pub(crate) color: Seat,
+    #[arg(long, value_enum, default_value_t = ColorChoice::White)]
+    pub(crate) color: ColorChoice,
     /// How a move is taken from the network's probabilities.
     #[arg(long, value_enum, default_value_t = Mode::Sample)]
     pub(crate) mode: Mode,
@@ -201,7 +201,7 @@ pub(crate) struct PlayArgs {
     /// Play with clocks: minutes and seconds a move (5+3).
     #[arg(long, value_name = "MIN+SEC", value_parser = minutes)]
     pub(crate) tc: Option<TimeControl>,
-    /// Watch the first player play this one; --color is then the first player's colour.
+    /// SearchControl the first player play this one; --color is then the first player's colour.
     #[arg(long, value_name = "MODEL|SPEC")]
     pub(crate) watch: Option<String>,
     /// Least time between the moves of a watched game, in milliseconds.
@@ -346,7 +346,7 @@ pub(crate) struct ValidateArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Seat {
+pub(crate) enum ColorChoice {
     White,
     Black,
     Random,

@@ -13,15 +13,15 @@ use tabia_search::{CHALLENGE_INPUT, Level, NetSearch, NetSpec, Spec, admit};
 
 use crate::arena::{Thinking, entrants, heed_interrupts, today, write_json};
 use crate::cli::CompeteArgs;
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
     if args.record.is_some() && args.level.is_some_and(|level| level > 1) {
         bail!("--record needs a climb from level 1: a network is ranked by the levels it passed in a row");
     }
-    let makers = Makers::default();
+    let players = PlayerFactory::default();
     let model =
-        makers.open(&args.model).map_err(explain).with_context(|| args.model.display().to_string())?;
+        players.open(&args.model).map_err(explain).with_context(|| args.model.display().to_string())?;
     if let Some(warning) = admit(&model).with_context(|| args.model.display().to_string())? {
         eprintln!("tabia: warning: {}: {warning}", args.model.display());
     }
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
     };
     let challenger = Spec::Net(NetSpec { file: args.model.clone(), search: NetSearch::OnePly });
     let specs: Vec<Spec> = [challenger].into_iter().chain(levels.iter().copied().map(Spec::Level)).collect();
-    let players = entrants(&specs, &Thinking::unlimited(), &makers)?;
+    let players = entrants(&specs, &Thinking::unlimited(), &players)?;
     let (challenger, opponents) = players.split_first().expect("the challenger comes first");
 
     let stop = Arc::new(Stop::new());

@@ -8,13 +8,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use shakmaty::{ByColor, Chess, Color, Position};
 use tabia_data::{BytesRead, Chunks, GameRecord, GameRules, PoolRule, SourceFile};
-use tabia_encoding::{RatingPool, Seat};
+use tabia_encoding::{PlayerInfo, RatingPool};
 use tabia_game::History;
 use tabia_model::{Model, Wdl};
 
 use crate::arena::write_json;
 use crate::cli::HabitsArgs;
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 /// Ratings are counted in bands this wide.
 const BAND: u16 = 200;
@@ -49,10 +49,10 @@ struct Habits {
 }
 
 pub(crate) fn run(args: &HabitsArgs) -> Result<()> {
-    let makers = Makers::default();
+    let players = PlayerFactory::default();
     let model = match &args.model {
-        Some(file) => makers.open(file).with_context(|| file.display().to_string())?,
-        None => makers.human()?,
+        Some(file) => players.open(file).with_context(|| file.display().to_string())?,
+        None => players.human()?,
     };
     if model.card().wdl.is_none() {
         bail!("the network has no win/draw/loss head");
@@ -177,7 +177,7 @@ fn number(game: &GameRecord, plies: usize) -> u32 {
 
 /// How the game may end for the side to move after so many plies.
 fn outlook(game: &GameRecord, plies: usize, model: &Model) -> Result<Wdl> {
-    let seats = ByColor::new_with(|color| Seat { rating: game.head.ratings[color], time_left: None });
+    let seats = ByColor::new_with(|color| PlayerInfo { rating: game.head.ratings[color], time_left: None });
     let mut history = History::new(game.start.clone(), seats).under(game.head.pool, game.head.pace);
     for ply in &game.plies[..plies] {
         history.push(ply.played, ply.clock);

@@ -9,7 +9,7 @@ use tabia_game::{History, fen_of, position_from_fen};
 use tabia_search::{Level, Limits, NetSearch, NetSpec, Spec};
 
 use crate::cli::PlayMoveArgs;
-use crate::players::{Makers, WallClock};
+use crate::players::{PlayerFactory, WallClock};
 
 pub(crate) fn run(args: &PlayMoveArgs) -> Result<()> {
     let (spec, fen) = match (&args.first, &args.second, args.baseline) {
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &PlayMoveArgs) -> Result<()> {
         (_, None, false) => anyhow::bail!("give a player (or --baseline) and a FEN"),
     };
     let position = position_from_fen(fen).with_context(|| format!("FEN {fen:?}"))?;
-    let mut player = Makers::default().make(&spec, 0)?;
+    let mut player = PlayerFactory::default().make(&spec, 0)?;
     let history = History::new(position.clone(), ByColor::default());
     let limits = Limits { lines: args.lines, ..Limits::default() };
     let choice = player.choose(&history, &limits, &WallClock::start())?;

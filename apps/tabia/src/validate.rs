@@ -8,7 +8,7 @@ use tabia_search::{Budget, Spec};
 
 use crate::arena::{Contest, Thinking, entrants, openings, write_json};
 use crate::cli::ValidateArgs;
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 use crate::strength::Stockfish;
 
 /// The ratings of the first opponents; the lowest is the lowest of a recent Stockfish.
@@ -18,7 +18,7 @@ const RATINGS: [u16; 5] = [1320, 1500, 1700, 1900, 2100];
 const STEP: u16 = 200;
 
 pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
-    let makers = Makers::default();
+    let players = PlayerFactory::default();
     let thinking = Thinking::from(&args.limits);
     let engine = Stockfish::find(args.stockfish.as_deref())?;
     let ratings = ratings(&engine, args.max);
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
     let specs: Vec<Spec> = std::iter::once(args.player.clone()).chain(opponents).collect();
     let contest = Contest {
         event: "Tabia validation".to_owned(),
-        players: entrants(&specs, &thinking, &makers)?,
+        players: entrants(&specs, &thinking, &players)?,
         openings: openings(&args.table)?,
         format: Format::Gauntlet,
         rounds: args.games.div_ceil(2 * u32::try_from(ratings.len())?),

@@ -8,11 +8,11 @@ use serde_json::json;
 use shakmaty::{ByColor, CastlingMode, Chess};
 use tabia_data::{BytesRead, Chunks, GameRules, SourceFile};
 use tabia_game::History;
-use tabia_search::{Limits, Quiet, Spec};
+use tabia_search::{Limits, NoControl, Spec};
 
 use crate::arena::write_json;
 use crate::cli::VarietyArgs;
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 /// People within this of a rating are of that rating.
 const NEAR: u16 = 100;
@@ -22,11 +22,11 @@ const NEAR: u16 = 100;
 struct Beginnings(BTreeMap<String, u32>);
 
 pub(crate) fn run(args: &VarietyArgs) -> Result<()> {
-    let makers = Makers::default();
+    let players = PlayerFactory::default();
     let mut rows = Vec::new();
     println!("{:<40} {:>5}  {:>5}  {:>9}  {:>6}  commonest", "who", "games", "bits", "different", "top");
     for spec in &args.players {
-        let played = play(spec, args, &makers)?;
+        let played = play(spec, args, &players)?;
         rows.push(show(&spec.to_string(), &played));
         if let (Spec::Human(human), Some(games)) = (spec, &args.games_of)
             && let Some(elo) = human.elo
@@ -43,15 +43,15 @@ pub(crate) fn run(args: &VarietyArgs) -> Result<()> {
 }
 
 /// The first moves of games of a player against itself.
-fn play(spec: &Spec, args: &VarietyArgs, makers: &Makers) -> Result<Beginnings> {
+fn play(spec: &Spec, args: &VarietyArgs, players: &PlayerFactory) -> Result<Beginnings> {
     let mut played = Beginnings::default();
     for game in 0..args.games {
         let seed = args.seed.wrapping_add(u64::from(game));
-        let mut players = [makers.make(spec, 2 * seed)?, makers.make(spec, 2 * seed + 1)?];
+        let mut players = [players.make(spec, 2 * seed)?, players.make(spec, 2 * seed + 1)?];
         let mut history = History::new(Chess::default(), ByColor::default());
         let mut line = Vec::new();
         for ply in 0..args.plies {
-            let mv = players[ply % 2].choose(&history, &Limits::default(), &Quiet)?.mv;
+            let mv = players[ply % 2].choose(&history, &Limits::default(), &NoControl)?.mv;
             line.push(mv.to_uci(CastlingMode::Standard).to_string());
             history.push(mv, None);
         }

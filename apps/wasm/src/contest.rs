@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shakmaty::Position as _;
 use tabia_arena::{
-    Budget, End, Format, Happening, PlayedMove, PlayerId, Report, Rules, Schedule, Settings, Sitting,
-    statistics::Tally,
+    Budget, End, Format, MatchEvent as ArenaEvent, PlayedMove, PlayerId, Report, Rules, Schedule, Settings,
+    SteppedMatch, statistics::Tally,
 };
 use tabia_game::{fen_of, write_game};
 use tabia_search::{Choice, Spec};
@@ -15,8 +15,8 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::{
-    Fault, LimitsInput, Side, Studio, Thought, notation, openings::read_openings, rules::read_time_control,
-    stopwatch::PageTimer, studio::input::duration,
+    Engine, Fault, LimitsInput, Side, Thought, engine::input::duration, notation, openings::read_openings,
+    rules::read_time_control, stopwatch::PageTimer,
 };
 
 /// A match to be played.
@@ -165,16 +165,16 @@ const MOST_GAMES: u32 = 100_000;
 /// A match under way.
 #[wasm_bindgen]
 pub struct Match {
-    sitting: Sitting,
+    sitting: SteppedMatch,
     settings: Settings,
 }
 
 #[wasm_bindgen]
 impl Match {
-    /// A match to be played with a studio's models.
+    /// A match to be played with a engine's models.
     #[wasm_bindgen(constructor)]
-    pub fn new(studio: &Studio, setup: &Ts<MatchSetup>) -> Result<Match, Fault> {
-        Match::of(studio, &setup.to_rust()?)
+    pub fn new(engine: &Engine, setup: &Ts<MatchSetup>) -> Result<Match, Fault> {
+        Match::of(engine, &setup.to_rust()?)
     }
 
     /// Goes on by a move, or by the beginning or end of a game.
@@ -211,7 +211,7 @@ impl Match {
 }
 
 impl Match {
-    fn of(studio: &Studio, setup: &MatchSetup) -> Result<Match, Fault> {
+    fn of(engine: &Engine, setup: &MatchSetup) -> Result<Match, Fault> {
         if setup.games == 0 || setup.games > MOST_GAMES {
             return Err(Fault::new(format!("{} games; a match has 1 to {MOST_GAMES}", setup.games)));
         }
@@ -235,23 +235,24 @@ impl Match {
         settings.set("limits", rules.budget.to_string());
         settings.set("longest game", format!("{} plies", setup.max_plies));
         settings.set("seed", setup.seed.to_string());
-        let shelf = studio.shelf();
+        let store = engine.store();
         let entrants = vec![
-            shelf.entrant(&setup.first.parse::<Spec>()?, first, setup.lines.0 as usize)?,
-            shelf.entrant(&setup.second.parse::<Spec>()?, second, setup.lines.1 as usize)?,
+            store.entrant(&setup.first.parse::<Spec>()?, first, setup.lines.0 as usize)?,
+            store.entrant(&setup.second.parse::<Spec>()?, second, setup.lines.1 as usize)?,
         ];
         let seed = setup.seed.to_bits();
-        let sitting = Sitting::new("Tabia match", entrants, openings, &schedule, setup.games, rules, seed)?;
+        let sitting =
+            SteppedMatch::new("Tabia match", entrants, openings, &schedule, setup.games, rules, seed)?;
         Ok(Match { sitting, settings })
     }
 
     fn next_event(&mut self) -> Result<MatchEvent, Fault> {
         let names = self.sitting.standings().names().to_vec();
         let name = |PlayerId(place): PlayerId| names.get(place).cloned().unwrap_or_default();
-        let opening = |sitting: &Sitting, place: usize| sitting.openings().list().get(place).cloned();
+        let opening = |sitting: &SteppedMatch, place: usize| sitting.openings().list().get(place).cloned();
         let started = match self.sitting.step(&PageTimer)? {
-            Happening::Starts(fixture) => *fixture,
-            Happening::Moved { fixture, played, plies, before, after } => {
+            ArenaEvent::Starts(fixture) => *fixture,
+            ArenaEvent::Moved { fixture, played, plies, before, after } => {
                 return Ok(MatchEvent::Move {
                     game: fixture.game,
                     ply: u32::try_from(plies).unwrap_or(u32::MAX),
@@ -262,14 +263,14 @@ impl Match {
                     thought: thought(&before, played),
                 });
             }
-            Happening::Ends(record) => {
+            ArenaEvent::Ends(record) => {
                 return Ok(MatchEvent::GameEnd {
                     game: record.game,
                     result: result(record),
                     reason: record.reason.clone(),
                 });
             }
-            Happening::Done => return Ok(MatchEvent::Done),
+            ArenaEvent::Done => return Ok(MatchEvent::Done),
         };
         let opening = opening(&self.sitting, started.opening);
         Ok(MatchEvent::GameStart {
@@ -362,8 +363,8 @@ mod tests {
 
     #[test]
     fn a_match_is_played_to_its_end() {
-        let studio = Studio::new(1.0);
-        let mut contest = Match::of(&studio, &setup("challenge", 3)).unwrap();
+        let engine = Engine::new(1.0);
+        let mut contest = Match::of(&engine, &setup("challenge", 3)).unwrap();
         let mut events: Vec<MatchEvent> = Vec::new();
         while events.last() != Some(&MatchEvent::Done) {
             events.push(contest.next_event().unwrap());
@@ -386,7 +387,7 @@ mod tests {
 
     #[test]
     fn each_player_reports_its_own_number_of_candidates() {
-        let studio = Studio::new(1.0);
+        let engine = Engine::new(1.0);
         let players = MatchSetup {
             first: "engine,eval=baseline,depth=1".into(),
             second: "engine,eval=baseline,depth=2".into(),
@@ -394,7 +395,7 @@ mod tests {
             max_plies: 6,
             ..setup("start", 2)
         };
-        let mut contest = Match::of(&studio, &players).unwrap();
+        let mut contest = Match::of(&engine, &players).unwrap();
         let (mut first_has, mut moves) = (Side::White, 0);
         loop {
             match contest.next_event().unwrap() {
@@ -414,9 +415,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_played_is_said_at_once() {
-        let studio = Studio::new(1.0);
+        let engine = Engine::new(1.0);
         let says = |setup: MatchSetup, words: &str| {
-            let fault = Match::of(&studio, &setup).err().unwrap().to_string();
+            let fault = Match::of(&engine, &setup).err().unwrap().to_string();
             assert!(fault.contains(words), "{fault}");
         };
         says(setup("start", 0), "0 games");

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::Serialize;
 use shakmaty::{Chess, Position as _};
 use tabia_arena::{
-    End, GameRecord, Happening, Openings, PlayerId, Sitting,
+    End, GameRecord, MatchEvent as ArenaEvent, Openings, PlayerId, SteppedMatch,
     challenge::{LevelScore, Scorecard, level_games},
     statistics::Tally,
 };
@@ -16,7 +16,8 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::{
-    Fault, Studio, contest::result, notation, openings::read_openings, stopwatch::PageTimer, studio::Shelf,
+    Engine, Fault, contest::result, engine::ModelStore, notation, openings::read_openings,
+    stopwatch::PageTimer,
 };
 
 /// What happened in a step of the challenge.
@@ -65,28 +66,28 @@ pub enum ChallengeEvent {
 /// A network on its way up the ladder.
 #[wasm_bindgen]
 pub struct Challenge {
-    shelf: Shelf,
+    store: ModelStore,
     challenger: Spec,
     parameters: u64,
     openings: Openings,
     /// Levels to come.
     waiting: VecDeque<Level>,
-    under_way: Option<(Level, Sitting)>,
+    under_way: Option<(Level, SteppedMatch)>,
     levels: Vec<LevelScore>,
 }
 
 #[wasm_bindgen]
 impl Challenge {
-    /// A model of the studio is to climb from a level on. The openings are `challenge`, as the rules have it, or the text of a
+    /// A model of the engine is to climb from a level on. The openings are `challenge`, as the rules have it, or the text of a
     /// book: a FEN or EPD a line, or PGN. Each is played twice a level, with the colours swapped.
     #[wasm_bindgen(constructor)]
     pub fn new(
-        studio: &Studio,
+        engine: &Engine,
         model: &str,
         #[wasm_bindgen(js_name = firstLevel)] first_level: u32,
         openings: &str,
     ) -> Result<Challenge, Fault> {
-        let network = studio.shelf().model(model)?;
+        let network = engine.store().model(model)?;
         admit(&network).map_err(|problem| Fault::new(format!("{model}: {problem}")))?;
         let waiting: VecDeque<Level> =
             Level::ALL.into_iter().filter(|level| u32::from(level.number()) >= first_level).collect();
@@ -94,7 +95,7 @@ impl Challenge {
             return Err(Fault::new(format!("there is no level {first_level}: there are levels 1 to 5")));
         }
         Ok(Challenge {
-            shelf: studio.shelf().clone(),
+            store: engine.store().clone(),
             challenger: Spec::Net(NetSpec { file: model.into(), search: NetSearch::OnePly }),
             parameters: network.parameters(),
             openings: read_openings(openings)?,
@@ -132,8 +133,8 @@ impl Challenge {
         let number = u32::from(level.number());
         loop {
             match sitting.step(&PageTimer)? {
-                Happening::Starts(_) | Happening::Moved { .. } => {}
-                Happening::Ends(record) => {
+                ArenaEvent::Starts(_) | ArenaEvent::Moved { .. } => {}
+                ArenaEvent::Ends(record) => {
                     let (fen, last_move) = last_position(record)?;
                     let (game, result) = (record.game + 1, result(record));
                     let points = sitting.standings().overall(PlayerId(0)).points();
@@ -149,7 +150,7 @@ impl Challenge {
                         last_move,
                     });
                 }
-                Happening::Done => break,
+                ArenaEvent::Done => break,
             }
         }
         let score = score(level, &sitting, End::Complete);
@@ -170,16 +171,16 @@ impl Challenge {
         Ok(event)
     }
 
-    fn begin(&self, level: Level) -> Result<Sitting, Fault> {
+    fn begin(&self, level: Level) -> Result<SteppedMatch, Fault> {
         let openings = self.openings.clone();
         let (schedule, rules) = level_games(&openings)?;
         let opponent = Spec::Level(level);
         let entrants = vec![
-            self.shelf.entrant(&self.challenger, self.challenger.to_string(), 0)?,
-            self.shelf.entrant(&opponent, opponent.to_string(), 0)?,
+            self.store.entrant(&self.challenger, self.challenger.to_string(), 0)?,
+            self.store.entrant(&opponent, opponent.to_string(), 0)?,
         ];
         let event = format!("Challenge, level {level}");
-        Ok(Sitting::new(event, entrants, openings, &schedule, schedule.games(), rules, 0)?)
+        Ok(SteppedMatch::new(event, entrants, openings, &schedule, schedule.games(), rules, 0)?)
     }
 
     /// The scorecard of all games so far.
@@ -193,7 +194,7 @@ impl Challenge {
     }
 }
 
-fn score(level: Level, sitting: &Sitting, end: End) -> LevelScore {
+fn score(level: Level, sitting: &SteppedMatch, end: End) -> LevelScore {
     let number = u32::from(level.number());
     let opponent = Spec::Level(level).to_string();
     LevelScore::new(number, opponent, sitting.standings(), sitting.records().to_vec(), end)
@@ -216,15 +217,15 @@ fn last_position(record: &GameRecord) -> Result<(String, (String, String)), Faul
 mod tests {
     use super::*;
 
-    fn studio() -> Studio {
-        let mut studio = Studio::new(1.0);
-        studio.open("small", include_bytes!("../../../models/challenge-s.onnx")).unwrap();
-        studio
+    fn engine() -> Engine {
+        let mut engine = Engine::new(1.0);
+        engine.open("small", include_bytes!("../../../models/challenge-s.onnx")).unwrap();
+        engine
     }
 
     #[test]
     fn a_game_counts_and_the_card_says_it_is_unfinished() {
-        let mut challenge = Challenge::new(&studio(), "small", 1, "challenge").unwrap();
+        let mut challenge = Challenge::new(&engine(), "small", 1, "challenge").unwrap();
         let event = challenge.next_event().unwrap();
         let ChallengeEvent::Game { level: 1, game: 1, of: 50, points, ref result, .. } = event else {
             panic!("{event:?}");
@@ -251,7 +252,7 @@ mod tests {
     #[test]
     fn own_openings_are_played_with_both_colours() {
         let book = "# Ruy Lopez\nr1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3\n";
-        let mut challenge = Challenge::new(&studio(), "small", 1, book).unwrap();
+        let mut challenge = Challenge::new(&engine(), "small", 1, book).unwrap();
         for number in [1, 2] {
             let event = challenge.next_event().unwrap();
             let ChallengeEvent::Game { game, of: 2, .. } = event else { panic!("{event:?}") };
@@ -262,16 +263,16 @@ mod tests {
         let card: serde_json::Value = serde_json::from_str(&challenge.scorecard().unwrap()).unwrap();
         let records = card["levels"][0]["records"].as_array().unwrap();
         assert!(records.iter().all(|record| record["opening_label"] == "Ruy Lopez"), "{records:?}");
-        let fault = Challenge::new(&studio(), "small", 1, "no position").err().unwrap().to_string();
+        let fault = Challenge::new(&engine(), "small", 1, "no position").err().unwrap().to_string();
         assert!(fault.contains("openings"), "{fault}");
     }
 
     #[test]
     fn only_who_is_admitted_climbs() {
-        let mut studio = studio();
-        studio.open("value", include_bytes!("../../../models/value.safetensors")).unwrap();
+        let mut engine = engine();
+        engine.open("value", include_bytes!("../../../models/value.safetensors")).unwrap();
         let says = |model: &str, level| {
-            Challenge::new(&studio, model, level, "challenge").err().unwrap().to_string()
+            Challenge::new(&engine, model, level, "challenge").err().unwrap().to_string()
         };
         assert!(says("value", 1).starts_with("value: the challenge takes ONNX files"));
         assert!(says("lost", 1).contains("no model"));

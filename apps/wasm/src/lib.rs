@@ -1,12 +1,13 @@
 //! Tabia for the page: the same games, models and players as everywhere, called from TypeScript.
 //!
 //! The module is instantiated twice: on the page's main thread for the rules ([`GameTree`] and the free functions,
-//! all quick), and in a worker for whatever thinks ([`Studio`] and what it serves). The types of the page are
+//! all quick), and in a worker for whatever thinks ([`Engine`] and what it serves). The types of the page are
 //! generated from the types here. Nothing that comes from outside makes it panic: what is wrong is thrown as an `Error`
 //! that says what and where.
 #![forbid(unsafe_code)]
 
 mod contest;
+mod engine;
 mod fault;
 mod kernels;
 mod ladder;
@@ -16,10 +17,13 @@ mod review;
 mod rules;
 mod side;
 mod stopwatch;
-mod studio;
 mod tree;
 
 pub use contest::{ColourResult, Match, MatchEvent, MatchResults, MatchSetup, OpeningResult};
+pub use engine::{
+    Engine, GameInput, HumanMove, HumanView, LimitsInput, MeasuredRating, ModelFacts, PauseChance,
+    PlayerInput, PoolInput, Thought, ThoughtLine,
+};
 pub use fault::Fault;
 pub use kernels::choose_kernels;
 pub use ladder::{Challenge, ChallengeEvent};
@@ -27,10 +31,6 @@ pub use notation::Opinion;
 pub use review::{MoveMark, Review, ReviewedMove};
 pub use rules::{CheckedFen, OpeningEntry, Pacing, check_fen, empty_fen, opening_book, time_control};
 pub use side::Side;
-pub use studio::{
-    GameInput, HumanMove, HumanView, LimitsInput, MeasuredRating, ModelFacts, PauseChance, PoolInput,
-    SeatInput, Studio, Thought, ThoughtLine,
-};
 pub use tree::{
     Destinations, GameStatus, GameTree, GameView, MoveNode, NodeEvaluation, PgnEntry, PgnGames, PgnPart,
     PgnScan,

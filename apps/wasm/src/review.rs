@@ -12,9 +12,10 @@ use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::{
-    Fault, GameInput, Opinion, Studio, notation,
+    Engine, Fault, GameInput, Opinion,
+    engine::input::{duration, elo},
+    notation,
     stopwatch::Stopwatch,
-    studio::input::{duration, elo},
 };
 
 /// A move, judged.
@@ -116,13 +117,13 @@ impl Review {
     /// the engine's every look.
     #[wasm_bindgen(constructor)]
     pub fn new(
-        studio: &Studio,
+        engine: &Engine,
         game: &Ts<GameInput>,
         model: &str,
         rating: Option<f64>,
         #[wasm_bindgen(js_name = secondsPerMove)] seconds_per_move: f64,
     ) -> Result<Review, Fault> {
-        Review::of(studio, &game.to_rust()?, model, rating, duration("secondsPerMove", seconds_per_move)?)
+        Review::of(engine, &game.to_rust()?, model, rating, duration("secondsPerMove", seconds_per_move)?)
     }
 
     /// How many moves there are to judge.
@@ -138,7 +139,7 @@ impl Review {
 
 impl Review {
     fn of(
-        studio: &Studio,
+        engine: &Engine,
         game: &GameInput,
         model: &str,
         rating: Option<f64>,
@@ -146,7 +147,7 @@ impl Review {
     ) -> Result<Review, Fault> {
         let before_first = GameInput { moves: Vec::new(), ..game.clone() };
         // What the clocks show now is not what they showed then.
-        let seats = [game.white, game.black].map(|seat| crate::SeatInput { remaining: None, ..seat });
+        let seats = [game.white, game.black].map(|seat| crate::PlayerInput { remaining: None, ..seat });
         let [white, black] = seats;
         let history = GameInput { white, black, ..before_first }.history()?;
         let mut position = history.current().clone();
@@ -162,14 +163,14 @@ impl Review {
         // A number alone means what most people mean by it: a rating on a chess site.
         let pool =
             if game.pool.is_none() && rating.is_some() { RatingPool::Online } else { game.rating_pool() };
-        let human = studio.shelf().model(model)?;
+        let human = engine.store().model(model)?;
         if human.card().policy.is_none() {
             return Err(Fault::new(format!(
                 "the model {model:?} has no move head: it cannot say what people would play"
             )));
         }
         Ok(Review {
-            engine: studio.shelf().player(&"engine".parse()?, 0)?,
+            engine: engine.store().player(&"engine".parse()?, 0)?,
             human,
             rating,
             pool,

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use tabia_arena::Timer;
-use tabia_search::Watch;
+use tabia_search::SearchControl;
 
 /// Real time since it was started. Nobody interrupts: work is given in slices.
 pub(crate) struct Stopwatch {
@@ -15,7 +15,7 @@ impl Stopwatch {
     }
 }
 
-impl Watch for Stopwatch {
+impl SearchControl for Stopwatch {
     fn elapsed(&self) -> Duration {
         Duration::try_from_secs_f64((now() - self.began) / 1000.0).unwrap_or_default()
     }

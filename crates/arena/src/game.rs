@@ -98,7 +98,7 @@ impl PlayedGame {
     }
 }
 
-/// Plays one game; `None` if it was given up because of [`Wish::Now`](crate::Wish::Now).
+/// Plays one game; `None` if it was given up because of [`StopRequest::Now`](crate::StopRequest::Now).
 ///
 /// Draws that can be claimed are: threefold repetition and fifty moves end the game. A player that errs, crashes, moves
 /// illegally or runs out of time loses.

@@ -22,7 +22,7 @@
 //! | one game | [`play_game`], [`GameInProgress`], [`Rules`], [`PlayedGame`] |
 //! | where games begin | [`Openings`] |
 //! | who meets whom | [`Schedule`] |
-//! | a whole run | [`Run`], [`Entrant`], [`Progress`], [`Finished`]; a move at a time [`Sitting`] |
+//! | a whole run | [`Run`], [`Entrant`], [`Progress`], [`Finished`]; a move at a time [`SteppedMatch`] |
 //! | games on disk | [`Ledger`], [`LedgerIndex`], [`Settings`] |
 //! | tables | [`Report`], [`Standings`], [`read_results`] |
 //! | the ladder of levels | [`challenge`] |
@@ -44,9 +44,9 @@ mod rules;
 mod run;
 mod schedule;
 mod settings;
-mod sitting;
 mod standings;
 pub mod statistics;
+mod stepped_match;
 mod stop;
 mod timer;
 mod worker;
@@ -64,9 +64,9 @@ pub use rules::{Adjudication, Budget, LevelDraw, Opinion, Resign, Rules};
 pub use run::{End, Finished, Progress, Run, RunError, TestResult};
 pub use schedule::{BadSchedule, Fixture, Format, PlayerId, Schedule};
 pub use settings::Settings;
-pub use sitting::{Happening, Sitting};
 pub use standings::{Between, ResultRow, Standings};
-pub use stop::{Stop, Wish};
+pub use stepped_match::{MatchEvent, SteppedMatch};
+pub use stop::{Stop, StopRequest};
 pub use timer::{Timer, WallTimer};
 
 use shakmaty::{Chess, Move, Position as _};

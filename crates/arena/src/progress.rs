@@ -5,12 +5,12 @@ use std::{
 };
 
 use shakmaty::{ByColor, Chess, Color, Position as _};
-use tabia_encoding::{RatingPool, Seat};
+use tabia_encoding::{PlayerInfo, RatingPool};
 use tabia_game::{Clock, DrawReason, History, Outcome, Press, Repetitions, TimeControl, WinReason, status};
-use tabia_search::{Choice, Limits, Player, TimeLeft, Watch};
+use tabia_search::{Choice, Limits, Player, SearchControl, TimeLeft};
 
 use crate::{
-    Fault, FaultKind, Opening, PlayedGame, PlayedMove, Rules, Stop, Timer, Wish,
+    Fault, FaultKind, Opening, PlayedGame, PlayedMove, Rules, Stop, StopRequest, Timer,
     adjudicate::{Adjudicator, Judged},
     uci_of,
 };
@@ -34,7 +34,7 @@ pub enum Step {
     Moved,
     /// No move was made: the game is over.
     Over(Box<PlayedGame>),
-    /// No move was made, because of [`Wish::Now`].
+    /// No move was made, because of [`StopRequest::Now`].
     GivenUp,
 }
 
@@ -43,7 +43,7 @@ impl GameInProgress {
     pub fn new(opening: &Opening, rules: &Rules) -> GameInProgress {
         let clock = rules.budget.control.as_ref().and_then(Clock::new);
         let time_left = clock.as_ref().map(|clock| clock.remaining(Color::White));
-        let seat = Seat { rating: None, time_left };
+        let seat = PlayerInfo { rating: None, time_left };
         let pace = rules.budget.control.as_ref().and_then(TimeControl::pace);
         let seats = ByColor { white: seat, black: seat };
         let mut history = History::new(opening.start().clone(), seats).under(RatingPool::Unknown, pace);
@@ -84,7 +84,7 @@ impl GameInProgress {
         let watch = MoveWatch { timer, began: timer.now(), patience: self.patience(turn), stop };
         let choice = catch_unwind(AssertUnwindSafe(|| player.choose(&self.history, &limits, &watch)));
         let elapsed = watch.elapsed();
-        if stop.wished() == Wish::Now {
+        if stop.requested() == StopRequest::Now {
             return Step::GivenUp;
         }
         let made = match choice {
@@ -197,14 +197,14 @@ struct MoveWatch<'a> {
     stop: &'a Stop,
 }
 
-impl Watch for MoveWatch<'_> {
+impl SearchControl for MoveWatch<'_> {
     fn elapsed(&self) -> Duration {
         self.timer.now().saturating_sub(self.began)
     }
 
     /// Also once the game is lost on time: there is nothing left to think about.
     fn stopped(&self) -> bool {
-        self.stop.wished() == Wish::Now || self.patience.is_some_and(|most| self.elapsed() > most)
+        self.stop.requested() == StopRequest::Now || self.patience.is_some_and(|most| self.elapsed() > most)
     }
 
     fn wait_until(&self, moment: Duration) {

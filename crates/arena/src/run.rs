@@ -11,9 +11,9 @@ use shakmaty::ByColor;
 
 use crate::{
     Entrant, Fixture, Format, GameRecord, Ledger, LedgerError, Openings, PgnTags, PlayedGame, PlayerId,
-    ResultRow, Rules, Schedule, Settings, Standings, Stop, Timer, Wish,
+    ResultRow, Rules, Schedule, Settings, Standings, Stop, StopRequest, Timer,
     statistics::{Pairs, Points, Sprt, Verdict},
-    worker::{Hall, News, WorkerHandle, worker},
+    worker::{News, WorkerContext, WorkerHandle, worker},
 };
 
 /// A schedule about to be played.
@@ -186,7 +186,7 @@ impl Run<'_> {
         thread::scope(|scope| {
             let (sender, news) = channel();
             let both = Both { stop, halt: &halt };
-            let hall = Hall {
+            let hall = WorkerContext {
                 entrants: &self.entrants,
                 openings: self.openings,
                 rules: self.rules,
@@ -197,7 +197,7 @@ impl Run<'_> {
             let mut workers: Vec<WorkerHandle> = Vec::new();
             let mut under_way = 0_usize;
             for number in 0..self.jobs.get().min(waiting.len()) {
-                if score.decided() || both.wished() != Wish::GoOn {
+                if score.decided() || both.requested() != StopRequest::GoOn {
                     break;
                 }
                 let Some(fixture) = waiting.pop() else { break };
@@ -225,7 +225,7 @@ impl Run<'_> {
                     News::NoPlayer { player, what } => {
                         trouble
                             .get_or_insert(RunError::NoPlayer { name: self.entrants[player.0].name(), what });
-                        halt.wish(Wish::Now);
+                        halt.request(StopRequest::Now);
                         continue;
                     }
                     News::Finished { worker, fixture, played } => {
@@ -240,16 +240,18 @@ impl Run<'_> {
                             Ok(None) => {}
                             Err(error) => {
                                 trouble.get_or_insert(error.into());
-                                halt.wish(Wish::Now);
+                                halt.request(StopRequest::Now);
                             }
                         }
                         worker
                     }
                 };
                 if score.decided() {
-                    halt.wish(Wish::Now);
+                    halt.request(StopRequest::Now);
                 }
-                let goes_on = trouble.is_none() && both.wished() == Wish::GoOn && halt.wished() == Wish::GoOn;
+                let goes_on = trouble.is_none()
+                    && both.requested() == StopRequest::GoOn
+                    && halt.requested() == StopRequest::GoOn;
                 if goes_on && let Some(fixture) = waiting.pop() {
                     workers[free].play(fixture);
                     under_way += 1;
@@ -309,13 +311,13 @@ struct Both<'a> {
 }
 
 impl Both<'_> {
-    fn wished(&self) -> Wish {
-        self.stop.wished().max(self.halt.wished())
+    fn requested(&self) -> StopRequest {
+        self.stop.requested().max(self.halt.requested())
     }
 
     /// Tells the workers what the caller wishes.
     fn pass_on(&self) {
-        self.halt.wish(self.stop.wished());
+        self.halt.request(self.stop.requested());
     }
 }
 

@@ -8,7 +8,7 @@ pub struct Stop {
 
 /// How soon a run should end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Wish {
+pub enum StopRequest {
     /// It goes on.
     GoOn = 0,
     /// Games under way are finished, none is begun.
@@ -24,16 +24,16 @@ impl Stop {
     }
 
     /// Wishes to stop; a wish cannot be taken back or made weaker.
-    pub fn wish(&self, wish: Wish) {
+    pub fn request(&self, wish: StopRequest) {
         self.wish.fetch_max(wish as u8, Ordering::Relaxed);
     }
 
     /// What is wished.
-    pub fn wished(&self) -> Wish {
+    pub fn requested(&self) -> StopRequest {
         match self.wish.load(Ordering::Relaxed) {
-            0 => Wish::GoOn,
-            1 => Wish::AfterGames,
-            _ => Wish::Now,
+            0 => StopRequest::GoOn,
+            1 => StopRequest::AfterGames,
+            _ => StopRequest::Now,
         }
     }
 }

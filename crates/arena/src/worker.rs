@@ -23,7 +23,7 @@ pub(crate) enum News {
 
 /// What all workers of a run share.
 #[derive(Clone, Copy)]
-pub(crate) struct Hall<'a> {
+pub(crate) struct WorkerContext<'a> {
     pub(crate) entrants: &'a [&'a dyn Entrant],
     pub(crate) openings: &'a Openings,
     pub(crate) rules: &'a Rules,
@@ -47,14 +47,18 @@ impl WorkerHandle {
 /// The worker itself.
 pub(crate) struct WorkerActor<'a> {
     number: usize,
-    hall: Hall<'a>,
+    hall: WorkerContext<'a>,
     orders: Receiver<Order>,
     news: Sender<News>,
     roster: Roster,
 }
 
 /// A worker with its handle.
-pub(crate) fn worker(number: usize, hall: Hall<'_>, news: Sender<News>) -> (WorkerHandle, WorkerActor<'_>) {
+pub(crate) fn worker(
+    number: usize,
+    hall: WorkerContext<'_>,
+    news: Sender<News>,
+) -> (WorkerHandle, WorkerActor<'_>) {
     let (orders, inbox) = channel();
     let roster = Roster::new(hall.entrants.len(), hall.seed);
     (WorkerHandle { orders }, WorkerActor { number, hall, orders: inbox, news, roster })

@@ -48,11 +48,11 @@ fn measure(file: &SourceFile, faults: &mut Faults) -> Result<(), Box<dyn Error>>
         }
         _ => {
             for chunk in Chunks::open(file, &progress)? {
-                let harvest = chunk.read(&GameRules::default());
-                games += harvest.games.len();
-                plies += harvest.games.iter().map(|game| game.plies.len()).sum::<usize>();
-                rows += harvest.evaluations.len();
-                faults.merge(harvest.faults);
+                let parsed = chunk.read(&GameRules::default());
+                games += parsed.games.len();
+                plies += parsed.games.iter().map(|game| game.plies.len()).sum::<usize>();
+                rows += parsed.evaluations.len();
+                faults.merge(parsed.faults);
             }
         }
     }

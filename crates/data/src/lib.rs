@@ -40,12 +40,12 @@ pub use shard::{
     ShardWriter,
 };
 pub use source::{
-    Bots, BrokenGames, BytesRead, Chunk, Chunks, Example, FaultCount, FaultKind, Faults, GameRules, Harvest,
-    NpyError, NpySet, NpyWriter, OpenError, Part, PoolRule, RowFault, SourceFile, SourceKind, TaggedGame,
+    Bots, BrokenGames, BytesRead, Chunk, Chunks, Example, FaultCount, FaultKind, Faults, GameRules, NpyError,
+    NpySet, NpyWriter, OpenError, ParsedChunk, Part, PoolRule, RowFault, SourceFile, SourceKind, TaggedGame,
     Whereabouts, evaluation_row,
 };
 pub use split::{Side, Split, SplitBy};
 pub use stream::{
-    Analysed, Feed, FeedError, Filter, GameSample, Lane, LaneState, LineSample, Need, Repeat, Sample,
-    SeatState, Stream, StreamError, StreamOptions, StreamState, Target,
+    Analysed, CursorState, Feed, FeedError, Filter, GameSample, Lane, LaneState, LineSample, Need, Repeat,
+    Sample, Stream, StreamError, StreamOptions, StreamState, Target,
 };

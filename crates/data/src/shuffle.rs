@@ -10,12 +10,12 @@ pub(crate) fn mix(mut z: u64) -> u64 {
 
 /// A sequence of random numbers whose whole state is one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Dice(pub(crate) u64);
+pub(crate) struct Rng(pub(crate) u64);
 
-impl Dice {
+impl Rng {
     /// A sequence of its own for each list of numbers.
     pub(crate) fn of(seeds: &[u64]) -> Self {
-        Dice(seeds.iter().fold(0, |state, &seed| mix(state ^ mix(seed))))
+        Rng(seeds.iter().fold(0, |state, &seed| mix(state ^ mix(seed))))
     }
 
     /// A number below `bound`, or 0 if that is 0.
@@ -39,14 +39,14 @@ mod tests {
 
     #[test]
     fn the_sequence_never_changes() {
-        let mut dice = Dice::of(&[1, 2]);
-        let drawn: Vec<_> = (0..8).map(|_| dice.below(100)).collect();
+        let mut rng = Rng::of(&[1, 2]);
+        let drawn: Vec<_> = (0..8).map(|_| rng.below(100)).collect();
         let again: Vec<_> = {
-            let mut dice = Dice::of(&[1, 2]);
-            (0..8).map(|_| dice.below(100)).collect()
+            let mut rng = Rng::of(&[1, 2]);
+            (0..8).map(|_| rng.below(100)).collect()
         };
         assert_eq!(drawn, again);
-        assert_ne!(Dice::of(&[1, 2]), Dice::of(&[2, 1]));
+        assert_ne!(Rng::of(&[1, 2]), Rng::of(&[2, 1]));
         // SplitMix64 from state 0, as published.
         assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
     }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn a_shuffle_keeps_everything_and_moves_most() {
         let mut things: Vec<u32> = (0..1000).collect();
-        Dice::of(&[7]).shuffle(&mut things);
+        Rng::of(&[7]).shuffle(&mut things);
         assert!(things.iter().enumerate().filter(|&(at, &thing)| at as u32 == thing).count() < 20);
         things.sort_unstable();
         assert_eq!(things, (0..1000).collect::<Vec<_>>());

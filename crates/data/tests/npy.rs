@@ -42,9 +42,9 @@ fn expected() -> Vec<EvaluationRecord> {
     let file = SourceFile::find(&fixtures().join("golden.jsonl")).unwrap().remove(0);
     let mut records: Vec<EvaluationRecord> = Vec::new();
     for chunk in Chunks::open(&file, &BytesRead::default()).unwrap() {
-        let harvest = chunk.read(&GameRules::default());
-        assert!(harvest.faults.is_empty(), "{}", harvest.faults);
-        for row in harvest.evaluations {
+        let parsed = chunk.read(&GameRules::default());
+        assert!(parsed.faults.is_empty(), "{}", parsed.faults);
+        for row in parsed.evaluations {
             if records.last().is_none_or(|last| last.position != row.position) {
                 records.push(EvaluationRecord { position: row.position, sessions: Vec::new() });
             }

@@ -9,9 +9,9 @@ fn beginning(name: &str, chunks: usize) -> Option<(Vec<GameRecord>, Faults)> {
     let mut found = SourceFile::find(&tabia_requires::shared_data(name)?).unwrap();
     let (mut games, mut faults) = (Vec::new(), Faults::default());
     for chunk in Chunks::open(&found.remove(0), &BytesRead::default()).unwrap().take(chunks) {
-        let harvest = chunk.read(&GameRules::default());
-        games.extend(harvest.games);
-        faults.merge(harvest.faults);
+        let parsed = chunk.read(&GameRules::default());
+        games.extend(parsed.games);
+        faults.merge(parsed.faults);
     }
     Some((games, faults))
 }

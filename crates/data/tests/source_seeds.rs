@@ -6,7 +6,7 @@ use std::{
 };
 
 use shakmaty::Position;
-use tabia_data::{BrokenGames, Chunks, GameRules, Harvest, NpySet, SourceKind};
+use tabia_data::{BrokenGames, Chunks, GameRules, NpySet, ParsedChunk, SourceKind};
 
 fn seeds(target: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
@@ -44,7 +44,7 @@ fn relatives(seed: &[u8], count: usize) -> impl Iterator<Item = Vec<u8>> {
     std::iter::once(seed.to_vec()).chain(changed.take(count))
 }
 
-fn harvest(kind: SourceKind, bytes: Vec<u8>) -> Option<Harvest> {
+fn parsed(kind: SourceKind, bytes: Vec<u8>) -> Option<ParsedChunk> {
     let rules = GameRules { broken: BrokenGames::KeepPrefix { plies: 1 }, ..GameRules::default() };
     Chunks::new("seed", kind, Cursor::new(bytes)).next().map(|chunk| chunk.read(&rules))
 }
@@ -54,7 +54,7 @@ fn evaluations_have_legal_moves() {
     let mut rows = 0;
     for seed in seeds("evaluations") {
         for bytes in relatives(&seed, 150) {
-            for row in harvest(SourceKind::EvaluationsJsonl, bytes).unwrap_or_default().evaluations {
+            for row in parsed(SourceKind::EvaluationsJsonl, bytes).unwrap_or_default().evaluations {
                 assert!(row.position.is_legal(row.line.first));
                 rows += 1;
             }
@@ -69,7 +69,7 @@ fn puzzles_have_legal_moves() {
     for seed in seeds("puzzles") {
         for bytes in relatives(&seed, 400) {
             for kind in [SourceKind::Epd, SourceKind::PuzzleCsv] {
-                for game in harvest(kind, bytes.clone()).unwrap_or_default().games {
+                for game in parsed(kind, bytes.clone()).unwrap_or_default().games {
                     let mut position = game.start;
                     for ply in game.plies {
                         assert!(position.is_legal(ply.played));

@@ -4,7 +4,7 @@
 use std::{fmt::Write as _, io::Write, path::PathBuf};
 
 use tabia_data::{
-    BytesRead, Chunks, FaultKind, Faults, GameRules, Harvest, OpenError, SourceFile, SourceKind,
+    BytesRead, Chunks, FaultKind, Faults, GameRules, OpenError, ParsedChunk, SourceFile, SourceKind,
 };
 
 struct Folder(PathBuf);
@@ -29,9 +29,9 @@ impl Drop for Folder {
     }
 }
 
-fn read(file: &SourceFile) -> Harvest {
+fn read(file: &SourceFile) -> ParsedChunk {
     let progress = BytesRead::default();
-    let mut all = Harvest::default();
+    let mut all = ParsedChunk::default();
     for chunk in Chunks::open(file, &progress).unwrap() {
         let part = chunk.read(&GameRules::default());
         all.games.extend(part.games);
@@ -83,9 +83,9 @@ fn bytes_tell_the_compression_not_the_name() {
         ("e.zst", zstd(&text)),
         ("f", gzip(&text)),
     ] {
-        let harvest = read(&folder.file(name, &content));
-        assert!(harvest.faults.is_empty(), "{name}: {}", harvest.faults);
-        assert_eq!(harvest.games.len(), 100, "{name}");
+        let parsed = read(&folder.file(name, &content));
+        assert!(parsed.faults.is_empty(), "{name}: {}", parsed.faults);
+        assert_eq!(parsed.games.len(), 100, "{name}");
     }
 }
 
@@ -96,9 +96,9 @@ fn joined_files_are_one() {
     // Not at the end of a game.
     let (first, second) = text.split_at(text.len() / 2 + 11);
     for compress in [zstd, gzip, bzip2] {
-        let harvest = read(&folder.file("joined.pgn", &[compress(first), compress(second)].concat()));
-        assert!(harvest.faults.is_empty(), "{}", harvest.faults);
-        assert_eq!(harvest.games.len(), 2_000);
+        let parsed = read(&folder.file("joined.pgn", &[compress(first), compress(second)].concat()));
+        assert!(parsed.faults.is_empty(), "{}", parsed.faults);
+        assert_eq!(parsed.games.len(), 2_000);
     }
 }
 
@@ -125,11 +125,11 @@ fn a_cut_stream_gives_its_whole_games_and_names_the_cut() {
     for (name, compress) in [("zstd", zstd as fn(&str) -> Vec<u8>), ("gzip", gzip), ("bzip2", bzip2)] {
         let content = compress(&text);
         let cut = content.len() * 2 / 3;
-        let harvest = read(&folder.file("cut.pgn.zst", &content[..cut]));
-        assert!(harvest.games.len() > 5_000, "{name}: {}", harvest.games.len());
-        assert!(harvest.games.iter().all(|game| game.plies.len() == 2), "{name}: the last game is whole");
-        assert_eq!(counts(&harvest.faults), [(FaultKind::StreamFailed, 1)]);
-        let report = harvest.faults.to_string();
+        let parsed = read(&folder.file("cut.pgn.zst", &content[..cut]));
+        assert!(parsed.games.len() > 5_000, "{name}: {}", parsed.games.len());
+        assert!(parsed.games.iter().all(|game| game.plies.len() == 2), "{name}: the last game is whole");
+        assert_eq!(counts(&parsed.faults), [(FaultKind::StreamFailed, 1)]);
+        let report = parsed.faults.to_string();
         let expected = format!("the {name} data breaks off at byte {cut} of the file");
         assert!(report.contains("cut.pgn.zst, game ") && report.contains(&expected), "{report}");
     }
@@ -150,20 +150,16 @@ fn a_damaged_stream_of_lines_gives_its_whole_lines() {
     let mut content = zstd(&text);
     let middle = content.len() / 2;
     content[middle..middle + 64].fill(0x5A);
-    let harvest = read_damaged(&folder.file("rows.jsonl.zst", &content));
-    assert!(harvest.evaluations.len() > 5_000, "{}", harvest.evaluations.len());
-    assert_eq!(counts(&harvest.faults), [(FaultKind::StreamFailed, 1)]);
-    assert!(
-        harvest.faults.to_string().contains("the zstd data is damaged before byte "),
-        "{}",
-        harvest.faults
-    );
+    let parsed = read_damaged(&folder.file("rows.jsonl.zst", &content));
+    assert!(parsed.evaluations.len() > 5_000, "{}", parsed.evaluations.len());
+    assert_eq!(counts(&parsed.faults), [(FaultKind::StreamFailed, 1)]);
+    assert!(parsed.faults.to_string().contains("the zstd data is damaged before byte "), "{}", parsed.faults);
 }
 
 /// As [`read`], for files that are not read to their end.
-fn read_damaged(file: &SourceFile) -> Harvest {
+fn read_damaged(file: &SourceFile) -> ParsedChunk {
     let mut chunks = Chunks::open(file, &BytesRead::default()).unwrap();
-    let mut all = Harvest::default();
+    let mut all = ParsedChunk::default();
     for part in chunks.by_ref().map(|chunk| chunk.read(&GameRules::default())) {
         all.evaluations.extend(part.evaluations);
         all.faults.merge(part.faults);
@@ -176,12 +172,12 @@ fn read_damaged(file: &SourceFile) -> Harvest {
 fn a_game_that_is_too_long_and_a_line_that_is_too_long_are_counted() {
     let folder = Folder::new("long");
     let text = format!("[Event \"a\"]\n\n1. e4 {{{}}} 1-0\n\n{}", "x".repeat(5 << 20), games(3));
-    let harvest = read(&folder.file("long.pgn", text.as_bytes()));
-    assert_eq!((harvest.games.len(), harvest.faults.count(FaultKind::TooLong)), (3, 1));
+    let parsed = read(&folder.file("long.pgn", text.as_bytes()));
+    assert_eq!((parsed.games.len(), parsed.faults.count(FaultKind::TooLong)), (3, 1));
     let text = format!("{}\n8/8/4k3/8/8/3QK3/8/8 w - -\n", "x".repeat(5 << 20));
-    let harvest = read(&folder.file("long.epd", text.as_bytes()));
-    assert_eq!((harvest.games.len(), harvest.faults.count(FaultKind::TooLong)), (1, 1));
-    assert!(harvest.faults.to_string().contains("line 1 (byte 0): the line is longer than 4194304 bytes"));
+    let parsed = read(&folder.file("long.epd", text.as_bytes()));
+    assert_eq!((parsed.games.len(), parsed.faults.count(FaultKind::TooLong)), (1, 1));
+    assert!(parsed.faults.to_string().contains("line 1 (byte 0): the line is longer than 4194304 bytes"));
 }
 
 #[test]
@@ -209,9 +205,9 @@ fn bytes_of_any_kind_get_an_answer() {
     let mut random = fastrand::Rng::with_seed(5);
     let garbage: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(300_000).collect();
     for name in ["a.pgn", "a.epd", "a.csv", "a.jsonl"] {
-        let harvest = read(&folder.file(name, &garbage));
-        assert!(harvest.games.is_empty() && harvest.evaluations.is_empty());
-        assert!(harvest.faults.total() > 0, "{name}");
-        assert!(harvest.faults.to_string().lines().count() < 60);
+        let parsed = read(&folder.file(name, &garbage));
+        assert!(parsed.games.is_empty() && parsed.evaluations.is_empty());
+        assert!(parsed.faults.total() > 0, "{name}");
+        assert!(parsed.faults.to_string().lines().count() < 60);
     }
 }

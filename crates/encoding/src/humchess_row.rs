@@ -145,7 +145,7 @@ impl HumChessRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Seat;
+    use crate::PlayerInfo;
     use crate::test_positions::position;
 
     const FIXTURES: &str = include_str!("../../../fixtures/positions.fen");
@@ -156,12 +156,12 @@ mod tests {
         let mut moves = 0;
         for (fen, place) in positions.zip(0..) {
             let position = position(fen);
-            let mover = Seat { rating: Some(Elo(900 + 100 * (place % 18))), time_left: None };
+            let mover = PlayerInfo { rating: Some(Elo(900 + 100 * (place % 18))), time_left: None };
             let situation = Situation { mover, ..Situation::of(&position) };
             for m in position.legal_moves() {
                 let row = HumChessRow::new(&situation, m);
                 let example = row.decode().unwrap_or_else(|bad| panic!("{fen}: {bad}"));
-                let seat = Seat { rating: Some(example.rating), time_left: None };
+                let seat = PlayerInfo { rating: Some(example.rating), time_left: None };
                 let again = Situation { mover: seat, ..Situation::of(&example.position) };
                 assert_eq!(HumChessRow::new(&again, example.chosen), row, "{fen} {m}");
                 if position.turn().is_white() {

@@ -1,6 +1,6 @@
 use shakmaty::{Chess, Move};
 
-use crate::{Pace, RatingPool, Seat, Situation};
+use crate::{Pace, PlayerInfo, RatingPool, Situation};
 
 /// A situation that owns what it speaks of, to be asked about again later.
 #[derive(Clone, Debug)]
@@ -8,8 +8,8 @@ pub struct KeptSituation {
     position: Chess,
     earlier: Vec<Chess>,
     last_moves: Vec<Move>,
-    mover: Seat,
-    opponent: Seat,
+    mover: PlayerInfo,
+    opponent: PlayerInfo,
     pool: RatingPool,
     pace: Option<Pace>,
     context: Option<Chess>,

@@ -59,7 +59,7 @@ pub use orientation::Orientation;
 pub use pawn_labels::pawn_labels;
 pub use registry::{encoding, encodings, vocabularies, vocabulary};
 pub use score::{ForMover, ForWhite, Score};
-pub use situation::{Elo, Pace, RatingPool, Seat, Situation};
+pub use situation::{Elo, Pace, PlayerInfo, RatingPool, Situation};
 pub use soft_labels::{Analysis, TEMPERATURE_CP, soft_labels};
 pub use sparse::{Feature, FeatureList, SparseEncoding, Viewers};
 pub use think_time::{TIME_BINS, time_bin, time_bin_range};

@@ -31,7 +31,7 @@ pub struct Pace {
 
 /// What is known of one of the two players; anything may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seat {
+pub struct PlayerInfo {
     /// The player's rating.
     pub rating: Option<Elo>,
     /// The time on the player's clock when the side to move starts to think.
@@ -50,9 +50,9 @@ pub struct Situation<'a> {
     /// The moves that led here, most recent first. Empty when unknown.
     pub last_moves: &'a [Move],
     /// The player to move.
-    pub mover: Seat,
+    pub mover: PlayerInfo,
     /// The other player.
-    pub opponent: Seat,
+    pub opponent: PlayerInfo,
     /// Whose scale the ratings are on.
     pub pool: RatingPool,
     /// The time control, where the game has one that two numbers describe.
@@ -68,8 +68,8 @@ impl<'a> Situation<'a> {
             position,
             earlier: &[],
             last_moves: &[],
-            mover: Seat::default(),
-            opponent: Seat::default(),
+            mover: PlayerInfo::default(),
+            opponent: PlayerInfo::default(),
             pool: RatingPool::Unknown,
             pace: None,
             context: None,

@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, num::NonZeroI32, time::Duration};
 use serde::Deserialize;
 use shakmaty::{CastlingMode, Chess, Color, Position, fen::Fen};
 use tabia_encoding::{
-    Analysis, Batch, Column, Elo, ForWhite, KeptSituation, Pace, PolicyIndex, PolicySlot, RatingPool, Score,
-    Seat, Situation, TEMPERATURE_CP, encodings, parse_uci, soft_labels, vocabularies,
+    Analysis, Batch, Column, Elo, ForWhite, KeptSituation, Pace, PlayerInfo, PolicyIndex, PolicySlot,
+    RatingPool, Score, Situation, TEMPERATURE_CP, encodings, parse_uci, soft_labels, vocabularies,
 };
 
 /// The golden file of each id.
@@ -79,8 +79,8 @@ fn cases() -> Vec<Played> {
     cases.into_iter().map(play).collect()
 }
 
-fn seat(rating: Option<u16>, time_ms: Option<u64>) -> Seat {
-    Seat { rating: rating.map(Elo), time_left: time_ms.map(Duration::from_millis) }
+fn seat(rating: Option<u16>, time_ms: Option<u64>) -> PlayerInfo {
+    PlayerInfo { rating: rating.map(Elo), time_left: time_ms.map(Duration::from_millis) }
 }
 
 fn play(case: Case) -> Played {

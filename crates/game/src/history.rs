@@ -1,7 +1,7 @@
 use std::{collections::VecDeque, time::Duration};
 
 use shakmaty::{ByColor, Chess, Color, Move, Position};
-use tabia_encoding::{Pace, RatingPool, Seat, Situation};
+use tabia_encoding::{Pace, PlayerInfo, RatingPool, Situation};
 
 use crate::{Game, NodeId};
 
@@ -15,14 +15,14 @@ pub struct History {
     positions: VecDeque<Chess>,
     /// Most recent first, one fewer than the positions, contiguous too.
     moves: VecDeque<Move>,
-    seats: ByColor<Seat>,
+    seats: ByColor<PlayerInfo>,
     pool: RatingPool,
     pace: Option<Pace>,
 }
 
 impl History {
     /// A game about to begin. `seats` holds the ratings and the time on each clock before the first move.
-    pub fn new(start: Chess, seats: ByColor<Seat>) -> History {
+    pub fn new(start: Chess, seats: ByColor<PlayerInfo>) -> History {
         History {
             positions: VecDeque::from([start]),
             moves: VecDeque::new(),
@@ -41,7 +41,7 @@ impl History {
     /// The beginning of a game, with ratings and starting time from its headers.
     pub fn at_start_of(game: &Game) -> History {
         let time_left = game.headers.time_control().start();
-        let seat = |color| Seat { rating: game.headers.rating(color), time_left };
+        let seat = |color| PlayerInfo { rating: game.headers.rating(color), time_left };
         let seats = ByColor::new_with(seat);
         let (pool, pace) = (game.rating_pool(), game.headers.time_control().pace());
         History::new(game.start().clone(), seats).under(pool, pace)
@@ -118,7 +118,7 @@ mod tests {
         loop {
             let history = game.history(node);
             let situation = history.situation();
-            let secs = |seat: Seat| seat.time_left.map(|time| time.as_secs());
+            let secs = |seat: PlayerInfo| seat.time_left.map(|time| time.as_secs());
             seen.push((secs(situation.mover), secs(situation.opponent)));
             match game.children(node).next() {
                 Some(child) => node = child,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shakmaty::{ByColor, CastlingMode, Position};
-use tabia_encoding::{Batch, Elo, Pace, RatingPool, Seat, encoding};
+use tabia_encoding::{Batch, Elo, Pace, PlayerInfo, RatingPool, encoding};
 use tabia_game::{Game, History, PgnReader, fen_of, position_from_fen};
 
 fn encode_in_python(python: &Path, situations: &[Value]) -> Vec<Value> {
@@ -99,7 +99,7 @@ fn random_games(cases: &mut Vec<Case>) {
         let clock = |at: usize| CLOCKS_MS.get(at).map(|ms| Duration::from_millis(*ms));
         let mut seat = || {
             let rating = 300 + draw(3_000);
-            Seat {
+            PlayerInfo {
                 rating: (rating < 3_100).then(|| Elo(u16::try_from(rating).expect("small"))),
                 time_left: clock(draw(14)),
             }

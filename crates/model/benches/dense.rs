@@ -26,7 +26,7 @@ use shakmaty::{CastlingMode, Chess, MoveList, Position, fen::Fen};
 use tabia_bench::{Contender, LineProcess, Round, Shown, Table, best_of};
 use tabia_encoding::{Batch, Situation, encoding};
 use tabia_model::{
-    dense::{DenseGraph, DenseNet, Evaluator, Level},
+    accumulator::{AccumulatorNet, AccumulatorState, Level, MlpGraph},
     onnx::{
         build::{Attribute, GraphBuilder},
         proto::ModelProto,
@@ -50,7 +50,8 @@ fn bench() {
     let mut runtimes: Vec<Box<dyn Runtime>> = Vec::new();
     let net = dense_net(&model);
     for level in Level::available() {
-        let evaluator = |net: &Arc<DenseNet>| Evaluator::at_level(net.clone(), &Chess::default(), level);
+        let evaluator =
+            |net: &Arc<AccumulatorNet>| AccumulatorState::at_level(net.clone(), &Chess::default(), level);
         runtimes.push(Box::new(Incremental(evaluator(&net))));
         runtimes.push(Box::new(FromScratch(evaluator(&net))));
     }
@@ -111,7 +112,7 @@ impl Contender for Pass<'_> {
     }
 }
 
-struct Incremental(Evaluator);
+struct Incremental(AccumulatorState);
 
 impl Runtime for Incremental {
     fn name(&self) -> String {
@@ -136,7 +137,7 @@ impl Runtime for Incremental {
     }
 }
 
-struct FromScratch(Evaluator);
+struct FromScratch(AccumulatorState);
 
 impl Runtime for FromScratch {
     fn name(&self) -> String {
@@ -292,10 +293,10 @@ impl Positions {
     }
 }
 
-fn dense_net(model: &ModelProto) -> Arc<DenseNet> {
-    let graph = DenseGraph::recognise(model).expect("a chain of dense layers");
+fn dense_net(model: &ModelProto) -> Arc<AccumulatorNet> {
+    let graph = MlpGraph::recognise(model).expect("a chain of dense layers");
     let features = encoding("challenge-768").and_then(|e| e.sparse()).expect("a sparse encoding");
-    Arc::new(DenseNet::new(&graph, features).expect("768 inputs"))
+    Arc::new(AccumulatorNet::new(&graph, features).expect("768 inputs"))
 }
 
 fn random_network(widths: &[usize]) -> ModelProto {

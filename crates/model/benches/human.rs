@@ -26,7 +26,7 @@ use std::{
 
 use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
 use tabia_bench::{Contender, LineProcess, Round, Shown, Table, best_of};
-use tabia_encoding::{Batch, Elo, Seat, Situation, vocabulary};
+use tabia_encoding::{Batch, Elo, PlayerInfo, Situation, vocabulary};
 use tabia_model::{
     Evaluation, Model, Policy, Source,
     onnx::read,
@@ -307,7 +307,7 @@ fn in_floats(bytes: &[u8], source: &Source) -> Vec<u8> {
 
 /// The position as two players of 1500 would see it.
 fn situation(position: &Chess) -> Situation<'_> {
-    let seat = Seat { rating: Some(Elo(1500)), time_left: None };
+    let seat = PlayerInfo { rating: Some(Elo(1500)), time_left: None };
     Situation { mover: seat, opponent: seat, ..Situation::of(position) }
 }
 

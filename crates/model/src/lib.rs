@@ -4,8 +4,8 @@
 //! runtime or, where it is a dense network over sparse board features, on the incremental one.
 #![deny(unsafe_code)]
 
+pub mod accumulator;
 mod card;
-pub mod dense;
 mod detect;
 mod evaluation;
 mod files;

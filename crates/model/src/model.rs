@@ -8,9 +8,9 @@ use std::sync::Arc;
 use shakmaty::{Chess, Color, Position};
 use tabia_encoding::{Batch, Column, Encoding, MoveVocabulary, Situation, TIME_BINS, encoding, vocabulary};
 
+use crate::accumulator::nnue::{Nnue, NnueGraph};
+use crate::accumulator::{AccumulatorNet, AccumulatorState, MlpGraph};
 use crate::card::{ModelCard, PolicyHead, Side, ValueHead, WdlHead, WdlScale};
-use crate::dense::perspective::{PerspectiveGraph, PerspectiveNet};
-use crate::dense::{DenseGraph, DenseNet, Evaluator};
 use crate::detect;
 use crate::evaluation::{Evaluation, Policy, Wdl, softmax};
 use crate::onnx::check::GraphInfo;
@@ -51,9 +51,9 @@ pub struct Model {
 enum Engine {
     General(Box<Session>),
     Transformer(Box<TransformerSession>),
-    Dense(Arc<DenseNet>),
+    Dense(Arc<AccumulatorNet>),
     /// The network's own numbers, and rounded ones for searches.
-    Perspective(Box<Session>, Arc<PerspectiveNet>),
+    Perspective(Box<Session>, Arc<Nnue>),
 }
 
 impl fmt::Debug for Model {
@@ -213,19 +213,19 @@ impl Model {
         }
     }
 
-    /// The network for an [`Evaluator`] that follows moves, where it is a dense one. Its outputs are those of the
+    /// The network for an [`AccumulatorState`] that follows moves, where it is a dense one. Its outputs are those of the
     /// only head; [`ValueHead::read`] turns the number of a value head ([`ValueHead::index`]) into a score.
-    pub fn dense(&self) -> Option<&Arc<DenseNet>> {
+    pub fn dense(&self) -> Option<&Arc<AccumulatorNet>> {
         match &self.engine {
             Engine::Dense(net) => Some(net),
             Engine::General(_) | Engine::Transformer(_) | Engine::Perspective(..) => None,
         }
     }
 
-    /// The network for a [`PerspectiveEvaluator`](crate::dense::perspective::PerspectiveEvaluator), where it is a
+    /// The network for a [`NnueState`](crate::accumulator::nnue::NnueState), where it is a
     /// perspective network. Its number is that of the only head, [to be read](ValueHead::read) the same way, rounded by
     /// about a centipawn.
-    pub fn perspective(&self) -> Option<&Arc<PerspectiveNet>> {
+    pub fn perspective(&self) -> Option<&Arc<Nnue>> {
         match &self.engine {
             Engine::Perspective(_, net) => Some(net),
             Engine::General(_) | Engine::Transformer(_) | Engine::Dense(_) => None,
@@ -275,12 +275,12 @@ impl Model {
 
     fn run_dense(
         &self,
-        net: &Arc<DenseNet>,
+        net: &Arc<AccumulatorNet>,
         situations: &[Situation<'_>],
         start: &Chess,
     ) -> Result<Vec<OutputTensor>, RunError> {
         let width = net.outputs();
-        let mut evaluator = Evaluator::new(Arc::clone(net), start);
+        let mut evaluator = AccumulatorState::new(Arc::clone(net), start);
         let mut values = vec![0.0; width * situations.len()];
         for (situation, out) in situations.iter().zip(values.chunks_exact_mut(width)) {
             evaluator.set_context(self.context(situation, start));
@@ -485,17 +485,21 @@ fn engine(
 }
 
 /// The network as one that moves keep up to date, if it is dense and over a sparse encoding.
-fn dense_net(graph: &ModelProto, encoding: &'static dyn Encoding, card: &ModelCard) -> Option<DenseNet> {
+fn dense_net(
+    graph: &ModelProto,
+    encoding: &'static dyn Encoding,
+    card: &ModelCard,
+) -> Option<AccumulatorNet> {
     let sparse = encoding.sparse()?;
-    let dense = DenseGraph::recognise(graph)?;
+    let dense = MlpGraph::recognise(graph)?;
     // The position is what moves change: input 1 as a rule, input 0 of a comparing network.
-    DenseNet::new(&if card.compares() { dense.swapped() } else { dense }, sparse)
+    AccumulatorNet::new(&if card.compares() { dense.swapped() } else { dense }, sparse)
 }
 
 /// The network for a search, if it is one of both sides' views.
-fn perspective_net(graph: &ModelProto, encoding: &'static dyn Encoding) -> Option<PerspectiveNet> {
+fn perspective_net(graph: &ModelProto, encoding: &'static dyn Encoding) -> Option<Nnue> {
     let sparse = encoding.sparse()?;
-    PerspectiveNet::new(&PerspectiveGraph::recognise(graph, &sparse.other_view()?)?, sparse)
+    Nnue::new(&NnueGraph::recognise(graph, &sparse.other_view()?)?, sparse)
 }
 
 fn wdl(head: &WdlHead, raw: &[f32], turn: Color) -> Wdl {

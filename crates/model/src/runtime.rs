@@ -1,6 +1,6 @@
 //! Running a checked graph on rten.
 //!
-//! Nothing reaches rten that `Outline` has not foretold: each set of input shapes is forecast before its first run,
+//! Nothing reaches rten that `ShapePlan` has not foretold: each set of input shapes is forecast before its first run,
 //! so memory and work are known in advance. Should rten still panic, the panic is caught and becomes an error; where
 //! panics abort, as on wasm32, the forecast is the only guard.
 
@@ -15,7 +15,7 @@ use rten::{
 };
 use rten_tensor::Layout;
 
-use crate::onnx::check::{ElementKind, GraphInfo, Outline, TensorInfo};
+use crate::onnx::check::{ElementKind, GraphInfo, ShapePlan, TensorInfo};
 use crate::onnx::proto::{AttributeProto, ModelProto, NodeProto, attribute_type, data_type};
 use crate::onnx::read;
 use crate::{Format, LoadError, LoadErrorKind};
@@ -141,7 +141,7 @@ enum Foretold {
 /// have a thread each.
 pub struct Session {
     model: Model,
-    outline: Outline,
+    plan: ShapePlan,
     info: GraphInfo,
     int8: Option<Int8Kernel>,
     inputs: Vec<NodeId>,
@@ -172,10 +172,10 @@ impl Session {
     /// # Errors
     /// As [`Session::new`].
     pub fn with_int8_weights(mut model: ModelProto, weights: Int8Weights) -> Result<Session, LoadError> {
-        let outline = Outline::new(&model)?;
-        let info = outline.info(&model)?;
+        let plan = ShapePlan::new(&model)?;
+        let info = plan.info(&model)?;
         adapt(&mut model)?;
-        let products = outline.integer_products()?;
+        let products = plan.integer_products()?;
         let packs = match &mut model.graph {
             Some(graph) if !products.is_empty() => int8::rewrite(graph, &products, weights)?,
             _ => false,
@@ -201,7 +201,7 @@ impl Session {
         };
         let (inputs, outputs) = (ids(&info.inputs)?, ids(&info.outputs)?);
         let (idle, forecasts) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        let session = Session { model, outline, info, int8, inputs, outputs, idle, forecasts };
+        let session = Session { model, plan, info, int8, inputs, outputs, idle, forecasts };
         match session.trial() {
             Ok(()) | Err(RunError::NotFinite { .. }) => Ok(session),
             Err(e) => Err(refused(e.to_string())),
@@ -245,7 +245,7 @@ impl Session {
 
     /// One run on zeros, to hear now what the runtime would refuse later.
     fn trial(&self) -> Result<(), RunError> {
-        let shapes = self.outline.single();
+        let shapes = self.plan.single();
         let longest = shapes.iter().map(|shape| shape.iter().product()).max().unwrap_or(0);
         let (ids, values) = (vec![0; longest], vec![0.0; longest]);
         let zeros = |(shape, info): (&'_ Vec<usize>, &TensorInfo)| {
@@ -293,7 +293,7 @@ impl Session {
     /// Whether `positions` may be given to the runtime together.
     fn runs_at_once(&self, inputs: &[InputTensor<'_>], positions: usize) -> bool {
         let free = self.info.inputs.iter().all(|info| info.shape.first() == Some(&None));
-        free && !self.outline.mixes_positions() && self.foretold(inputs) == Foretold::Rows(positions)
+        free && !self.plan.mixes_positions() && self.foretold(inputs) == Foretold::Rows(positions)
     }
 
     /// Runs on inputs exactly as they are, once the forecast allows it.
@@ -313,7 +313,7 @@ impl Session {
             return foretold.clone();
         }
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| input.shape.to_vec()).collect();
-        let foretold = match self.outline.forecast(&shapes) {
+        let foretold = match self.plan.forecast(&shapes) {
             Err(e) => Foretold::Refused(e.to_string()),
             Ok(forecast) => {
                 let mut rows = forecast.output_shapes().map(|shape| shape.first().copied());

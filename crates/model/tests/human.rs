@@ -6,7 +6,9 @@ use half::bf16;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::Deserialize;
 use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
-use tabia_encoding::{Batch, Column, Elo, Pace, RatingPool, Seat, Situation, TIME_BINS, encoding, parse_uci};
+use tabia_encoding::{
+    Batch, Column, Elo, Pace, PlayerInfo, RatingPool, Situation, TIME_BINS, encoding, parse_uci,
+};
 use tabia_model::runtime::{InputData, InputTensor, Session};
 use tabia_model::transformer::Level;
 use tabia_model::{Evaluation, Format, LoadError, Model, Place, Runtime, Source, ThinkTimeHead};
@@ -50,8 +52,8 @@ struct Case {
 struct Played {
     position: Chess,
     last_moves: Vec<Move>,
-    mover: Seat,
-    opponent: Seat,
+    mover: PlayerInfo,
+    opponent: PlayerInfo,
     pool: RatingPool,
     pace: Option<Pace>,
 }
@@ -66,7 +68,7 @@ impl Played {
             position.play_unchecked(m);
             last_moves.insert(0, m);
         }
-        let seat = |rating: Option<u16>, ms: Option<u64>| Seat {
+        let seat = |rating: Option<u16>, ms: Option<u64>| PlayerInfo {
             rating: rating.map(Elo),
             time_left: ms.map(Duration::from_millis),
         };

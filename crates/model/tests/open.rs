@@ -3,7 +3,7 @@
 use prost::Message;
 use safetensors::{Dtype, tensor::TensorView};
 use shakmaty::{CastlingMode, Chess, fen::Fen};
-use tabia_encoding::{Elo, ForMover, Seat, Situation, encodings, vocabularies};
+use tabia_encoding::{Elo, ForMover, PlayerInfo, Situation, encodings, vocabularies};
 use tabia_model::onnx::build::GraphBuilder;
 use tabia_model::onnx::proto::StringStringEntryProto;
 use tabia_model::{
@@ -30,7 +30,7 @@ fn positions() -> Vec<Chess> {
 
 fn evaluate(model: &Model) -> Vec<Evaluation> {
     let positions = positions();
-    let mover = Seat { rating: Some(Elo(1800)), time_left: None };
+    let mover = PlayerInfo { rating: Some(Elo(1800)), time_left: None };
     let situation = |position| Situation { mover, ..Situation::of(position) };
     model.evaluate(&positions.iter().map(situation).collect::<Vec<_>>()).expect("the network runs")
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 use tabia_encoding::Situation;
-use tabia_model::dense::perspective::PerspectiveEvaluator;
+use tabia_model::accumulator::nnue::NnueState;
 use tabia_model::{Format, Model, Runtime, Source};
 
 const FILE: &[u8] = include_bytes!("../../../fixtures/models/perspective.safetensors");
@@ -69,7 +69,7 @@ fn a_search_is_told_the_same_within_two_centipawns() {
     let model = Model::from_bytes(FILE).unwrap();
     let net = model.perspective().unwrap();
     assert_eq!((net.width(), net.outputs()), (16, 8));
-    let mut evaluator = PerspectiveEvaluator::new(Arc::clone(net), &Chess::default());
+    let mut evaluator = NnueState::new(Arc::clone(net), &Chess::default());
     for (position, value) in &answers() {
         evaluator.set_position(position);
         let off = 100.0 * (evaluator.evaluate() - value).abs();
@@ -84,7 +84,7 @@ fn it_stays_what_it_is_as_onnx() {
     let converted = Model::from_bytes(&onnx).unwrap();
     assert_eq!((converted.format(), converted.runtime()), (Format::Onnx, Runtime::Perspective));
     let number = |model: &Model, position: &Chess| {
-        PerspectiveEvaluator::new(Arc::clone(model.perspective().unwrap()), position).evaluate()
+        NnueState::new(Arc::clone(model.perspective().unwrap()), position).evaluate()
     };
     for (position, _) in answers() {
         assert_eq!(number(&converted, &position), number(&model, &position));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
-use tabia_encoding::{Batch, Column, Elo, Seat, Situation, parse_uci};
-use tabia_model::dense::Evaluator;
+use tabia_encoding::{Batch, Column, Elo, PlayerInfo, Situation, parse_uci};
+use tabia_model::accumulator::AccumulatorState;
 use tabia_model::runtime::{InputData, InputTensor, Int8Kernel, Session};
 use tabia_model::{
     Evaluation, Format, Model, ModelCard, Perspective, Policy, PolicyHead, Runtime, Side, Source, Unit,
@@ -78,7 +78,7 @@ struct Row {
     position: Chess,
     earlier: Vec<Chess>,
     last_moves: Vec<Move>,
-    mover: Seat,
+    mover: PlayerInfo,
     context: Option<Chess>,
 }
 
@@ -111,9 +111,9 @@ fn rows(expected: &Expected, ask: Ask) -> Vec<Row> {
             earlier: Vec::new(),
             last_moves: Vec::new(),
             mover: if row % 2 == 0 {
-                Seat { rating: Some(Elo(1500)), time_left: None }
+                PlayerInfo { rating: Some(Elo(1500)), time_left: None }
             } else {
-                Seat { rating: Some(Elo(2200)), time_left: Some(Duration::from_secs(45)) }
+                PlayerInfo { rating: Some(Elo(2200)), time_left: Some(Duration::from_secs(45)) }
             },
             context: expected.contexts[row].map(|other| starts[other].clone()),
         };
@@ -368,7 +368,7 @@ fn dense_networks_give_what_the_general_runtime_gives() {
         let Some(net) = model.dense() else { continue };
         let (rows, start) = (rows(&expected, entry.ask), Chess::default());
         let general = on_the_general_runtime(&model, &entry.file, entry.ask, &rows);
-        let mut evaluator = Evaluator::new(net.clone(), &start);
+        let mut evaluator = AccumulatorState::new(net.clone(), &start);
         let mut numbers = vec![0.0; net.outputs()];
         assert_eq!(general.len(), rows.len() * numbers.len(), "{}", entry.file);
         for (at, (row, general)) in rows.iter().zip(general.chunks_exact(net.outputs())).enumerate() {

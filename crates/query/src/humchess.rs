@@ -20,7 +20,7 @@ use datafusion::parquet::errors::ParquetError;
 use datafusion::parquet::file::properties::WriterProperties;
 use shakmaty::{ByColor, Position};
 use tabia_data::{GameHead, GameRecord, Ply};
-use tabia_encoding::{BadHumChessRow, HumChessRow, RatingPool, Seat, Situation};
+use tabia_encoding::{BadHumChessRow, HumChessRow, PlayerInfo, RatingPool, Situation};
 
 /// How many rows are put together before they are written.
 const ROWS: usize = 8192;
@@ -117,7 +117,7 @@ impl<W: Write + Send> HumChessWriter<W> {
         for (number, ply) in game.plies.iter().enumerate() {
             let turn = position.turn();
             if game.head.pool != RatingPool::Puzzle || number % 2 == 0 {
-                let seat = |color| Seat { rating: ratings[color], time_left: clocks[color] };
+                let seat = |color| PlayerInfo { rating: ratings[color], time_left: clocks[color] };
                 let situation =
                     Situation { mover: seat(turn), opponent: seat(!turn), ..Situation::of(&position) };
                 self.add(&HumChessRow::new(&situation, ply.played))?;

@@ -118,7 +118,7 @@ impl RunFolder {
         json!({ "config": text.parse::<toml::Table>().ok() })
     }
 
-    /// All metrics up to the last whole line, thinned to what a page can show.
+    /// All metrics up to the last whole line, downsampled to what a page can show.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -126,7 +126,7 @@ impl RunFolder {
         metrics::first(&self.path, most_lines)
     }
 
-    /// The whole lines after the first `from` bytes of `file`; all of them, thinned, if the metrics are another file by now.
+    /// The whole lines after the first `from` bytes of `file`; all of them, downsampled, if the metrics are another file by now.
     ///
     /// # Errors
     /// If the file cannot be read.

@@ -13,11 +13,11 @@
 #![forbid(unsafe_code)]
 
 mod card;
+mod downsample;
 mod find;
 mod folder;
 mod metrics;
 pub mod page;
-mod thin;
 
 pub use card::{Ending, OpenRun, OpenRunError, RunCard, RunState};
 pub use find::{FindError, FoundRun, find};

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
-use crate::thin::Thinner;
+use crate::downsample::Downsampler;
 
 /// The most bytes of new lines that travel at once.
 const CHUNK: u64 = 1 << 20;
@@ -39,7 +39,7 @@ impl Metrics {
     /// # Errors
     /// If reading fails.
     pub fn read(mut reader: impl BufRead, most_lines: usize) -> io::Result<Metrics> {
-        let mut thinner = Thinner::new(most_lines);
+        let mut downsampler = Downsampler::new(most_lines);
         let mut line = Vec::new();
         let mut next = 0;
         loop {
@@ -50,10 +50,10 @@ impl Metrics {
                 break;
             }
             next += length as u64;
-            thinner.add(&line);
+            downsampler.add(&line);
         }
-        let unreadable = thinner.unreadable();
-        Ok(Metrics { text: thinner.finish(), file: FileId::default(), from: 0, next, unreadable })
+        let unreadable = downsampler.unreadable();
+        Ok(Metrics { text: downsampler.finish(), file: FileId::default(), from: 0, next, unreadable })
     }
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn path(run: &Path) -> PathBuf {
 
 pub(crate) fn first(run: &Path, most_lines: usize) -> io::Result<Metrics> {
     match open(run)? {
-        Some((file, id)) => thinned(file, id, most_lines),
+        Some((file, id)) => downsampled(file, id, most_lines),
         None => Ok(nothing()),
     }
 }
@@ -93,7 +93,7 @@ pub(crate) fn first(run: &Path, most_lines: usize) -> io::Result<Metrics> {
 pub(crate) fn more(run: &Path, known: &FileId, from: u64, most_lines: usize) -> io::Result<Metrics> {
     let Some((mut file, id)) = open(run)? else { return Ok(nothing()) };
     if id != *known || from == 0 || file.metadata()?.len() < from {
-        return thinned(file, id, most_lines);
+        return downsampled(file, id, most_lines);
     }
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
@@ -127,6 +127,6 @@ fn nothing() -> Metrics {
     Metrics { text: String::new(), file: FileId::default(), from: 0, next: 0, unreadable: 0 }
 }
 
-fn thinned(file: File, id: FileId, most_lines: usize) -> io::Result<Metrics> {
+fn downsampled(file: File, id: FileId, most_lines: usize) -> io::Result<Metrics> {
     Ok(Metrics { file: id, ..Metrics::read(BufReader::new(file), most_lines)? })
 }

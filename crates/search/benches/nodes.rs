@@ -30,8 +30,8 @@ use tabia_model::{
     onnx::proto::data_type,
 };
 use tabia_search::{
-    BaselineLeaf, DenseLeaf, Engine, EngineOptions, LeafEvaluator, Level, LevelPlayer, Limits,
-    PerspectiveLeaf, Player, Quiet,
+    AccumulatorEvaluator, BaselineEvaluator, Engine, EngineOptions, Evaluator, Level, LevelPlayer, Limits,
+    NnueEvaluator, NoControl, Player,
 };
 
 const ROUNDS: usize = 5;
@@ -53,7 +53,7 @@ fn bench() {
     let games = positions();
     let level = Level::new(5).expect("there are five levels");
     let mut searchers: Vec<Box<dyn Searcher>> = vec![
-        Box::new(Ours::engine(BASELINE, Box::new(BaselineLeaf))),
+        Box::new(Ours::engine(BASELINE, Box::new(BaselineEvaluator))),
         Box::new(Ours::engine("engine, (768-256)x2-1", perspective_network())),
         Box::new(Ours::engine("engine, 768-256-32-1", random_network(&[768, 256, 32, 1]))),
         Box::new(Ours { name: LEVEL_5, player: Box::new(LevelPlayer::new(level)) }),
@@ -112,7 +112,7 @@ struct Ours {
 }
 
 impl Ours {
-    fn engine(name: &'static str, evaluator: Box<dyn LeafEvaluator>) -> Ours {
+    fn engine(name: &'static str, evaluator: Box<dyn Evaluator>) -> Ours {
         let options = EngineOptions { hash_mib: HASH, threads: 1, ..EngineOptions::default() };
         Ours { name, player: Box::new(Engine::new(name, options, evaluator)) }
     }
@@ -127,7 +127,7 @@ impl Searcher for Ours {
         let limits = Limits { nodes: Some(NODES), ..Limits::default() };
         self.player.new_game();
         let started = Instant::now();
-        let choice = self.player.choose(game, &limits, &Quiet).expect("the positions have moves");
+        let choice = self.player.choose(game, &limits, &NoControl).expect("the positions have moves");
         Round { work: choice.nodes, time: started.elapsed() }
     }
 }
@@ -223,7 +223,7 @@ fn positions() -> Vec<History> {
 }
 
 /// The engine's network, or one of its shape that knows nothing of chess.
-fn perspective_network() -> Box<dyn LeafEvaluator> {
+fn perspective_network() -> Box<dyn Evaluator> {
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/value.safetensors");
     let model = if std::path::Path::new(shipped).exists() {
         Model::open(shipped).expect("the network that comes along can be opened")
@@ -231,7 +231,7 @@ fn perspective_network() -> Box<dyn LeafEvaluator> {
         println!("models/value.safetensors is not there: its place takes a random network");
         random_perspective_network(256, 8)
     };
-    Box::new(PerspectiveLeaf::new(&model).expect("a perspective network with a value head"))
+    Box::new(NnueEvaluator::new(&model).expect("a perspective network with a value head"))
 }
 
 fn random_perspective_network(width: usize, buckets: usize) -> Model {
@@ -282,7 +282,7 @@ fn random_perspective_network(width: usize, buckets: usize) -> Model {
 }
 
 /// A network of the challenge's encoding that knows nothing of chess, on the incremental path.
-fn random_network(widths: &[usize]) -> Box<dyn LeafEvaluator> {
+fn random_network(widths: &[usize]) -> Box<dyn Evaluator> {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut random = |count: usize, scale: f32| -> Vec<f32> {
         (0..count).map(|_| scale * (2.0 * rng.f32() - 1.0)).collect()
@@ -300,5 +300,5 @@ fn random_network(widths: &[usize]) -> Box<dyn LeafEvaluator> {
     }
     b.output(&x, "out", &widths[widths.len() - 1..]);
     let model = Model::from_bytes(&b.finish().encode_to_vec()).expect("our own graph is valid");
-    Box::new(DenseLeaf::new(&model).expect("a dense network with a value head"))
+    Box::new(AccumulatorEvaluator::new(&model).expect("a dense network with a value head"))
 }

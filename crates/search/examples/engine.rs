@@ -20,14 +20,14 @@ use shakmaty::{ByColor, Chess, Color, Position};
 use tabia_game::{History, Outcome, Repetitions, status};
 use tabia_model::Model;
 use tabia_search::{
-    BaselineLeaf, Engine, EngineOptions, Level, LevelPlayer, Limits, Player, PlayerError, Watch, baseline,
-    bench, leaf_evaluator,
+    BaselineEvaluator, Engine, EngineOptions, Level, LevelPlayer, Limits, Player, PlayerError, SearchControl,
+    baseline, bench, evaluator_for,
 };
 
 /// The time of day.
 struct Clock(Instant);
 
-impl Watch for Clock {
+impl SearchControl for Clock {
     fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }
@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn measure(model: Option<&Path>) -> Result<(), Box<dyn Error>> {
     let evaluator = match model {
-        Some(file) => leaf_evaluator(&Arc::new(Model::open(file)?))?,
-        None => Box::new(BaselineLeaf),
+        Some(file) => evaluator_for(&Arc::new(Model::open(file)?))?,
+        None => Box::new(BaselineEvaluator),
     };
     let start = Instant::now();
     let bench = bench(evaluator, &Clock(start))?;
@@ -62,7 +62,7 @@ fn measure(model: Option<&Path>) -> Result<(), Box<dyn Error>> {
 
 fn play_match(games: u64, movetime: Duration) -> Result<(), Box<dyn Error>> {
     let options = EngineOptions { move_overhead: Duration::ZERO, ..EngineOptions::default() };
-    let mut engine = Engine::new("engine", options, Box::new(BaselineLeaf));
+    let mut engine = Engine::new("engine", options, Box::new(BaselineEvaluator));
     let limits = Limits { movetime: Some(movetime), ..Limits::default() };
     let (mut wins, mut draws, mut losses) = (0, 0, 0);
     for game in 0..games {

@@ -5,7 +5,9 @@ use std::fmt;
 use tabia_encoding::ForMover;
 use tabia_game::History;
 
-use crate::{Choice, Limits, Line, Player, PlayerError, Watch, classic, ending::report, enhanced, order};
+use crate::{
+    Choice, Limits, Line, Player, PlayerError, SearchControl, classic, ending::report, enhanced, order,
+};
 
 /// A level of the Chess Challenge, from 1 to 5.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,7 +74,12 @@ impl Player for LevelPlayer {
         format!("Level {} ({})", self.level, self.level.name())
     }
 
-    fn choose(&mut self, game: &History, limits: &Limits, _: &dyn Watch) -> Result<Choice, PlayerError> {
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        _: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError> {
         let candidates = order::candidates(game, limits)?;
         let depth = self.level.depth();
         let search = if self.level.number() <= 3 { classic::search } else { enhanced::search };
@@ -97,14 +104,14 @@ mod tests {
     use tabia_game::position_from_fen;
 
     use super::*;
-    use crate::Quiet;
+    use crate::NoControl;
 
     fn game(fen: &str) -> History {
         History::new(position_from_fen(fen).unwrap(), ByColor::default())
     }
 
     fn chosen(level: Level, game: &History) -> Choice {
-        LevelPlayer::new(level).choose(game, &Limits::default(), &Quiet).unwrap()
+        LevelPlayer::new(level).choose(game, &Limits::default(), &NoControl).unwrap()
     }
 
     fn uci(m: Move) -> String {
@@ -170,7 +177,7 @@ mod tests {
             let game = game(fen);
             let c4 = parse_uci(game.current(), "c2c4").unwrap();
             let limits = Limits { search_moves: vec![c4], ..Limits::default() };
-            let choice = LevelPlayer::new(Level::ALL[0]).choose(&game, &limits, &Quiet).unwrap();
+            let choice = LevelPlayer::new(Level::ALL[0]).choose(&game, &limits, &NoControl).unwrap();
             assert_eq!(choice.mv, c4);
             choice.lines[0].score
         };
@@ -226,7 +233,7 @@ mod tests {
         let mut player = LevelPlayer::new(level);
         (0..plies)
             .map_while(|_| {
-                let mv = player.choose(&game, &Limits::default(), &Quiet).ok()?.mv;
+                let mv = player.choose(&game, &Limits::default(), &NoControl).ok()?.mv;
                 assert!(game.current().is_legal(mv));
                 game.push(mv, None);
                 Some(mv)
@@ -247,9 +254,9 @@ mod tests {
         let (start, other) =
             (History::new(Chess::default(), ByColor::default()), game("6k1/5ppp/8/8/8/8/8/K2R4 w - - 0 1"));
         let mut player = LevelPlayer::new(Level::ALL[3]);
-        let fresh = player.choose(&start, &Limits::default(), &Quiet).unwrap();
-        player.choose(&other, &Limits::default(), &Quiet).unwrap();
-        assert_eq!(player.choose(&start, &Limits::default(), &Quiet).unwrap(), fresh);
+        let fresh = player.choose(&start, &Limits::default(), &NoControl).unwrap();
+        player.choose(&other, &Limits::default(), &NoControl).unwrap();
+        assert_eq!(player.choose(&start, &Limits::default(), &NoControl).unwrap(), fresh);
     }
 
     #[test]
@@ -276,8 +283,9 @@ mod tests {
     fn nothing_to_choose_is_an_error() {
         let over = game("7k/6Q1/5K2/8/8/8/8/8 b - - 0 1");
         let mut player = LevelPlayer::new(Level::ALL[0]);
-        let choose =
-            |player: &mut LevelPlayer, game: &History, limits: &Limits| player.choose(game, limits, &Quiet);
+        let choose = |player: &mut LevelPlayer, game: &History, limits: &Limits| {
+            player.choose(game, limits, &NoControl)
+        };
         assert!(matches!(choose(&mut player, &over, &Limits::default()), Err(PlayerError::GameOver)));
         let start = History::new(Chess::default(), ByColor::default());
         let d4 = parse_uci(start.current(), "d2d4").unwrap();

@@ -5,49 +5,48 @@
 //! ```
 //! use shakmaty::{ByColor, Chess};
 //! use tabia_game::History;
-//! use tabia_search::{Level, LevelPlayer, Limits, Player, Quiet};
+//! use tabia_search::{Level, LevelPlayer, Limits, Player, NoControl};
 //!
 //! let mut player = LevelPlayer::new(Level::new(2).expect("from 1 to 5"));
 //! let game = History::new(Chess::default(), ByColor::default());
-//! let choice = player.choose(&game, &Limits::default(), &Quiet)?;
+//! let choice = player.choose(&game, &Limits::default(), &NoControl)?;
 //! assert_eq!(choice.lines[0].moves, [choice.mv]);
 //! # Ok::<_, tabia_search::PlayerError>(())
 //! ```
 //!
 //! | to find | look in |
 //! |---|---|
-//! | what a player is told and says | [`Player`], [`Limits`], [`Watch`], [`Choice`], [`Line`] |
-//! | a player from one line of text | [`Spec`], [`Workshop`] |
+//! | what a player is told and says | [`Player`], [`Limits`], [`SearchControl`], [`Choice`], [`Line`] |
+//! | a player from one line of text | [`Spec`], [`PlayerContext`] |
 //! | the levels of the Chess Challenge and their evaluation | [`LevelPlayer`], [`baseline`] |
 //! | whether a network may take part in the challenge | [`admit`] |
 //! | a network one move ahead | [`OnePly`] |
 //! | a network that plays likely moves | [`PolicyPlayer`] |
-//! | a rating asked for, and how it is shown | [`Dials`], [`Advice`], [`dials_at`] |
-//! | when people move, resign and offer draws | [`Manners`], [`Paced`], [`think_time_for`] |
+//! | a rating asked for, and how it is shown | [`StrengthSettings`], [`SearchBlend`], [`strength_at`] |
+//! | when people move, resign and offer draws | [`HumanBehaviour`], [`HumanTiming`], [`think_time_for`] |
 //! | what a move cost, and who would have found a better one | [`Reviewed`] |
 //! | the engine | [`Engine`] |
-//! | an evaluation inside a search | [`LeafEvaluator`], [`leaf_evaluator`], [`exact_leaf_evaluator`] |
+//! | an evaluation inside a search | [`Evaluator`], [`evaluator_for`], [`exact_evaluator_for`] |
 //! | whether a position can be judged without search | [`is_quiet`] |
 #![forbid(unsafe_code)]
 
 mod admission;
 pub mod baseline;
+mod behaviour;
 mod classic;
-mod counsel;
 mod ending;
 mod engine;
 mod enhanced;
-mod haste;
-mod leaf;
+mod evaluator;
+mod human_timing;
 mod levels;
 mod limits;
-mod manners;
+mod nnue_evaluator;
 mod one_ply;
 mod order;
-mod paced;
-mod perspective_leaf;
 mod player;
 mod policy;
+mod policy_search;
 mod random;
 mod review;
 mod spec;
@@ -57,27 +56,28 @@ mod test_networks;
 #[cfg(test)]
 mod test_time;
 mod think_time;
+mod time_cap;
 
 pub use admission::{CHALLENGE_INPUT, NotAdmitted, OutputWarning, admit};
-pub use counsel::Advice;
+pub use behaviour::{HumanAction, HumanBehaviour};
 pub use engine::{Bench, Engine, EngineOptions, bench, is_quiet};
-pub use leaf::{
-    BaselineLeaf, DenseLeaf, EVALUATION_LIMIT, GeneralLeaf, LeafEvaluator, NoEvaluation,
-    exact_leaf_evaluator, leaf_evaluator, score_of_wdl,
+pub use evaluator::{
+    AccumulatorEvaluator, BaselineEvaluator, EVALUATION_LIMIT, Evaluator, ModelEvaluator, NoEvaluation,
+    evaluator_for, exact_evaluator_for, score_of_wdl,
 };
+pub use human_timing::HumanTiming;
 pub use levels::{Level, LevelPlayer};
 pub use limits::{Limits, TimeLeft};
-pub use manners::{Conduct, Manners};
+pub use nnue_evaluator::NnueEvaluator;
 pub use one_ply::OnePly;
-pub use paced::Paced;
-pub use perspective_leaf::PerspectiveLeaf;
-pub use player::{Choice, Line, Player, PlayerError, Quiet, Watch};
+pub use player::{Choice, Line, NoControl, Player, PlayerError, SearchControl};
 pub use policy::{NoPolicy, Persona, Pick, PolicyPlayer};
+pub use policy_search::SearchBlend;
 pub use random::RandomPlayer;
 pub use review::{Mark, Reviewed, winning_chance};
 pub use spec::{
     Budget, Budgeted, BuildError, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec,
-    MaiaSpec, NetSearch, NetSpec, Opened, Pause, Spec, SpecError, UciSpec, Workshop,
+    MaiaSpec, NetSearch, NetSpec, Opened, Pause, PlayerContext, Spec, SpecError, UciSpec,
 };
-pub use strength::{Dials, dials_at};
+pub use strength::{StrengthSettings, strength_at};
 pub use think_time::think_time_for;

@@ -8,9 +8,9 @@ use tabia_game::History;
 use tabia_model::Model;
 
 use crate::{
-    Choice, LeafEvaluator, Limits, Line, NoEvaluation, Player, PlayerError, Watch,
+    Choice, Evaluator, Limits, Line, NoEvaluation, Player, PlayerError, SearchControl,
     ending::{Ending, ending, ending_of_board, repetitions},
-    exact_leaf_evaluator, order,
+    exact_evaluator_for, order,
 };
 
 /// A network that looks one move ahead.
@@ -20,7 +20,7 @@ use crate::{
 /// them, unrounded. Of the limits only the moves to choose from and the number of lines are heeded.
 pub struct OnePly {
     name: String,
-    leaf: Box<dyn LeafEvaluator>,
+    leaf: Box<dyn Evaluator>,
 }
 
 impl OnePly {
@@ -29,7 +29,7 @@ impl OnePly {
     /// # Errors
     /// If the network has no head that says who is better.
     pub fn new(name: String, model: &Arc<Model>) -> Result<OnePly, NoEvaluation> {
-        Ok(OnePly { name, leaf: exact_leaf_evaluator(model)? })
+        Ok(OnePly { name, leaf: exact_evaluator_for(model)? })
     }
 }
 
@@ -38,7 +38,12 @@ impl Player for OnePly {
         self.name.clone()
     }
 
-    fn choose(&mut self, game: &History, limits: &Limits, _: &dyn Watch) -> Result<Choice, PlayerError> {
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        _: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError> {
         let children = self.children(game, limits)?;
         let mut nodes = 0;
         let mut scored: Vec<(Move, f32)> = Vec::with_capacity(children.len());
@@ -111,13 +116,13 @@ impl OnePly {
             .filter(|child| child.end.is_none())
             .map(|child| (child.mv, child.after.clone()))
             .collect();
-        self.leaf.foresee(&going_on);
+        self.leaf.prefetch(&going_on);
         Ok(children)
     }
 }
 
 struct Quiescence<'a> {
-    leaf: &'a mut dyn LeafEvaluator,
+    leaf: &'a mut dyn Evaluator,
     nodes: &'a mut u64,
 }
 
@@ -125,7 +130,7 @@ impl Quiescence<'_> {
     /// What a position that goes on is worth to the side to move: standing still, or the best capture or promotion.
     fn stand_or_take(&mut self, position: &Chess, mut alpha: f32, beta: f32) -> f32 {
         *self.nodes += 1;
-        let mut best = self.leaf.evaluate_finely(position).0;
+        let mut best = self.leaf.evaluate_f32(position).0;
         alpha = alpha.max(best);
         for m in order::legal_moves(position).into_iter().filter(|&m| order::is_tactical(m)) {
             if alpha >= beta {
@@ -175,7 +180,7 @@ mod tests {
     use tabia_game::position_from_fen;
 
     use super::*;
-    use crate::{Quiet, test_networks};
+    use crate::{NoControl, test_networks};
 
     const POSITIONS: &str = include_str!("../../../fixtures/positions.fen");
 
@@ -249,7 +254,7 @@ mod tests {
                 let Some(expected) = reference(&model, &game) else { continue };
                 let first_best = expected.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
                 let (first, score) = first_best.unwrap();
-                let choice = player.choose(&game, &Limits::default(), &Quiet).unwrap();
+                let choice = player.choose(&game, &Limits::default(), &NoControl).unwrap();
                 let chosen = expected.iter().find(|(m, _)| *m == choice.mv).unwrap().1;
                 if model.dense().is_some() {
                     assert_eq!(choice.mv, first, "{name}, {fen}");
@@ -261,7 +266,7 @@ mod tests {
                     );
                 }
                 let all = Limits { lines: 300, ..Limits::default() };
-                let ranked = player.choose(&game, &all, &Quiet).unwrap();
+                let ranked = player.choose(&game, &all, &NoControl).unwrap();
                 assert_eq!((ranked.mv, ranked.lines.len()), (choice.mv, expected.len()));
                 for line in &ranked.lines {
                     let exact = expected.iter().find(|(m, _)| *m == line.moves[0]).unwrap().1;
@@ -279,7 +284,7 @@ mod tests {
     }
 
     fn chosen(model: &Arc<Model>, game: &History) -> Choice {
-        OnePly::new("net".to_owned(), model).unwrap().choose(game, &Limits::default(), &Quiet).unwrap()
+        OnePly::new("net".to_owned(), model).unwrap().choose(game, &Limits::default(), &NoControl).unwrap()
     }
 
     #[test]
@@ -307,7 +312,7 @@ mod tests {
             let mut player = OnePly::new("net".to_owned(), &model).unwrap();
             let mut moves = Vec::new();
             while let (true, Ok(choice)) =
-                (moves.len() < 40, player.choose(&game, &Limits::default(), &Quiet))
+                (moves.len() < 40, player.choose(&game, &Limits::default(), &NoControl))
             {
                 moves.push(choice.mv);
                 game.push(choice.mv, None);
@@ -326,7 +331,7 @@ mod tests {
         }
         let limits = Limits { lines: 300, ..Limits::default() };
         let mut player = OnePly::new("net".to_owned(), &test_networks::challenge()).unwrap();
-        let choice = player.choose(&game, &limits, &Quiet).unwrap();
+        let choice = player.choose(&game, &limits, &NoControl).unwrap();
         let back = parse_uci(game.current(), "f6g8").unwrap();
         let line = choice.lines.iter().find(|line| line.moves[0] == back).unwrap();
         assert_eq!(line.score, Some(ForMover(Score::Centipawns(0))));

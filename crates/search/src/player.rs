@@ -19,11 +19,16 @@ pub trait Player: Send {
     ///
     /// # Errors
     /// If the game is over, or what the player runs on fails.
-    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError>;
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        watch: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError>;
 }
 
 /// The world outside a thinking player: time, the wish to stop, and somebody who listens.
-pub trait Watch: Sync {
+pub trait SearchControl: Sync {
     /// Time since the player was asked.
     fn elapsed(&self) -> Duration;
 
@@ -44,9 +49,9 @@ pub trait Watch: Sync {
 
 /// Time stands still, nobody interrupts and nobody listens: for players limited by depth or nodes.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Quiet;
+pub struct NoControl;
 
-impl Watch for Quiet {
+impl SearchControl for NoControl {
     fn elapsed(&self) -> Duration {
         Duration::ZERO
     }

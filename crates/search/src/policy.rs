@@ -9,10 +9,10 @@ use tabia_game::History;
 use tabia_model::{Candidate, Model, Policy};
 
 use crate::{
-    Advice, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Watch,
-    counsel::{self, Counsel},
-    haste::Haste,
-    order, think_time_for,
+    Choice, Evaluator, Limits, Line, Player, PlayerError, SearchBlend, SearchControl, order,
+    policy_search::{self, PolicySearch},
+    think_time_for,
+    time_cap::TimeCap,
 };
 
 /// A network that plays from its move head: human-like networks, Maia and other Leela networks. A light search may
@@ -24,8 +24,8 @@ pub struct PolicyPlayer {
     model: Arc<Model>,
     persona: Persona,
     pick: Pick,
-    counsel: Option<Counsel>,
-    /// The first half-moves of a game are made as the network says, without counsel or dials.
+    policy_search: Option<PolicySearch>,
+    /// The first half-moves of a game are made as the network says, without policy_search or dials.
     from_memory: usize,
     rng: Rng,
 }
@@ -87,15 +87,15 @@ impl PolicyPlayer {
             model,
             persona,
             pick,
-            counsel: None,
+            policy_search: None,
             from_memory: 0,
             rng: Rng::with_seed(seed),
         })
     }
 
     /// The player with a light search at its side, which judges by `evaluator`.
-    pub fn advised(self, advice: Advice, evaluator: Box<dyn LeafEvaluator>) -> PolicyPlayer {
-        PolicyPlayer { counsel: Some(Counsel::new(advice, evaluator)), ..self }
+    pub fn advised(self, blend: SearchBlend, evaluator: Box<dyn Evaluator>) -> PolicyPlayer {
+        PolicyPlayer { policy_search: Some(PolicySearch::new(blend, evaluator)), ..self }
     }
 
     /// The player with openings it knows: so many half-moves of games from the usual start are drawn as the network says,
@@ -117,15 +117,20 @@ impl Player for PolicyPlayer {
     }
 
     fn new_game(&mut self) {
-        if let Some(counsel) = &mut self.counsel {
-            counsel.new_game();
+        if let Some(policy_search) = &mut self.policy_search {
+            policy_search.new_game();
         }
     }
 
     /// The lines hold the candidates with their probabilities: those the player picks by, or the network's own if it
     /// always takes the likeliest. What the network says of the position itself is told with the first line, and how long
     /// a person would think about the move that was picked.
-    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        watch: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError> {
         let allowed = order::candidates(game, limits)?;
         let mut situation = game.situation();
         situation.mover.rating = self.persona.rating.or(situation.mover.rating);
@@ -143,19 +148,19 @@ impl Player for PolicyPlayer {
         normalise(&mut candidates);
         let remembers = self.remembers(game);
         let pick = if remembers { Pick::AS_THE_NETWORK_SAYS } else { self.pick };
-        let mut counsel = self.counsel.as_mut().filter(|_| !remembers);
-        let mate = counsel.as_ref().and_then(|counsel| counsel.mate(game, &candidates));
-        if counsel.is_some() {
-            counsel::keep_thinkable(&mut candidates, mate);
+        let mut policy_search = self.policy_search.as_mut().filter(|_| !remembers);
+        let mate = policy_search.as_ref().and_then(|policy_search| policy_search.mate(game, &candidates));
+        if policy_search.is_some() {
+            policy_search::keep_thinkable(&mut candidates, mate);
         }
         if let Pick::Sampled { temperature, top_p } = pick {
             sharpen(&mut candidates, temperature);
             keep_nucleus(&mut candidates, top_p);
         }
-        let visited = match &mut counsel {
-            Some(counsel) => {
-                let haste = Haste::of(limits, game.current().turn(), watch);
-                counsel.weigh(game, &mut candidates, mate, &haste)?
+        let visited = match &mut policy_search {
+            Some(policy_search) => {
+                let time_cap = TimeCap::of(limits, game.current().turn(), watch);
+                policy_search.weigh(game, &mut candidates, mate, &time_cap)?
             }
             None => 0,
         };
@@ -239,10 +244,10 @@ mod tests {
     use std::{collections::HashMap, time::Duration};
 
     use shakmaty::{ByColor, Chess, Move};
-    use tabia_encoding::{Pace, Seat, parse_uci};
+    use tabia_encoding::{Pace, PlayerInfo, parse_uci};
 
     use super::*;
-    use crate::{Quiet, TimeLeft, test_networks};
+    use crate::{NoControl, TimeLeft, test_networks};
 
     fn start() -> History {
         History::new(Chess::default(), ByColor::default())
@@ -270,7 +275,7 @@ mod tests {
 
     fn lines(player: &mut PolicyPlayer, game: &History, limits: &Limits) -> Vec<(Move, f32)> {
         let limits = Limits { lines: 300, ..limits.clone() };
-        let choice = player.choose(game, &limits, &Quiet).unwrap();
+        let choice = player.choose(game, &limits, &NoControl).unwrap();
         choice.lines.iter().map(|line| (line.moves[0], line.probability.unwrap())).collect()
     }
 
@@ -326,7 +331,7 @@ mod tests {
         assert!((said.iter().map(|(_, p)| p).sum::<f32>() - 1.0).abs() < 1e-4);
         let mut counts: HashMap<Move, u32> = HashMap::new();
         for _ in 0..400 {
-            let mv = player.choose(&start(), &Limits::default(), &Quiet).unwrap().mv;
+            let mv = player.choose(&start(), &Limits::default(), &NoControl).unwrap().mv;
             *counts.entry(mv).or_default() += 1;
         }
         for (mv, probability) in &said {
@@ -342,7 +347,7 @@ mod tests {
             let mut game = start();
             let mut player = player(None, Pick::AS_THE_NETWORK_SAYS, seed);
             for _ in 0..12 {
-                let mv = player.choose(&game, &Limits::default(), &Quiet).unwrap().mv;
+                let mv = player.choose(&game, &Limits::default(), &NoControl).unwrap().mv;
                 game.push(mv, None);
             }
             game.situation().last_moves.to_vec()
@@ -360,7 +365,7 @@ mod tests {
             let mut player =
                 PolicyPlayer::new("net".to_owned(), model, Persona::default(), Pick::Likeliest, 0).unwrap();
             let limits = Limits { lines: 5, ..Limits::default() };
-            let choice = player.choose(&game, &limits, &Quiet).unwrap();
+            let choice = player.choose(&game, &limits, &NoControl).unwrap();
             assert_eq!(choice.mv, expected.best().unwrap().mv);
             assert_eq!(choice.lines.len(), 5);
             for (line, candidate) in choice.lines.iter().zip(expected.candidates()) {
@@ -374,8 +379,8 @@ mod tests {
     #[test]
     fn its_own_rating_goes_before_the_games() {
         let rated = |rating| {
-            let seat = Seat { rating: Some(Elo(rating)), time_left: None };
-            History::new(Chess::default(), ByColor { white: seat, black: Seat::default() })
+            let seat = PlayerInfo { rating: Some(Elo(rating)), time_left: None };
+            History::new(Chess::default(), ByColor { white: seat, black: PlayerInfo::default() })
         };
         let said = |rating: Option<u16>, game: &History| {
             lines(&mut player(rating.map(Elo), Pick::Likeliest, 0), game, &Limits::default())
@@ -413,8 +418,8 @@ mod tests {
 
         let pace = Pace { base: Duration::from_secs(180), increment: Duration::from_secs(2) };
         assert_ne!(said(nobody, start().under(RatingPool::Unknown, Some(pace))), plain);
-        let opponent = Seat { rating: Some(Elo(2400)), time_left: None };
-        let rated = History::new(Chess::default(), ByColor { white: Seat::default(), black: opponent });
+        let opponent = PlayerInfo { rating: Some(Elo(2400)), time_left: None };
+        let rated = History::new(Chess::default(), ByColor { white: PlayerInfo::default(), black: opponent });
         assert_ne!(said(nobody, rated), plain);
     }
 

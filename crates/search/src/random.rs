@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use tabia_game::History;
 
-use crate::{Choice, Limits, Line, Player, PlayerError, Watch, order};
+use crate::{Choice, Limits, Line, Player, PlayerError, SearchControl, order};
 
 /// Plays any legal move, all as likely. With the same seed and the same calls it makes the same choices.
 #[derive(Clone, Debug)]
@@ -23,7 +23,12 @@ impl Player for RandomPlayer {
         "Random".to_owned()
     }
 
-    fn choose(&mut self, game: &History, limits: &Limits, _: &dyn Watch) -> Result<Choice, PlayerError> {
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        _: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError> {
         let moves = order::candidates(game, limits)?;
         let mv = moves[self.rng.usize(..moves.len())];
         let probability = Some(1.0 / moves.len() as f32);
@@ -37,14 +42,14 @@ mod tests {
     use shakmaty::{ByColor, Chess, Move};
 
     use super::*;
-    use crate::Quiet;
+    use crate::NoControl;
 
     fn played(seed: u64) -> Vec<Move> {
         let mut game = History::new(Chess::default(), ByColor::default());
         let mut player = RandomPlayer::new(seed);
         (0..60)
             .map_while(|_| {
-                let mv = player.choose(&game, &Limits::default(), &Quiet).ok()?.mv;
+                let mv = player.choose(&game, &Limits::default(), &NoControl).ok()?.mv;
                 game.push(mv, None);
                 Some(mv)
             })
@@ -63,7 +68,7 @@ mod tests {
         let mut player = RandomPlayer::new(1);
         let mut counts = std::collections::HashMap::new();
         for _ in 0..2000 {
-            let mv = player.choose(&game, &Limits::default(), &Quiet).unwrap().mv;
+            let mv = player.choose(&game, &Limits::default(), &NoControl).unwrap().mv;
             *counts.entry(mv).or_insert(0) += 1;
         }
         assert_eq!(counts.len(), 20);

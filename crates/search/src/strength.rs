@@ -3,24 +3,25 @@
 use tabia_encoding::Elo;
 use tabia_model::{Strength, StrengthKnot};
 
-use crate::{Advice, Pick};
+use crate::{Pick, SearchBlend};
 
 /// What decides how strong a network that predicts people's moves plays.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Dials {
+pub struct StrengthSettings {
     /// How a move is picked from the probabilities.
     pub pick: Pick,
     /// How much a light search has to say.
-    pub advice: Advice,
+    pub blend: SearchBlend,
 }
 
-impl Dials {
+impl StrengthSettings {
     /// The network's own probabilities.
-    pub const RAW: Dials = Dials { pick: Pick::AS_THE_NETWORK_SAYS, advice: Advice::NONE };
+    pub const RAW: StrengthSettings =
+        StrengthSettings { pick: Pick::AS_THE_NETWORK_SAYS, blend: SearchBlend::NONE };
 }
 
 /// The rating to tell a network, and the dials, that show the rating asked for. `None` where the table has no knots.
-pub fn dials_at(table: &Strength, asked: Elo) -> Option<(Elo, Dials)> {
+pub fn strength_at(table: &Strength, asked: Elo) -> Option<(Elo, StrengthSettings)> {
     let at = f32::from(asked.0);
     let above = table.knots.partition_point(|knot| f32::from(knot.asked) <= at);
     let low = table.knots.get(above.saturating_sub(1))?;
@@ -32,7 +33,7 @@ pub fn dials_at(table: &Strength, asked: Elo) -> Option<(Elo, Dials)> {
     let pick = Pick::Sampled { temperature: between(|knot| knot.temperature), top_p: 1.0 };
     let (trust, mates) = (between(|knot| knot.trust), between(|knot| knot.mates));
     let nodes = between(|knot| (knot.nodes.max(1) as f32).ln()).exp().round() as u32;
-    Some((told, Dials { pick, advice: Advice { trust, nodes, mates } }))
+    Some((told, StrengthSettings { pick, blend: SearchBlend { trust, nodes, mates } }))
 }
 
 #[cfg(test)]
@@ -55,18 +56,18 @@ mod tests {
 
     #[test]
     fn dials_go_evenly_from_knot_to_knot_and_stay_beyond_the_ends() {
-        let at = |asked| dials_at(&table(), Elo(asked)).unwrap();
+        let at = |asked| strength_at(&table(), Elo(asked)).unwrap();
         let (told, dials) = at(1200);
         assert_eq!(told, Elo(1000));
         let Pick::Sampled { temperature, .. } = dials.pick else { panic!("another pick") };
         assert!((temperature - 1.1).abs() < 1e-6);
-        assert!((dials.advice.trust - 2.0).abs() < 1e-6 && (dials.advice.mates - 0.7).abs() < 1e-6);
-        assert_eq!(dials.advice.nodes, 1000, "nodes by equal factors");
+        assert!((dials.blend.trust - 2.0).abs() < 1e-6 && (dials.blend.mates - 0.7).abs() < 1e-6);
+        assert_eq!(dials.blend.nodes, 1000, "nodes by equal factors");
         assert_eq!(at(1000).0, Elo(800));
         assert_eq!(at(100), at(1000));
         assert_eq!(at(4000), at(1400));
         assert_eq!(at(1400).0, Elo(1200));
         let empty = Strength { knots: Vec::new(), ..table() };
-        assert_eq!(dials_at(&empty, Elo(1500)), None);
+        assert_eq!(strength_at(&empty, Elo(1500)), None);
     }
 }

@@ -5,13 +5,13 @@ use std::{
     time::Duration,
 };
 
-use crate::Watch;
+use crate::SearchControl;
 
 /// Time that passes when somebody waits or thinks, in microseconds.
 #[derive(Default)]
 pub(crate) struct Passing(AtomicU64);
 
-impl Watch for Passing {
+impl SearchControl for Passing {
     fn elapsed(&self) -> Duration {
         Duration::from_micros(self.0.load(Relaxed))
     }

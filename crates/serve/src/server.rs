@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 
 use crate::about::{About, about};
 use crate::arena::{self, Tables};
-use crate::explorer::{self, Shelf};
+use crate::explorer::{self, SetStore};
 use crate::guard::{self, Guard};
 use crate::runs::{self, Roots};
 use crate::{Offer, OfferError, page};
@@ -52,7 +52,7 @@ impl Server {
     /// # Errors
     /// When something offered cannot be read, or the address cannot be had.
     pub fn bind(offer: &Offer, address: SocketAddr) -> Result<Server, ServeError> {
-        let shelf = Shelf::open(&offer.data)?;
+        let store = SetStore::open(&offer.data)?;
         let roots = Roots::open(&offer.runs).map_err(OfferError::from)?;
         let tables = Tables::open(&offer.ledgers)?;
         let site = page::site(offer.page.as_deref(), &offer.given)?;
@@ -71,10 +71,10 @@ impl Server {
             arena: !offer.ledgers.is_empty(),
             given: offer.given.iter().map(|model| model.name().to_owned()).collect(),
         };
-        let summary = [shelf.summary(), roots.summary(), tables.summary()];
+        let summary = [store.summary(), roots.summary(), tables.summary()];
         let router = Router::new()
             .route("/api/about", get(async move || about(has.clone()).await))
-            .nest("/api/data", explorer::routes(shelf))
+            .nest("/api/data", explorer::routes(store))
             .nest("/api/runs", runs::routes(roots))
             .nest("/runs", runs::page_routes())
             .nest("/api/arena", arena::routes(tables))

@@ -6,13 +6,13 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Posit
 use tabia_data::stats::Phase;
 use tabia_data::{EvaluationRecord, GameHead, GameSample, LineSample, Sample, Target};
 use tabia_encoding::{
-    Batch, Elo, Encoding, ForMover, ForWhite, KeptSituation, MoveVocabulary, RatingPool, Score, Seat,
+    Batch, Elo, Encoding, ForMover, ForWhite, KeptSituation, MoveVocabulary, PlayerInfo, RatingPool, Score,
     Situation, encoding, time_bin, vocabulary,
 };
 
 use crate::child_score::after_move;
 use crate::choices::{complete_session, moves};
-use crate::teacher::Lesson;
+use crate::teacher::Distillation;
 use crate::{
     ABSENT, DataConfig, Dropout, Examples, Facts, NetConfig, PolicyTargets, QuietOnly, Reading, Root,
     Teacher, Teaching, TrainConfig, ValueLoss, ValueSource,
@@ -39,7 +39,7 @@ pub struct ExampleBuilder {
     examples: Examples,
     /// What the rows of `examples` were made from, where somebody asked for it.
     kept: Option<Vec<KeptSituation>>,
-    lesson: Lesson,
+    distillation: Distillation,
     random: fastrand::Rng,
 }
 
@@ -124,7 +124,7 @@ impl ExampleBuilder {
             balance,
             examples: blank(encoding, vocabulary),
             kept: None,
-            lesson: Lesson::default(),
+            distillation: Distillation::default(),
             random: fastrand::Rng::with_seed(0),
         })
     }
@@ -137,7 +137,7 @@ impl ExampleBuilder {
 
     /// The same, with teachers to ask. A network that chooses no moves asks nobody.
     pub(crate) fn taught_by(mut self, teachers: Arc<[Teacher]>) -> Self {
-        self.lesson = Lesson::new(teachers);
+        self.distillation = Distillation::new(teachers);
         self
     }
 
@@ -145,9 +145,9 @@ impl ExampleBuilder {
     ///
     /// # Errors
     /// If a teacher fails.
-    pub(crate) fn hold_lesson(&mut self) -> Result<(), String> {
+    pub(crate) fn hold_distillation(&mut self) -> Result<(), String> {
         match (&mut self.examples.policy, self.vocabulary) {
-            (Some(policy), Some(vocabulary)) => self.lesson.hold(policy, vocabulary),
+            (Some(policy), Some(vocabulary)) => self.distillation.hold(policy, vocabulary),
             _ => Ok(()),
         }
     }
@@ -192,7 +192,7 @@ impl ExampleBuilder {
 
     /// A move of a game, for networks that foretell it.
     fn push_game_move(&mut self, sample: &Sample<'_>, game: &GameSample<'_>) {
-        if !self.lesson.is_empty() && self.is_to_be_taught(game) {
+        if !self.distillation.is_empty() && self.is_to_be_taught(game) {
             return self.push_taught(sample, game);
         }
         let situation = self.less_hidden(&sample.situation);
@@ -219,7 +219,7 @@ impl ExampleBuilder {
 
     /// A position of a game with what a teacher would play there. How the game went on says nothing about the teacher.
     fn push_taught(&mut self, sample: &Sample<'_>, game: &GameSample<'_>) {
-        let told = self.lesson.ask(self.examples.rows(), &sample.situation, &mut self.random);
+        let told = self.distillation.ask(self.examples.rows(), &sample.situation, &mut self.random);
         self.push_situation(&told);
         self.examples.weights.push(1.0);
         self.examples.facts.push(facts(told.pool, told.mover.rating, told.position, game.ply));
@@ -383,7 +383,7 @@ impl ExampleBuilder {
         // One draw for each, whatever is known, so that the sequence does not depend on the data.
         let [rating, opponent_rating, pool, pace, clocks, history] =
             [rating, opponent_rating, pool, pace, clocks, history].map(|p| self.random.f32() < p);
-        let seat = |seat: Seat, hidden: bool| Seat {
+        let seat = |seat: PlayerInfo, hidden: bool| PlayerInfo {
             rating: seat.rating.filter(|_| !hidden && !pool),
             time_left: seat.time_left.filter(|_| !clocks),
         };

@@ -193,7 +193,8 @@ pub struct DataConfig {
     /// Independent streams, at most one thread each. The order of examples depends on this number, not on threads.
     pub lanes: u32,
     /// Games each lane keeps open: the positions of a batch come from about as many games.
-    pub seats: u32,
+    #[serde(alias = "seats")]
+    pub cursors: u32,
     /// How many records of a million are held out.
     pub held_out_ppm: u32,
     /// What is held out: records or players.
@@ -288,7 +289,7 @@ impl Default for DataConfig {
         DataConfig {
             batch: 1024,
             lanes: 16,
-            seats: 4096,
+            cursors: 4096,
             held_out_ppm: Split::USUAL_HELD_OUT_PPM,
             held_out_by: HeldOutBy::Record,
             first_ply: 0,
@@ -394,7 +395,7 @@ impl TrainConfig {
         let (data, optimiser, schedule) = (&self.data, &self.optimiser, &self.schedule);
         range(data.batch > 0, "data.batch", "must be at least 1")?;
         range(data.lanes > 0, "data.lanes", "must be at least 1")?;
-        range(data.seats > 0, "data.seats", "must be at least 1")?;
+        range(data.cursors > 0, "data.cursors", "must be at least 1")?;
         range(data.held_out_ppm < 1_000_000, "data.held_out_ppm", "must be below 1000000")?;
         range(data.balance_ratings >= 1.0, "data.balance_ratings", "must be at least 1")?;
         range(share(data.result_share), "data.result_share", "must lie between 0 and 1")?;

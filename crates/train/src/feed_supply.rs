@@ -21,9 +21,9 @@ const BALANCE_SAMPLE: usize = 20_000;
 const EARLIER: u32 = 8;
 /// Batches each lane may be ahead.
 const AHEAD: usize = 2;
-/// Lanes and seats of the held-out stream: few are held out, so more seats would take long to fill.
+/// Lanes and cursors of the held-out stream: few are held out, so more cursors would take long to fill.
 const HELD_OUT_LANES: u32 = 8;
-const HELD_OUT_SEATS: u32 = 512;
+const HELD_OUT_CURSORS: u32 = 512;
 /// Held-out positions kept in memory, for the next evaluation.
 const REMEMBERED: usize = 40_000;
 
@@ -126,7 +126,7 @@ fn stream_options(config: &TrainConfig, side: Side, seed: u64) -> StreamOptions 
         split: Split::of_training(data.held_out_ppm, by),
         side,
         lanes: data.lanes,
-        seats: data.seats,
+        cursors: data.cursors,
         repeat: if side == Side::Training { Repeat::Forever } else { Repeat::Once },
         filter: Filter { min_ply: data.first_ply, min_depth: data.min_depth, ..Filter::default() },
         earlier,
@@ -146,7 +146,7 @@ fn analysed(config: &TrainConfig) -> Analysed {
 /// What the sets hold out, and the configuration that makes examples of it: an evaluation sees every condition that is known.
 pub(crate) fn held_out_stream(config: &TrainConfig, sets: Vec<Arc<Set>>) -> (TrainConfig, Stream) {
     let mut config = config.clone();
-    (config.data.lanes, config.data.seats) = (HELD_OUT_LANES, HELD_OUT_SEATS);
+    (config.data.lanes, config.data.cursors) = (HELD_OUT_LANES, HELD_OUT_CURSORS);
     config.data.dropout = crate::Dropout::default();
     config.data.mirror = 0.0;
     let options = stream_options(&config, Side::HeldOut, HELD_OUT_SEED);
@@ -157,7 +157,7 @@ pub(crate) fn held_out_stream(config: &TrainConfig, sets: Vec<Arc<Set>>) -> (Tra
 pub(crate) fn calibration_stream(config: &TrainConfig, sets: Vec<Arc<Set>>, seed: u64) -> Stream {
     let options = StreamOptions {
         lanes: HELD_OUT_LANES,
-        seats: HELD_OUT_SEATS,
+        cursors: HELD_OUT_CURSORS,
         repeat: Repeat::Once,
         ..stream_options(config, Side::Training, seed)
     };
@@ -207,7 +207,7 @@ fn start(
             return Ok(None);
         }
         builder.pad(config.data.batch);
-        Ok(Some(builder.hold_lesson().map(|()| builder.take())))
+        Ok(Some(builder.hold_distillation().map(|()| builder.take())))
     };
     Feed::start(stream, threads, AHEAD, make).map_err(failed)
 }
@@ -241,7 +241,7 @@ impl FeedSupply {
         let options = StreamOptions {
             analysed: Analysed::Roots,
             lanes: HELD_OUT_LANES,
-            seats: HELD_OUT_SEATS,
+            cursors: HELD_OUT_CURSORS,
             ..stream_options(&self.config, Side::HeldOut, HELD_OUT_SEED)
         };
         let analysed = self.sets.iter().filter(|set| set.manifest().kind == RecordKind::Evaluations);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
-use tabia_encoding::{Elo, KeptSituation, MoveVocabulary, Pace, RatingPool, Seat, Situation};
+use tabia_encoding::{Elo, KeptSituation, MoveVocabulary, Pace, PlayerInfo, RatingPool, Situation};
 use tabia_model::{LoadError, Model};
 
 use crate::{PolicyTargets, SoftTargets};
@@ -81,7 +81,7 @@ impl Teacher {
         let base = Duration::from_secs(base);
         let mut seat = || {
             let left = SHORTEST_CLOCK + random.f32() * (base.as_secs_f32() - SHORTEST_CLOCK);
-            Seat { rating: Some(self.rating), time_left: timed.then(|| Duration::from_secs_f32(left)) }
+            PlayerInfo { rating: Some(self.rating), time_left: timed.then(|| Duration::from_secs_f32(left)) }
         };
         Situation {
             mover: seat(),
@@ -95,16 +95,16 @@ impl Teacher {
 
 /// A class of teachers, and the questions that wait to be put to them.
 #[derive(Debug, Default)]
-pub(crate) struct Lesson {
+pub(crate) struct Distillation {
     teachers: Arc<[Teacher]>,
     /// For each teacher: the rows of the batch that it is to judge, and what they show.
     waiting: Vec<Vec<(usize, KeptSituation)>>,
 }
 
-impl Lesson {
-    pub(crate) fn new(teachers: Arc<[Teacher]>) -> Lesson {
+impl Distillation {
+    pub(crate) fn new(teachers: Arc<[Teacher]>) -> Distillation {
         let waiting = teachers.iter().map(|_| Vec::new()).collect();
-        Lesson { teachers, waiting }
+        Distillation { teachers, waiting }
     }
 
     /// Whether there is nobody to ask.

@@ -23,7 +23,7 @@ const SILENCE: Duration = Duration::from_secs(60);
 /// How long nothing may be said.
 const MOMENT: Duration = Duration::from_millis(30);
 
-/// Does what `go` says in a way that a script can foresee:
+/// Does what `go` says in a way that a script can prefetch:
 ///
 /// - `depth N`: reports N times, plays the first move by the alphabet;
 /// - `mate N`: thinks until stopped;

@@ -40,7 +40,7 @@ const DIRECTIONS: [(&str, &[&str]); 21] = [
         ],
     ),
     // What networks foretell against what people did.
-    ("tabia-likeness", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
+    ("tabia-human-eval", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     // The networks that come along, as bytes.
     ("tabia-networks", &[]),
     // How programs print.
@@ -57,7 +57,7 @@ const DIRECTIONS: [(&str, &[&str]); 21] = [
             "tabia-data",
             "tabia-encoding",
             "tabia-game",
-            "tabia-likeness",
+            "tabia-human-eval",
             "tabia-model",
             "tabia-networks",
             "tabia-requires",

@@ -8,10 +8,12 @@ use anyhow::{Context, Result};
 use sha2::{Digest as _, Sha256};
 use tabia_arena::{Entrant, Lifetime};
 use tabia_game::History;
-use tabia_search::{Choice, EngineSettings, Limits, NetSearch, Pick, Player, PlayerError, Spec, Watch};
+use tabia_search::{
+    Choice, EngineSettings, Limits, NetSearch, Pick, Player, PlayerError, SearchControl, Spec,
+};
 
 use super::thinking::{Thinking, budget_of};
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 /// A player spec that takes part.
 pub(crate) struct SpecEntrant<'a> {
@@ -20,7 +22,7 @@ pub(crate) struct SpecEntrant<'a> {
     spec: Spec,
     /// After how long a move comes too late.
     allowed: Option<Duration>,
-    makers: &'a Makers,
+    players: &'a PlayerFactory,
     file: Option<FileHash>,
 }
 
@@ -45,7 +47,7 @@ enum Variety {
 pub(crate) fn entrants<'a>(
     specs: &[Spec],
     thinking: &Thinking,
-    makers: &'a Makers,
+    players: &'a PlayerFactory,
 ) -> Result<Vec<SpecEntrant<'a>>> {
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let mut entrant = |given: &Spec| {
@@ -55,10 +57,10 @@ pub(crate) fn entrants<'a>(
         let name = if *times == 1 { text } else { format!("{text} ({times})") };
         let mut spec = thinking.fill_in(given);
         let movetime = budget_of(&mut spec).and_then(|budget| budget.movetime);
-        makers.make(&spec, 0).with_context(|| format!("{name} cannot play"))?;
+        players.make(&spec, 0).with_context(|| format!("{name} cannot play"))?;
         let allowed = movetime.map(|time| time.saturating_add(thinking.margin));
         let file = file_of(&spec).map(hash).transpose()?;
-        Ok(SpecEntrant { name, spec, allowed, makers, file })
+        Ok(SpecEntrant { name, spec, allowed, players, file })
     };
     specs.iter().map(&mut entrant).collect()
 }
@@ -108,7 +110,7 @@ impl Entrant for SpecEntrant<'_> {
     }
 
     fn build(&self, seed: u64) -> Result<Box<dyn Player>, String> {
-        let player = self.makers.make(&self.spec, seed).map_err(|error| format!("{error:#}"))?;
+        let player = self.players.make(&self.spec, seed).map_err(|error| format!("{error:#}"))?;
         Ok(match self.allowed {
             Some(allowed) => Box::new(Punctual { player, allowed }),
             None => player,
@@ -138,7 +140,12 @@ impl Player for Punctual {
         self.player.new_game();
     }
 
-    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        watch: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError> {
         let choice = self.player.choose(game, limits, watch)?;
         let taken = watch.elapsed();
         if taken > self.allowed {

@@ -17,7 +17,7 @@ pub(crate) use self::outcome::{TestState, write_json};
 pub(crate) use self::progress::Watcher;
 pub(crate) use self::thinking::Thinking;
 use crate::cli::{ArenaArgs, MatchFormat, TableArgs};
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 /// Games of each two players, when nothing is said.
 const USUAL_GAMES: u32 = 100;
@@ -26,12 +26,12 @@ const USUAL_GAMES: u32 = 100;
 const LONGEST_TEST: u32 = 100_000;
 
 pub(crate) fn run(args: &ArenaArgs) -> Result<()> {
-    let makers = Makers::default();
+    let players = PlayerFactory::default();
     let thinking = Thinking::from(&args.limits);
     let usual = if args.sprt.is_some() { LONGEST_TEST } else { USUAL_GAMES };
     let contest = Contest {
         event: "Tabia arena".to_owned(),
-        players: entrants(&args.players, &thinking, &makers)?,
+        players: entrants(&args.players, &thinking, &players)?,
         openings: openings(&args.table)?,
         format: format(args),
         rounds: args.games.unwrap_or(usual).div_ceil(2),

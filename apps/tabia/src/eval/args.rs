@@ -6,7 +6,7 @@ use indicatif::HumanCount;
 use tabia_data::stats::{Category as _, Pool, Tally};
 use tabia_data::{GameRules, PoolRule, Side, Split, SplitBy};
 use tabia_encoding::RatingPool;
-use tabia_likeness::Choice;
+use tabia_human_eval::Choice;
 
 /// Which networks are asked.
 #[derive(Args)]

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use tabia_data::stats::{Pool, Tally};
 use tabia_data::{GameBytes, RecordError};
-use tabia_likeness::{Choice, Selected, SelectedGame};
+use tabia_human_eval::{Choice, Selected, SelectedGame};
 
 use super::meter::Meter;
 

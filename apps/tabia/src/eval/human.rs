@@ -7,7 +7,9 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
-use tabia_likeness::{Comparison, Figures, Grouping, MoveGroup, MoveReport, MoveTerms, Speed, Subject, Work};
+use tabia_human_eval::{
+    Comparison, Figures, Grouping, MoveGroup, MoveReport, MoveTerms, Speed, Subject, Work,
+};
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::{pools, select};

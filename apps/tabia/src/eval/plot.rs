@@ -1,6 +1,6 @@
 //! Top-1 by rating as a picture: the first network beside the best of the others in each band.
 
-use tabia_likeness::{Estimate, Grouping, MoveGroup, MoveReport};
+use tabia_human_eval::{Estimate, Grouping, MoveGroup, MoveReport};
 
 use super::shown::percent;
 use crate::chart::{Axis, Chart, Even, Point, Series};

@@ -8,7 +8,7 @@ use indicatif::HumanCount;
 use serde_json::json;
 use tabia_data::PoolRule;
 use tabia_encoding::{Elo, RatingPool};
-use tabia_likeness::{
+use tabia_human_eval::{
     PuzzleFigures, PuzzlePlayer, PuzzleRating, PuzzleReport, PuzzleTerms, Solver, Subject, Work,
 };
 use tabia_search::{HumanSpec, Player, Spec};
@@ -19,7 +19,7 @@ use super::meter::Meter;
 use super::shown::{pace, percent, width};
 use super::subjects::{Named, subjects};
 use crate::arena::write_json;
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -90,13 +90,13 @@ pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
     let subjects: Vec<Subject> = asked.iter().map(|named| named.subject.clone()).collect();
     let ratings: Vec<Elo> = args.elo.iter().copied().map(Elo).collect();
     let playing = if args.by == Solvers::Network { &[][..] } else { &named[..] };
-    let makers = Makers::default();
+    let players = PlayerFactory::default();
     let makes: Vec<(String, Elo, Make<'_>)> = playing
         .iter()
         .flat_map(|named| {
-            let makers = &makers;
+            let players = &players;
             let rated =
-                |&rating| Some((named.subject.name().to_owned(), rating, make(named, rating, makers)?));
+                |&rating| Some((named.subject.name().to_owned(), rating, make(named, rating, players)?));
             ratings.iter().filter_map(rated).collect::<Vec<_>>()
         })
         .collect();
@@ -130,10 +130,10 @@ const MOST_COLUMNS: usize = 8;
 type Make<'a> = Box<dyn Fn(u64) -> Result<Box<dyn Player>, String> + Sync + 'a>;
 
 /// How the player of a rating is made, if the spec is one that plays at ratings.
-fn make<'a>(named: &Named, rating: Elo, makers: &'a Makers) -> Option<Make<'a>> {
+fn make<'a>(named: &Named, rating: Elo, players: &'a PlayerFactory) -> Option<Make<'a>> {
     let Ok(Spec::Human(human)) = named.spec.parse::<Spec>() else { return None };
     let spec = Spec::Human(HumanSpec { elo: Some(rating), ..human });
-    Some(Box::new(move |seed| makers.make(&spec, seed).map_err(|error| format!("{error:#}"))))
+    Some(Box::new(move |seed| players.make(&spec, seed).map_err(|error| format!("{error:#}"))))
 }
 
 fn print(report: &PuzzleReport) {

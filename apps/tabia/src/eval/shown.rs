@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use indicatif::HumanCount;
-use tabia_likeness::Estimate;
+use tabia_human_eval::Estimate;
 
 /// How fast networks answered.
 pub(super) fn pace(answers: u64, spent: Duration) -> String {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use tabia_encoding::RatingPool;
-use tabia_likeness::Subject;
+use tabia_human_eval::Subject;
 use tabia_model::Model;
 use tabia_search::{Persona, Spec};
 
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 /// A network and the spec that names it.
 pub(super) struct Named {
@@ -19,35 +19,35 @@ pub(super) struct Named {
 
 /// The networks of `specs`; without any, the human player that comes along.
 pub(super) fn subjects(specs: &[String]) -> Result<Vec<Named>> {
-    let makers = Makers::default();
+    let players = PlayerFactory::default();
     let usual = ["human".to_owned()];
     let specs = if specs.is_empty() { &usual[..] } else { specs };
     let short: Vec<String> = specs.iter().map(|spec| short_name(spec)).collect();
     let named = specs.iter().zip(&short).map(|(spec, name)| {
         let is_unique = short.iter().filter(|other| *other == name).count() == 1;
         let name = if is_unique { name } else { spec };
-        let (model, persona) = open(spec, &makers)?;
+        let (model, persona) = open(spec, &players)?;
         let subject = Subject::new(name.clone(), model, persona).with_context(|| spec.clone())?;
         Ok(Named { spec: spec.clone(), subject })
     });
     named.collect()
 }
 
-fn open(text: &str, makers: &Makers) -> Result<(Arc<Model>, Persona)> {
+fn open(text: &str, players: &PlayerFactory) -> Result<(Arc<Model>, Persona)> {
     let path = Path::new(text);
     if path.is_file() {
-        return Ok((makers.open(path).with_context(|| text.to_owned())?, Persona::default()));
+        return Ok((players.open(path).with_context(|| text.to_owned())?, Persona::default()));
     }
     let spec: Spec =
         text.parse().with_context(|| format!("{text:?} is neither a model file nor a player"))?;
     let opened = match &spec {
         Spec::Human(human) => {
-            let model = human.file.as_deref().map_or_else(|| makers.human(), |file| makers.open(file));
+            let model = human.file.as_deref().map_or_else(|| players.human(), |file| players.open(file));
             // As the player does: a number alone is a rating on a chess site.
             let pool = human.pool.or(human.elo.map(|_| RatingPool::Online));
             model.map(|model| (model, Persona { rating: human.elo, pool }))
         }
-        Spec::Maia(maia) => makers.open(&maia.file).map(|model| (model, Persona::default())),
+        Spec::Maia(maia) => players.open(&maia.file).map(|model| (model, Persona::default())),
         _ => bail!(
             "{text}: plays by search or chance; only human, maia and model files say how likely moves are"
         ),

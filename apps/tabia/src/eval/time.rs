@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use indicatif::HumanCount;
 use serde_json::json;
-use tabia_likeness::{MoveTerms, Speed, Subject, Teller, TimeGroup, TimeReport, Work};
+use tabia_human_eval::{MoveTerms, Speed, Subject, Teller, TimeGroup, TimeReport, Work};
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::{pools, select};

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Position};
-use tabia_encoding::{Batch, Elo, RatingPool, Seat, Situation, TIME_BINS, time_bin_range};
+use tabia_encoding::{Batch, Elo, PlayerInfo, RatingPool, Situation, TIME_BINS, time_bin_range};
 use tabia_model::{Evaluation, Format, Model};
 
 use super::{card, grouped, position};
@@ -45,7 +45,7 @@ fn evaluate(model: &Model, args: &InfoArgs) -> Result<Vec<Entry>> {
         args.fen.iter().map(|fen| (fen.clone(), fen.as_str())).collect()
     };
     // Told one rating alone, a network takes the other player for anybody: the start position is no longer even.
-    let seat = Seat { rating: Some(Elo(args.elo)), time_left: args.clock.map(Duration::from_secs) };
+    let seat = PlayerInfo { rating: Some(Elo(args.elo)), time_left: args.clock.map(Duration::from_secs) };
     asked
         .into_iter()
         .map(|(label, fen)| {
@@ -185,7 +185,7 @@ fn looks_at_ratings(model: &Model) -> bool {
     let position = Chess::default();
     let shown = |rating| {
         let mut batch = Batch::new(model.encoding());
-        let mover = Seat { rating: Some(Elo(rating)), time_left: None };
+        let mover = PlayerInfo { rating: Some(Elo(rating)), time_left: None };
         batch.push(&Situation { mover, ..Situation::of(&position) });
         batch.columns().to_vec()
     };

@@ -20,7 +20,7 @@ use self::board::Style;
 use self::command::Command;
 use self::opponent::Opponent;
 use self::table::{Sides, Table, named, outcome_text};
-use crate::cli::{PlayArgs, Seat};
+use crate::cli::{ColorChoice, PlayArgs};
 use crate::players::WallClock;
 
 const HELP: &str = "\
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &PlayArgs) -> Result<()> {
     }
     let opponent = Opponent::new(args)?;
     let style = if args.ascii || !std::io::stdout().is_terminal() { Style::Ascii } else { Style::Unicode };
-    let mut sitting = Sitting::new(opponent, style, start, args.color);
+    let mut sitting = PlaySession::new(opponent, style, start, args.color);
     let outcome = sitting.sit(&mut std::io::stdin().lock(), &mut tabia_stdio::stdout());
     // Nothing is lost: the game is written even when the input ends or breaks.
     if let Some(path) = &args.pgn {
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &PlayArgs) -> Result<()> {
 }
 
 /// One sitting, line by line: games against one opponent until the player leaves.
-struct Sitting {
+struct PlaySession {
     opponent: Opponent,
     style: Style,
     you: Color,
@@ -73,12 +73,12 @@ enum Next {
     Leave,
 }
 
-impl Sitting {
-    fn new(mut opponent: Opponent, style: Style, start: Chess, seat: Seat) -> Sitting {
+impl PlaySession {
+    fn new(mut opponent: Opponent, style: Style, start: Chess, seat: ColorChoice) -> PlaySession {
         let you = opponent.seat(seat);
         let table = Table::new(start, Sides::against(&opponent.name(), you), None);
         opponent.new_game();
-        Sitting { opponent, style, you, table }
+        PlaySession { opponent, style, you, table }
     }
 
     fn sit(&mut self, input: &mut impl BufRead, out: &mut impl Write) -> Result<()> {

@@ -8,24 +8,24 @@ use shakmaty::{Color, Move};
 use tabia_encoding::Elo;
 use tabia_game::History;
 use tabia_search::{
-    Choice, Dials, HumanPlay, HumanSpec, Limits, Manners, NetSearch, NetSpec, Pause, Pick, Player, Spec,
-    Watch,
+    Choice, HumanBehaviour, HumanPlay, HumanSpec, Limits, NetSearch, NetSpec, Pause, Pick, Player,
+    SearchControl, Spec, StrengthSettings,
 };
 
 use super::candidate::{Candidate, candidates};
-use crate::cli::{Mode, PlayArgs, Seat};
-use crate::players::{Makers, WallClock};
+use crate::cli::{ColorChoice, Mode, PlayArgs};
+use crate::players::{PlayerFactory, WallClock};
 
 /// How many moves a hint shows.
 const HINTS: usize = 5;
 
 /// A player at the board.
 pub(super) struct Opponent {
-    makers: Makers,
+    players: PlayerFactory,
     spec: Spec,
     player: Box<dyn Player>,
     /// When a player of people's moves gives up.
-    manners: Manners,
+    behaviour: HumanBehaviour,
     /// Decides for players that throw dice.
     rng: Rng,
     seed: u64,
@@ -37,15 +37,15 @@ impl Opponent {
         Opponent::named(args.opponent.as_deref(), args)
     }
 
-    /// The player with this name, a model file or a spec, with the manners that the arguments ask for.
+    /// The player with this name, a model file or a spec, with the behaviour that the arguments ask for.
     pub(super) fn named(text: Option<&str>, args: &PlayArgs) -> Result<Opponent> {
-        let makers = Makers::default();
-        let spec = spec_of(text, args, &makers)?;
+        let players = PlayerFactory::default();
+        let spec = spec_of(text, args, &players)?;
         let mut rng = args.seed.map_or_else(Rng::new, Rng::with_seed);
         let seed = rng.u64(..);
-        let player = makers.make(&spec, seed)?;
-        let manners = Manners::new(seed).of(rating(&spec));
-        Ok(Opponent { makers, spec, player, manners, rng, seed })
+        let player = players.make(&spec, seed)?;
+        let behaviour = HumanBehaviour::new(seed).of(rating(&spec));
+        Ok(Opponent { players, spec, player, behaviour, rng, seed })
     }
 
     pub(super) fn name(&self) -> String {
@@ -56,8 +56,8 @@ impl Opponent {
     pub(super) fn set_elo(&mut self, elo: Elo) -> Result<bool> {
         let Spec::Human(human) = &mut self.spec else { return Ok(false) };
         human.elo = Some(elo);
-        self.player = self.makers.make(&self.spec, self.seed)?;
-        self.manners = Manners::new(self.seed).of(Some(elo));
+        self.player = self.players.make(&self.spec, self.seed)?;
+        self.behaviour = HumanBehaviour::new(self.seed).of(Some(elo));
         Ok(true)
     }
 
@@ -66,11 +66,11 @@ impl Opponent {
     }
 
     /// The colour that a person who asks for this seat gets.
-    pub(super) fn seat(&mut self, seat: Seat) -> Color {
+    pub(super) fn seat(&mut self, seat: ColorChoice) -> Color {
         match seat {
-            Seat::White => Color::White,
-            Seat::Black => Color::Black,
-            Seat::Random => Color::from_white(self.rng.bool()),
+            ColorChoice::White => Color::White,
+            ColorChoice::Black => Color::Black,
+            ColorChoice::Random => Color::from_white(self.rng.bool()),
         }
     }
 
@@ -83,7 +83,7 @@ impl Opponent {
     /// The move, unless a person would resign instead.
     fn unless_hopeless(&mut self, history: &History, choice: &Choice) -> Option<Move> {
         let is_human = matches!(self.spec, Spec::Human(_));
-        let resigns = is_human && self.manners.conduct(history, choice, None).resigns;
+        let resigns = is_human && self.behaviour.action(history, choice, None).resigns;
         (!resigns).then_some(choice.mv)
     }
 
@@ -92,7 +92,7 @@ impl Opponent {
         &mut self,
         history: &History,
         limits: &Limits,
-        watch: &dyn Watch,
+        watch: &dyn SearchControl,
     ) -> Result<(Option<Move>, Vec<Candidate>)> {
         // Several candidates cost a network nothing; a search would play worse for them.
         let lines = if matches!(self.spec, Spec::Human(_) | Spec::Maia(_)) { HINTS } else { limits.lines };
@@ -102,9 +102,9 @@ impl Opponent {
     }
 
     /// What it would play in this position, best first.
-    pub(super) fn hint(&self, history: &History, watch: &dyn Watch) -> Result<Vec<Candidate>> {
+    pub(super) fn hint(&self, history: &History, watch: &dyn SearchControl) -> Result<Vec<Candidate>> {
         // Another player of the same kind, so that asking does not change the game.
-        let mut player = self.makers.make(&self.spec, self.seed)?;
+        let mut player = self.players.make(&self.spec, self.seed)?;
         let limits = Limits { lines: HINTS, ..Limits::default() };
         Ok(candidates(history.current(), &player.choose(history, &limits, watch)?.lines))
     }
@@ -119,8 +119,8 @@ fn rating(spec: &Spec) -> Option<Elo> {
 }
 
 /// A model file plays as its heads allow; anything else is a player spec.
-fn spec_of(text: Option<&str>, args: &PlayArgs, makers: &Makers) -> Result<Spec> {
-    let dialled = |pick| HumanPlay::Dialled(Dials { pick, ..Dials::RAW });
+fn spec_of(text: Option<&str>, args: &PlayArgs, players: &PlayerFactory) -> Result<Spec> {
+    let dialled = |pick| HumanPlay::Dialled(StrengthSettings { pick, ..StrengthSettings::RAW });
     let play = match (args.mode, args.temperature) {
         (Mode::Argmax, _) => dialled(Pick::Likeliest),
         (Mode::Sample, None) => HumanPlay::AsRated,
@@ -135,7 +135,7 @@ fn spec_of(text: Option<&str>, args: &PlayArgs, makers: &Makers) -> Result<Spec>
     if !path.exists() {
         return text.parse().with_context(|| format!("{text:?} is neither a model file nor a player"));
     }
-    let model = makers.open(path).with_context(|| text.to_owned())?;
+    let model = players.open(path).with_context(|| text.to_owned())?;
     Ok(if model.card().policy.is_some() {
         human(Some(path.to_owned()))
     } else {

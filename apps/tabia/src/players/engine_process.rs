@@ -9,7 +9,7 @@ use shakmaty::{CastlingMode, Chess, Move, Position};
 use tabia_encoding::{ForMover, Score};
 use tabia_game::History;
 use tabia_model::Wdl;
-use tabia_search::{Choice, Limits, Line, Player, PlayerError, UciSpec, Watch};
+use tabia_search::{Choice, Limits, Line, Player, PlayerError, SearchControl, UciSpec};
 use tabia_uci::client::{Client, Launch, Thought};
 use tabia_uci::message::{Bound, GameSoFar, Go, Info, MoverScore};
 
@@ -53,7 +53,12 @@ impl Player for EngineProcess {
         let _reported_by_the_next_move = self.client.new_game();
     }
 
-    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        watch: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError> {
         let so_far = so_far(game);
         if so_far.current().legal_moves().is_empty() {
             return Err(PlayerError::GameOver);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use tabia_model::Model;
-use tabia_search::{Budgeted, EngineEvaluation, LeafEvaluator, Player, Spec, Workshop};
+use tabia_search::{Budgeted, EngineEvaluation, Evaluator, Player, PlayerContext, Spec};
 
 use self::engine_process::EngineProcess;
 pub(crate) use self::wall_clock::WallClock;
@@ -17,13 +17,13 @@ use crate::shipped;
 
 /// Makes players; networks are opened once and shared.
 #[derive(Default)]
-pub(crate) struct Makers {
+pub(crate) struct PlayerFactory {
     models: Mutex<HashMap<PathBuf, Arc<Model>>>,
     human: Mutex<Option<Arc<Model>>>,
     value: Mutex<Option<Arc<Model>>>,
 }
 
-impl Makers {
+impl PlayerFactory {
     /// The player that `spec` describes; `seed` decides for players that throw dice and name no seed.
     pub(crate) fn make(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Player>> {
         match spec {
@@ -31,12 +31,12 @@ impl Makers {
                 let player = EngineProcess::start(process)?;
                 Ok(Box::new(Budgeted::new(Box::new(player), process.budget.clone())))
             }
-            _ => Ok(self.with_workshop(seed, |workshop| spec.build(workshop))?),
+            _ => Ok(self.with_context(seed, |context| spec.build(context))?),
         }
     }
 
-    fn with_workshop<T>(&self, seed: u64, make: impl FnOnce(&Workshop<'_>) -> T) -> T {
-        make(&Workshop {
+    fn with_context<T>(&self, seed: u64, make: impl FnOnce(&PlayerContext<'_>) -> T) -> T {
+        make(&PlayerContext {
             open: &|path| self.open(path).map_err(Into::into),
             human: &|| self.human().map_err(Into::into),
             value: &|| self.value().map_err(Into::into),
@@ -65,11 +65,8 @@ impl Makers {
     }
 
     /// What the engine evaluates with, and what such an engine is called.
-    pub(crate) fn evaluation(
-        &self,
-        evaluation: &EngineEvaluation,
-    ) -> Result<(String, Box<dyn LeafEvaluator>)> {
-        Ok(self.with_workshop(0, |workshop| evaluation.build(workshop))?)
+    pub(crate) fn evaluation(&self, evaluation: &EngineEvaluation) -> Result<(String, Box<dyn Evaluator>)> {
+        Ok(self.with_context(0, |context| evaluation.build(context))?)
     }
 
     /// The engine's network that comes with the program, opened once.

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use tabia_search::Watch;
+use tabia_search::SearchControl;
 
 /// Real time since it was made; nobody interrupts.
 pub(crate) struct WallClock(Instant);
@@ -11,7 +11,7 @@ impl WallClock {
     }
 }
 
-impl Watch for WallClock {
+impl SearchControl for WallClock {
     fn elapsed(&self) -> Duration {
         self.0.elapsed()
     }

@@ -17,7 +17,7 @@ use tabia_search::{HumanPlay, HumanSpec, Pause, Spec};
 use self::unlikely::Recorder;
 use crate::arena::{Thinking, Watcher, entrants, heed_interrupts, today};
 use crate::cli::SoakArgs;
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 /// Clocks in seconds and seconds a move; none is without.
 const CLOCKS: [&str; 5] = ["", "5+0.1", "20", "3+0.2", "40"];
@@ -45,7 +45,7 @@ struct Played {
 }
 
 /// Some games with the same clock.
-struct Sitting {
+struct SteppedMatch {
     /// As in PGN; empty is without.
     clock: String,
     /// Clocks are nearly down.
@@ -53,7 +53,7 @@ struct Sitting {
 }
 
 pub(crate) fn run(args: &SoakArgs) -> Result<()> {
-    let makers = Makers::default();
+    let players = PlayerFactory::default();
     let stop = Arc::new(Stop::new());
     heed_interrupts(&stop)?;
     let mut rng = Rng::with_seed(args.seed);
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &SoakArgs) -> Result<()> {
         if games == 0 {
             break;
         }
-        let played = sit(args, sitting, games, &mut rng, &recorder, &makers, &stop)?;
+        let played = sit(args, sitting, games, &mut rng, &recorder, &players, &stop)?;
         records.extend(played.records);
         faults.extend(played.faults);
     }
@@ -84,8 +84,8 @@ pub(crate) fn run(args: &SoakArgs) -> Result<()> {
         println!("no fault");
     }
     let network = match &args.model {
-        Some(file) => makers.open(file)?,
-        None => makers.human()?,
+        Some(file) => players.open(file)?,
+        None => players.human()?,
     };
     recorder.report(&network, jobs(args))?;
     if !faults.is_empty() {
@@ -95,14 +95,16 @@ pub(crate) fn run(args: &SoakArgs) -> Result<()> {
 }
 
 /// The sittings to divide the games among.
-fn sittings(only_time_trouble: bool, rng: &mut Rng) -> Vec<Sitting> {
+fn sittings(only_time_trouble: bool, rng: &mut Rng) -> Vec<SteppedMatch> {
     let usual = CLOCKS.iter().filter(|_| !only_time_trouble);
-    let usual = usual.map(|clock| Sitting { clock: (*clock).to_owned(), time_trouble: false });
+    let usual = usual.map(|clock| SteppedMatch { clock: (*clock).to_owned(), time_trouble: false });
     let mut seconds: Vec<u32> = SECONDS_LEFT.collect();
     rng.shuffle(&mut seconds);
     let low = seconds.into_iter().cycle().zip(INCREMENTS.into_iter().cycle());
-    let low = low
-        .map(|(seconds, increment)| Sitting { clock: format!("{seconds}+{increment}"), time_trouble: true });
+    let low = low.map(|(seconds, increment)| SteppedMatch {
+        clock: format!("{seconds}+{increment}"),
+        time_trouble: true,
+    });
     let count = if only_time_trouble { TIME_TROUBLES } else { 1 };
     usual.chain(low.take(count)).collect()
 }
@@ -115,11 +117,11 @@ fn jobs(args: &SoakArgs) -> NonZeroUsize {
 /// Games with one clock, between players drawn by lot.
 fn sit(
     args: &SoakArgs,
-    sitting: &Sitting,
+    sitting: &SteppedMatch,
     games: u32,
     rng: &mut Rng,
     recorder: &Recorder,
-    makers: &Makers,
+    players: &PlayerFactory,
     stop: &Arc<Stop>,
 ) -> Result<Played> {
     let ratings: Vec<Elo> = (0..HUMANS).map(|_| Elo(rng.u16(HumanSpec::RATINGS))).collect();
@@ -136,7 +138,7 @@ fn sit(
     }
     let count = specs.len();
     let mut ratings = ratings.into_iter();
-    let players: Vec<Box<dyn Entrant + '_>> = entrants(&specs, &Thinking::unlimited(), makers)?
+    let players: Vec<Box<dyn Entrant + '_>> = entrants(&specs, &Thinking::unlimited(), players)?
         .into_iter()
         .map(|entrant| match ratings.next() {
             Some(rating) => Box::new(recorder.watch(entrant, rating)) as Box<dyn Entrant>,

@@ -9,9 +9,9 @@ use shakmaty::{Move, Position as _};
 use tabia_arena::{Entrant, Lifetime};
 use tabia_encoding::{Elo, KeptSituation, RatingPool};
 use tabia_game::History;
-use tabia_likeness::{Clustered, UNLIKELY};
+use tabia_human_eval::{Clustered, UNLIKELY};
 use tabia_model::{Model, Policy};
-use tabia_search::{Choice, Limits, Player, PlayerError, Watch};
+use tabia_search::{Choice, Limits, Player, PlayerError, SearchControl};
 
 use crate::eval::{percent, signed_percent};
 
@@ -192,7 +192,12 @@ impl Player for RecordedPlayer {
         self.player.new_game();
     }
 
-    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        watch: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError> {
         let choice = self.player.choose(game, limits, watch)?;
         let position = game.current();
         let ply = 2 * (position.fullmoves().get() - 1) + u32::from(position.turn().is_black());

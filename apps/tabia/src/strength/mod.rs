@@ -17,16 +17,16 @@ use serde_json::{Value, json};
 use tabia_arena::{Openings, Stop};
 use tabia_encoding::Elo;
 use tabia_model::{Model, ShownRating, Source, Strength, StrengthKnot};
-use tabia_search::{Advice, Dials, HumanPlay, HumanSpec, Pick, Spec};
+use tabia_search::{HumanPlay, HumanSpec, Pick, SearchBlend, Spec, StrengthSettings};
 
 pub(crate) use self::anchor::Stockfish;
 use self::field::{OPPONENTS, Opponents, Rated};
 use self::response::{Response, Trial};
-use self::rounds::{Hall, Results};
+use self::rounds::{Results, WorkerContext};
 use crate::arena::{heed_interrupts, write_json};
 use crate::cli::StrengthArgs;
 use crate::model::write_atomically;
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 /// What was measured of a rating asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -60,10 +60,10 @@ pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
     if args.fit && args.model.is_none() && !args.write.as_ref().is_some_and(|file| file.is_file()) {
         bail!("--fit needs --write FILE: the network that comes with tabia cannot be changed from within");
     }
-    let makers = Makers::default();
+    let players = PlayerFactory::default();
     let model = match &args.model {
-        Some(file) => makers.open(file).with_context(|| file.display().to_string())?,
-        None => makers.human()?,
+        Some(file) => players.open(file).with_context(|| file.display().to_string())?,
+        None => players.human()?,
     };
     let stockfish = Stockfish::find(args.stockfish.as_deref())?;
     let method = method(&stockfish.name, args);
@@ -72,8 +72,8 @@ pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
     heed_interrupts(&stop)?;
     rounds::prepare(&args.games_in)?;
     let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let hall = Hall {
-        makers: &makers,
+    let hall = WorkerContext {
+        players: &players,
         openings: openings(args)?,
         folder: args.games_in.clone(),
         seed: args.seed,
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
         stop,
         facts: vec![
             ("network".to_owned(), model.sha256().to_owned()),
-            ("search's evaluation".to_owned(), makers.value()?.sha256().to_owned()),
+            ("search's evaluation".to_owned(), players.value()?.sha256().to_owned()),
             ("opponent".to_owned(), opponents.stockfish.name.clone()),
         ],
     };
@@ -130,8 +130,13 @@ fn method(stockfish: &str, args: &StrengthArgs) -> String {
 }
 
 /// Plays the ratings as they are.
-fn measure(args: &StrengthArgs, asked: &[u16], hall: &Hall<'_>, opponents: &Opponents) -> Result<Curve> {
-    let play = if args.raw { HumanPlay::Dialled(Dials::RAW) } else { HumanPlay::AsRated };
+fn measure(
+    args: &StrengthArgs,
+    asked: &[u16],
+    hall: &WorkerContext<'_>,
+    opponents: &Opponents,
+) -> Result<Curve> {
+    let play = if args.raw { HumanPlay::Dialled(StrengthSettings::RAW) } else { HumanPlay::AsRated };
     let human = |elo| HumanSpec {
         file: args.model.clone(),
         elo: Some(Elo(elo)),
@@ -192,7 +197,7 @@ fn verifying(rounds: u32) -> String {
 fn fit(
     args: &StrengthArgs,
     asked: &[u16],
-    hall: &Hall<'_>,
+    hall: &WorkerContext<'_>,
     opponents: &Opponents,
 ) -> Result<(Curve, Vec<StrengthKnot>)> {
     let mut results = Results::default();
@@ -261,11 +266,11 @@ fn trials(tried: &[Tried], results: &Results) -> Result<Vec<Trial>> {
 /// The player of a knot, every number said.
 fn dialled(file: Option<&Path>, knot: &StrengthKnot) -> Spec {
     let pick = Pick::Sampled { temperature: knot.temperature, top_p: 1.0 };
-    let advice = Advice { trust: knot.trust, nodes: knot.nodes, mates: knot.mates };
+    let blend = SearchBlend { trust: knot.trust, nodes: knot.nodes, mates: knot.mates };
     Spec::Human(HumanSpec {
         file: file.map(Path::to_owned),
         elo: Some(Elo(knot.told.round() as u16)),
-        play: HumanPlay::Dialled(Dials { pick, advice }),
+        play: HumanPlay::Dialled(StrengthSettings { pick, blend }),
         pool: None,
         pause: None,
         seed: None,

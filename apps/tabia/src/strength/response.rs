@@ -14,7 +14,7 @@ const LOWEST_AIM: u16 = 400;
 const HIGHEST_AIM: u16 = 3000;
 const STEP: usize = 2;
 
-/// Dials for one rating that were played.
+/// StrengthSettings for one rating that were played.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Trial {
     /// The rating that the dials were to show.

@@ -14,14 +14,14 @@ use tabia_search::Spec;
 
 use super::field::Field;
 use crate::arena::{SpecEntrant, Thinking, Watcher, entrants, today};
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 /// A game takes at most this many plies: two players who cannot win would else shuffle for long.
 const LONGEST: u32 = 400;
 
 /// What all rounds have in common.
-pub(super) struct Hall<'a> {
-    pub(super) makers: &'a Makers,
+pub(super) struct WorkerContext<'a> {
+    pub(super) players: &'a PlayerFactory,
     pub(super) openings: Openings,
     /// Where the ledgers lie.
     pub(super) folder: PathBuf,
@@ -42,11 +42,11 @@ pub(super) struct Results {
     pub(super) faults: Vec<String>,
 }
 
-impl Hall<'_> {
+impl WorkerContext<'_> {
     /// Plays what is not played yet of a round and adds its results: `turns` times everybody's opponents, with
     /// both colours.
     pub(super) fn play(&self, name: &str, field: &Field, turns: u32, results: &mut Results) -> Result<()> {
-        let players = entrants(&field.specs, &Thinking::unlimited(), self.makers)?;
+        let players = entrants(&field.specs, &Thinking::unlimited(), self.players)?;
         let openings = self.openings.list().len();
         let schedule = Schedule::of_pairings(field.pairings.clone(), players.len(), turns, openings)?;
         let rules = Rules { max_plies: Some(LONGEST), ..Rules::default() };

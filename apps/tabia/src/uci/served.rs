@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use anyhow::Result;
 use shakmaty::{ByColor, CastlingMode, Position};
-use tabia_encoding::{ForMover, Score, Seat};
+use tabia_encoding::{ForMover, PlayerInfo, Score};
 use tabia_game::History;
-use tabia_search::{Choice, Limits, Line, Player, Spec, TimeLeft, Watch, score_of_wdl};
+use tabia_search::{Choice, Limits, Line, Player, SearchControl, Spec, TimeLeft, score_of_wdl};
 use tabia_uci::message::{Bound, Go, Info, MoverScore, MoverWdl, OptionSpec, OptionValue, ScoreInfo};
 use tabia_uci::{Answer, Control, Engine, Task};
 
 use super::settings::{MAX_LINES, Settings};
-use crate::players::Makers;
+use crate::players::PlayerFactory;
 
 pub(super) struct Served {
-    makers: Makers,
+    players: PlayerFactory,
     settings: Settings,
     player: Box<dyn Player>,
     /// Counts games, so that players who throw dice vary from game to game.
@@ -24,11 +24,11 @@ pub(super) struct Served {
 
 impl Served {
     pub(super) fn new(spec: Spec) -> Result<Served> {
-        let makers = Makers::default();
+        let players = PlayerFactory::default();
         let seed = fastrand::u64(..);
         let settings = Settings::new(spec);
-        let player = makers.make(&settings.spec, seed)?;
-        Ok(Served { makers, settings, player, games: seed })
+        let player = players.make(&settings.spec, seed)?;
+        Ok(Served { players, settings, player, games: seed })
     }
 }
 
@@ -49,7 +49,7 @@ impl Engine for Served {
         let mut changed = self.settings.clone();
         changed.set(name, value)?;
         if changed.spec != self.settings.spec {
-            self.player = self.makers.make(&changed.spec, self.games).map_err(|e| format!("{e:#}"))?;
+            self.player = self.players.make(&changed.spec, self.games).map_err(|e| format!("{e:#}"))?;
         }
         self.settings = changed;
         Ok(())
@@ -95,7 +95,7 @@ fn last_lines(choice: &Choice, wanted: usize) -> Vec<Line> {
 
 /// The game so far; the clocks are known as they stand now.
 fn history(task: &Task) -> History {
-    let seat = |time_left| Seat { rating: None, time_left };
+    let seat = |time_left| PlayerInfo { rating: None, time_left };
     let clocks: ByColor<Option<Duration>> = task.go.clock;
     let mut history = History::new(task.game.start().clone(), clocks.map(seat));
     for &m in task.game.moves() {
@@ -137,7 +137,7 @@ struct Listener<'a> {
     reported: AtomicBool,
 }
 
-impl Watch for Listener<'_> {
+impl SearchControl for Listener<'_> {
     fn elapsed(&self) -> Duration {
         self.control.elapsed()
     }

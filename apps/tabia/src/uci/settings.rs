@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tabia_encoding::Elo;
 use tabia_search::{
-    Dials, EngineEvaluation, EngineOptions, EngineSettings, EngineSpec, HumanPlay, HumanSpec, NetSearch,
-    NetSpec, Pause, Pick, Spec,
+    EngineEvaluation, EngineOptions, EngineSettings, EngineSpec, HumanPlay, HumanSpec, NetSearch, NetSpec,
+    Pause, Pick, Spec, StrengthSettings,
 };
 use tabia_uci::message::{OptionSpec, OptionValue};
 
@@ -162,10 +162,11 @@ impl Overrides {
                 human.elo = limited.then(|| self.elo.or(human.elo).unwrap_or(DEFAULT_ELO));
                 if self.sample.is_some() || self.temperature.is_some() {
                     let dials = match human.play {
-                        HumanPlay::AsRated => Dials::RAW,
+                        HumanPlay::AsRated => StrengthSettings::RAW,
                         HumanPlay::Dialled(dials) => dials,
                     };
-                    human.play = HumanPlay::Dialled(Dials { pick: self.pick(dials.pick), ..dials });
+                    human.play =
+                        HumanPlay::Dialled(StrengthSettings { pick: self.pick(dials.pick), ..dials });
                 }
             }
             Spec::Maia(maia) => {

@@ -3,7 +3,7 @@
 use std::{fs, num::NonZeroUsize};
 
 use tabia_arena::{
-    Entrant, Openings, Stop, Wish,
+    Entrant, Openings, Stop, StopRequest,
     challenge::{Ladder, Leaderboard, LeaderboardEntry, Scorecard, passes},
     statistics::Tally,
 };
@@ -67,7 +67,7 @@ fn the_ladder_ends_at_the_first_level_not_passed() {
 #[test]
 fn a_stopped_ladder_passes_nothing_it_has_not_finished() {
     let stop = Stop::new();
-    stop.wish(Wish::AfterGames);
+    stop.request(StopRequest::AfterGames);
     let card = climb(Script::Hashed(1), &levels(), 1, &stop, Some("ladder"));
     assert_eq!((card.passed, card.interrupted, card.levels.len()), (None, true, 1));
 }

@@ -6,7 +6,7 @@ use crate::scripted::{FakeTimer, Script, scripted};
 use shakmaty::{ByColor, Color, Square};
 use tabia_arena::{
     Adjudication, Budget, Fault, FaultKind, LevelDraw, Opening, Openings, Opinion, PgnTags, PlayedGame,
-    Resign, Rules, Stop, Wish, play_game,
+    Resign, Rules, Stop, StopRequest, play_game,
 };
 use tabia_encoding::{ForWhite, Score};
 use tabia_game::{DrawReason, Outcome, TimeControl, WinReason, read_game, write_game};
@@ -152,7 +152,7 @@ fn time_within_the_margin_does_not_lose() {
             &mut self,
             game: &tabia_game::History,
             _: &tabia_search::Limits,
-            watch: &dyn tabia_search::Watch,
+            watch: &dyn tabia_search::SearchControl,
         ) -> Result<tabia_search::Choice, tabia_search::PlayerError> {
             self.0.advance(Duration::from_secs_f64(1.1));
             assert!(!watch.stopped());
@@ -198,13 +198,13 @@ fn a_game_that_is_given_up_is_none() {
     let mut white = scripted("white", Script::Hashed(1)).player(1);
     let mut black = scripted("black", Script::Hashed(2)).player(2);
     let stop = Stop::new();
-    stop.wish(Wish::AfterGames);
+    stop.request(StopRequest::AfterGames);
     let rules = Rules { max_plies: Some(4), ..Rules::default() };
     let players = ByColor { white: white.as_mut(), black: black.as_mut() };
     assert!(play_game(players, &start(), &rules, &FakeTimer::default(), &stop).is_some());
-    stop.wish(Wish::Now);
-    stop.wish(Wish::GoOn);
-    assert_eq!(stop.wished(), Wish::Now, "a wish cannot be taken back");
+    stop.request(StopRequest::Now);
+    stop.request(StopRequest::GoOn);
+    assert_eq!(stop.requested(), StopRequest::Now, "a wish cannot be taken back");
     let players = ByColor { white: white.as_mut(), black: black.as_mut() };
     assert!(play_game(players, &start(), &rules, &FakeTimer::default(), &stop).is_none());
 }

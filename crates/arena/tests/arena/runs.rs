@@ -11,8 +11,8 @@ use shakmaty::Position as _;
 
 use crate::scripted::{FakeTimer, Script, Scripted, folder, scripted};
 use tabia_arena::{
-    End, Entrant, Finished, Format, GameRecord, Happening, Ledger, Openings, PlayerId, Rules, Run, RunError,
-    Schedule, Settings, Sitting, Stop, Wish,
+    End, Entrant, Finished, Format, GameRecord, Ledger, MatchEvent, Openings, PlayerId, Rules, Run, RunError,
+    Schedule, Settings, SteppedMatch, Stop, StopRequest,
     statistics::{EloScale, Sprt, Tally, Verdict},
 };
 use tabia_game::PgnReader;
@@ -163,7 +163,7 @@ fn a_run_stops_when_wished_and_goes_on_later() {
         let mut ledger = Ledger::open(&path, &run.settings()).unwrap();
         run.play(Some(&mut ledger), &FakeTimer::default(), &stop, &mut |progress| {
             if progress.done == 5 {
-                stop.wish(Wish::AfterGames);
+                stop.request(StopRequest::AfterGames);
             }
         })
     });
@@ -329,25 +329,25 @@ fn a_sitting_plays_the_games_of_a_run() {
             vec![Box::new(scripted("first", Script::Greedy(1))), Box::new(scripted("second", second))];
         let rules = setup.rules.clone();
         let mut sitting =
-            Sitting::new("a test", entrants, setup.openings.clone(), &schedule, 4, rules, 5).unwrap();
+            SteppedMatch::new("a test", entrants, setup.openings.clone(), &schedule, 4, rules, 5).unwrap();
         let (mut started, mut moved, mut ended) = (0, 0, 0);
         loop {
             match sitting.step(&FakeTimer::default()).unwrap() {
-                Happening::Starts(fixture) => {
+                MatchEvent::Starts(fixture) => {
                     assert_eq!((fixture.game, started), (ended, ended));
                     (started, moved) = (started + 1, 0);
                 }
-                Happening::Moved { plies, before, played, after, .. } => {
+                MatchEvent::Moved { plies, before, played, after, .. } => {
                     moved += 1;
                     let mut position = *before;
                     position.play_unchecked(played.mv);
                     assert_eq!((plies, &position), (moved, after));
                 }
-                Happening::Ends(record) => {
+                MatchEvent::Ends(record) => {
                     assert_eq!(record.moves.len(), moved);
                     ended += 1;
                 }
-                Happening::Done => break,
+                MatchEvent::Done => break,
             }
         }
         assert!(sitting.is_done() && started == 4);
@@ -362,7 +362,7 @@ fn a_sitting_without_its_player_says_who_is_missing() {
     let entrants: Vec<Box<dyn Entrant>> =
         vec![Box::new(scripted("first", Script::Dice)), Box::new(scripted("second", Script::Missing))];
     let openings = Openings::start_position();
-    let mut sitting = Sitting::new("", entrants, openings, &schedule, 1, Rules::default(), 0).unwrap();
+    let mut sitting = SteppedMatch::new("", entrants, openings, &schedule, 1, Rules::default(), 0).unwrap();
     let error = sitting.step(&FakeTimer::default()).unwrap_err().to_string();
     assert_eq!(error, "second cannot play: its file is not there");
 }

@@ -13,7 +13,7 @@ use shakmaty::{Chess, Move, Position as _, Square};
 use tabia_arena::{Entrant, Lifetime, Timer};
 use tabia_encoding::{ForMover, Score};
 use tabia_game::{History, fen_of};
-use tabia_search::{Choice, Limits, Line, Player, PlayerError, Watch};
+use tabia_search::{Choice, Limits, Line, Player, PlayerError, SearchControl};
 
 /// A clock that moves only when told to.
 #[derive(Clone, Default)]
@@ -129,7 +129,12 @@ impl Player for Actor {
         self.moves = 0;
     }
 
-    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        watch: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError> {
         let position = game.current();
         self.moves += 1;
         let mut score = None;

@@ -102,12 +102,12 @@ mod tests {
     /// kings stay.
     #[test]
     fn garbage_is_walked_until_it_makes_no_sense() {
-        let mut dice = fastrand::Rng::with_seed(2);
+        let mut rng = fastrand::Rng::with_seed(2);
         let mut played = 0;
         for _ in 0..300 {
-            let bytes: Vec<u8> = (0..200).map(|_| dice.u8(..16)).collect();
-            let noise: Vec<u8> = (0..400).map(|_| dice.u8(..)).collect();
-            let evaluations = if dice.bool() { noise.as_slice() } else { &[] };
+            let bytes: Vec<u8> = (0..200).map(|_| rng.u8(..16)).collect();
+            let noise: Vec<u8> = (0..400).map(|_| rng.u8(..)).collect();
+            let evaluations = if rng.bool() { noise.as_slice() } else { &[] };
             let streams = GameStreams { moves: &bytes, clocks: &[], evaluations };
             let mut position = Chess::default();
             let mut walk = GameWalk::new(&GameHead::default());

@@ -13,7 +13,7 @@ use serde::{
 use shakmaty::{CastlingMode, Chess, FromSetup, PositionError, fen::Fen, uci::UciMove};
 use tabia_encoding::{ForWhite, Score};
 
-use super::{Chunk, FaultKind, Harvest};
+use super::{Chunk, FaultKind, ParsedChunk};
 use crate::{EvaluationRow, Line};
 
 /// Why a row of the Lichess evaluations is none.
@@ -231,10 +231,10 @@ impl<'de> Deserialize<'de> for Whole {
 }
 
 /// Turns the lines of a chunk into rows.
-pub(super) fn read(chunk: &Chunk, harvest: &mut Harvest) {
+pub(super) fn read(chunk: &Chunk, parsed: &mut ParsedChunk) {
     for line in chunk.pieces() {
         let mut fault = |kind, what: &dyn Fn() -> String| {
-            harvest.faults.add(kind, &chunk.whereabouts(line.place), what);
+            parsed.faults.add(kind, &chunk.whereabouts(line.place), what);
         };
         let Ok(text) = str::from_utf8(line.bytes) else {
             fault(FaultKind::NotText, &|| "not UTF-8".to_owned());
@@ -259,9 +259,9 @@ pub(super) fn read(chunk: &Chunk, harvest: &mut Harvest) {
                 columns.row(position)
             });
             match row {
-                Ok(row) => harvest.evaluations.push(row),
+                Ok(row) => parsed.evaluations.push(row),
                 Err(error) => {
-                    harvest.faults.add(error.kind(), &chunk.whereabouts(line.place), || error.to_string());
+                    parsed.faults.add(error.kind(), &chunk.whereabouts(line.place), || error.to_string());
                 }
             }
         }
@@ -308,15 +308,15 @@ mod tests {
     const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     const CASTLES: &str = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq -";
 
-    fn read_all(text: &str) -> Harvest {
+    fn read_all(text: &str) -> ParsedChunk {
         let text = std::io::Cursor::new(text.as_bytes().to_vec());
         let chunks: Vec<_> = Chunks::new("e.jsonl", SourceKind::EvaluationsJsonl, text).collect();
         assert!(chunks.len() <= 1);
         chunks.first().map(|chunk| chunk.read(&GameRules::default())).unwrap_or_default()
     }
 
-    fn counts(harvest: &Harvest) -> Vec<(FaultKind, u64)> {
-        harvest.faults.iter().map(|(kind, count)| (kind, count.count)).collect()
+    fn counts(parsed: &ParsedChunk) -> Vec<(FaultKind, u64)> {
+        parsed.faults.iter().map(|(kind, count)| (kind, count.count)).collect()
     }
 
     #[test]
@@ -326,14 +326,14 @@ mod tests {
              {{\"mate\":-3,\"line\":\"f2f3\"}},{{\"cp\":5}}],\"knodes\":200,\"depth\":30}},\
              {{\"pvs\":[{{\"line\":\"d2d4\"}}],\"knodes\":1,\"depth\":2}}]}}\r\n"
         );
-        let harvest = read_all(&text);
-        let rows = &harvest.evaluations;
+        let parsed = read_all(&text);
+        let rows = &parsed.evaluations;
         assert_eq!(rows.len(), 2);
         assert_eq!((rows[0].depth, rows[0].knodes), (30, 200));
         assert_eq!(rows[0].line.score, ForWhite(Score::Centipawns(18)));
         assert_eq!(rows[1].line.score, ForWhite(Score::Mate(NonZeroI32::new(-3).unwrap())));
         assert_eq!(rows[1].line.first.to(), Square::F3);
-        assert_eq!(counts(&harvest), [(FaultKind::NoLine, 1), (FaultKind::NoScore, 1)]);
+        assert_eq!(counts(&parsed), [(FaultKind::NoLine, 1), (FaultKind::NoScore, 1)]);
     }
 
     #[test]
@@ -343,9 +343,9 @@ mod tests {
              {{\"mate\":2,\"cp\":null,\"line\":\"g1f3 d7d5\",\"knodes\":3,\"depth\":1,\"fen\":\"{START} 7 19\",\"other\":[1]}}\n",
             START.replace('/', "\\/")
         );
-        let harvest = read_all(&text);
-        assert!(harvest.faults.is_empty(), "{}", harvest.faults);
-        let [first, second] = &harvest.evaluations[..] else { panic!("two rows") };
+        let parsed = read_all(&text);
+        assert!(parsed.faults.is_empty(), "{}", parsed.faults);
+        let [first, second] = &parsed.evaluations[..] else { panic!("two rows") };
         assert_eq!((first.depth, first.line.score), (22, ForWhite(Score::Centipawns(35))));
         assert_eq!(second.line.score, ForWhite(Score::Mate(NonZeroI32::new(2).unwrap())));
         assert_eq!((second.position.halfmoves(), second.position.fullmoves().get()), (0, 1));
@@ -393,17 +393,17 @@ mod tests {
         let half = good.replace("\"cp\":1", "\"cp\":1.5");
         let no_depth = good.replace("\"depth\":1,", "");
         let text = format!("{good}\n{cut}\n[]\nnull\n{huge}\n{half}\n{no_depth}\n{good}");
-        let harvest = read_all(&text);
-        assert_eq!(harvest.evaluations.len(), 2);
-        assert_eq!(counts(&harvest), [(FaultKind::BadJson, 5), (FaultKind::BadNumber, 1)]);
-        assert!(harvest.faults.to_string().contains("e.jsonl, line 2 (byte "), "{}", harvest.faults);
+        let parsed = read_all(&text);
+        assert_eq!(parsed.evaluations.len(), 2);
+        assert_eq!(counts(&parsed), [(FaultKind::BadJson, 5), (FaultKind::BadNumber, 1)]);
+        assert!(parsed.faults.to_string().contains("e.jsonl, line 2 (byte "), "{}", parsed.faults);
     }
 
     #[test]
     fn bytes_that_are_no_text_are_counted() {
         let text = std::io::Cursor::new(b"{\"fen\":\"\xFF\xFE\"}\n\0\x01\x02\n".to_vec());
         let chunk = Chunks::new("e.jsonl", SourceKind::EvaluationsJsonl, text).next().unwrap();
-        let harvest = chunk.read(&GameRules::default());
-        assert_eq!(counts(&harvest), [(FaultKind::NotText, 1), (FaultKind::BadJson, 1)]);
+        let parsed = chunk.read(&GameRules::default());
+        assert_eq!(counts(&parsed), [(FaultKind::NotText, 1), (FaultKind::BadJson, 1)]);
     }
 }

@@ -7,7 +7,7 @@ use tabia_encoding::RatingPool;
 use tabia_game::{BrokenGame, Game, Headers, Problem, ReadOptions, Variations};
 use twox_hash::XxHash3_64;
 
-use super::{Chunk, FaultKind, Faults, Harvest};
+use super::{Chunk, FaultKind, Faults, ParsedChunk};
 use crate::{GameHead, GameRecord, PlayerHash, Ply};
 
 /// Which games count, and what is taken for granted about them.
@@ -76,9 +76,9 @@ pub struct TaggedGame {
 }
 
 /// Turns the games of a chunk of PGN into records.
-pub(super) fn read(chunk: &Chunk, rules: &GameRules, harvest: &mut Harvest) {
-    harvest.games.reserve(chunk.len());
-    let Harvest { games, faults, .. } = harvest;
+pub(super) fn read(chunk: &Chunk, rules: &GameRules, parsed: &mut ParsedChunk) {
+    parsed.games.reserve(chunk.len());
+    let ParsedChunk { games, faults, .. } = parsed;
     read_tagged(chunk, rules, faults, |game| games.push(game.record));
 }
 
@@ -205,12 +205,12 @@ mod tests {
         source::{Chunks, SourceKind},
     };
 
-    fn read(text: &str, rules: &GameRules) -> Harvest {
+    fn read(text: &str, rules: &GameRules) -> ParsedChunk {
         read_bytes(text.as_bytes(), rules)
     }
 
-    fn read_bytes(text: &[u8], rules: &GameRules) -> Harvest {
-        let mut all = Harvest::default();
+    fn read_bytes(text: &[u8], rules: &GameRules) -> ParsedChunk {
+        let mut all = ParsedChunk::default();
         for chunk in Chunks::new("test.pgn", SourceKind::Pgn, std::io::Cursor::new(text.to_vec())) {
             let part = chunk.read(rules);
             all.games.extend(part.games);
@@ -229,7 +229,7 @@ mod tests {
             [White \"Alice\"]\r\n[Black \"?\"]\r\n[Result \"0-1\"]\r\n[WhiteElo \"1675\"]\r\n[BlackElo \"?\"]\r\n\
             [TimeControl \"180+2\"]\r\n\r\n\
             1. f3 { [%eval -0.5] [%clk 0:03:00.97] } 1... e5 { [%clk 0:03:00] } 2. g4 { [%eval #-1] } Qh4# 0-1\r\n\r\n";
-        let Harvest { games, faults, .. } = read(text, &GameRules::default());
+        let ParsedChunk { games, faults, .. } = read(text, &GameRules::default());
         assert!(faults.is_empty(), "{faults}");
         let [game] = &games[..] else { panic!("one game") };
         let head = game.head;
@@ -277,7 +277,7 @@ mod tests {
             [Event \"d\"]\n[FEN \"8/8/8/8 w - - 0 1\"]\n\n1. e4 *\n\n\
             [Event \"e\"]\n[WhiteTitle \"BOT\"]\n\n1. e4 *\n\n\
             [Event \"f\"]\n\n1. e4 e5 2. Ke3 *\n";
-        let Harvest { games, faults, .. } = read(text, &GameRules::default());
+        let ParsedChunk { games, faults, .. } = read(text, &GameRules::default());
         assert_eq!(games.len(), 1);
         assert_eq!(
             counts(&faults),
@@ -300,9 +300,9 @@ mod tests {
     fn the_sound_part_of_a_broken_game_can_be_kept() {
         let text = "1. e4 e5 2. Nf3 Nc6 3. Kf8 a6 1-0\n\n1. e4 Kf2 1-0\n";
         let kept = |broken| {
-            let harvest = read(text, &GameRules { broken, ..GameRules::default() });
-            assert_eq!(harvest.faults.count(FaultKind::IllegalMove), 2);
-            harvest.games.iter().map(|game| game.plies.len()).collect::<Vec<_>>()
+            let parsed = read(text, &GameRules { broken, ..GameRules::default() });
+            assert_eq!(parsed.faults.count(FaultKind::IllegalMove), 2);
+            parsed.games.iter().map(|game| game.plies.len()).collect::<Vec<_>>()
         };
         assert_eq!(kept(BrokenGames::Skip), [0; 0]);
         assert_eq!(kept(BrokenGames::KeepPrefix { plies: 2 }), [4]);
@@ -313,7 +313,7 @@ mod tests {
     fn unbalanced_braces_cost_one_game() {
         let text = "[Event \"a\"]\n\n1. e4 {never ends 1-0\n\n[Event \"b\"]\n\n1. d4 d5 1-0\n\n\
             [Event \"c\"]\n\n1. d4 } d5 1-0\n\n[Event \"d\"]\n\n1. c4 1-0\n";
-        let Harvest { games, faults, .. } = read(text, &GameRules::default());
+        let ParsedChunk { games, faults, .. } = read(text, &GameRules::default());
         assert_eq!((games.len(), faults.count(FaultKind::Unbalanced)), (2, 2));
     }
 
@@ -322,7 +322,7 @@ mod tests {
         let garbage: Vec<u8> =
             (0..200_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         let text = [&garbage[..], b"\n\n[Event \"b\"]\n\n1. d4 d5 1-0\n"].concat();
-        let Harvest { games, faults, .. } = read_bytes(&text, &GameRules::default());
+        let ParsedChunk { games, faults, .. } = read_bytes(&text, &GameRules::default());
         assert!(!faults.is_empty());
         assert_eq!(games.last().map(|game| game.plies.len()), Some(2));
     }

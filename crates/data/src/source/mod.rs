@@ -28,7 +28,7 @@ use crate::{EvaluationRow, GameRecord};
 
 /// What a chunk gave: records in the order of the text, and what went wrong.
 #[derive(Debug, Default)]
-pub struct Harvest {
+pub struct ParsedChunk {
     /// The games and puzzles.
     pub games: Vec<GameRecord>,
     /// The evaluations.
@@ -39,17 +39,17 @@ pub struct Harvest {
 
 impl Chunk {
     /// Parses the games or lines. A fault costs its game, line or row only.
-    pub fn read(&self, rules: &GameRules) -> Harvest {
-        let mut harvest = Harvest { faults: self.faults.clone(), ..Harvest::default() };
+    pub fn read(&self, rules: &GameRules) -> ParsedChunk {
+        let mut parsed = ParsedChunk { faults: self.faults.clone(), ..ParsedChunk::default() };
         match self.kind {
-            SourceKind::Pgn => games::read(self, rules, &mut harvest),
-            SourceKind::Epd => puzzles::read_epd(self, rules, &mut harvest),
-            SourceKind::PuzzleCsv => puzzles::read_csv(self, rules, &mut harvest),
-            SourceKind::EvaluationsJsonl => evaluations::read(self, &mut harvest),
+            SourceKind::Pgn => games::read(self, rules, &mut parsed),
+            SourceKind::Epd => puzzles::read_epd(self, rules, &mut parsed),
+            SourceKind::PuzzleCsv => puzzles::read_csv(self, rules, &mut parsed),
+            SourceKind::EvaluationsJsonl => evaluations::read(self, &mut parsed),
             // `Chunks::open` refuses these.
             SourceKind::Parquet | SourceKind::Npy => {}
         }
-        harvest
+        parsed
     }
 
     /// Parses games of PGN one by one, each with its tags; other kinds of text have none. Faults of the chunk and of its

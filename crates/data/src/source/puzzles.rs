@@ -4,7 +4,7 @@ use shakmaty::{ByColor, CastlingMode, Chess, Move, Position, san::SanPlus};
 use tabia_encoding::{Elo, RatingPool, parse_uci};
 use tabia_game::{EpdRecord, Operand, position_from_fen};
 
-use super::{Chunk, FaultKind, GameRules, Harvest, evaluations::shortened};
+use super::{Chunk, FaultKind, GameRules, ParsedChunk, evaluations::shortened};
 use crate::{GameHead, GameRecord, Ply};
 
 /// What is wrong with a line, and at most what could be read of it.
@@ -24,8 +24,8 @@ impl Broken {
 /// Turns the lines of a chunk of EPD into records: the position, then the moves of `pv`, or else the first of `bm`.
 ///
 /// A position without moves to make is a record without plies. Lines that begin with `#` are comments.
-pub(super) fn read_epd(chunk: &Chunk, rules: &GameRules, harvest: &mut Harvest) {
-    read(chunk, rules, harvest, |text| {
+pub(super) fn read_epd(chunk: &Chunk, rules: &GameRules, parsed: &mut ParsedChunk) {
+    read(chunk, rules, parsed, |text| {
         if text.starts_with('#') {
             return Ok(None);
         }
@@ -56,8 +56,8 @@ pub(super) fn read_epd(chunk: &Chunk, rules: &GameRules, harvest: &mut Harvest) 
 
 /// Turns the lines of a chunk of the Lichess puzzle table into records. The first move is the opponent's: the record
 /// starts after it.
-pub(super) fn read_csv(chunk: &Chunk, rules: &GameRules, harvest: &mut Harvest) {
-    read(chunk, rules, harvest, |text| {
+pub(super) fn read_csv(chunk: &Chunk, rules: &GameRules, parsed: &mut ParsedChunk) {
+    read(chunk, rules, parsed, |text| {
         let mut columns = text.split(',').map(|column| column.trim_matches(['"', ' ']));
         let (id, fen, moves, rating) = (columns.next(), columns.next(), columns.next(), columns.next());
         let (Some(id), Some(fen), Some(moves)) = (id, fen, moves) else {
@@ -95,7 +95,7 @@ pub(super) fn read_csv(chunk: &Chunk, rules: &GameRules, harvest: &mut Harvest) 
 fn read(
     chunk: &Chunk,
     rules: &GameRules,
-    harvest: &mut Harvest,
+    parsed: &mut ParsedChunk,
     record: impl Fn(&str) -> Result<Option<GameRecord>, Broken>,
 ) {
     for line in chunk.pieces() {
@@ -104,11 +104,11 @@ fn read(
             Err(_) => Err(Broken::new(FaultKind::NotText, "not UTF-8")),
         };
         match found {
-            Ok(found) => harvest.games.extend(found),
+            Ok(found) => parsed.games.extend(found),
             Err(Broken { kind, what, prefix }) => {
-                harvest.faults.add(kind, &chunk.whereabouts(line.place), || what);
+                parsed.faults.add(kind, &chunk.whereabouts(line.place), || what);
                 let prefix = prefix.map(|record| *record);
-                harvest.games.extend(prefix.filter(|record| rules.broken.keeps(record.plies.len())));
+                parsed.games.extend(prefix.filter(|record| rules.broken.keeps(record.plies.len())));
             }
         }
     }
@@ -186,12 +186,12 @@ mod tests {
     const CSV: &str = "PuzzleId,FEN,Moves,Rating,RatingDeviation,Popularity,NbPlays,Themes,GameUrl,OpeningTags\r\n\
         00008,r6k/pp2r2p/4Rp1Q/3p4/8/1N1P2R1/PqP2bPP/7K b - - 0 24,f2g3 e6e7 b2b1 b3c1 b1c1 h6c1,1760,76,95,6915,crushing,https://lichess.org/787zsVup/black#48,\r\n";
 
-    fn read(kind: SourceKind, text: &str, rules: &GameRules) -> Harvest {
+    fn read(kind: SourceKind, text: &str, rules: &GameRules) -> ParsedChunk {
         let text = std::io::Cursor::new(text.as_bytes().to_vec());
         Chunks::new("p", kind, text).next().map(|chunk| chunk.read(rules)).unwrap_or_default()
     }
 
-    fn epd(text: &str) -> Harvest {
+    fn epd(text: &str) -> ParsedChunk {
         read(SourceKind::Epd, text, &GameRules::default())
     }
 
@@ -200,7 +200,7 @@ mod tests {
         let text = format!(
             "{MATE} id \"0bUMB\" bm Qxe8# pv Qxe8# c0 \"Rating: 399, Popularity: 76, Plays: 131\" c1 \"Themes: mate\";\r\n"
         );
-        let Harvest { games, faults, .. } = epd(&text);
+        let ParsedChunk { games, faults, .. } = epd(&text);
         assert!(faults.is_empty(), "{faults}");
         assert_eq!(games.len(), 1);
         assert_eq!(games[0].head.ratings, ByColor { white: Some(Elo(399)), black: Some(Elo(399)) });
@@ -217,7 +217,7 @@ mod tests {
             ("am e4;", 0),
             ("", 0),
         ] {
-            let Harvest { games, faults, .. } = epd(&format!("{start} {operations}"));
+            let ParsedChunk { games, faults, .. } = epd(&format!("{start} {operations}"));
             assert!(faults.is_empty(), "{faults}");
             assert_eq!(games[0].plies.len(), plies, "{operations}");
             let pool = if plies > 0 { RatingPool::Puzzle } else { RatingPool::Unknown };
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn bare_positions_are_starts() {
-        let Harvest { games, faults, .. } =
+        let ParsedChunk { games, faults, .. } =
             epd("# a comment\n8/8/4k3/8/8/3QK3/8/8 b - -\n8/8/4k3/8/8/3QK3/8/8 b - - 3 77\n");
         assert!(faults.is_empty(), "{faults}");
         let fens: Vec<String> = games.iter().map(|game| fen_of(&game.start)).collect();
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_lichess_table_starts_after_the_opponents_move() {
-        let Harvest { games, faults, .. } = read(SourceKind::PuzzleCsv, CSV, &GameRules::default());
+        let ParsedChunk { games, faults, .. } = read(SourceKind::PuzzleCsv, CSV, &GameRules::default());
         assert!(faults.is_empty(), "{faults}");
         assert_eq!(games.len(), 1);
         assert_eq!(fen_of(&games[0].start), "r6k/pp2r2p/4Rp1Q/3p4/8/1N1P2b1/PqP3PP/7K w - - 0 25");
@@ -263,7 +263,7 @@ mod tests {
         );
 
         let rows = "1,2\n2,r6k/8/8/8/8/8/8/7K b - -,a8a1,x\n3,r6k/8/8/8/8/8/8/7K b - - 0 1,,900\n4,r6k/8/8/8/8/8/8/7K b - - 0 1,a8b7,900\n5,nonsense,a8b7,900\n";
-        let Harvest { games, faults, .. } = read(SourceKind::PuzzleCsv, rows, &GameRules::default());
+        let ParsedChunk { games, faults, .. } = read(SourceKind::PuzzleCsv, rows, &GameRules::default());
         assert_eq!((games.len(), faults.total()), (0, 5));
         assert_eq!((faults.count(FaultKind::BadPuzzle), faults.count(FaultKind::NoMoves)), (1, 2));
     }

@@ -3,7 +3,7 @@
 use tabia_encoding::Situation;
 
 use super::sample::{LineSample, Target};
-use crate::shuffle::Dice;
+use crate::shuffle::Rng;
 use crate::{EvaluationRecord, Line};
 
 /// Which positions of analysed records a stream gives.
@@ -44,10 +44,10 @@ pub(super) struct OpenRecord {
 }
 
 impl OpenRecord {
-    /// `None` if there is nothing to give after the first `given`. `dice` decides the order.
-    pub(super) fn new(record: EvaluationRecord, analysed: Analysed, dice: Dice, given: u32) -> Option<Self> {
+    /// `None` if there is nothing to give after the first `given`. `rng` decides the order.
+    pub(super) fn new(record: EvaluationRecord, analysed: Analysed, rng: Rng, given: u32) -> Option<Self> {
         let lines = record.sessions.first().map_or(0, |deepest| deepest.lines.len());
-        let open = OpenRecord { record, order: order(lines as u16, analysed, dice), given: given as usize };
+        let open = OpenRecord { record, order: order(lines as u16, analysed, rng), given: given as usize };
         (open.given < open.order.len()).then_some(open)
     }
 
@@ -77,14 +77,14 @@ impl OpenRecord {
     }
 }
 
-fn order(lines: u16, analysed: Analysed, mut dice: Dice) -> Vec<Item> {
+fn order(lines: u16, analysed: Analysed, mut rng: Rng) -> Vec<Item> {
     let most = match analysed {
         Analysed::Roots => return vec![Item::Root],
         Analysed::Children { most } | Analysed::Both { most } => most as usize,
     };
     let mut order: Vec<Item> = (0..lines).map(Item::Line).collect();
-    dice.shuffle(&mut order);
-    let wants_best = dice.below(2) == 0;
+    rng.shuffle(&mut order);
+    let wants_best = rng.below(2) == 0;
     if most > 0 && most < order.len() {
         order.truncate(most);
         if wants_best && !order.contains(&Item::Line(0)) {
@@ -92,7 +92,7 @@ fn order(lines: u16, analysed: Analysed, mut dice: Dice) -> Vec<Item> {
         }
     }
     if matches!(analysed, Analysed::Both { .. }) {
-        order.insert(dice.below(order.len() as u32 + 1) as usize, Item::Root);
+        order.insert(rng.below(order.len() as u32 + 1) as usize, Item::Root);
     }
     order
 }
@@ -103,7 +103,7 @@ mod tests {
 
     fn share_with_best(lines: u16, most: u32) -> f64 {
         let with_best = |seed: &u64| {
-            let order = order(lines, Analysed::Children { most }, Dice::of(&[*seed]));
+            let order = order(lines, Analysed::Children { most }, Rng::of(&[*seed]));
             assert_eq!(order.len(), (most as usize).min(usize::from(lines)));
             order.contains(&Item::Line(0))
         };
@@ -122,7 +122,7 @@ mod tests {
     fn a_root_has_no_favourite_place_among_its_children() {
         let mut places = [0_u32; 4];
         for seed in 0..4000 {
-            let order = order(3, Analysed::Both { most: 0 }, Dice::of(&[seed]));
+            let order = order(3, Analysed::Both { most: 0 }, Rng::of(&[seed]));
             places[order.iter().position(|item| *item == Item::Root).unwrap()] += 1;
         }
         assert!(places.iter().all(|count| (800..1200).contains(count)), "{places:?}");

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::cursor::{Cursor, Place, Progress};
 use super::sample::Sample;
-use super::seat::{Place, Progress, Seat};
-use super::state::{LaneState, SeatState};
+use super::state::{CursorState, LaneState};
 use super::{BlockPlace, Plan, Repeat, StreamError};
 use crate::set::SetError;
 use crate::shard::Block;
-use crate::shuffle::Dice;
+use crate::shuffle::Rng;
 use crate::{RecordError, RecordIndex, Side};
 
 /// One of the independent streams that a [`Stream`](super::Stream) is made of.
@@ -26,18 +26,18 @@ pub struct Lane {
     next_record: u32,
     /// Whether this epoch had any record to give.
     gave: bool,
-    /// Whether the seats have been taken for the first time.
+    /// Whether the cursors have been taken for the first time.
     filled: bool,
-    seats: Vec<Seat>,
+    cursors: Vec<Cursor>,
     drawn: Option<u32>,
-    dice: Dice,
+    rng: Rng,
     /// Once set, the lane gives nothing more.
     cancelled: Arc<AtomicBool>,
 }
 
 impl Lane {
     pub(super) fn new(plan: Arc<Plan>, lane: u32) -> Self {
-        let dice = Dice::of(&[plan.options.seed, 1, u64::from(lane)]);
+        let rng = Rng::of(&[plan.options.seed, 1, u64::from(lane)]);
         let mut lane = Lane {
             plan,
             lane,
@@ -48,9 +48,9 @@ impl Lane {
             next_record: 0,
             gave: false,
             filled: false,
-            seats: Vec::new(),
+            cursors: Vec::new(),
             drawn: None,
-            dice,
+            rng,
             cancelled: Arc::default(),
         };
         lane.deal();
@@ -69,7 +69,7 @@ impl Lane {
     /// Takes this lane's share of the blocks, as this epoch shuffles them.
     fn deal(&mut self) {
         let mut order: Vec<u32> = (0..self.plan.blocks.len() as u32).collect();
-        Dice::of(&[self.plan.options.seed, 0, u64::from(self.epoch)]).shuffle(&mut order);
+        Rng::of(&[self.plan.options.seed, 0, u64::from(self.epoch)]).shuffle(&mut order);
         self.order = order.into_iter().skip(self.lane as usize).step_by(self.plan.lanes as usize).collect();
     }
 
@@ -85,12 +85,12 @@ impl Lane {
         if let Some(drawn) = self.drawn.take() {
             self.advance(drawn as usize)?;
         }
-        if self.seats.is_empty() || self.is_cancelled() {
+        if self.cursors.is_empty() || self.is_cancelled() {
             return Ok(None);
         }
-        let drawn = self.dice.below(self.seats.len() as u32);
+        let drawn = self.rng.below(self.cursors.len() as u32);
         self.drawn = Some(drawn);
-        Ok(self.seats.get(drawn as usize).map(Seat::sample))
+        Ok(self.cursors.get(drawn as usize).map(Cursor::sample))
     }
 
     /// Gives up to `count` samples to `take` and returns how many there were.
@@ -113,30 +113,30 @@ impl Lane {
 
     fn fill(&mut self) -> Result<(), StreamError> {
         self.filled = true;
-        while self.seats.len() < self.plan.options.seats.max(1) as usize && !self.is_cancelled() {
-            let Some(seat) = self.next_seat(TakeUp::Anywhere)? else { break };
-            self.seats.push(seat);
+        while self.cursors.len() < self.plan.options.cursors.max(1) as usize && !self.is_cancelled() {
+            let Some(cursor) = self.next_cursor(TakeUp::Anywhere)? else { break };
+            self.cursors.push(cursor);
         }
         Ok(())
     }
 
-    /// Moves the record of a seat on. When it has ended the next one takes its place.
+    /// Moves the record of a cursor on. When it has ended the next one takes its place.
     #[inline]
     fn advance(&mut self, at: usize) -> Result<(), StreamError> {
-        let seat = &mut self.seats[at];
-        let place = seat.place;
-        if seat.advance(&self.plan.options.filter).map_err(|error| at_place(&self.plan, place, error))? {
+        let cursor = &mut self.cursors[at];
+        let place = cursor.place;
+        if cursor.advance(&self.plan.options.filter).map_err(|error| at_place(&self.plan, place, error))? {
             return Ok(());
         }
-        match self.next_seat(TakeUp::AtTheBeginning)? {
-            Some(seat) => self.seats[at] = seat,
-            None => drop(self.seats.swap_remove(at)),
+        match self.next_cursor(TakeUp::AtTheBeginning)? {
+            Some(cursor) => self.cursors[at] = cursor,
+            None => drop(self.cursors.swap_remove(at)),
         }
         Ok(())
     }
 
     /// Opens the next record that is on the right side and passes the filter.
-    fn next_seat(&mut self, take_up: TakeUp) -> Result<Option<Seat>, StreamError> {
+    fn next_cursor(&mut self, take_up: TakeUp) -> Result<Option<Cursor>, StreamError> {
         loop {
             let Some((number, block)) = &self.block else {
                 if !self.next_block()? {
@@ -160,13 +160,13 @@ impl Lane {
                 continue;
             }
             let first = match (take_up, &record) {
-                (TakeUp::Anywhere, crate::Record::Game(game)) => self.dice.below(game.plies),
+                (TakeUp::Anywhere, crate::Record::Game(game)) => self.rng.below(game.plies),
                 _ => 0,
             };
-            let seat = Seat::open(place, &record, first, options).map_err(wrong)?;
-            if let Some(seat) = seat {
+            let cursor = Cursor::open(place, &record, first, options).map_err(wrong)?;
+            if let Some(cursor) = cursor {
                 self.gave = true;
-                return Ok(Some(seat));
+                return Ok(Some(cursor));
             }
         }
     }
@@ -192,10 +192,10 @@ impl Lane {
 
     /// Where the lane is.
     pub fn state(&self) -> LaneState {
-        let seat = |seat: &Seat| {
-            let Place { block, record, epoch, .. } = seat.place;
-            let Progress { ply, first, anew } = seat.progress();
-            SeatState(block, record, epoch, ply, first, anew)
+        let cursor = |cursor: &Cursor| {
+            let Place { block, record, epoch, .. } = cursor.place;
+            let Progress { ply, first, anew } = cursor.progress();
+            CursorState(block, record, epoch, ply, first, anew)
         };
         LaneState {
             epoch: self.epoch,
@@ -203,9 +203,9 @@ impl Lane {
             next_record: self.next_record,
             gave: self.gave,
             filled: self.filled,
-            dice: self.dice.0,
+            rng: self.rng.0,
             drawn: self.drawn,
-            seats: self.seats.iter().map(seat).collect(),
+            cursors: self.cursors.iter().map(cursor).collect(),
         }
     }
 
@@ -219,36 +219,36 @@ impl Lane {
             drawn: state.drawn,
             ..Lane::new(plan, lane)
         };
-        lane.dice = Dice(state.dice);
+        lane.rng = Rng(state.rng);
         lane.deal();
-        if lane.drawn.is_some_and(|drawn| drawn as usize >= state.seats.len()) {
-            return Err(StreamError::State { what: "it draws from a seat that is not there" });
+        if lane.drawn.is_some_and(|drawn| drawn as usize >= state.cursors.len()) {
+            return Err(StreamError::State { what: "it draws from a cursor that is not there" });
         }
         if let Some(last) = lane.blocks_begun.checked_sub(1) {
             let number = lane.order.get(last as usize).copied();
             let number = number.ok_or(StreamError::State { what: "it is past the last block" })?;
             lane.block = Some((number, read_block(&lane.plan, number)?));
         }
-        // Each block is read once, whatever the order of the seats.
+        // Each block is read once, whatever the order of the cursors.
         let mut by_block: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-        for (at, seat) in state.seats.iter().enumerate() {
-            by_block.entry(seat.0).or_default().push(at);
+        for (at, cursor) in state.cursors.iter().enumerate() {
+            by_block.entry(cursor.0).or_default().push(at);
         }
-        let mut seats: Vec<Option<Seat>> = state.seats.iter().map(|_| None).collect();
+        let mut cursors: Vec<Option<Cursor>> = state.cursors.iter().map(|_| None).collect();
         for (number, waiting) in by_block {
             let block = read_block(&lane.plan, number)?;
             for at in waiting {
-                let SeatState(_, record_number, epoch, ply, first, anew) = state.seats[at];
+                let CursorState(_, record_number, epoch, ply, first, anew) = state.cursors[at];
                 let place = place(&lane.plan, number, record_number, epoch)?;
                 let record = block.record(record_number as usize);
                 let record = record.ok_or(StreamError::State { what: "a record is not there" })?;
-                let seat = record.and_then(|record| {
-                    Seat::reopen(place, &record, Progress { ply, first, anew }, &lane.plan.options)
+                let cursor = record.and_then(|record| {
+                    Cursor::reopen(place, &record, Progress { ply, first, anew }, &lane.plan.options)
                 });
-                seats[at] = Some(seat.map_err(|error| at_place(&lane.plan, place, error))?);
+                cursors[at] = Some(cursor.map_err(|error| at_place(&lane.plan, place, error))?);
             }
         }
-        lane.seats = seats.into_iter().flatten().collect();
+        lane.cursors = cursors.into_iter().flatten().collect();
         Ok(lane)
     }
 }

@@ -1,12 +1,12 @@
 //! Records as a shuffled stream of positions to learn from.
 
 mod analysed;
+mod cursor;
 mod feed;
 mod filter;
 mod lane;
 mod replay;
 mod sample;
-mod seat;
 mod state;
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub use feed::{Feed, FeedError};
 pub use filter::{Filter, Need};
 pub use lane::Lane;
 pub use sample::{GameSample, LineSample, Sample, Target};
-pub use state::{LaneState, SeatState, StreamState};
+pub use state::{CursorState, LaneState, StreamState};
 
 use crate::set::SetError;
 use crate::{RecordError, Set, Side, Split, fingerprint};
@@ -34,7 +34,7 @@ pub struct StreamOptions {
     /// depends on this number, not on the number of threads.
     pub lanes: u32,
     /// How many records each lane keeps open, to draw its next position from.
-    pub seats: u32,
+    pub cursors: u32,
     /// What happens after the last record.
     pub repeat: Repeat,
     /// What is left out.
@@ -52,7 +52,7 @@ impl Default for StreamOptions {
             split: Split::NONE,
             side: Side::All,
             lanes: 8,
-            seats: 4096,
+            cursors: 4096,
             repeat: Repeat::Forever,
             filter: Filter::default(),
             earlier: 0,
@@ -144,7 +144,7 @@ impl Plan {
 
 /// All positions of some sets in random order, each once before any comes again.
 ///
-/// The blocks of all sets are shuffled and dealt out to lanes. A lane keeps a few thousand records open, its seats; each
+/// The blocks of all sets are shuffled and dealt out to lanes. A lane keeps a few thousand records open, its cursors; each
 /// draw takes one of them at random and gives its next position. So the positions of a batch come from as many games,
 /// while every game is decoded once, from its beginning, and only the open ones are in memory. Where a game is taken up
 /// first is random too, so that a stream does not begin with openings: what was left out follows when it has ended. The

@@ -1,6 +1,6 @@
 use tabia_encoding::Situation;
 
-use super::seat::OpenGame;
+use super::cursor::OpenGame;
 use super::{Filter, GameSample};
 use crate::{GameBytes, RecordError};
 

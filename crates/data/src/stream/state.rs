@@ -21,16 +21,18 @@ pub struct LaneState {
     /// Whether the last epoch had any record to give.
     pub(super) gave: bool,
     pub(super) filled: bool,
-    pub(super) dice: u64,
-    /// The seat drawn last, which has not moved on yet.
+    #[serde(rename = "dice")]
+    pub(super) rng: u64,
+    /// The cursor drawn last, which has not moved on yet.
     pub(super) drawn: Option<u32>,
-    pub(super) seats: Vec<SeatState>,
+    #[serde(rename = "seats")]
+    pub(super) cursors: Vec<CursorState>,
 }
 
 /// Where an open record is: block, record in it, epoch, ply or positions given, ply at which it was taken up, whether it
 /// began anew since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeatState(
+pub struct CursorState(
     pub(super) u32,
     pub(super) u32,
     pub(super) u32,

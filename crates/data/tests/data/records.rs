@@ -60,7 +60,7 @@ fn illegal_moves_have_no_bytes() {
 
 #[test]
 fn garbage_is_refused_without_a_panic() {
-    let mut dice = fastrand::Rng::with_seed(5);
+    let mut rng = fastrand::Rng::with_seed(5);
     let (mut refused, mut accepted) = (0, 0);
     for seed in 0..60 {
         let records = [
@@ -70,10 +70,10 @@ fn garbage_is_refused_without_a_panic() {
         for (kind, bytes) in records {
             for _ in 0..40 {
                 let mut broken = bytes.clone();
-                match dice.u8(0..3) {
-                    0 => broken.truncate(dice.usize(0..bytes.len())),
-                    1 => broken.push(dice.u8(..)),
-                    _ => broken[dice.usize(0..bytes.len())] ^= 1 << dice.u8(0..8),
+                match rng.u8(0..3) {
+                    0 => broken.truncate(rng.usize(0..bytes.len())),
+                    1 => broken.push(rng.u8(..)),
+                    _ => broken[rng.usize(0..bytes.len())] ^= 1 << rng.u8(0..8),
                 }
                 let readable = match kind {
                     RecordKind::Games => GameRecord::from_bytes(&broken).is_ok(),
@@ -148,7 +148,7 @@ fn evaluations_come_back() {
 
 #[test]
 fn rows_become_the_record_they_were_taken_from_in_any_order() {
-    let mut dice = fastrand::Rng::with_seed(1);
+    let mut rng = fastrand::Rng::with_seed(1);
     for seed in 0..100 {
         let record = evaluation(seed);
         let mut rows = Vec::new();
@@ -162,7 +162,7 @@ fn rows_become_the_record_they_were_taken_from_in_any_order() {
         }
         let twice = rows[0].clone();
         rows.push(twice);
-        dice.shuffle(&mut rows);
+        rng.shuffle(&mut rows);
         let merged = merge_evaluations(rows.iter().map(Vec::as_slice)).unwrap();
         assert_eq!(merged, record.to_bytes().unwrap());
         let (some, others) = rows.split_at(rows.len() / 2);

@@ -142,14 +142,14 @@ fn no_damaged_byte_goes_unnoticed() {
         assert_eq!(read_all(&path), Ok(()));
 
         // Changed in place: making the file anew each time would wait for the disk.
-        let mut dice = fastrand::Rng::with_seed(3);
+        let mut rng = fastrand::Rng::with_seed(3);
         let file = fs::File::options().write(true).open(&path).unwrap();
         let put = |at: usize, byte: u8| {
             (&file).seek(SeekFrom::Start(at as u64)).unwrap();
             (&file).write_all(&[byte]).unwrap();
         };
         for (at, &byte) in whole.iter().enumerate() {
-            put(at, byte ^ 1 << dice.u8(0..8));
+            put(at, byte ^ 1 << rng.u8(0..8));
             let error = read_all(&path).expect_err(&format!("byte {at} of {}", whole.len()));
             assert!(error.contains("small.tabia"), "{error}");
             put(at, byte);

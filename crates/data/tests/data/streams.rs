@@ -48,7 +48,7 @@ fn games(name: &str, count: u64) -> Scratch {
 }
 
 fn options() -> StreamOptions {
-    StreamOptions { seed: 5, lanes: 4, seats: 10, repeat: Repeat::Once, ..StreamOptions::default() }
+    StreamOptions { seed: 5, lanes: 4, cursors: 10, repeat: Repeat::Once, ..StreamOptions::default() }
 }
 
 type Drawn = (u32, u32, u64, u32);
@@ -96,13 +96,13 @@ fn every_position_comes_once_an_epoch() {
 #[test]
 fn batches_mix_games_and_do_not_begin_with_openings() {
     let games = games("mix", 200);
-    let mut stream = Stream::new(vec![Arc::clone(&games.set)], StreamOptions { seats: 40, ..options() });
+    let mut stream = Stream::new(vec![Arc::clone(&games.set)], StreamOptions { cursors: 40, ..options() });
     let mut first = Vec::new();
     stream.draw(60, |sample| first.push(name(sample))).unwrap();
     assert!(first.iter().map(|sample| sample.2).collect::<HashSet<_>>().len() > 25);
     let mean = first.iter().map(|sample| f64::from(sample.3)).sum::<f64>() / 60.0;
     assert!(mean > 10.0, "{mean}");
-    let other_seed = StreamOptions { seed: 6, seats: 40, ..options() };
+    let other_seed = StreamOptions { seed: 6, cursors: 40, ..options() };
     let mut other = Vec::new();
     Stream::new(vec![Arc::clone(&games.set)], other_seed)
         .draw(60, |sample| other.push(name(sample)))
@@ -484,7 +484,7 @@ fn the_moves_of_analysed_positions_come_once_each_and_not_one_after_the_other() 
         wanted.insert((0, 0, number, 0));
         wanted.extend((1..).zip(&record.sessions[0].lines).map(|(line, _)| (0, 0, number, line)));
     }
-    let with = |analysed| StreamOptions { analysed, seats: 16, ..options() };
+    let with = |analysed| StreamOptions { analysed, cursors: 16, ..options() };
     let sets = || vec![Arc::clone(&set.set)];
     let both = draw_all(&mut Stream::new(sets(), with(Analysed::Both { most: 0 })), 32, usize::MAX);
     assert_eq!((both.len(), both.iter().copied().collect::<HashSet<_>>()), (wanted.len(), wanted.clone()));

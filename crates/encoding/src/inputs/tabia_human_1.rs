@@ -4,7 +4,7 @@ use shakmaty::{Move, Position, Square};
 
 use crate::placement::{placements, rights_of, role_index};
 use crate::{
-    CastlingSpelling, ElementKind, Encoding, EncodingId, InputSpec, Orientation, RatingPool, Row, Seat,
+    CastlingSpelling, ElementKind, Encoding, EncodingId, InputSpec, Orientation, PlayerInfo, RatingPool, Row,
     Situation, VocabularyId,
 };
 
@@ -111,7 +111,8 @@ fn write_game(situation: &Situation<'_>, values: &mut [f32]) {
         *value = f32::from(u8::from(right));
     }
 
-    for (Seat { rating, time_left }, side) in [situation.mover, situation.opponent].into_iter().zip(0..) {
+    for (PlayerInfo { rating, time_left }, side) in [situation.mover, situation.opponent].into_iter().zip(0..)
+    {
         let rating = rating.map(|elo| f64::from(elo.0));
         spread_or_flag(&mut values[RATING[side]..], &RATING_KNOTS, Scale::Linear, rating);
         let clock = time_left.map(|time| Duration::as_secs_f64(&time));
@@ -212,8 +213,8 @@ mod tests {
         let start = shakmaty::Chess::default();
         let seconds = Duration::from_secs;
         let situation = Situation {
-            mover: Seat { rating: Some(Elo(1250)), time_left: Some(seconds(0)) },
-            opponent: Seat { rating: Some(Elo(3000)), time_left: Some(seconds(9000)) },
+            mover: PlayerInfo { rating: Some(Elo(1250)), time_left: Some(seconds(0)) },
+            opponent: PlayerInfo { rating: Some(Elo(3000)), time_left: Some(seconds(9000)) },
             pool: RatingPool::Online,
             pace: Some(Pace { base: seconds(180), increment: seconds(3) }),
             ..Situation::of(&start)

@@ -90,7 +90,7 @@ pub struct GraphInfo {
 /// # Errors
 /// Names the tensor or operator at fault.
 pub fn check(model: &ModelProto) -> Result<GraphInfo, LoadError> {
-    Outline::new(model)?.info(model)
+    ShapePlan::new(model)?.info(model)
 }
 
 /// The same for a graph that we have written and whose weights are places without data.
@@ -98,12 +98,12 @@ pub fn check(model: &ModelProto) -> Result<GraphInfo, LoadError> {
 /// # Errors
 /// As [`check`].
 pub(crate) fn check_outline(model: &ModelProto) -> Result<GraphInfo, LoadError> {
-    Outline::unvalidated(model)?.info(model)
+    ShapePlan::unvalidated(model)?.info(model)
 }
 
 /// A checked graph without its weights: enough to foretell what a run costs.
 #[derive(Debug)]
-pub(crate) struct Outline {
+pub(crate) struct ShapePlan {
     inputs: Vec<TensorInfo>,
     input_slots: Vec<usize>,
     outputs: Vec<(String, usize)>,
@@ -164,15 +164,15 @@ pub(crate) struct Operand {
 /// The operators an integer product may become in a row, see `runtime::int8`.
 const PRODUCT_DEPTH: usize = 9;
 
-impl Outline {
+impl ShapePlan {
     /// Checks the structure of `model` and brings its operators into order.
-    pub(crate) fn new(model: &ModelProto) -> Result<Outline, LoadError> {
+    pub(crate) fn new(model: &ModelProto) -> Result<ShapePlan, LoadError> {
         read::validate(model)?;
-        Outline::unvalidated(model)
+        ShapePlan::unvalidated(model)
     }
 
     /// The same without a look at the numbers in it.
-    fn unvalidated(model: &ModelProto) -> Result<Outline, LoadError> {
+    fn unvalidated(model: &ModelProto) -> Result<ShapePlan, LoadError> {
         let opset = opset(model)?;
         let no_graph = || error(LoadErrorKind::Malformed, "the file holds no graph");
         let graph = model.graph.as_ref().ok_or_else(no_graph)?;
@@ -230,7 +230,7 @@ impl Outline {
         }
         let mut multiply_adds = 0u64;
         for step in &self.steps {
-            let outcome = step.foretell(&values, self.opset).map_err(|e| e.at_operator(&step.label))?;
+            let outcome = step.infer(&values, self.opset).map_err(|e| e.at_operator(&step.label))?;
             let scratch = outcome.scratch.saturating_add(self.split_elements(step, &values, &outcome));
             let made = outcome.outputs.iter().map(Value::elements).fold(scratch, u64::saturating_add);
             total = total.saturating_add(made);
@@ -329,7 +329,7 @@ impl Step {
         if self.is_integer_product() { PRODUCT_DEPTH } else { 1 }
     }
 
-    fn foretell(&self, values: &[Option<Value>], opset: i64) -> Result<Outcome, LoadError> {
+    fn infer(&self, values: &[Option<Value>], opset: i64) -> Result<Outcome, LoadError> {
         let mut inputs = Vec::with_capacity(self.inputs.len());
         for slot in &self.inputs {
             let value = slot.and_then(|slot| values.get(slot)).and_then(Option::as_ref);
@@ -393,7 +393,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn outline(mut self, graph: &'a GraphProto, opset: i64) -> Result<Outline, LoadError> {
+    fn outline(mut self, graph: &'a GraphProto, opset: i64) -> Result<ShapePlan, LoadError> {
         if graph.node.len() > MAX_OPERATORS {
             let message = format!("{} operators, more than {MAX_OPERATORS}", graph.node.len());
             return Err(error(LoadErrorKind::TooLarge, message));
@@ -441,7 +441,7 @@ impl<'a> Names<'a> {
             return Err(error(LoadErrorKind::Malformed, "a graph without inputs or without outputs"));
         }
         let mixes_positions = steps.iter().any(|step| step.node.op_type == "DynamicQuantizeLinear");
-        Ok(Outline {
+        Ok(ShapePlan {
             inputs,
             input_slots,
             outputs,

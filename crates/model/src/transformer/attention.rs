@@ -4,8 +4,8 @@ use super::elementwise::{Softmax, norm};
 use super::kernels::Dots;
 use super::level::{Kernel, Level};
 use super::product::{FloatProduct, Then};
-use crate::dense::block::{Block, LANES};
-use crate::dense::kernels::Lanes;
+use crate::accumulator::block::{Block, LANES};
+use crate::accumulator::kernels::Lanes;
 
 /// The weights of an attention layer apart from its products.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use super::exponential::{exp, silu};
 use super::kernels::Dots;
 use super::level::Kernel;
-use crate::dense::block::LANES;
-use crate::dense::kernels::Lanes;
+use crate::accumulator::block::LANES;
+use crate::accumulator::kernels::Lanes;
 
 /// Sixteen numbers made one, in one order everywhere: halves are joined until one number is left.
 #[inline(always)]

@@ -8,7 +8,7 @@ use super::product::{FloatProduct, Then};
 use super::rounding::RoundedRows;
 use super::trunk::{Plan, Trunk, TrunkMemory, rows_in_blocks, take_row};
 use crate::LoadError;
-use crate::dense::block::{Block, LANES};
+use crate::accumulator::block::{Block, LANES};
 use crate::nets::tabia_human::{CHANNELS, Config, EPS, GAME, LAST_RANK, PROMOTIONS, SQUARES, WDL};
 use crate::tensors::TensorMap;
 use tabia_encoding::TIME_BINS;

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::kernels::scalar::ScalarDots;
 use super::kernels::{Dots, Layout};
 use super::trial::Trial;
-use crate::dense::kernels::Lanes;
-use crate::dense::kernels::scalar::Scalar;
+use crate::accumulator::kernels::Lanes;
+use crate::accumulator::kernels::scalar::Scalar;
 
 /// A loop with its operands, ready to run on any instructions.
 ///
@@ -30,7 +30,7 @@ enum Set {
     #[cfg(target_arch = "x86_64")]
     Avx512(x86::Avx512, x86::VnniDots),
     #[cfg(target_arch = "aarch64")]
-    Neon(crate::dense::kernels::neon::Neon),
+    Neon(crate::accumulator::kernels::neon::Neon),
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     Simd128,
     #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
@@ -57,7 +57,7 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             x86::Avx512::detect().zip(x86::VnniDots::detect()).map(|(lanes, dots)| Set::Avx512(lanes, dots)),
             #[cfg(target_arch = "aarch64")]
-            crate::dense::kernels::neon::Neon::detect().map(Set::Neon),
+            crate::accumulator::kernels::neon::Neon::detect().map(Set::Neon),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Some(Set::Simd128),
             #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
@@ -193,7 +193,7 @@ impl fmt::Debug for Level {
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod wasm {
     use super::{Dots, Kernel, Lanes};
-    use crate::dense::kernels::wasm::Simd128;
+    use crate::accumulator::kernels::wasm::Simd128;
 
     /// Runs `kernel` in a function of its own, so that profiles tell kernels apart.
     #[inline(never)]
@@ -209,8 +209,8 @@ mod x86 {
     use super::super::kernels::avx2::Avx2Dots;
     pub(super) use super::super::kernels::avx512::VnniDots;
     use super::Kernel;
-    pub(super) use crate::dense::kernels::avx2::Avx2;
-    pub(super) use crate::dense::kernels::avx512::Avx512;
+    pub(super) use crate::accumulator::kernels::avx2::Avx2;
+    pub(super) use crate::accumulator::kernels::avx512::Avx512;
 
     pub(super) fn run_avx2(avx2: Avx2, kernel: impl Kernel) {
         #[target_feature(enable = "avx2,popcnt")]

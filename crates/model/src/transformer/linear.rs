@@ -4,7 +4,7 @@ use super::kernels::{Group, Layout, is_tame};
 use super::level::Level;
 use super::product::{FloatProduct, RoundedProduct, RoundedWeights, Then, words_of};
 use super::rounding::{Round, RoundedRows, SPAN};
-use crate::dense::block::{Block, LANES, zeros};
+use crate::accumulator::block::{Block, LANES, zeros};
 use crate::tensors::Tensor;
 
 /// A linear layer without bias on rows. Inputs and outputs fill whole blocks; what is too much is zero.

@@ -24,7 +24,7 @@ mod trunk;
 pub use level::Level;
 
 /// Inputs of a product in 8 bits that are rounded over one range, one after another in a row.
-pub const INPUTS_OF_A_RANGE: usize = rounding::SPAN * crate::dense::block::LANES;
+pub const INPUTS_OF_A_RANGE: usize = rounding::SPAN * crate::accumulator::block::LANES;
 /// The steps of such a range.
 pub const INPUT_STEPS: f32 = kernels::MOST;
 

@@ -6,8 +6,8 @@
 use super::kernels::{Dots, Group, Layout};
 use super::level::Kernel;
 use super::rounding::{Range, RoundedRows, SPAN};
-use crate::dense::block::{Block, LANES};
-use crate::dense::kernels::Lanes;
+use crate::accumulator::block::{Block, LANES};
+use crate::accumulator::kernels::Lanes;
 
 /// What becomes of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use super::elementwise::reduce;
 use super::kernels::{Dots, Layout, MOST};
 use super::level::{Kernel, Level};
 use super::product::words_of;
-use crate::dense::block::LANES;
-use crate::dense::kernels::Lanes;
+use crate::accumulator::block::LANES;
+use crate::accumulator::kernels::Lanes;
 
 /// Blocks of a row that share a range. A row has a few numbers far from the others, and those make the steps of their whole
 /// span coarse; shorter spans would cost more time than they gain.

@@ -6,8 +6,8 @@
 use super::kernels::{Dots, Group, Layout};
 use super::level::{Kernel, Level};
 use super::product::{PAIRS, QUADS};
-use crate::dense::block::LANES;
-use crate::dense::kernels::Lanes;
+use crate::accumulator::block::LANES;
+use crate::accumulator::kernels::Lanes;
 
 /// Rows that are multiplied; tiles divide it.
 const ROWS: usize = 8;

@@ -8,7 +8,7 @@ use super::linear::Linear;
 use super::product::Then;
 use super::rounding::RoundedRows;
 use crate::LoadError;
-use crate::dense::block::LANES;
+use crate::accumulator::block::LANES;
 use crate::tensors::TensorMap;
 
 /// The names and sizes of a kind of network.

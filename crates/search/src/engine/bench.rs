@@ -4,7 +4,7 @@ use shakmaty::ByColor;
 use tabia_game::{History, position_from_fen};
 
 use super::{Engine, EngineOptions};
-use crate::{LeafEvaluator, Limits, Player, PlayerError, Watch};
+use crate::{Evaluator, Limits, Player, PlayerError, SearchControl};
 
 /// Openings, middlegames, endgames, checks, promotions, castling and en passant.
 const POSITIONS: [&str; 20] = [
@@ -46,7 +46,7 @@ pub struct Bench {
 ///
 /// # Errors
 /// If the evaluator's network fails.
-pub fn bench(evaluator: Box<dyn LeafEvaluator>, watch: &dyn Watch) -> Result<Bench, PlayerError> {
+pub fn bench(evaluator: Box<dyn Evaluator>, watch: &dyn SearchControl) -> Result<Bench, PlayerError> {
     let mut engine = Engine::new("bench", EngineOptions::default(), evaluator);
     let limits = Limits { depth: Some(DEPTH), ..Limits::default() };
     let mut nodes = 0;

@@ -24,11 +24,11 @@ pub(super) type Before = [Option<PieceTo>; 3];
 
 /// How good moves were, each between minus and plus [`LIMIT`].
 pub(super) struct Histories {
-    /// Quiet moves by colour, from and to.
+    /// NoControl moves by colour, from and to.
     quiet: Box<[i16]>,
     /// Captures by piece, where to and what they took.
     capture: Box<[i16]>,
-    /// Quiet moves by piece and where to, after an earlier piece and where it went.
+    /// NoControl moves by piece and where to, after an earlier piece and where it went.
     continuation: Box<[i16]>,
 }
 

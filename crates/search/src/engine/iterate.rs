@@ -8,7 +8,7 @@ use super::{
     root::RootMove,
     search::Search,
     time::{Course, scaled},
-    value::{DRAW, INFINITE, MAX_PLY, SUREST, is_decided, mate_distance, score},
+    value::{DRAW, INFINITE, MAX_EVAL, MAX_PLY, is_decided, mate_distance, score},
     window::Window,
 };
 use crate::{Line, review::score_of_chance, winning_chance};
@@ -84,12 +84,12 @@ impl Search<'_> {
                     reported = Some(moves[0].m);
                 }
             }
-            if self.pulse.stopped() {
+            if self.poller.stopped() {
                 break;
             }
             if lines < goals.lines {
                 self.take_for_worst(moves, goals);
-                if self.shared.nodes() + self.pulse.untold() >= self.shared.node_limit / ALONE_FOR {
+                if self.shared.nodes() + self.poller.untold() >= self.shared.node_limit / ALONE_FOR {
                     // The same depth again, now with the others.
                     lines = goals.lines;
                     continue;
@@ -109,7 +109,7 @@ impl Search<'_> {
         if goals.within.is_none() {
             keep_in_order(moves);
         }
-        self.pulse.look(self.shared);
+        self.poller.look(self.shared);
         // An iteration that was stopped may have found another best move, and one that ended before the first ply has
         // reported none.
         if part == Part::Lead && goals.within.is_none() && reported != Some(moves[0].m) {
@@ -138,14 +138,14 @@ impl Search<'_> {
                 _ => -INFINITE,
             };
             let value = self.search_around(position, &mut moves[rank..], floor);
-            if !self.pulse.stopped() && value <= floor {
+            if !self.poller.stopped() && value <= floor {
                 for candidate in &mut moves[rank..] {
                     candidate.is_at_most(floor);
                 }
                 return rank;
             }
             moves[..=rank].sort_by_key(|candidate| -candidate.latest().unwrap_or(-INFINITE));
-            if self.pulse.stopped() {
+            if self.poller.stopped() {
                 return 0;
             }
         }
@@ -177,7 +177,7 @@ impl Search<'_> {
             window.beta = window.beta.max(window.alpha + 1);
             let value = self.search_root(position, moves, depth, window);
             let inside = value > window.alpha && value < window.beta;
-            if self.pulse.stopped() || inside || value <= floor {
+            if self.poller.stopped() || inside || value <= floor {
                 return value;
             }
             margin += margin / 2 + 5;
@@ -221,7 +221,7 @@ impl Search<'_> {
             wdl: None,
             think_time: None,
             probability: None,
-            nodes: self.shared.nodes() + self.pulse.untold(),
+            nodes: self.shared.nodes() + self.poller.untold(),
             table_permille: Some(self.shared.table.permille()),
             moves: candidate.line.clone(),
         }
@@ -241,7 +241,7 @@ fn keep_in_order(moves: &mut [RootMove]) {
 /// The least a move may be worth that costs no more than `within` of the chance to win.
 fn worst(best: i32, within: f64) -> i32 {
     // Too large a number becomes the largest.
-    (score_of_chance(winning_chance(score(best)) - within) as i32).clamp(-INFINITE, SUREST)
+    (score_of_chance(winning_chance(score(best)) - within) as i32).clamp(-INFINITE, MAX_EVAL)
 }
 
 impl Course {

@@ -7,11 +7,11 @@ mod bench;
 mod histories;
 mod iterate;
 mod key;
-mod line;
+mod key_history;
 mod ordering;
 mod packed;
-mod path;
 mod pruning;
+mod pv_table;
 mod quiescence;
 mod root;
 mod search;
@@ -35,14 +35,14 @@ pub use self::see::is_quiet;
 use self::{
     histories::Histories,
     iterate::{DEEPEST, Goals, Part, Patience},
-    path::Path,
+    key_history::KeyHistory,
     root::RootMove,
     search::Search,
     shared::Shared,
     table::Table,
     time::Budget,
 };
-use crate::{Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Watch};
+use crate::{Choice, Evaluator, Limits, Line, Player, PlayerError, SearchControl};
 
 /// How an [`Engine`] is set up.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +78,7 @@ const STACK: usize = 16 << 20;
 /// and node counts.
 ///
 /// To think on the opponent's time, let it choose in the position after the expected move, with the real clocks and a
-/// [`Watch`] whose time stands still until that move has been made.
+/// [`SearchControl`] whose time stands still until that move has been made.
 pub struct Engine {
     name: String,
     options: EngineOptions,
@@ -89,13 +89,13 @@ pub struct Engine {
 
 /// What a thread keeps between searches.
 struct Thread {
-    evaluator: Box<dyn LeafEvaluator>,
+    evaluator: Box<dyn Evaluator>,
     histories: Histories,
 }
 
 impl Engine {
     /// An engine that judges positions by `evaluator`.
-    pub fn new(name: impl Into<String>, options: EngineOptions, evaluator: Box<dyn LeafEvaluator>) -> Engine {
+    pub fn new(name: impl Into<String>, options: EngineOptions, evaluator: Box<dyn Evaluator>) -> Engine {
         let table = Table::new(options.hash_mib);
         let mut engine = Engine { name: name.into(), options, table, threads: vec![Thread::new(evaluator)] };
         engine.match_threads();
@@ -120,7 +120,7 @@ impl Engine {
         let wanted = if cfg!(target_family = "wasm") { 1 } else { self.options.threads.max(1) };
         self.threads.truncate(wanted);
         while self.threads.len() < wanted {
-            let evaluator = self.threads[0].evaluator.another();
+            let evaluator = self.threads[0].evaluator.fork();
             self.threads.push(Thread::new(evaluator));
         }
     }
@@ -129,7 +129,7 @@ impl Engine {
         &mut self,
         game: &History,
         limits: &Limits,
-        watch: &dyn Watch,
+        watch: &dyn SearchControl,
         moves: &[RootMove],
     ) -> (Vec<Line>, u64) {
         let budget = time::budget(limits, game.current().turn(), self.options.move_overhead);
@@ -157,7 +157,12 @@ impl Player for Engine {
         }
     }
 
-    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        watch: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError> {
         let limits = if has_any(limits) { limits.clone() } else { usual(&self.options, limits) };
         let moves = root::candidates(game, &limits)?;
         if self.threads[0].evaluator.depends_on_root() {
@@ -178,7 +183,7 @@ impl Player for Engine {
 }
 
 impl Thread {
-    fn new(evaluator: Box<dyn LeafEvaluator>) -> Thread {
+    fn new(evaluator: Box<dyn Evaluator>) -> Thread {
         Thread { evaluator, histories: Histories::new() }
     }
 
@@ -191,7 +196,7 @@ impl Thread {
         part: Part,
     ) -> Vec<Line> {
         let evaluator = self.evaluator.as_mut();
-        let mut search = Search::new(shared, evaluator, &mut self.histories, Path::of(game));
+        let mut search = Search::new(shared, evaluator, &mut self.histories, KeyHistory::of(game));
         search.iterate(game.current(), &mut moves, goals, part);
         let wanted = goals.lines.clamp(1, moves.len());
         moves[..wanted].iter().zip(1..).map(|(candidate, rank)| search.line(candidate, rank, goals)).collect()

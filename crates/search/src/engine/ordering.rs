@@ -76,7 +76,7 @@ pub(super) enum Sort {
     /// It is quiet, and refuted a sibling.
     Killer,
     /// It is quiet.
-    Quiet,
+    NoControl,
 }
 
 impl Iterator for Ordered<'_> {
@@ -100,7 +100,7 @@ impl Iterator for Ordered<'_> {
             (true, ..0) => Sort::Loss,
             (true, _) => Sort::Gain,
             (false, LAST_KILLER..=KILLER) => Sort::Killer,
-            (false, _) => Sort::Quiet,
+            (false, _) => Sort::NoControl,
         };
         Some(Ranked { m, sort })
     }
@@ -153,7 +153,7 @@ mod tests {
         let first: Vec<Ranked> = ordered.by_ref().take(3).collect();
         let ranked = |uci, sort| Ranked { m: find(uci), sort };
         let expected =
-            [ranked("g1f1", Sort::Quiet), ranked("d4e5", Sort::Gain), ranked("d2a2", Sort::Killer)];
+            [ranked("g1f1", Sort::NoControl), ranked("d4e5", Sort::Gain), ranked("d2a2", Sort::Killer)];
         assert_eq!(first, expected);
         assert_eq!(first.len() + ordered.count(), count);
     }
@@ -166,6 +166,6 @@ mod tests {
         let ordered: Vec<Ranked> = Ordered::all(&position, &mut position.legal_moves(), &clues).collect();
         let (last, rest) = ordered.split_last().unwrap();
         assert!(last.m.is_capture() && last.sort == Sort::Loss);
-        assert!(rest.iter().all(|ranked| ranked.sort == Sort::Quiet));
+        assert!(rest.iter().all(|ranked| ranked.sort == Sort::NoControl));
     }
 }

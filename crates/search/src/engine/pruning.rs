@@ -111,7 +111,7 @@ fn log2(n: u32) -> u32 {
 }
 
 /// What a move that caused a cutoff at this depth teaches.
-pub(super) fn history_lesson(depth: i32) -> i32 {
+pub(super) fn history_bonus(depth: i32) -> i32 {
     (170 * depth - 90).min(1_900)
 }
 

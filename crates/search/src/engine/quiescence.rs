@@ -8,11 +8,11 @@ use super::{
     ordering::{Clues, Ordered, Ranked},
     packed::PackedMove,
     pruning,
-    search::{Best, Search, prize},
+    search::{Best, Search, victim_value},
     see,
     shortcuts::decisive,
     table::{Bound, Entry},
-    value::{DRAW, INFINITE, SUREST, is_decided, mated_at},
+    value::{DRAW, INFINITE, MAX_EVAL, is_decided, mated_at},
     window::Window,
 };
 
@@ -23,7 +23,7 @@ impl Search<'_> {
             ControlFlow::Continue(window) => window,
             ControlFlow::Break(value) => return value,
         };
-        let entry = self.known();
+        let entry = self.tt_probe();
         if window.is_null()
             && let Some(entry) = entry
             && let Some(value) = decisive(entry, ply, window, position)
@@ -42,7 +42,7 @@ impl Search<'_> {
         if evaluation >= window.beta {
             if entry.is_none() && self.selective() {
                 let (value, evaluation) = (evaluation, Some(evaluation));
-                self.remember(ply, Entry { best: None, value, evaluation, depth: 0, bound: Bound::Lower });
+                self.tt_store(ply, Entry { best: None, value, evaluation, depth: 0, bound: Bound::Lower });
             }
             return evaluation;
         }
@@ -69,8 +69,8 @@ impl Search<'_> {
             None => Ordered::all(position, moves, &clues),
         };
         for Ranked { m, .. } in ordered {
-            if self.selective() && best.value > -SUREST {
-                let hoped = evaluation.map(|evaluation| evaluation + prize(m) + pruning::DELTA_MARGIN);
+            if self.selective() && best.value > -MAX_EVAL {
+                let hoped = evaluation.map(|evaluation| evaluation + victim_value(m) + pruning::DELTA_MARGIN);
                 if let Some(hoped) = hoped
                     && hoped <= window.alpha
                     && !is_decided(window.alpha)
@@ -87,7 +87,7 @@ impl Search<'_> {
             self.enter(position, m, &after, ply);
             let value = -self.quiesce(&after, ply + 1, window.flipped());
             self.leave();
-            if self.pulse.stopped() {
+            if self.poller.stopped() {
                 return DRAW;
             }
             if value > best.value {
@@ -95,7 +95,7 @@ impl Search<'_> {
                 if value > window.alpha {
                     best.m = Some(m);
                     window.alpha = value;
-                    self.lines.extend(ply, m);
+                    self.pv.extend(ply, m);
                 }
                 if value >= window.beta {
                     break;
@@ -106,7 +106,7 @@ impl Search<'_> {
             // A value inside the window is one of captures only: all it may do later is fail low again.
             let bound = if best.value >= window.beta { Bound::Lower } else { Bound::Upper };
             let m = best.m.map(PackedMove::of);
-            self.remember(ply, Entry { best: m, value: best.value, evaluation, depth: 0, bound });
+            self.tt_store(ply, Entry { best: m, value: best.value, evaluation, depth: 0, bound });
         }
         best.value
     }

@@ -121,7 +121,7 @@ pub(super) fn candidates(game: &History, limits: &Limits) -> Result<Vec<RootMove
 impl Search<'_> {
     /// Puts the candidates in the order in which a node would try them.
     pub(super) fn order_candidates(&self, position: &Chess, moves: &mut [RootMove]) {
-        let from_table = self.known().and_then(|entry| entry.best);
+        let from_table = self.tt_probe().and_then(|entry| entry.best);
         let clues = Clues { histories: self.histories, from_table, killers: [None; 2], before: [None; 3] };
         let order: Vec<Move> =
             Ordered::all(position, &mut position.legal_moves(), &clues).map(|ranked| ranked.m).collect();
@@ -142,11 +142,11 @@ impl Search<'_> {
         }
         let mut best = -INFINITE;
         for (place, candidate) in moves.iter_mut().enumerate() {
-            let before = self.pulse.nodes();
+            let before = self.poller.nodes();
             self.deepest = 0;
             let value = self.search_candidate(position, candidate.m, place, depth, window);
-            candidate.nodes += self.pulse.nodes() - before;
-            if self.pulse.stopped() {
+            candidate.nodes += self.poller.nodes() - before;
+            if self.poller.stopped() {
                 break;
             }
             best = best.max(value);
@@ -158,7 +158,7 @@ impl Search<'_> {
                 candidate.deepest = self.deepest;
                 candidate.line.clear();
                 candidate.line.push(candidate.m);
-                candidate.line.extend_from_slice(self.lines.from(1));
+                candidate.line.extend_from_slice(self.pv.from(1));
             } else {
                 candidate.no_more_than = Some(window.alpha);
             }
@@ -200,7 +200,7 @@ impl Search<'_> {
                 value = -self.search(&after, 1, depth, above, Expected::Cut);
             }
         }
-        if value > window.alpha && !self.pulse.stopped() {
+        if value > window.alpha && !self.poller.stopped() {
             value = -self.search(&after, 1, depth, window.flipped(), Expected::Principal);
         }
         self.leave();

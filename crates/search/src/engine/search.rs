@@ -8,28 +8,28 @@ use shakmaty::{Chess, Move, Position, Role, attacks};
 use super::{
     histories::{Before, Histories, PieceTo},
     key,
-    line::Lines,
+    key_history::{KeyHistory, Kind},
     ordering::{Clues, Killers, Ordered, Ranked, Sort, is_noisy},
     packed::PackedMove,
-    path::{Kind, Path},
     pruning::{self, Selectivity, Trend},
+    pv_table::PvTable,
     see,
-    shared::{Pulse, Shared},
+    shared::{Shared, StopPoller},
     shortcuts::{decisive, refined},
     table::{Bound, Entry},
-    value::{DRAW, INFINITE, MAX_PLY, SUREST, from_table, is_decided, mated_at, to_table},
+    value::{DRAW, INFINITE, MAX_EVAL, MAX_PLY, from_table, is_decided, mated_at, to_table},
     window::Window,
 };
-use crate::LeafEvaluator;
+use crate::Evaluator;
 
 /// A search under way on one thread.
 pub(super) struct Search<'a> {
     pub(super) shared: &'a Shared<'a>,
-    pub(super) evaluator: &'a mut dyn LeafEvaluator,
+    pub(super) evaluator: &'a mut dyn Evaluator,
     pub(super) histories: &'a mut Histories,
-    pub(super) path: Path,
-    pub(super) lines: Lines,
-    pub(super) pulse: Pulse,
+    pub(super) keys: KeyHistory,
+    pub(super) pv: PvTable,
+    pub(super) poller: StopPoller,
     /// The longest line looked at.
     pub(super) deepest: usize,
     /// The iteration's depth: lines are extended to at most twice of it.
@@ -108,17 +108,17 @@ pub(super) struct Best {
 impl<'a> Search<'a> {
     pub(super) fn new(
         shared: &'a Shared<'a>,
-        evaluator: &'a mut dyn LeafEvaluator,
+        evaluator: &'a mut dyn Evaluator,
         histories: &'a mut Histories,
-        path: Path,
+        keys: KeyHistory,
     ) -> Search<'a> {
         Search {
             shared,
             evaluator,
             histories,
-            path,
-            lines: Lines::new(),
-            pulse: Pulse::new(),
+            keys,
+            pv: PvTable::new(),
+            poller: StopPoller::new(),
             deepest: 0,
             root_depth: 0,
             frames: vec![Frame::default(); FRAMES_BEFORE + MAX_PLY + 2],
@@ -134,10 +134,10 @@ impl<'a> Search<'a> {
         ply: usize,
         window: Window,
     ) -> ControlFlow<i32, Window> {
-        self.lines.clear(ply);
-        self.pulse.beat(self.shared);
+        self.pv.clear(ply);
+        self.poller.beat(self.shared);
         self.deepest = self.deepest.max(ply);
-        if self.pulse.stopped() {
+        if self.poller.stopped() {
             return ControlFlow::Break(DRAW);
         }
         if let Some(value) = self.verdict(position, ply) {
@@ -147,7 +147,7 @@ impl<'a> Search<'a> {
         if window.is_empty() { ControlFlow::Break(window.alpha) } else { ControlFlow::Continue(window) }
     }
 
-    /// The value of a position for its side to move, `depth` plies ahead. Means nothing once the pulse has stopped.
+    /// The value of a position for its side to move, `depth` plies ahead. Means nothing once the poller has stopped.
     pub(super) fn search(
         &mut self,
         position: &Chess,
@@ -164,7 +164,7 @@ impl<'a> Search<'a> {
             ControlFlow::Break(value) => return value,
         };
         let excluded = self.frame(ply).excluded;
-        let entry = if excluded.is_some() { None } else { self.known() };
+        let entry = if excluded.is_some() { None } else { self.tt_probe() };
         if expected != Expected::Principal
             && let Some(entry) = entry
             && entry.depth >= depth
@@ -172,7 +172,7 @@ impl<'a> Search<'a> {
         {
             return value;
         }
-        let mut node = self.look_around(position, ply, depth, window, expected, entry, excluded);
+        let mut node = self.static_eval(position, ply, depth, window, expected, entry, excluded);
         if self.selective() {
             if let Some(value) = self.prune_node(&node) {
                 return value;
@@ -187,7 +187,7 @@ impl<'a> Search<'a> {
 
     /// The value of a position that needs no search: a draw by rule, or the longest line there is.
     pub(super) fn verdict(&mut self, position: &Chess, ply: usize) -> Option<i32> {
-        if self.path.repeats() || position.is_insufficient_material() {
+        if self.keys.repeats() || position.is_insufficient_material() {
             return Some(DRAW);
         }
         // Mate on the last move of the fifty comes before the draw.
@@ -202,17 +202,17 @@ impl<'a> Search<'a> {
     }
 
     /// What the table knows of where the search stands.
-    pub(super) fn known(&self) -> Option<Entry> {
-        if self.selective() { self.shared.table.get(self.path.key()) } else { None }
+    pub(super) fn tt_probe(&self) -> Option<Entry> {
+        if self.selective() { self.shared.table.get(self.keys.key()) } else { None }
     }
 
-    pub(super) fn remember(&self, ply: usize, entry: Entry) {
+    pub(super) fn tt_store(&self, ply: usize, entry: Entry) {
         let value = to_table(entry.value, ply);
-        self.shared.table.put(self.path.key(), Entry { value, ..entry });
+        self.shared.table.put(self.keys.key(), Entry { value, ..entry });
     }
 
     pub(super) fn evaluate(&mut self, position: &Chess) -> i32 {
-        self.evaluator.evaluate(position).0.clamp(-SUREST, SUREST)
+        self.evaluator.evaluate(position).0.clamp(-MAX_EVAL, MAX_EVAL)
     }
 
     pub(super) fn frame(&mut self, ply: usize) -> &mut Frame {
@@ -233,9 +233,9 @@ impl<'a> Search<'a> {
 
     /// Makes a move: everything that follows the line of play moves along.
     pub(super) fn enter(&mut self, position: &Chess, m: Move, after: &Chess, ply: usize) {
-        let key = key::follow(self.path.key(), position, m, after);
+        let key = key::follow(self.keys.key(), position, m, after);
         self.shared.table.fetch(key);
-        self.path.push(key, if m.is_zeroing() { Kind::Irreversible } else { Kind::Reversible });
+        self.keys.push(key, if m.is_zeroing() { Kind::Irreversible } else { Kind::Reversible });
         self.evaluator.push(m, after);
         self.frame(ply).moved = Some(PieceTo::of(position.turn(), m));
     }
@@ -243,11 +243,11 @@ impl<'a> Search<'a> {
     /// Takes it back.
     pub(super) fn leave(&mut self) {
         self.evaluator.pop();
-        self.path.pop();
+        self.keys.pop();
     }
 
     #[expect(clippy::too_many_arguments, reason = "it is the first half of search, which has them all")]
-    fn look_around<'p>(
+    fn static_eval<'p>(
         &mut self,
         position: &'p Chess,
         ply: usize,
@@ -300,16 +300,16 @@ impl<'a> Search<'a> {
             if node.excluded == Some(m) {
                 continue;
             }
-            if best.value > -SUREST && self.skips(node, Ranked { m, sort }, &tried, window) {
+            if best.value > -MAX_EVAL && self.skips(node, Ranked { m, sort }, &tried, window) {
                 continue;
             }
-            let extension = match self.singularity(node, m, &tried) {
+            let extension = match self.singular_extension(node, m, &tried) {
                 Extension::By(plies) => plies,
                 Extension::Refuted(value) => return value,
             };
             let left = depth - 1 + extension;
             let value = self.search_move(node, Ranked { m, sort }, tried.count, window, left);
-            if self.pulse.stopped() {
+            if self.poller.stopped() {
                 return DRAW;
             }
             tried.count += 1;
@@ -318,7 +318,7 @@ impl<'a> Search<'a> {
                 if value > window.alpha {
                     best.m = Some(m);
                     window.alpha = value;
-                    self.lines.extend(ply, m);
+                    self.pv.extend(ply, m);
                 }
             }
             if value >= window.beta {
@@ -335,7 +335,7 @@ impl<'a> Search<'a> {
     fn conclude(&mut self, node: &Node<'_>, best: Best) -> i32 {
         if node.excluded.is_some() {
             // With its only move left out, a position is worth nothing better than the window says.
-            return best.value.max(-SUREST);
+            return best.value.max(-MAX_EVAL);
         }
         let bound = if best.value >= node.window.beta {
             Bound::Lower
@@ -347,7 +347,7 @@ impl<'a> Search<'a> {
         if self.selective() {
             let evaluation = self.frame(node.ply).evaluation;
             let m = best.m.map(PackedMove::of);
-            self.remember(
+            self.tt_store(
                 node.ply,
                 Entry { best: m, value: best.value, evaluation, depth: node.depth, bound },
             );
@@ -367,8 +367,8 @@ impl<'a> Search<'a> {
                 return depth <= pruning::EXCHANGE_DEPTH
                     && !see::gains(position, m, pruning::capture_exchange_margin(depth));
             }
-            Sort::Killer | Sort::Quiet if node.in_check || checks_directly(position, m) => return false,
-            Sort::Killer | Sort::Quiet => {}
+            Sort::Killer | Sort::NoControl if node.in_check || checks_directly(position, m) => return false,
+            Sort::Killer | Sort::NoControl => {}
         }
         let reduced = (depth - pruning::late_move_reduction(depth, tried.count)).max(0);
         let record = || self.histories.of_quiet(position.turn(), m, &node.before);
@@ -384,7 +384,7 @@ impl<'a> Search<'a> {
     }
 
     /// Whether the table's move stands alone: what the position is worth without it.
-    fn singularity(&mut self, node: &Node<'_>, m: Move, tried: &Tried) -> Extension {
+    fn singular_extension(&mut self, node: &Node<'_>, m: Move, tried: &Tried) -> Extension {
         let Some(entry) = node.entry.filter(|_| tried.count == 0) else { return Extension::By(0) };
         let told = from_table(entry.value, node.ply);
         if node.depth < pruning::SINGULAR_DEPTH
@@ -459,7 +459,7 @@ impl<'a> Search<'a> {
             }
             principal &= value > window.alpha;
         }
-        if principal && !self.pulse.stopped() {
+        if principal && !self.poller.stopped() {
             value = -self.search(&after, below, depth, window.flipped(), Expected::Principal);
         }
         self.leave();
@@ -479,14 +479,14 @@ impl<'a> Search<'a> {
             Sort::Gain => 0,
             Sort::Loss => plies - 1,
             Sort::Killer => plies - 2,
-            Sort::Quiet => plies - self.histories.of_quiet(node.position.turn(), m, &node.before) / 9_000,
+            Sort::NoControl => plies - self.histories.of_quiet(node.position.turn(), m, &node.before) / 9_000,
         }
     }
 
     /// A move caused a cutoff: it was better than those tried before it.
     fn learn(&mut self, node: &Node<'_>, m: Move, tried: &Tried) {
         let turn = node.position.turn();
-        let lesson = pruning::history_lesson(node.depth);
+        let lesson = pruning::history_bonus(node.depth);
         if is_noisy(m) {
             self.histories.learn_capture(turn, m, lesson);
         } else {
@@ -524,7 +524,7 @@ fn checks_directly(position: &Chess, m: Move) -> bool {
 }
 
 /// What a piece adds to a side that may take it, or become it.
-pub(super) fn prize(m: Move) -> i32 {
+pub(super) fn victim_value(m: Move) -> i32 {
     m.capture().map_or(0, see::worth)
         + m.promotion().map_or(0, |role| see::worth(role) - see::worth(Role::Pawn))
 }

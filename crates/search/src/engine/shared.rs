@@ -6,12 +6,12 @@ use std::{
 };
 
 use super::{pruning::Selectivity, table::Table};
-use crate::Watch;
+use crate::SearchControl;
 
 /// The table, the wish to stop and the count of nodes.
 pub(super) struct Shared<'a> {
     pub(super) table: &'a Table,
-    pub(super) watch: &'a dyn Watch,
+    pub(super) watch: &'a dyn SearchControl,
     pub(super) selectivity: Selectivity,
     /// The time after which nothing is finished.
     pub(super) hard: Option<Duration>,
@@ -21,7 +21,7 @@ pub(super) struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(table: &'a Table, watch: &'a dyn Watch) -> Shared<'a> {
+    pub(super) fn new(table: &'a Table, watch: &'a dyn SearchControl) -> Shared<'a> {
         Shared {
             table,
             watch,
@@ -45,7 +45,7 @@ impl<'a> Shared<'a> {
 }
 
 /// A thread's count of nodes and its look at the outside world now and then.
-pub(super) struct Pulse {
+pub(super) struct StopPoller {
     nodes: u64,
     /// How many of the nodes the others know of.
     told: u64,
@@ -61,9 +61,9 @@ pub(super) struct Pulse {
 const OFTEN: Duration = Duration::from_micros(500);
 const MOST_NODES_BETWEEN_LOOKS: u32 = 1024;
 
-impl Pulse {
-    pub(super) fn new() -> Pulse {
-        Pulse { nodes: 0, told: 0, countdown: 1, interval: 1, last_look: Duration::ZERO, stopped: false }
+impl StopPoller {
+    pub(super) fn new() -> StopPoller {
+        StopPoller { nodes: 0, told: 0, countdown: 1, interval: 1, last_look: Duration::ZERO, stopped: false }
     }
 
     pub(super) fn nodes(&self) -> u64 {

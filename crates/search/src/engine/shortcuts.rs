@@ -4,7 +4,7 @@ use shakmaty::{Chess, Position};
 
 use super::{
     key,
-    path::Kind,
+    key_history::Kind,
     pruning,
     search::{Expected, Node, Search},
     table::{Bound, Entry},
@@ -52,13 +52,13 @@ impl Search<'_> {
         }
         let passed = position.clone().swap_turn().ok()?;
         let reduced = depth - pruning::null_move_reduction(depth, estimate - window.beta);
-        self.path.push(key::pass(self.path.key(), position), Kind::Irreversible);
+        self.keys.push(key::pass(self.keys.key(), position), Kind::Irreversible);
         self.evaluator.push_null(&passed);
         self.frame(ply).moved = None;
         let below = Window::above(window.beta - 1).flipped();
         let value = -self.search(&passed, ply + 1, reduced, below, Expected::Cut);
         self.leave();
-        if self.pulse.stopped() || value < window.beta {
+        if self.poller.stopped() || value < window.beta {
             return None;
         }
         // A mate found by passing is no proven mate.
@@ -80,7 +80,7 @@ impl Search<'_> {
 
 /// The value of an entry that settles the window.
 pub(super) fn decisive(entry: Entry, ply: usize, window: Window, position: &Chess) -> Option<i32> {
-    // Near a draw by the fifty-move rule, a value from another path may be wrong.
+    // Near a draw by the fifty-move rule, a value from another keys may be wrong.
     if position.halfmoves() >= 90 {
         return None;
     }

@@ -16,7 +16,7 @@ use tabia_game::{History, position_from_fen};
 use super::{
     Engine, EngineOptions,
     histories::Histories,
-    path::Path,
+    key_history::KeyHistory,
     pruning::Selectivity,
     search::{Expected, Search},
     see,
@@ -26,16 +26,16 @@ use super::{
     window::Window,
 };
 use crate::{
-    BaselineLeaf, Choice, LeafEvaluator, Limits, Line, Player, PlayerError, Quiet, TimeLeft, Watch,
-    leaf_evaluator, test_networks, winning_chance,
+    BaselineEvaluator, Choice, Evaluator, Limits, Line, NoControl, Player, PlayerError, SearchControl,
+    TimeLeft, evaluator_for, test_networks, winning_chance,
 };
 
 /// Material alone: enough for tactics, and quick.
 #[derive(Clone, Copy)]
 struct Material;
 
-impl LeafEvaluator for Material {
-    fn another(&self) -> Box<dyn LeafEvaluator> {
+impl Evaluator for Material {
+    fn fork(&self) -> Box<dyn Evaluator> {
         Box::new(Material)
     }
 
@@ -47,7 +47,7 @@ impl LeafEvaluator for Material {
 
     fn pop(&mut self) {}
 
-    fn evaluate_finely(&mut self, position: &Chess) -> ForMover<f32> {
+    fn evaluate_f32(&mut self, position: &Chess) -> ForMover<f32> {
         let count = |role: Role| position.our(role).count() as i32 - position.their(role).count() as i32;
         let roles = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
         ForMover(roles.map(|role| see::worth(role) * count(role)).iter().sum::<i32>() as f32)
@@ -69,7 +69,7 @@ fn played(fen: &str, moves: &str) -> History {
 
 fn engine() -> Engine {
     let options = EngineOptions { hash_mib: 4, ..EngineOptions::default() };
-    Engine::new("test", options, Box::new(BaselineLeaf))
+    Engine::new("test", options, Box::new(BaselineEvaluator))
 }
 
 fn to_depth(depth: u32) -> Limits {
@@ -100,7 +100,7 @@ fn mates_are_found_at_their_exact_distance() {
     ];
     for (fen, moves, key) in mates {
         let game = game(fen);
-        let choice = engine().choose(&game, &to_depth(9), &Quiet).unwrap();
+        let choice = engine().choose(&game, &to_depth(9), &NoControl).unwrap();
         assert_eq!(choice.lines[0].score, mate_in(moves), "{fen}: {:?}", choice.lines[0]);
         if let Some(key) = key {
             assert_eq!(san(&game, choice.mv).trim_end_matches(['+', '#']), key, "{fen}");
@@ -111,24 +111,24 @@ fn mates_are_found_at_their_exact_distance() {
 #[test]
 fn being_mated_is_told_in_moves_too() {
     let doomed = game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1");
-    let choice = engine().choose(&doomed, &to_depth(8), &Quiet).unwrap();
+    let choice = engine().choose(&doomed, &to_depth(8), &NoControl).unwrap();
     assert_eq!(choice.lines[0].score, mate_in(-1));
 }
 
 #[test]
 fn a_game_that_is_over_has_no_move() {
     for fen in ["8/8/8/8/8/2k5/1q6/K7 w - - 0 1", "7k/5Q2/5K2/8/8/8/8/8 b - - 0 1"] {
-        assert!(matches!(engine().choose(&game(fen), &to_depth(3), &Quiet), Err(PlayerError::GameOver)));
+        assert!(matches!(engine().choose(&game(fen), &to_depth(3), &NoControl), Err(PlayerError::GameOver)));
     }
 }
 
 #[test]
 fn a_mate_limit_ends_the_search_at_the_mate() {
     let limits = Limits { mate: Some(2), ..Limits::default() };
-    let choice = engine().choose(&game("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"), &limits, &Quiet).unwrap();
+    let choice = engine().choose(&game("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"), &limits, &NoControl).unwrap();
     assert_eq!(choice.lines[0].score, mate_in(2), "although it takes zugzwang, which passing hides");
     let nothing = Limits { mate: Some(1), ..Limits::default() };
-    let choice = engine().choose(&game("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"), &nothing, &Quiet).unwrap();
+    let choice = engine().choose(&game("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"), &nothing, &NoControl).unwrap();
     assert!(matches!(choice.lines[0].score, Some(ForMover(Score::Centipawns(_)))));
 }
 
@@ -138,7 +138,7 @@ fn a_won_game_does_not_end_in_stalemate() {
     let mut game = game("7k/8/8/5KQ1/8/8/8/8 w - - 0 1");
     let mut engine = engine();
     for _ in 0..12 {
-        let choice = engine.choose(&game, &to_depth(7), &Quiet).unwrap();
+        let choice = engine.choose(&game, &to_depth(7), &NoControl).unwrap();
         game.push(choice.mv, None);
         assert!(!game.current().is_stalemate());
         if game.current().is_checkmate() {
@@ -152,7 +152,7 @@ fn a_won_game_does_not_end_in_stalemate() {
 fn a_lost_game_is_saved_by_repetition() {
     // Two rooks behind, Black checks on g4 and f3 without end.
     let game = game("2q5/Q5pk/7p/8/8/8/5P1P/R4RK1 b - - 0 1");
-    let choice = engine().choose(&game, &to_depth(8), &Quiet).unwrap();
+    let choice = engine().choose(&game, &to_depth(8), &NoControl).unwrap();
     assert_eq!(san(&game, choice.mv), "Qg4");
     assert_eq!(choice.lines[0].score, Some(ForMover(Score::Centipawns(0))));
 }
@@ -164,28 +164,28 @@ fn the_third_occurrence_in_the_game_is_a_draw() {
     let shuffle = "f3e3 g8f8 e3f3 f8g8 f3e3 g8f8";
     let game = played(fen, shuffle);
     let back = "e3f3".parse::<UciMove>().unwrap().to_move(game.current()).unwrap();
-    let choice = engine().choose(&game, &to_depth(6), &Quiet).unwrap();
+    let choice = engine().choose(&game, &to_depth(6), &NoControl).unwrap();
     assert_ne!(choice.mv, back);
     let forced = Limits { search_moves: vec![back], ..to_depth(6) };
     // After f3, f8g8 makes the start position for the third time.
-    let score = engine().choose(&game, &forced, &Quiet).unwrap().lines[0].score;
+    let score = engine().choose(&game, &forced, &NoControl).unwrap().lines[0].score;
     assert_eq!(score, Some(ForMover(Score::Centipawns(0))));
 }
 
 #[test]
 fn the_fifty_move_rule_counts_unless_it_is_mate() {
     let draw = game("7k/8/8/8/8/8/R7/K7 w - - 99 80");
-    let score = engine().choose(&draw, &to_depth(4), &Quiet).unwrap().lines[0].score;
+    let score = engine().choose(&draw, &to_depth(4), &NoControl).unwrap().lines[0].score;
     assert_eq!(score, Some(ForMover(Score::Centipawns(0))));
     let mate = game("7k/R7/8/8/8/8/1R6/K7 w - - 99 80");
-    let score = engine().choose(&mate, &to_depth(4), &Quiet).unwrap().lines[0].score;
+    let score = engine().choose(&mate, &to_depth(4), &NoControl).unwrap().lines[0].score;
     assert_eq!(score, mate_in(1));
 }
 
 #[test]
 fn bare_kings_and_lone_minors_are_worth_nothing() {
     for fen in ["8/8/4k3/8/8/3nK3/8/8 b - - 0 1", "8/8/4k3/8/3B4/4K3/8/8 w - - 0 1"] {
-        let choice = engine().choose(&game(fen), &to_depth(4), &Quiet).unwrap();
+        let choice = engine().choose(&game(fen), &to_depth(4), &NoControl).unwrap();
         assert_eq!(choice.lines[0].score, Some(ForMover(Score::Centipawns(0))), "{fen}");
     }
 }
@@ -193,10 +193,10 @@ fn bare_kings_and_lone_minors_are_worth_nothing() {
 /// A search that may look at everything and guess nothing, on a table of its own.
 fn exhaustive<T>(game: &History, run: impl FnOnce(&mut Search<'_>, &Chess) -> T) -> T {
     let table = Table::new(0);
-    let mut shared = Shared::new(&table, &Quiet);
+    let mut shared = Shared::new(&table, &NoControl);
     shared.selectivity = Selectivity::Exhaustive;
     let (mut evaluator, mut histories) = (Material, Histories::new());
-    let mut search = Search::new(&shared, &mut evaluator, &mut histories, Path::of(game));
+    let mut search = Search::new(&shared, &mut evaluator, &mut histories, KeyHistory::of(game));
     search.begin(game.current());
     run(&mut search, game.current())
 }
@@ -258,32 +258,32 @@ fn without_guesses_the_search_is_alpha_beta() {
 #[test]
 fn the_same_search_visits_the_same_nodes() {
     for limits in [to_depth(7), Limits { nodes: Some(20_000), ..Limits::default() }] {
-        let run = || engine().choose(&game(BUSY), &limits, &Quiet).unwrap();
+        let run = || engine().choose(&game(BUSY), &limits, &NoControl).unwrap();
         let (first, second) = (run(), run());
         assert_eq!(first, second);
         assert!(first.nodes > 1000);
     }
     let limited = Limits { nodes: Some(1234), ..Limits::default() };
-    assert_eq!(engine().choose(&game(BUSY), &limited, &Quiet).unwrap().nodes, 1234);
+    assert_eq!(engine().choose(&game(BUSY), &limited, &NoControl).unwrap().nodes, 1234);
 }
 
 #[test]
 fn every_network_that_evaluates_can_be_searched() {
     for (name, model) in test_networks::evaluating() {
         let options = EngineOptions { hash_mib: 1, ..EngineOptions::default() };
-        let fresh = || Engine::new(name, options.clone(), leaf_evaluator(&model).unwrap());
+        let fresh = || Engine::new(name, options.clone(), evaluator_for(&model).unwrap());
         let limits = Limits { nodes: Some(200), ..Limits::default() };
         let game = game(BUSY);
-        let choice = fresh().choose(&game, &limits, &Quiet).unwrap();
+        let choice = fresh().choose(&game, &limits, &NoControl).unwrap();
         assert!(game.current().is_legal(choice.mv), "{name}");
-        assert_eq!(fresh().choose(&game, &limits, &Quiet).unwrap(), choice, "{name}");
+        assert_eq!(fresh().choose(&game, &limits, &NoControl).unwrap(), choice, "{name}");
     }
 }
 
 #[test]
 fn what_a_two_input_network_said_of_another_root_is_forgotten() {
     for model in [test_networks::pair(), test_networks::comparing_pair()] {
-        let leaf = || leaf_evaluator(&model).unwrap();
+        let leaf = || evaluator_for(&model).unwrap();
         assert!(leaf().depends_on_root());
         let options = EngineOptions { hash_mib: 1, ..EngineOptions::default() };
         let mut engine = Engine::new("pair", options.clone(), leaf());
@@ -291,19 +291,19 @@ fn what_a_two_input_network_said_of_another_root_is_forgotten() {
         let only = vec![after.current().legal_moves()[0]];
         // At this depth there is nothing to remember but the table.
         let limits = Limits { search_moves: only, ..to_depth(1) };
-        engine.choose(&before, &to_depth(1), &Quiet).unwrap();
-        let later = engine.choose(&after, &limits, &Quiet).unwrap();
-        let fresh = Engine::new("pair", options, leaf()).choose(&after, &limits, &Quiet).unwrap();
+        engine.choose(&before, &to_depth(1), &NoControl).unwrap();
+        let later = engine.choose(&after, &limits, &NoControl).unwrap();
+        let fresh = Engine::new("pair", options, leaf()).choose(&after, &limits, &NoControl).unwrap();
         assert_eq!(later, fresh);
     }
-    assert!(!leaf_evaluator(&test_networks::challenge()).unwrap().depends_on_root());
+    assert!(!evaluator_for(&test_networks::challenge()).unwrap().depends_on_root());
 }
 
 #[test]
 fn a_network_that_fails_is_reported() {
     for (name, model) in test_networks::overflowing() {
-        let mut engine = Engine::new(name, EngineOptions::default(), leaf_evaluator(&model).unwrap());
-        let result = engine.choose(&game(BUSY), &to_depth(2), &Quiet);
+        let mut engine = Engine::new(name, EngineOptions::default(), evaluator_for(&model).unwrap());
+        let result = engine.choose(&game(BUSY), &to_depth(2), &NoControl);
         assert!(matches!(result, Err(PlayerError::Network(_))), "{name}");
     }
 }
@@ -311,17 +311,17 @@ fn a_network_that_fails_is_reported() {
 #[test]
 fn a_new_game_forgets_the_last_one() {
     let mut engine = engine();
-    let fresh = engine.choose(&game(BUSY), &to_depth(6), &Quiet).unwrap();
-    engine.choose(&game(START), &to_depth(6), &Quiet).unwrap();
+    let fresh = engine.choose(&game(BUSY), &to_depth(6), &NoControl).unwrap();
+    engine.choose(&game(START), &to_depth(6), &NoControl).unwrap();
     engine.new_game();
-    assert_eq!(engine.choose(&game(BUSY), &to_depth(6), &Quiet).unwrap(), fresh);
+    assert_eq!(engine.choose(&game(BUSY), &to_depth(6), &NoControl).unwrap(), fresh);
 }
 
 /// Remembers what is reported.
 #[derive(Default)]
 struct Listener(Mutex<Vec<Line>>);
 
-impl Watch for Listener {
+impl SearchControl for Listener {
     fn elapsed(&self) -> Duration {
         Duration::ZERO
     }
@@ -366,7 +366,7 @@ fn several_lines_are_distinct_and_in_order() {
 #[test]
 fn moves_that_cost_too_much_are_not_looked_at_closely() {
     let all = Limits { lines: 40, ..to_depth(6) };
-    let thorough = engine().choose(&game(BUSY), &all, &Quiet).unwrap();
+    let thorough = engine().choose(&game(BUSY), &all, &NoControl).unwrap();
     let loss = |choice: &Choice, place: usize| {
         let chance = |line: &Line| line.score.map(winning_chance);
         Some(chance(&choice.lines[0])? - chance(&choice.lines[place])?)
@@ -376,11 +376,11 @@ fn moves_that_cost_too_much_are_not_looked_at_closely() {
     let last = thorough.lines.len() - 1;
     assert!(loss(&thorough, last) > Some(within + 0.05));
     let few = Limits { within: Some(within), ..all };
-    let choice = engine().choose(&game(BUSY), &few, &Quiet).unwrap();
+    let choice = engine().choose(&game(BUSY), &few, &NoControl).unwrap();
     assert_eq!(choice.mv, thorough.mv);
     assert!(choice.nodes < thorough.nodes, "{} of {}", choice.nodes, thorough.nodes);
     let limited = Limits { nodes: Some(60_000), depth: None, ..few };
-    for choice in [choice, engine().choose(&game(BUSY), &limited, &Quiet).unwrap()] {
+    for choice in [choice, engine().choose(&game(BUSY), &limited, &NoControl).unwrap()] {
         let best = choice.lines[0].score.map(winning_chance);
         let bounds = choice.lines.iter().filter(|line| line.upper_bound);
         assert!(bounds.filter_map(|line| line.score.map(winning_chance)).all(|chance| Some(chance) <= best));
@@ -390,7 +390,7 @@ fn moves_that_cost_too_much_are_not_looked_at_closely() {
         assert!(choice.lines.iter().all(|line| line.score.is_some()), "all were looked at once");
     }
     let cut_short = Limits { nodes: Some(20), ..limited };
-    let choice = engine().choose(&game(BUSY), &cut_short, &Quiet).unwrap();
+    let choice = engine().choose(&game(BUSY), &cut_short, &NoControl).unwrap();
     assert!(choice.lines.iter().any(|line| line.score.is_none()), "nothing is said of what was not seen");
 }
 
@@ -417,7 +417,7 @@ fn lines_are_in_order_wherever_a_search_is_stopped() {
         let mut engine = engine();
         for nodes in (500..20_000).step_by(487) {
             let limits = Limits { lines: 4, nodes: Some(nodes), ..Limits::default() };
-            let choice = engine.choose(&game(fen), &limits, &Quiet).unwrap();
+            let choice = engine.choose(&game(fen), &limits, &NoControl).unwrap();
             let chances: Vec<f64> =
                 choice.lines.iter().filter_map(|line| line.score.map(winning_chance)).collect();
             assert!(
@@ -431,7 +431,7 @@ fn lines_are_in_order_wherever_a_search_is_stopped() {
 #[test]
 fn there_are_no_more_lines_than_moves() {
     let limits = Limits { lines: 10, ..to_depth(4) };
-    let choice = engine().choose(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &Quiet).unwrap();
+    let choice = engine().choose(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &NoControl).unwrap();
     assert_eq!(choice.lines.len(), 1);
 }
 
@@ -440,12 +440,12 @@ fn only_the_moves_asked_for_are_searched() {
     let game = game(BUSY);
     let only: Vec<Move> = game.current().legal_moves().into_iter().skip(3).take(2).collect();
     let limits = Limits { search_moves: only.clone(), lines: 5, ..to_depth(5) };
-    let choice = engine().choose(&game, &limits, &Quiet).unwrap();
+    let choice = engine().choose(&game, &limits, &NoControl).unwrap();
     assert!(only.contains(&choice.mv));
     assert_eq!(choice.lines.len(), 2);
     let elsewhere = *played(START, "e2e4").situation().last_moves.first().unwrap();
     let impossible = Limits { search_moves: vec![elsewhere], ..to_depth(5) };
-    assert!(matches!(engine().choose(&game, &impossible, &Quiet), Err(PlayerError::NoSuchMove)));
+    assert!(matches!(engine().choose(&game, &impossible, &NoControl), Err(PlayerError::NoSuchMove)));
 }
 
 #[test]
@@ -470,7 +470,7 @@ struct Impatient {
     patience: u64,
 }
 
-impl Watch for Impatient {
+impl SearchControl for Impatient {
     fn elapsed(&self) -> Duration {
         Duration::ZERO
     }
@@ -499,7 +499,7 @@ fn a_stop_is_honoured_at_once_and_still_gives_a_move() {
 /// Every look at the clock takes a while.
 struct SlowClock(AtomicU64);
 
-impl Watch for SlowClock {
+impl SearchControl for SlowClock {
     fn elapsed(&self) -> Duration {
         Duration::from_micros(self.0.fetch_add(100, Relaxed))
     }
@@ -526,7 +526,7 @@ fn a_clock_ends_the_search() {
 fn a_forced_move_is_played_without_thinking() {
     let left = TimeLeft { remaining: Duration::from_secs(60), increment: Duration::ZERO };
     let limits = Limits { clocks: Some(ByColor { white: left, black: left }), ..Limits::default() };
-    let choice = engine().choose(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &Quiet).unwrap();
+    let choice = engine().choose(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &NoControl).unwrap();
     assert_eq!(choice.lines[0].depth, 1);
 }
 
@@ -534,7 +534,7 @@ fn a_forced_move_is_played_without_thinking() {
 fn without_limits_the_usual_ones_hold() {
     let options = EngineOptions { hash_mib: 1, usual: to_depth(3), ..EngineOptions::default() };
     let mut engine = Engine::new("test", options, Box::new(Material));
-    let choice = engine.choose(&game(BUSY), &Limits::default(), &Quiet).unwrap();
+    let choice = engine.choose(&game(BUSY), &Limits::default(), &NoControl).unwrap();
     assert_eq!(choice.lines[0].depth, 3);
     assert_eq!(engine.name(), "test");
 }
@@ -542,12 +542,12 @@ fn without_limits_the_usual_ones_hold() {
 #[test]
 fn the_longest_lines_fit_the_stack() {
     let table = Table::new(0);
-    let mut shared = Shared::new(&table, &Quiet);
+    let mut shared = Shared::new(&table, &NoControl);
     shared.selectivity = Selectivity::Exhaustive;
     shared.node_limit = 50_000;
     let (mut evaluator, mut histories) = (Material, Histories::new());
     let game = game(BUSY);
-    let mut search = Search::new(&shared, &mut evaluator, &mut histories, Path::of(&game));
+    let mut search = Search::new(&shared, &mut evaluator, &mut histories, KeyHistory::of(&game));
     search.search(game.current(), 0, MAX_PLY as i32, Window::FULL, Expected::Principal);
     assert_eq!(search.deepest, MAX_PLY);
 }
@@ -556,14 +556,14 @@ fn the_longest_lines_fit_the_stack() {
 #[test]
 fn threads_agree_on_a_mate() {
     let options = EngineOptions { hash_mib: 4, threads: 3, ..EngineOptions::default() };
-    let mut engine = Engine::new("test", options, Box::new(BaselineLeaf));
+    let mut engine = Engine::new("test", options, Box::new(BaselineEvaluator));
     let game = game("r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1");
     for _ in 0..3 {
-        let choice = engine.choose(&game, &to_depth(9), &Quiet).unwrap();
+        let choice = engine.choose(&game, &to_depth(9), &NoControl).unwrap();
         assert_eq!(choice.lines[0].score, mate_in(3));
         engine.new_game();
     }
     engine.set_options(EngineOptions { hash_mib: 1, ..EngineOptions::default() });
-    let alone = engine.choose(&self::game(BUSY), &to_depth(5), &Quiet).unwrap();
+    let alone = engine.choose(&self::game(BUSY), &to_depth(5), &NoControl).unwrap();
     assert!(alone.nodes > 0);
 }

@@ -4,7 +4,7 @@ use std::num::NonZeroI32;
 
 use tabia_encoding::{ForMover, Score};
 
-/// Lines are never longer than this many plies.
+/// PvTable are never longer than this many plies.
 pub(super) const MAX_PLY: usize = 128;
 
 /// Beyond every value; also the value of a root move nobody has looked at.
@@ -14,7 +14,7 @@ const MATE: i32 = 32_000;
 /// The slowest mate that a line can hold.
 pub(super) const SLOWEST_MATE: i32 = MATE - 2 * MAX_PLY as i32;
 /// The surest evaluation. Everything above is known, not guessed.
-pub(super) const SUREST: i32 = SLOWEST_MATE - 1;
+pub(super) const MAX_EVAL: i32 = SLOWEST_MATE - 1;
 /// Nobody is better.
 pub(super) const DRAW: i32 = 0;
 
@@ -30,7 +30,7 @@ pub(super) const fn mating_at(ply: usize) -> i32 {
 
 /// Whether the game is decided rather than judged.
 pub(super) const fn is_decided(value: i32) -> bool {
-    value.abs() > SUREST
+    value.abs() > MAX_EVAL
 }
 
 /// How many plies from the root the mate is that this value promises to either side.
@@ -40,9 +40,9 @@ pub(super) fn mate_distance(value: i32) -> Option<u32> {
 
 /// A value counted from the root, as the table keeps it: counted from the position itself.
 pub(super) const fn to_table(value: i32, ply: usize) -> i32 {
-    if value > SUREST {
+    if value > MAX_EVAL {
         value + ply as i32
-    } else if value < -SUREST {
+    } else if value < -MAX_EVAL {
         value - ply as i32
     } else {
         value
@@ -51,9 +51,9 @@ pub(super) const fn to_table(value: i32, ply: usize) -> i32 {
 
 /// The inverse of [`to_table`].
 pub(super) const fn from_table(value: i32, ply: usize) -> i32 {
-    if value > SUREST {
+    if value > MAX_EVAL {
         value - ply as i32
-    } else if value < -SUREST {
+    } else if value < -MAX_EVAL {
         value + ply as i32
     } else {
         value
@@ -84,12 +84,12 @@ mod tests {
         assert_eq!(score(mated_at(2)), mate(-1));
         assert_eq!(score(mated_at(4)), mate(-2));
         assert_eq!(score(-35), ForMover(Score::Centipawns(-35)));
-        assert_eq!(score(SUREST), ForMover(Score::Centipawns(SUREST)));
+        assert_eq!(score(MAX_EVAL), ForMover(Score::Centipawns(MAX_EVAL)));
     }
 
     #[test]
     fn the_table_counts_from_the_position() {
-        for value in [mating_at(5), mated_at(6), 17, SUREST, -SUREST, DRAW] {
+        for value in [mating_at(5), mated_at(6), 17, MAX_EVAL, -MAX_EVAL, DRAW] {
             assert_eq!(from_table(to_table(value, 3), 3), value);
         }
         assert_eq!(from_table(to_table(mating_at(5), 4), 2), mating_at(3), "two plies nearer to the root");

@@ -1,7 +1,7 @@
 use tabia_game::History;
 
 use super::Budget;
-use crate::{Choice, Limits, Player, PlayerError, Watch};
+use crate::{Choice, Limits, Player, PlayerError, SearchControl};
 
 /// A player whose spec says how long it thinks, whatever it is given.
 pub struct Budgeted {
@@ -25,7 +25,12 @@ impl Player for Budgeted {
         self.player.new_game();
     }
 
-    fn choose(&mut self, game: &History, limits: &Limits, watch: &dyn Watch) -> Result<Choice, PlayerError> {
+    fn choose(
+        &mut self,
+        game: &History,
+        limits: &Limits,
+        watch: &dyn SearchControl,
+    ) -> Result<Choice, PlayerError> {
         self.player.choose(game, &self.budget.over(limits), watch)
     }
 }

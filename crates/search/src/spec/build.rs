@@ -14,8 +14,9 @@ use super::{
     Spec, UciSpec, budgeted::Budgeted,
 };
 use crate::{
-    Advice, BaselineLeaf, Dials, Engine, EngineOptions, LeafEvaluator, LevelPlayer, Manners, NoEvaluation,
-    NoPolicy, OnePly, Paced, Persona, Player, PolicyPlayer, RandomPlayer, dials_at, leaf_evaluator,
+    BaselineEvaluator, Engine, EngineOptions, Evaluator, HumanBehaviour, HumanTiming, LevelPlayer,
+    NoEvaluation, NoPolicy, OnePly, Persona, Player, PolicyPlayer, RandomPlayer, SearchBlend,
+    StrengthSettings, evaluator_for, strength_at,
 };
 
 /// Half-moves of an opening that people of any rating play from memory.
@@ -25,7 +26,7 @@ const OPENING: usize = 8;
 pub type Opened = Result<Arc<Model>, Box<dyn Error + Send + Sync>>;
 
 /// Where players get what they are made of.
-pub struct Workshop<'a> {
+pub struct PlayerContext<'a> {
     /// Opens a model file.
     pub open: &'a dyn Fn(&Path) -> Opened,
     /// The human-like network that comes with the program.
@@ -82,25 +83,25 @@ impl Spec {
     ///
     /// # Errors
     /// If its network cannot be opened or has not the head it needs, or if it is made elsewhere, as `uci` is.
-    pub fn build(&self, workshop: &Workshop<'_>) -> Result<Box<dyn Player>, BuildError> {
+    pub fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
         match self {
             Spec::Level(level) => Ok(Box::new(LevelPlayer::new(*level))),
             Spec::Net(NetSpec { file, search: NetSearch::OnePly }) => {
-                let model = workshop.open(file)?;
+                let model = context.open(file)?;
                 let player = OnePly::new(called(&model, file), &model);
                 let player =
                     player.map_err(|source| BuildError::NoEvaluation { file: file.clone(), source })?;
                 Ok(Box::new(player))
             }
-            Spec::Human(human) => human.build(workshop),
-            Spec::Maia(maia) => maia.build(workshop),
-            Spec::Random { seed } => Ok(Box::new(RandomPlayer::new(seed.unwrap_or(workshop.seed)))),
+            Spec::Human(human) => human.build(context),
+            Spec::Maia(maia) => maia.build(context),
+            Spec::Random { seed } => Ok(Box::new(RandomPlayer::new(seed.unwrap_or(context.seed)))),
             Spec::Net(NetSpec { file, search: NetSearch::AlphaBeta(settings) }) => {
-                let (name, leaf) = workshop.network(file)?;
+                let (name, leaf) = context.network(file)?;
                 Ok(settings.build(name, leaf))
             }
             Spec::Engine(EngineSpec { evaluation, settings }) => {
-                let (name, leaf) = evaluation.build(workshop)?;
+                let (name, leaf) = evaluation.build(context)?;
                 Ok(settings.build(name, leaf))
             }
             Spec::Uci(UciSpec { .. }) => Err(BuildError::NotHere(self.clone())),
@@ -113,17 +114,17 @@ impl EngineEvaluation {
     ///
     /// # Errors
     /// If its network cannot be opened or has no evaluation head.
-    pub fn build(&self, workshop: &Workshop<'_>) -> Result<(String, Box<dyn LeafEvaluator>), BuildError> {
+    pub fn build(&self, context: &PlayerContext<'_>) -> Result<(String, Box<dyn Evaluator>), BuildError> {
         let engine = "Tabia engine";
         match self {
-            EngineEvaluation::File(file) => workshop.network(file),
+            EngineEvaluation::File(file) => context.network(file),
             EngineEvaluation::Baseline => {
-                Ok((format!("{engine}, hand-written evaluation"), Box::new(BaselineLeaf)))
+                Ok((format!("{engine}, hand-written evaluation"), Box::new(BaselineEvaluator)))
             }
             EngineEvaluation::Usual => {
                 let faulty = |source| BuildError::BuiltIn { what: "evaluation", source };
-                let model = (workshop.value)().map_err(faulty)?;
-                let leaf = leaf_evaluator(&model).map_err(|source| faulty(source.into()))?;
+                let model = (context.value)().map_err(faulty)?;
+                let leaf = evaluator_for(&model).map_err(|source| faulty(source.into()))?;
                 Ok((engine.to_owned(), leaf))
             }
         }
@@ -131,7 +132,7 @@ impl EngineEvaluation {
 }
 
 impl EngineSettings {
-    fn build(&self, name: String, leaf: Box<dyn LeafEvaluator>) -> Box<dyn Player> {
+    fn build(&self, name: String, leaf: Box<dyn Evaluator>) -> Box<dyn Player> {
         let usual = EngineOptions::default();
         let options = EngineOptions {
             hash_mib: self.hash_mib.map_or(usual.hash_mib, |mib| mib as usize),
@@ -144,77 +145,79 @@ impl EngineSettings {
 }
 
 impl HumanSpec {
-    fn build(&self, workshop: &Workshop<'_>) -> Result<Box<dyn Player>, BuildError> {
+    fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
         let (model, name) = match &self.file {
             Some(file) => {
-                let model = workshop.open(file)?;
+                let model = context.open(file)?;
                 let name = called(&model, file);
                 (model, name)
             }
             None => {
                 let what = "human-like network";
-                let model = (workshop.human)().map_err(|source| BuildError::BuiltIn { what, source })?;
+                let model = (context.human)().map_err(|source| BuildError::BuiltIn { what, source })?;
                 let name = model.card().name.clone().unwrap_or_else(|| "Human".to_owned());
                 (model, name)
             }
         };
         let name = self.elo.map_or(name.clone(), |elo| format!("{name} {}", elo.0));
-        let seed = self.seed.unwrap_or(workshop.seed);
+        let seed = self.seed.unwrap_or(context.seed);
         // A number alone means what most people mean by it: a rating on a chess site.
         let pool = self.pool.or(self.elo.map(|_| RatingPool::Online));
-        let (rating, Dials { pick, advice }) = self.dials(&model);
+        let (rating, StrengthSettings { pick, blend }) = self.dials(&model);
         let persona = Persona { rating, pool };
         let player = PolicyPlayer::new(name.clone(), model, persona, pick, seed)
             .map_err(|source| BuildError::NoPolicy { name, source })?;
         // A table is for calculating; what is set by hand holds from the first move.
         let known = if self.play == HumanPlay::AsRated { OPENING } else { 0 };
         let player = player.from_memory(known);
-        let alone = advice.trust == Advice::NONE.trust && advice.mates == Advice::NONE.mates;
-        let player = if alone { player } else { player.advised(advice, workshop.judge()) };
+        let alone = blend.trust == SearchBlend::NONE.trust && blend.mates == SearchBlend::NONE.mates;
+        let player = if alone { player } else { player.advised(blend, context.judge()) };
         Ok(match self.pause {
-            Some(Pause::On) => Box::new(Paced::new(Box::new(player), Manners::new(seed).of(self.elo))),
+            Some(Pause::On) => {
+                Box::new(HumanTiming::new(Box::new(player), HumanBehaviour::new(seed).of(self.elo)))
+            }
             Some(Pause::Off) | None => Box::new(player),
         })
     }
 
     /// The rating to tell the network, and how to take its answer.
-    fn dials(&self, model: &Model) -> (Option<Elo>, Dials) {
+    fn dials(&self, model: &Model) -> (Option<Elo>, StrengthSettings) {
         match self.play {
             HumanPlay::Dialled(dials) => (self.elo, dials),
             HumanPlay::AsRated => {
                 let fitted = self.elo.zip(model.card().strength.as_ref());
-                let fitted = fitted.and_then(|(elo, table)| dials_at(table, elo));
-                fitted.map_or((self.elo, Dials::RAW), |(told, dials)| (Some(told), dials))
+                let fitted = fitted.and_then(|(elo, table)| strength_at(table, elo));
+                fitted.map_or((self.elo, StrengthSettings::RAW), |(told, dials)| (Some(told), dials))
             }
         }
     }
 }
 
 impl MaiaSpec {
-    fn build(&self, workshop: &Workshop<'_>) -> Result<Box<dyn Player>, BuildError> {
-        let model = workshop.open(&self.file)?;
+    fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
+        let model = context.open(&self.file)?;
         let name = called(&model, &self.file);
-        let seed = self.seed.unwrap_or(workshop.seed);
+        let seed = self.seed.unwrap_or(context.seed);
         let player = PolicyPlayer::new(name.clone(), model, Persona::default(), self.pick, seed);
         Ok(Box::new(player.map_err(|source| BuildError::NoPolicy { name, source })?))
     }
 }
 
-impl Workshop<'_> {
+impl PlayerContext<'_> {
     fn open(&self, file: &Path) -> Result<Arc<Model>, BuildError> {
         (self.open)(file).map_err(|source| BuildError::Open { file: file.to_owned(), source })
     }
 
     /// The evaluation that comes with the program, or the hand-written one where none does.
-    fn judge(&self) -> Box<dyn LeafEvaluator> {
-        let usual = (self.value)().ok().and_then(|model| leaf_evaluator(&model).ok());
-        usual.unwrap_or_else(|| Box::new(BaselineLeaf))
+    fn judge(&self) -> Box<dyn Evaluator> {
+        let usual = (self.value)().ok().and_then(|model| evaluator_for(&model).ok());
+        usual.unwrap_or_else(|| Box::new(BaselineEvaluator))
     }
 
     /// A network that evaluates, and what it is called.
-    fn network(&self, file: &Path) -> Result<(String, Box<dyn LeafEvaluator>), BuildError> {
+    fn network(&self, file: &Path) -> Result<(String, Box<dyn Evaluator>), BuildError> {
         let model = self.open(file)?;
-        let leaf = leaf_evaluator(&model)
+        let leaf = evaluator_for(&model)
             .map_err(|source| BuildError::NoEvaluation { file: file.to_owned(), source })?;
         Ok((called(&model, file), leaf))
     }
@@ -234,7 +237,7 @@ mod tests {
     use tabia_game::History;
 
     use super::*;
-    use crate::{Limits, Quiet, TimeLeft, Watch, test_networks, test_time::Passing};
+    use crate::{Limits, NoControl, SearchControl, TimeLeft, test_networks, test_time::Passing};
 
     fn build(spec: &str) -> Result<Box<dyn Player>, BuildError> {
         let open = |file: &Path| match file.to_str() {
@@ -244,13 +247,13 @@ mod tests {
             Some("human.safetensors") => Ok(test_networks::human_of_a_game()),
             _ => Err("no such file".into()),
         };
-        let workshop = Workshop {
+        let context = PlayerContext {
             open: &open,
             human: &|| Ok(test_networks::human()),
             value: &|| Ok(test_networks::challenge()),
             seed: 9,
         };
-        spec.parse::<Spec>().unwrap().build(&workshop)
+        spec.parse::<Spec>().unwrap().build(&context)
     }
 
     #[test]
@@ -272,7 +275,7 @@ mod tests {
             let mut player = build(spec).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(player.name(), name);
             player.new_game();
-            let choice = player.choose(&game, &Limits::default(), &Quiet).unwrap();
+            let choice = player.choose(&game, &Limits::default(), &NoControl).unwrap();
             assert!(game.current().is_legal(choice.mv), "{spec}");
             assert_eq!(choice.lines[0].rank, 1, "{spec}");
         }
@@ -294,10 +297,10 @@ mod tests {
         let said = |spec: &str| {
             let (open, human) = (|_: &Path| Err("no file".into()), || Ok(fitted()));
             let value = || Ok(test_networks::challenge());
-            let workshop = Workshop { open: &open, human: &human, value: &value, seed: 9 };
-            let mut player = spec.parse::<Spec>().unwrap().build(&workshop).unwrap();
+            let context = PlayerContext { open: &open, human: &human, value: &value, seed: 9 };
+            let mut player = spec.parse::<Spec>().unwrap().build(&context).unwrap();
             let limits = Limits { lines: 300, ..Limits::default() };
-            let choice = player.choose(&game, &limits, &Quiet).unwrap();
+            let choice = player.choose(&game, &limits, &NoControl).unwrap();
             let lines: Vec<_> = choice.lines.iter().map(|line| (line.moves[0], line.probability)).collect();
             (lines, choice.mv)
         };
@@ -313,8 +316,8 @@ mod tests {
     fn timed_game(spec: &str) -> Vec<(shakmaty::Move, Duration)> {
         let (open, human) = (|_: &Path| Err("no file".into()), || Ok(fitted()));
         let value = || Ok(test_networks::challenge());
-        let workshop = Workshop { open: &open, human: &human, value: &value, seed: 9 };
-        let mut player = spec.parse::<Spec>().unwrap().build(&workshop).unwrap();
+        let context = PlayerContext { open: &open, human: &human, value: &value, seed: 9 };
+        let mut player = spec.parse::<Spec>().unwrap().build(&context).unwrap();
         let mut game = History::new(Chess::default(), ByColor::default());
         let mut left = Duration::from_secs(30);
         let mut played = Vec::new();
@@ -353,7 +356,7 @@ mod tests {
 
         const GAMES: u32 = 400;
         let mut player = build("human:human.safetensors,seed=5").unwrap_or_else(|error| panic!("{error}"));
-        let picked = (0..GAMES).map(|_| player.choose(&game, &Limits::default(), &Quiet).unwrap().mv);
+        let picked = (0..GAMES).map(|_| player.choose(&game, &Limits::default(), &NoControl).unwrap().mv);
         let share = picked.filter(|mv| under(*mv)).count() as f32 / GAMES as f32;
         // Four standard errors of an even chance.
         assert!((share - expected).abs() < 0.1, "{share} of {expected}");
@@ -365,7 +368,7 @@ mod tests {
         let game = History::new(Chess::default(), ByColor::default());
         let said = |spec: &str| {
             let mut player = build(spec).unwrap_or_else(|error| panic!("{error}"));
-            player.choose(&game, &Limits { lines: 300, ..Limits::default() }, &Quiet).unwrap().lines
+            player.choose(&game, &Limits { lines: 300, ..Limits::default() }, &NoControl).unwrap().lines
         };
         let rated = said("human:human.safetensors,elo=1200");
         assert_eq!(rated, said("human:human.safetensors,elo=1200,pool=online"));

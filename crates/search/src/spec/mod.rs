@@ -18,10 +18,10 @@ use std::{
 use tabia_encoding::{Elo, RatingPool};
 
 pub use budgeted::Budgeted;
-pub use build::{BuildError, Opened, Workshop};
+pub use build::{BuildError, Opened, PlayerContext};
 pub use parse::SpecError;
 
-use crate::{Dials, Level, Limits, Pick};
+use crate::{Level, Limits, Pick, StrengthSettings};
 
 /// Who plays, as people write it. [`str::parse`] reads one and `Display` writes it back.
 ///
@@ -98,7 +98,7 @@ impl HumanSpec {
 
     /// Whether it plays the same move again in the same position.
     pub fn is_certain(&self) -> bool {
-        matches!(self.play, HumanPlay::Dialled(Dials { pick: Pick::Likeliest, .. }))
+        matches!(self.play, HumanPlay::Dialled(StrengthSettings { pick: Pick::Likeliest, .. }))
     }
 }
 
@@ -119,7 +119,7 @@ pub enum HumanPlay {
     #[default]
     AsRated,
     /// These and nothing else; the network is told the rating asked for.
-    Dialled(Dials),
+    Dialled(StrengthSettings),
 }
 
 /// What rating pools are called in a spec.

@@ -9,7 +9,7 @@ use super::{
     BASELINE, Budget, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, MaiaSpec,
     NetSearch, NetSpec, POOLS, Pause, Spec, UciSpec,
 };
-use crate::{Advice, Dials, Level, Pick};
+use crate::{Level, Pick, SearchBlend, StrengthSettings};
 
 const KINDS: &str = "level:N, net:FILE, human[:FILE], maia:FILE, engine[:FILE], random or uci:COMMAND";
 const NET: &[&str] = &["search"];
@@ -228,18 +228,18 @@ impl Settings {
     fn human_play(&mut self) -> Result<HumanPlay, Wrong> {
         let strength = self.take("strength");
         let pick = self.pick(Pick::AS_THE_NETWORK_SAYS)?;
-        let usual = Advice::NONE;
+        let usual = SearchBlend::NONE;
         let trust = self.number("trust", "weight of a search", 0.0..=1000.0)?;
         let nodes = self.number("nodes", "number of nodes", 1..=1_000_000)?;
         let mates = self.number("mates", "share of mates", 0.0..=1.0)?;
-        let advice = Advice {
+        let blend = SearchBlend {
             trust: trust.unwrap_or(usual.trust),
             nodes: nodes.unwrap_or(usual.nodes),
             mates: mates.unwrap_or(usual.mates),
         };
-        let dials = Dials { pick, advice };
+        let dials = StrengthSettings { pick, blend };
         match strength.as_deref() {
-            Some("rated") | None if dials == Dials::RAW => Ok(HumanPlay::AsRated),
+            Some("rated") | None if dials == StrengthSettings::RAW => Ok(HumanPlay::AsRated),
             Some("raw") | None => Ok(HumanPlay::Dialled(dials)),
             Some("rated") => Err(wrong(
                 "strength=rated and a setting that changes the strength",
@@ -443,7 +443,7 @@ mod tests {
         assert_eq!(human.file, Some(PathBuf::from("h.onnx")));
         assert_eq!((human.elo, human.seed), (Some(Elo(1500)), Some(3)));
         let pick = Pick::Sampled { temperature: 0.7, top_p: 0.9 };
-        assert_eq!(human.play, HumanPlay::Dialled(Dials { pick, ..Dials::RAW }));
+        assert_eq!(human.play, HumanPlay::Dialled(StrengthSettings { pick, ..StrengthSettings::RAW }));
         let Spec::Uci(uci) = spec("uci:sf --bench,elo=1700,movetime=25,option.Hash=16") else {
             panic!("another kind");
         };

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, fmt, path::Path};
 
 use super::{BASELINE, Budget, EngineEvaluation, EngineSettings, HumanPlay, NetSearch, POOLS, Pause, Spec};
-use crate::{Advice, Dials, Pick};
+use crate::{Pick, SearchBlend, StrengthSettings};
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,19 +54,19 @@ impl fmt::Display for Spec {
     }
 }
 
-impl fmt::Display for Dials {
+impl fmt::Display for StrengthSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Dials::RAW {
+        if *self == StrengthSettings::RAW {
             return f.write_str(",strength=raw");
         }
         match self.pick {
             Pick::Likeliest => f.write_str(",mode=argmax")?,
             Pick::Sampled { temperature, top_p } => sampling(f, temperature, top_p)?,
         }
-        let (advice, usual) = (self.advice, Advice::NONE);
-        let trust = (advice.trust != usual.trust).then_some(advice.trust);
-        let nodes = (advice.nodes != usual.nodes).then_some(advice.nodes);
-        let mates = (advice.mates != usual.mates).then_some(advice.mates);
+        let (blend, usual) = (self.blend, SearchBlend::NONE);
+        let trust = (blend.trust != usual.trust).then_some(blend.trust);
+        let nodes = (blend.nodes != usual.nodes).then_some(blend.nodes);
+        let mates = (blend.mates != usual.mates).then_some(blend.mates);
         write!(f, "{}{}{}", Setting("trust", trust), Setting("nodes", nodes), Setting("mates", mates))
     }
 }

@@ -2,7 +2,7 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod filter;
-mod shelf;
+mod store;
 mod view;
 
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use serde::Deserialize;
 use tabia_data::{LabelStrategy, PositionIndex};
 
 use self::filter::Filter;
-pub(crate) use self::shelf::Shelf;
-use self::shelf::{Direction, Found};
+pub(crate) use self::store::SetStore;
+use self::store::{Direction, Found};
 use self::view::View;
 use crate::refusal::{Refusal, off_the_async_thread};
 
-pub(crate) fn routes(shelf: Shelf) -> Router {
+pub(crate) fn routes(store: SetStore) -> Router {
     Router::new()
         .route("/", get(list))
         .route("/{set}", get(about))
         .route("/{set}/position/{index}", get(position))
         .route("/{set}/random", get(random))
         .route("/{set}/next", get(next))
-        .with_state(Arc::new(shelf))
+        .with_state(Arc::new(store))
 }
 
-type Shared = State<Arc<Shelf>>;
+type Shared = State<Arc<SetStore>>;
 
-async fn list(State(shelf): Shared) -> impl IntoResponse {
-    Json(shelf.list())
+async fn list(State(store): Shared) -> impl IntoResponse {
+    Json(store.list())
 }
 
-async fn about(State(shelf): Shared, Path(set): Path<String>) -> Result<impl IntoResponse, Refusal> {
-    let set = shelf.set(&set).ok_or_else(|| unknown_set(&shelf, &set))?;
+async fn about(State(store): Shared, Path(set): Path<String>) -> Result<impl IntoResponse, Refusal> {
+    let set = store.set(&set).ok_or_else(|| unknown_set(&store, &set))?;
     Ok(Json(set.about()))
 }
 
@@ -57,12 +57,12 @@ impl Labels {
 }
 
 async fn position(
-    State(shelf): Shared,
+    State(store): Shared,
     Path((set, index)): Path<(String, u64)>,
     Query(labels): Query<Labels>,
 ) -> Result<Json<View>, Refusal> {
     let strategy = labels.strategy()?;
-    off_the_async_thread(move || show(&shelf, &set, PositionIndex(index), strategy)).await
+    off_the_async_thread(move || show(&store, &set, PositionIndex(index), strategy)).await
 }
 
 #[derive(Deserialize)]
@@ -71,7 +71,7 @@ struct Seed {
 }
 
 async fn random(
-    State(shelf): Shared,
+    State(store): Shared,
     Path(set): Path<String>,
     Query(Seed { seed }): Query<Seed>,
     Query(labels): Query<Labels>,
@@ -80,9 +80,9 @@ async fn random(
     let strategy = labels.strategy()?;
     let mut rng = seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
     off_the_async_thread(move || {
-        let on_shelf = shelf.set(&set).ok_or_else(|| unknown_set(&shelf, &set))?;
+        let on_shelf = store.set(&set).ok_or_else(|| unknown_set(&store, &set))?;
         let found = on_shelf.random(&filter, strategy, &mut rng).map_err(|error| broken(&error))?;
-        answer(&shelf, &set, &found, strategy)
+        answer(&store, &set, &found, strategy)
     })
     .await
 }
@@ -96,7 +96,7 @@ struct Step {
 
 /// The nearest position after (or before) `from` that the filter lets through.
 async fn next(
-    State(shelf): Shared,
+    State(store): Shared,
     Path(set): Path<String>,
     Query(step): Query<Step>,
     Query(labels): Query<Labels>,
@@ -104,17 +104,22 @@ async fn next(
 ) -> Result<Json<View>, Refusal> {
     let strategy = labels.strategy()?;
     off_the_async_thread(move || {
-        let on_shelf = shelf.set(&set).ok_or_else(|| unknown_set(&shelf, &set))?;
+        let on_shelf = store.set(&set).ok_or_else(|| unknown_set(&store, &set))?;
         let found =
             on_shelf.next(step.from, step.direction, &filter, strategy).map_err(|error| broken(&error))?;
-        answer(&shelf, &set, &found, strategy)
+        answer(&store, &set, &found, strategy)
     })
     .await
 }
 
-fn answer(shelf: &Shelf, set: &str, found: &Found, strategy: LabelStrategy) -> Result<Json<View>, Refusal> {
+fn answer(
+    store: &SetStore,
+    set: &str,
+    found: &Found,
+    strategy: LabelStrategy,
+) -> Result<Json<View>, Refusal> {
     match *found {
-        Found::Position(index) => show(shelf, set, index, strategy),
+        Found::Position(index) => show(store, set, index, strategy),
         Found::Nothing { looked_at } => {
             Err(Refusal::absent(format!("none of {looked_at} positions looked at passes the filter")))
         }
@@ -122,12 +127,12 @@ fn answer(shelf: &Shelf, set: &str, found: &Found, strategy: LabelStrategy) -> R
 }
 
 fn show(
-    shelf: &Shelf,
+    store: &SetStore,
     set: &str,
     index: PositionIndex,
     strategy: LabelStrategy,
 ) -> Result<Json<View>, Refusal> {
-    let on_shelf = shelf.set(set).ok_or_else(|| unknown_set(shelf, set))?;
+    let on_shelf = store.set(set).ok_or_else(|| unknown_set(store, set))?;
     let last = on_shelf.positions();
     if index.0 >= last {
         return Err(Refusal::absent(format!(
@@ -139,8 +144,8 @@ fn show(
     on_shelf.view(index, strategy).map(Json).map_err(|error| broken(&error))
 }
 
-fn unknown_set(shelf: &Shelf, name: &str) -> Refusal {
-    Refusal::absent(format!("no set is called `{name}`; there are: {}", shelf.names().join(", ")))
+fn unknown_set(store: &SetStore, name: &str) -> Refusal {
+    Refusal::absent(format!("no set is called `{name}`; there are: {}", store.names().join(", ")))
 }
 
 /// Data on this machine that cannot be read is this machine's fault, not the question's.

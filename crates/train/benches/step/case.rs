@@ -5,7 +5,7 @@ use std::path::Path;
 use fastrand::Rng;
 use shakmaty::{Chess, Position};
 use tabia_encoding::{
-    Batch, Elo, MoveVocabulary, RatingPool, Seat, Situation, TIME_BINS, encoding, vocabulary,
+    Batch, Elo, MoveVocabulary, PlayerInfo, RatingPool, Situation, TIME_BINS, encoding, vocabulary,
 };
 use tabia_train::{Examples, Facts, ParameterTable, PolicyTargets, TrainConfig, ValueLoss};
 
@@ -56,7 +56,7 @@ fn examples(config: &TrainConfig, rows: usize) -> Result<Examples, String> {
             continue;
         }
         let played = legal[random.usize(..legal.len())];
-        let mut seat = || Seat { rating: Some(Elo(random.u16(600..2800))), time_left: None };
+        let mut seat = || PlayerInfo { rating: Some(Elo(random.u16(600..2800))), time_left: None };
         let (mover, opponent) = (seat(), seat());
         let pool = RatingPool::Online;
         examples.inputs.push(&Situation { mover, opponent, pool, ..Situation::of(&position) });

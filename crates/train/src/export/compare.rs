@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use candle_core::Tensor;
 use shakmaty::{Chess, Move, Position};
-use tabia_encoding::{Batch, Elo, Encoding, MoveVocabulary, RatingPool, Seat, Situation, vocabulary};
-use tabia_model::dense::perspective::PerspectiveEvaluator;
+use tabia_encoding::{Batch, Elo, Encoding, MoveVocabulary, PlayerInfo, RatingPool, Situation, vocabulary};
+use tabia_model::accumulator::nnue::NnueState;
 use tabia_model::{Evaluation, Model, Policy, Wdl};
 
 use super::{ExportError, Precision, file_value};
@@ -94,7 +94,7 @@ fn samples() -> Vec<Sample> {
 /// Asks both networks about the same positions.
 pub(super) fn compare(net: &NetConfig, arena: &[f32], model: &Model) -> Result<Agreement, ExportError> {
     let samples = samples();
-    let seat = Seat { rating: Some(Elo(1600)), time_left: None };
+    let seat = PlayerInfo { rating: Some(Elo(1600)), time_left: None };
     let mut situations: Vec<Situation<'_>> = Vec::with_capacity(samples.len());
     for (at, Sample { position, last_moves }) in samples.iter().enumerate() {
         let bare = Situation::of(position);
@@ -117,7 +117,7 @@ pub(super) fn compare(net: &NetConfig, arena: &[f32], model: &Model) -> Result<A
 /// How far off the scores are that a search computes in 16 bits, if it does so for this network.
 fn in_search(model: &Model, situations: &[Situation<'_>], trained: &[Evaluation]) -> Option<f32> {
     let (net, head) = (model.perspective()?, model.card().value.as_ref()?);
-    let mut evaluator = PerspectiveEvaluator::new(Arc::clone(net), &Chess::default());
+    let mut evaluator = NnueState::new(Arc::clone(net), &Chess::default());
     let off = |(situation, trained): (&Situation<'_>, &Evaluation)| {
         evaluator.set_position(situation.position);
         let turn = situation.position.turn();

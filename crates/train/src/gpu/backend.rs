@@ -12,7 +12,7 @@ use crate::{
 const AHEAD: usize = 8;
 
 /// A network on a device, with its table.
-pub(crate) struct Fused<N: Network> {
+pub(crate) struct GpuBackend<N: Network> {
     net: N,
     table: ParameterTable,
     encoding: String,
@@ -64,7 +64,7 @@ fn losses_of(report: &[f32; 8]) -> Losses {
     Losses { total, policy, promotion, outcome, think, value }
 }
 
-impl<N: Network> Fused<N> {
+impl<N: Network> GpuBackend<N> {
     pub(crate) fn new(
         net: N,
         config: &NetConfig,
@@ -72,7 +72,7 @@ impl<N: Network> Fused<N> {
         seed: u64,
     ) -> Result<Self, BackendError> {
         let (table, encoding) = (config.table(), config.encoding().to_owned());
-        let mut fused = Fused { net, table, encoding, heads, next_slot: 0, due: 0 };
+        let mut fused = GpuBackend { net, table, encoding, heads, next_slot: 0, due: 0 };
         fused.load(&TrainerState::fresh(fused.table.initial(seed)))?;
         Ok(fused)
     }
@@ -134,7 +134,7 @@ impl<N: Network> Fused<N> {
 const NO_STEP: StepHyper =
     StepHyper { lr: 0.0, beta1: 0.9, beta2: 0.9, eps: 1.0, weight_decay: 0.0, clip: 0.0, ema_decay: 1.0 };
 
-impl<N: Network> Backend for Fused<N> {
+impl<N: Network> Backend for GpuBackend<N> {
     fn table(&self) -> &ParameterTable {
         &self.table
     }

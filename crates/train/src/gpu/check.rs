@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use super::backend::Fused;
+use super::backend::GpuBackend;
 use super::cuda::Cuda;
 use super::products::Tuning;
+use super::reference::compare_kernels;
 use super::training::Network;
-use super::twins::compare_kernels;
-use super::{human, kit, synthetic};
+use super::{graph, human, synthetic};
 use crate::nets::ChallengeConfig;
 use crate::optimiser::{self, Optimiser};
 use crate::{
@@ -199,14 +199,14 @@ pub fn check(config: &TrainConfig, out: &mut dyn Write) -> Result<usize, Backend
             compare(&config, gpu, &kernels, out)
         }
         _ => {
-            let gpu = kit::open(&config, 1, Tuning::Suggested)?;
+            let gpu = graph::open(&config, 1, Tuning::Suggested)?;
             describe(&gpu, out)?;
             compare(&config, gpu, &[], out)
         }
     }
 }
 
-fn describe<N: Network<Device = Cuda>>(gpu: &Fused<N>, out: &mut dyn Write) -> Result<(), BackendError> {
+fn describe<N: Network<Device = Cuda>>(gpu: &GpuBackend<N>, out: &mut dyn Write) -> Result<(), BackendError> {
     wrote(writeln!(out, "device: {}", gpu.device()))?;
     for (kernel, registers, spilled) in gpu.device_of().kernel_facts() {
         wrote(writeln!(out, "kernel {kernel:22} {registers:4} registers {spilled:5} bytes spilled"))?;
@@ -217,7 +217,7 @@ fn describe<N: Network<Device = Cuda>>(gpu: &Fused<N>, out: &mut dyn Write) -> R
 /// Compares batches of the configuration's size, and says what was found for each kernel too.
 pub(crate) fn compare<N: Network>(
     config: &TrainConfig,
-    mut gpu: Fused<N>,
+    mut gpu: GpuBackend<N>,
     kernels: &[Compared],
     out: &mut dyn Write,
 ) -> Result<usize, BackendError> {
@@ -322,14 +322,14 @@ pub fn bench(config: &TrainConfig, plan: BenchPlan, out: &mut dyn Write) -> Resu
         NetConfig::Human(net) => {
             measure(config, human(config, *net, 1, Tuning::Measured)?, opened, plan, out)
         }
-        _ => measure(config, kit::open(config, 1, Tuning::Measured)?, opened, plan, out),
+        _ => measure(config, graph::open(config, 1, Tuning::Measured)?, opened, plan, out),
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "measuring time is what it is for")]
 fn measure<N: Network<Device = Cuda>>(
     config: &TrainConfig,
-    mut gpu: Fused<N>,
+    mut gpu: GpuBackend<N>,
     opened: Instant,
     plan: BenchPlan,
     out: &mut dyn Write,
@@ -383,7 +383,7 @@ fn measure<N: Network<Device = Cuda>>(
 }
 
 fn profile<N: Network<Device = Cuda>>(
-    gpu: &mut Fused<N>,
+    gpu: &mut GpuBackend<N>,
     batches: &[Examples],
     hyper: &StepHyper,
     steps: u32,
@@ -430,7 +430,7 @@ mod tests {
     }
 
     /// The fused trainer in emulation, or nothing where there is no compiler.
-    fn emulated(net: HumanConfig, rows: usize) -> Option<Fused<Transformer<Emulated>>> {
+    fn emulated(net: HumanConfig, rows: usize) -> Option<GpuBackend<Transformer<Emulated>>> {
         emulated_by(net, rows, OptimiserKind::Adamw)
     }
 
@@ -438,12 +438,12 @@ mod tests {
         net: HumanConfig,
         rows: usize,
         kind: OptimiserKind,
-    ) -> Option<Fused<Transformer<Emulated>>> {
+    ) -> Option<GpuBackend<Transformer<Emulated>>> {
         let device = Emulated::open(&SOURCES, &defines(&net))?;
         let mut config = config(net);
         config.optimiser.kind = kind;
         let transformer = Transformer::new(device, net, rows, &config).unwrap();
-        let mut fused = Fused::new(transformer, &NetConfig::Human(net), HEADS, 5).unwrap();
+        let mut fused = GpuBackend::new(transformer, &NetConfig::Human(net), HEADS, 5).unwrap();
         fused.load(&stirred(&fused, &NetConfig::Human(net), 5)).unwrap();
         Some(fused)
     }

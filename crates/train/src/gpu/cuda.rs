@@ -545,7 +545,7 @@ impl Drop for Cuda {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kit::Recorded;
+    use super::super::graph::Recorded;
     use super::super::transformer;
     use super::*;
     use crate::{NetConfig, TrainConfig};

@@ -11,7 +11,7 @@
 //! | the human network, scheduled by hand | `transformer` |
 //! | how the attention kernels are started | `attention` |
 //! | the trainer the loop sees | `backend` |
-//! | is it right, how fast is it | `check`, `twins`, `synthetic` |
+//! | is it right, how fast is it | `check`, `reference`, `synthetic` |
 
 mod attention;
 mod backend;
@@ -21,18 +21,18 @@ mod cuda;
 mod device;
 #[cfg(test)]
 mod emulated;
-mod kit;
+mod graph;
 mod layout;
 mod muon;
 mod products;
+mod reference;
 mod synthetic;
 mod training;
 mod transformer;
-mod twins;
 
 use crate::nets::HumanConfig;
 use crate::{Backend, BackendError, NetConfig, TrainConfig};
-use backend::Fused;
+use backend::GpuBackend;
 pub use check::{BenchPlan, bench, check};
 use cuda::Cuda;
 pub use cuda::ProfileLine;
@@ -44,11 +44,11 @@ fn human(
     net: HumanConfig,
     seed: u64,
     tuning: Tuning,
-) -> Result<Fused<Transformer<Cuda>>, BackendError> {
+) -> Result<GpuBackend<Transformer<Cuda>>, BackendError> {
     transformer::check(&net).map_err(BackendError::Mismatch)?;
     let device = Cuda::open(&SOURCES, &defines(&net), &kernels(&net), tuning)?;
     let transformer = Transformer::new(device, net, config.data.batch, config)?;
-    Fused::new(transformer, &config.net, HEADS, seed)
+    GpuBackend::new(transformer, &config.net, HEADS, seed)
 }
 
 /// The network of a configuration on the first GPU, with initial weights.
@@ -58,6 +58,6 @@ fn human(
 pub fn open(config: &TrainConfig, seed: u64) -> Result<Box<dyn Backend>, BackendError> {
     Ok(match config.net {
         NetConfig::Human(net) => Box::new(human(config, net, seed, Tuning::Measured)?),
-        _ => Box::new(kit::open(config, seed, Tuning::Measured)?),
+        _ => Box::new(graph::open(config, seed, Tuning::Measured)?),
     })
 }

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use shakmaty::{Chess, Position};
-use tabia_encoding::{Batch, Elo, MoveVocabulary, RatingPool, Seat, Situation, encoding, vocabulary};
+use tabia_encoding::{Batch, Elo, MoveVocabulary, PlayerInfo, RatingPool, Situation, encoding, vocabulary};
 
 use crate::{ABSENT, Examples, Facts, NetConfig, PolicyTargets};
 
@@ -25,7 +25,8 @@ pub(crate) fn examples(net: &NetConfig, rows: usize, seed: u64) -> Examples {
             continue;
         }
         let played = legal[random.usize(..legal.len())];
-        let seat = |random: &mut Rng| Seat { rating: Some(Elo(random.u16(600..2800))), time_left: None };
+        let seat =
+            |random: &mut Rng| PlayerInfo { rating: Some(Elo(random.u16(600..2800))), time_left: None };
         let (mover, opponent) = (seat(&mut random), seat(&mut random));
         let pool = RatingPool::Online;
         examples.inputs.push(&Situation { mover, opponent, pool, ..Situation::of(&position) });

@@ -41,7 +41,7 @@ pub(crate) struct AnnotateArgs {
     #[command(flatten)]
     engine: EngineArgs,
     /// Which positions are evaluated.
-    #[arg(long, value_enum, default_value_t = Positions::Quiet)]
+    #[arg(long, value_enum, default_value_t = Positions::NoControl)]
     positions: Positions,
     /// The share of games to annotate, drawn by the seed.
     #[arg(long, default_value_t = 1.0, value_name = "P", value_parser = super::share)]
@@ -62,7 +62,7 @@ pub(crate) struct AnnotateArgs {
 enum Positions {
     /// Those where nobody is in check and the move that follows takes nothing and promotes nothing: what a search asks
     /// its evaluation about.
-    Quiet,
+    NoControl,
     /// All.
     All,
 }

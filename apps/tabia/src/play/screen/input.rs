@@ -17,7 +17,7 @@ pub(super) const PROMOTIONS: [Role; 4] = [Role::Queen, Role::Rook, Role::Bishop,
 
 /// What a key asks of the program beyond the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum Action {
     Nothing,
     /// The position is another one, or the game is over: thoughts about the old one are worth nothing.
     Moved,
@@ -63,12 +63,12 @@ impl Screen {
         }
     }
 
-    pub(super) fn key(&mut self, key: KeyEvent) -> Wish {
+    pub(super) fn key(&mut self, key: KeyEvent) -> Action {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
-            return if key.code == KeyCode::Char('c') { Wish::Leave } else { Wish::Nothing };
+            return if key.code == KeyCode::Char('c') { Action::Leave } else { Action::Nothing };
         }
         if std::mem::take(&mut self.help) {
-            return Wish::Nothing;
+            return Action::Nothing;
         }
         if let Some(pawn) = self.promotion {
             return self.promote(pawn, key.code);
@@ -94,28 +94,28 @@ impl Screen {
             KeyCode::Char(letter) => self.line.push(letter),
             _ => {}
         }
-        Wish::Nothing
+        Action::Nothing
     }
 
     /// A letter on an empty line is a command, unless a move can begin with it.
-    fn letter(&mut self, letter: char) -> Wish {
+    fn letter(&mut self, letter: char) -> Action {
         match letter {
             'u' => self.obey(Command::Undo),
             'F' => self.obey(Command::Flip),
             'H' => self.obey(Command::Hint),
             'n' => self.obey(Command::New(None)),
-            's' => Wish::Save(None),
+            's' => Action::Save(None),
             '?' => self.obey(Command::Help),
-            'q' => Wish::Leave,
+            'q' => Action::Leave,
             ' ' => self.touch(self.cursor),
             _ => {
                 self.line.push(letter);
-                Wish::Nothing
+                Action::Nothing
             }
         }
     }
 
-    fn typed(&mut self, line: &str) -> Wish {
+    fn typed(&mut self, line: &str) -> Action {
         // The f- and h-pawns begin moves with these letters, so they wait for Enter.
         let command = match line.trim() {
             "f" => Ok(Some(Command::Flip)),
@@ -124,12 +124,12 @@ impl Screen {
         };
         match command {
             Ok(Some(command)) => self.obey(command),
-            Ok(None) => Wish::Nothing,
+            Ok(None) => Action::Nothing,
             Err(mistake) => self.say(mistake),
         }
     }
 
-    fn obey(&mut self, command: Command) -> Wish {
+    fn obey(&mut self, command: Command) -> Action {
         match command {
             Command::Move(text) => {
                 if let Err(why) = self.may_move() {
@@ -142,52 +142,52 @@ impl Screen {
             }
             Command::Hint if self.table.over().is_some() => self.say("The game is over."),
             Command::Hint if self.thinking => self.say("Wait for the move first."),
-            Command::Hint => Wish::Hint,
+            Command::Hint => Action::Hint,
             Command::Undo => {
                 if !self.table.undo() {
                     return self.say("There is nothing to take back.");
                 }
                 self.changed();
-                Wish::Moved
+                Action::Moved
             }
             Command::Flip => {
                 self.table.flip();
-                Wish::Nothing
+                Action::Nothing
             }
             Command::Moves => self.say(self.table.moves_text()),
             Command::Legal => self.say(self.table.legal_text()),
             Command::Fen => self.say(tabia_game::fen_of(self.table.position())),
             Command::Pgn => self.say("Press s to save the game as PGN."),
-            Command::Save(path) => Wish::Save(Some(path)),
+            Command::Save(path) => Action::Save(Some(path)),
             Command::Elo(elo) if self.thinking => self.say(format!("Wait for the move, then elo {}.", elo.0)),
-            Command::Elo(elo) => Wish::Elo(elo),
-            Command::New(color) => Wish::NewGame(color),
+            Command::Elo(elo) => Action::Elo(elo),
+            Command::New(color) => Action::NewGame(color),
             Command::Draw if !self.table.your_turn() => self.say("It is not your turn."),
             Command::Draw => match self.table.claim_draw() {
                 Some(outcome) => {
                     self.message = outcome_text(outcome);
-                    Wish::Moved
+                    Action::Moved
                 }
                 None => self.say("There is no draw to claim here."),
             },
             Command::Resign => match self.table.sides().you.and_then(|you| self.table.resign(you)) {
                 Some(outcome) => {
                     self.message = outcome_text(outcome);
-                    Wish::Moved
+                    Action::Moved
                 }
                 None => self.say("There is no game of yours to resign."),
             },
             Command::Help => {
                 self.help = true;
-                Wish::Nothing
+                Action::Nothing
             }
-            Command::Quit => Wish::Leave,
+            Command::Quit => Action::Leave,
         }
     }
 
-    pub(super) fn say(&mut self, message: impl Into<String>) -> Wish {
+    pub(super) fn say(&mut self, message: impl Into<String>) -> Action {
         self.message = message.into();
-        Wish::Nothing
+        Action::Nothing
     }
 
     fn may_move(&self) -> Result<(), &'static str> {
@@ -203,10 +203,10 @@ impl Screen {
         self.message.clear();
     }
 
-    fn play(&mut self, m: Move) -> Wish {
+    fn play(&mut self, m: Move) -> Action {
         self.table.play(m, self.elapsed);
         self.changed();
-        Wish::Moved
+        Action::Moved
     }
 
     /// Moves the cursor as the board is seen.
@@ -220,7 +220,7 @@ impl Screen {
     }
 
     /// A square is chosen by Enter or a click: a piece is picked up, put back or dropped.
-    fn touch(&mut self, square: Square) -> Wish {
+    fn touch(&mut self, square: Square) -> Action {
         self.cursor = square;
         if let Err(why) = self.may_move() {
             return self.say(why);
@@ -235,21 +235,21 @@ impl Screen {
                 self.picked = yours.then_some(square);
             }
         }
-        Wish::Nothing
+        Action::Nothing
     }
 
-    fn promote(&mut self, (from, to): (Square, Square), key: KeyCode) -> Wish {
+    fn promote(&mut self, (from, to): (Square, Square), key: KeyCode) -> Action {
         let role = match key {
             KeyCode::Esc => {
                 self.promotion = None;
-                return Wish::Nothing;
+                return Action::Nothing;
             }
             KeyCode::Enter => Some(Role::Queen),
             KeyCode::Char(letter) => Role::from_char(letter),
             _ => None,
         };
         let wanted = self.moves(from, to).into_iter().find(|m| role.is_some() && m.promotion() == role);
-        wanted.map_or(Wish::Nothing, |m| self.play(m))
+        wanted.map_or(Action::Nothing, |m| self.play(m))
     }
 
     /// The legal moves between two squares: one, or four when a pawn promotes.
@@ -265,9 +265,9 @@ impl Screen {
         legal.into_iter().filter(|m| m.from() == Some(picked)).map(landing).collect()
     }
 
-    pub(super) fn mouse(&mut self, mouse: MouseEvent, area: Rect) -> Wish {
+    pub(super) fn mouse(&mut self, mouse: MouseEvent, area: Rect) -> Action {
         if mouse.kind != MouseEventKind::Down(MouseButton::Left) {
-            return Wish::Nothing;
+            return Action::Nothing;
         }
         self.help = false;
         let places = places(area);
@@ -279,7 +279,7 @@ impl Screen {
         }
         match places.square_at(mouse.column, mouse.row, self.table.bottom()) {
             Some(square) => self.touch(square),
-            None => Wish::Nothing,
+            None => Action::Nothing,
         }
     }
 }

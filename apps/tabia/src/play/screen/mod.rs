@@ -21,7 +21,7 @@ use ratatui::crossterm::execute;
 use ratatui::layout::Rect;
 use shakmaty::{ByColor, Chess, Color, Move, Position};
 
-use self::input::{Screen, Wish};
+use self::input::{Action, Screen};
 use self::worker::{Answer, Question, Seating, Worker};
 use super::candidate::Candidate;
 use super::opponent::Opponent;
@@ -139,7 +139,7 @@ impl Session {
             while let Some(event) = next(&events, wait)? {
                 let size = terminal.screen.size()?;
                 let wish = self.heard(&event, Rect::from((ratatui::layout::Position::ORIGIN, size)));
-                if wish == Wish::Leave {
+                if wish == Action::Leave {
                     return Ok(());
                 }
                 self.fulfil(wish);
@@ -151,20 +151,20 @@ impl Session {
         }
     }
 
-    fn heard(&mut self, event: &Event, area: Rect) -> Wish {
+    fn heard(&mut self, event: &Event, area: Rect) -> Action {
         self.screen.elapsed = self.began.elapsed();
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.screen.key(*key),
             Event::Mouse(mouse) => self.screen.mouse(*mouse, area),
-            _ => Wish::Nothing,
+            _ => Action::Nothing,
         }
     }
 
-    fn fulfil(&mut self, wish: Wish) {
+    fn fulfil(&mut self, wish: Action) {
         match wish {
-            Wish::Nothing | Wish::Leave => {}
-            Wish::Moved => self.turn_begins(),
-            Wish::NewGame(color) => {
+            Action::Nothing | Action::Leave => {}
+            Action::Moved => self.turn_begins(),
+            Action::NewGame(color) => {
                 let change = color.is_none_or(|color| self.screen.table.sides().you != Some(color));
                 if change {
                     self.seating = ByColor { white: self.seating.black, black: self.seating.white };
@@ -174,13 +174,13 @@ impl Session {
                 self.turn_begins();
                 self.worker.ask(Question::NewGame);
             }
-            Wish::Hint => {
+            Action::Hint => {
                 let turn = self.screen.table.position().turn();
                 let player = self.seating[turn].or(self.seating[!turn]).unwrap_or(0);
                 self.ask(Question::Hint(player, self.screen.table.history()), Asked::Other);
             }
-            Wish::Elo(elo) => self.ask(Question::Elo(0, elo), Asked::Other),
-            Wish::Save(path) => {
+            Action::Elo(elo) => self.ask(Question::Elo(0, elo), Asked::Other),
+            Action::Save(path) => {
                 let path = path.map(PathBuf::from).or_else(|| self.pgn.clone()).unwrap_or_else(unused_name);
                 self.screen.message = match self.screen.table.save(&path) {
                     Ok(()) => format!("Saved to {}.", path.display()),

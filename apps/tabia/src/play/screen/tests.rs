@@ -11,7 +11,7 @@ use super::super::candidate::Candidate;
 use super::super::opponent::Opponent;
 use super::super::table::{Sides, Table};
 use super::draw::draw;
-use super::input::{Screen, Wish};
+use super::input::{Action, Screen};
 use super::worker::{Answer, Question, Worker};
 use crate::cli::{Cli, Command};
 
@@ -39,22 +39,22 @@ fn shown(screen: &Screen) -> Vec<String> {
     shown_at(screen, SIZE)
 }
 
-fn press(screen: &mut Screen, keys: &[KeyCode]) -> Wish {
-    let mut wish = Wish::Nothing;
+fn press(screen: &mut Screen, keys: &[KeyCode]) -> Action {
+    let mut wish = Action::Nothing;
     for &key in keys {
         wish = screen.key(KeyEvent::new(key, KeyModifiers::NONE));
     }
     wish
 }
 
-fn write(screen: &mut Screen, text: &str) -> Wish {
+fn write(screen: &mut Screen, text: &str) -> Action {
     for letter in text.chars() {
         press(screen, &[KeyCode::Char(letter)]);
     }
     press(screen, &[KeyCode::Enter])
 }
 
-fn click(screen: &mut Screen, column: u16, row: u16) -> Wish {
+fn click(screen: &mut Screen, column: u16, row: u16) -> Action {
     let kind = MouseEventKind::Down(MouseButton::Left);
     screen.mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }, SIZE)
 }
@@ -93,10 +93,10 @@ fn every_size_can_be_drawn() {
 fn moves_are_typed_in_both_notations() {
     for text in ["f4", "f2f4"] {
         let mut screen = screen(Chess::default());
-        assert_eq!(write(&mut screen, text), Wish::Moved, "{text}");
+        assert_eq!(write(&mut screen, text), Action::Moved, "{text}");
         assert_eq!(screen.table.moves_text(), "1. f4 ");
         assert!(shown(&screen)[1..].iter().any(|row| row.contains("1. f4")));
-        assert_eq!(write(&mut screen, "e5"), Wish::Nothing, "it is the rival's turn");
+        assert_eq!(write(&mut screen, "e5"), Action::Nothing, "it is the rival's turn");
         assert!(screen.message.contains("not your turn"));
     }
 }
@@ -104,10 +104,10 @@ fn moves_are_typed_in_both_notations() {
 #[test]
 fn the_letters_of_pawns_are_commands_alone() {
     let mut screen = screen(Chess::default());
-    assert_eq!(write(&mut screen, "h"), Wish::Hint);
+    assert_eq!(write(&mut screen, "h"), Action::Hint);
     write(&mut screen, "f");
     assert_eq!(screen.table.bottom(), Color::Black);
-    assert_eq!(press(&mut screen, &[KeyCode::Char('q')]), Wish::Leave);
+    assert_eq!(press(&mut screen, &[KeyCode::Char('q')]), Action::Leave);
 }
 
 #[test]
@@ -120,8 +120,8 @@ fn pieces_are_picked_and_dropped_with_keys() {
     press(&mut screen, &[KeyCode::Esc]);
     assert_eq!(screen.picked, None);
     let wish = press(&mut screen, &[KeyCode::Enter, KeyCode::Up, KeyCode::Up, KeyCode::Enter]);
-    assert_eq!((wish, screen.table.moves_text().as_str()), (Wish::Moved, "1. e4 "));
-    assert_eq!(press(&mut screen, &[KeyCode::Char('u')]), Wish::Moved);
+    assert_eq!((wish, screen.table.moves_text().as_str()), (Action::Moved, "1. e4 "));
+    assert_eq!(press(&mut screen, &[KeyCode::Char('u')]), Action::Moved);
     assert!(screen.table.your_turn());
 }
 
@@ -131,7 +131,7 @@ fn the_mouse_moves_pieces_and_castles_by_the_kings_square() {
     // Squares are four columns wide and two rows high, after a margin of two columns.
     click(&mut screen, 2 + 4 * 4, 2 * 7);
     assert_eq!(screen.picked, Some(Square::E1));
-    assert_eq!(click(&mut screen, 2 + 4 * 6 + 3, 2 * 7 + 1), Wish::Moved);
+    assert_eq!(click(&mut screen, 2 + 4 * 6 + 3, 2 * 7 + 1), Action::Moved);
     assert_eq!(screen.table.moves_text(), "1. O-O ");
 }
 
@@ -141,7 +141,7 @@ fn a_pawn_asks_what_to_become() {
     assert!(shown(&screen).join("\n").contains("♞N"), "{:#?}", shown(&screen));
     press(&mut screen, &[KeyCode::Char('x')]);
     assert!(screen.promotion.is_some());
-    assert_eq!(press(&mut screen, &[KeyCode::Char('n')]), Wish::Moved);
+    assert_eq!(press(&mut screen, &[KeyCode::Char('n')]), Action::Moved);
     assert_eq!(screen.table.moves_text(), "1. a8=N ");
 
     let mut screen = promoting();

@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow};
 use shakmaty::{ByColor, Move};
 use tabia_encoding::Elo;
 use tabia_game::History;
-use tabia_search::{Limits, Watch};
+use tabia_search::{Limits, SearchControl};
 
 use super::super::candidate::Candidate;
 use super::super::opponent::Opponent;
@@ -124,7 +124,7 @@ struct Wanted<'a> {
     wanted: &'a AtomicU64,
 }
 
-impl Watch for Wanted<'_> {
+impl SearchControl for Wanted<'_> {
     fn elapsed(&self) -> Duration {
         self.began.elapsed()
     }

@@ -4,7 +4,7 @@
 use std::arch::x86_64::*;
 
 use super::{Dots, Group, Layout};
-use crate::dense::kernels::avx2::Avx2;
+use crate::accumulator::kernels::avx2::Avx2;
 
 /// Made of the proof that the processor has AVX2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

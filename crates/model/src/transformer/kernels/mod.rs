@@ -1,6 +1,6 @@
 //! Dot products of bytes on every instruction set.
 //!
-//! Sixteen outputs are summed side by side, as [`Lanes`](crate::dense::kernels::Lanes) has them. Inputs are whole numbers
+//! Sixteen outputs are summed side by side, as [`Lanes`](crate::accumulator::kernels::Lanes) has them. Inputs are whole numbers
 //! from 0 to 127 and weights from -128 to 127, so that two products fit 16 bits whatever way an instruction adds them, and
 //! all implementations find the same sums.
 

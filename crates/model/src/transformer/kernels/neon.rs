@@ -5,7 +5,7 @@ use std::arch::aarch64::*;
 use std::array;
 
 use super::{Dots, Group, Layout};
-use crate::dense::kernels::neon::Neon;
+use crate::accumulator::kernels::neon::Neon;
 
 /// Made of the proof that the processor has NEON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Plain Rust: what the other implementations are compared with, and what runs where there is no other.
 
 use super::{Dots, Group, Layout};
-use crate::dense::block::LANES;
+use crate::accumulator::block::LANES;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::transformer) struct ScalarDots;

@@ -1,0 +1,195 @@
+use tabia_encoding::SparseEncoding;
+
+use super::{
+    NnueGraph, Power,
+    block::{Block, LANES, ZERO, blocks},
+};
+use crate::accumulator::Linear;
+
+/// The most men on a board, and so the most features of a view.
+const MOST_MEN: usize = 32;
+
+/// What first-layer sums stay within, with room for half a step of every weight and of the bias.
+const RANGE: f64 = i16::MAX as f64 - (MOST_MEN / 2 + 1) as f64;
+
+/// The most steps from 0 to 1 of a clipped sum. [`SQUARE_SHIFT`] bits more still fit 16 bits.
+const MOST_STEPS: f64 = ((1 << (15 - SQUARE_SHIFT)) - 1) as f64;
+
+/// Fewer steps would be too coarse.
+const LEAST_STEPS: f64 = 128.0;
+
+/// A sum is shifted left by this before it is squared, and the upper 16 bits are kept.
+pub(super) const SQUARE_SHIFT: u32 = 4;
+
+/// What the sum of an output layer stays within.
+const OUTPUT_RANGE: f64 = (i32::MAX - 1) as f64;
+
+/// More steps to one unit of the output are of no use.
+const MOST_OUTPUT_STEPS: f64 = (1 << 24) as f64;
+
+/// A perspective network ready to run in a search: immutable weights in 16 bits, shared between any number of
+/// [`NnueState`](super::NnueState)s.
+///
+/// Every scale is chosen from the weights: for each neuron of the first layer the finest steps with which no position
+/// leaves 16 bits, for each output the finest with which no sum leaves 32. Nothing saturates, so that sums kept up to
+/// date by moves are those made from scratch.
+pub struct Nnue {
+    pub(super) encoding: &'static dyn SparseEncoding,
+    /// Per feature, the weights to all neurons.
+    pub(super) rows: Vec<Block>,
+    pub(super) bias: Vec<Block>,
+    /// Per neuron, the sum that stands for 1.
+    pub(super) ceilings: Vec<Block>,
+    pub(super) power: Power,
+    outputs: Vec<Output>,
+    /// The output for each number of men.
+    buckets: [u8; MOST_MEN + 1],
+    width: usize,
+}
+
+/// One output layer.
+pub(super) struct Output {
+    /// The mover's half, then the opponent's.
+    pub(super) weights: Vec<Block>,
+    pub(super) bias: i32,
+    /// What one step of the sum is worth.
+    pub(super) step: f32,
+}
+
+impl Nnue {
+    /// Makes `graph` ready for the features of `encoding`. `None` if the encoding has another width, if a weight is not
+    /// finite, or if a neuron's weights are so heavy that its sums would be too coarse in 16 bits.
+    pub fn new(graph: &NnueGraph, encoding: &'static dyn SparseEncoding) -> Option<Self> {
+        let NnueGraph { first, power, output, buckets } = graph;
+        let width = first.outputs();
+        let finite = |linear: &Linear| linear.weights.iter().chain(&linear.bias).all(|w| w.is_finite());
+        if first.inputs != encoding.width() || output.inputs != 2 * width || !finite(first) || !finite(output)
+        {
+            return None;
+        }
+        let steps = (0..width).map(|neuron| steps(first, neuron)).collect::<Option<Vec<_>>>()?;
+        let bucket = |men: usize| {
+            let bucket = *buckets.get(men).or(buckets.last())?;
+            u8::try_from(bucket).ok().filter(|_| bucket < output.outputs())
+        };
+        let mut of_men = [0; MOST_MEN + 1];
+        for (men, of_men) in of_men.iter_mut().enumerate() {
+            *of_men = bucket(men)?;
+        }
+        Some(Nnue {
+            encoding,
+            rows: (0..first.inputs)
+                .flat_map(|input| {
+                    let weights = &first.weights[input * width..][..width];
+                    fixed(weights.iter().zip(&steps))
+                })
+                .collect(),
+            bias: fixed(first.bias.iter().zip(&steps)),
+            ceilings: fixed([1.0].iter().cycle().zip(&steps)),
+            power: *power,
+            outputs: (0..output.outputs())
+                .map(|bucket| Output::new(output, bucket, &steps, *power))
+                .collect(),
+            buckets: of_men,
+            width,
+        })
+    }
+
+    /// Neurons of each half.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Output layers.
+    pub fn outputs(&self) -> usize {
+        self.outputs.len()
+    }
+
+    /// The output layer for this many men.
+    pub(super) fn output(&self, men: usize) -> &Output {
+        &self.outputs[usize::from(self.buckets[men.min(MOST_MEN)])]
+    }
+
+    /// The weights of one feature.
+    #[inline(always)]
+    pub(super) fn row(&self, feature: u16) -> &[Block] {
+        let width = self.blocks();
+        &self.rows[usize::from(feature) * width..][..width]
+    }
+
+    /// Blocks of one view's sums.
+    pub(super) fn blocks(&self) -> usize {
+        self.bias.len()
+    }
+}
+
+impl Output {
+    fn new(layer: &Linear, output: usize, steps: &[f64], power: Power) -> Self {
+        let units: Vec<f64> = steps.iter().chain(steps).map(|&steps| unit(steps, power)).collect();
+        let weights: Vec<f64> =
+            layer.weights.iter().skip(output).step_by(layer.outputs()).map(|&w| f64::from(w)).collect();
+        let bias = f64::from(layer.bias[output]);
+        let heaviest = weights.iter().zip(&units).map(|(w, unit)| (w / unit).abs()).fold(0.0, f64::max);
+        let largest = weights.iter().map(|w| w.abs()).sum::<f64>() + bias.abs();
+        // Rounding adds up to half a step of every weight, each as often as its neuron has steps.
+        let rounding = 0.5 * units.iter().sum::<f64>() + 1.0;
+        let scale =
+            (f64::from(i16::MAX) / heaviest).min((OUTPUT_RANGE - rounding) / largest).min(MOST_OUTPUT_STEPS);
+        let (own, theirs) = weights.split_at(steps.len());
+        let half = |weights: &[f64]| {
+            let scales: Vec<f64> = units.iter().map(|unit| scale / unit).collect();
+            blocked(weights.iter().zip(scales).map(|(weight, scale)| weight * scale))
+        };
+        Output {
+            weights: [half(own), half(theirs)].concat(),
+            bias: (bias * scale).round() as i32,
+            step: (1.0 / scale) as f32,
+        }
+    }
+}
+
+/// The finest steps for one neuron: how many make 1. A whole number.
+fn steps(layer: &Linear, neuron: usize) -> Option<f64> {
+    let weights = layer.weights.iter().skip(neuron).step_by(layer.outputs()).map(|&w| f64::from(w));
+    let bias = f64::from(layer.bias[neuron]);
+    // As far up and down as the most men can push the sum.
+    let reach = |sign: f64| {
+        let mut pushes: Vec<f64> = weights.clone().map(|w| (w * sign).max(0.0)).collect();
+        let kept = pushes.len().min(MOST_MEN);
+        if kept < pushes.len() {
+            pushes.select_nth_unstable_by(kept, |a, b| b.total_cmp(a));
+        }
+        let heaviest = &mut pushes[..kept];
+        // One order, whatever the selection made of it: sums of floats depend on it.
+        heaviest.sort_unstable_by(f64::total_cmp);
+        (bias * sign).max(0.0) + heaviest.iter().sum::<f64>()
+    };
+    let steps = (RANGE / reach(1.0).max(reach(-1.0))).floor().min(MOST_STEPS);
+    (steps >= LEAST_STEPS).then_some(steps)
+}
+
+/// What a clipped sum of 1 goes on as.
+fn unit(steps: f64, power: Power) -> f64 {
+    match power {
+        Power::One => steps,
+        Power::Two => {
+            let shifted = (steps as u32) << SQUARE_SHIFT;
+            f64::from((shifted * shifted) >> 16)
+        }
+    }
+}
+
+/// Numbers in their neurons' steps.
+fn fixed<'a>(numbers: impl Iterator<Item = (&'a f32, &'a f64)>) -> Vec<Block> {
+    blocked(numbers.map(|(&number, steps)| f64::from(number) * steps))
+}
+
+/// Numbers rounded, filled up with zeros to whole blocks.
+fn blocked(numbers: impl Iterator<Item = f64>) -> Vec<Block> {
+    let rounded: Vec<i16> = numbers.map(|number| number.round() as i16).collect();
+    let mut filled = vec![ZERO; blocks(rounded.len())];
+    for (block, numbers) in filled.iter_mut().zip(rounded.chunks(LANES)) {
+        block.0[..numbers.len()].copy_from_slice(numbers);
+    }
+    filled
+}

@@ -1,0 +1,161 @@
+//! Finding a perspective network in an ONNX graph.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use crate::accumulator::recognise::{Walk, int_attribute};
+use crate::accumulator::{Activation, Linear};
+use crate::onnx::proto::{ModelProto, NodeProto};
+
+/// More renamings in a row than any exporter writes; a longer walk is a cycle.
+const LONGEST_CHAIN: usize = 100;
+
+/// What the clipped sums of the first layer are raised to before they go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Power {
+    /// As they are.
+    One,
+    /// Squared.
+    Two,
+}
+
+/// A perspective network, as found in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NnueGraph {
+    /// The layer that both views go through; its sums are clipped to 0..1.
+    pub first: Linear,
+    /// What happens to the clipped sums.
+    pub power: Power,
+    /// The layer on both halves, the mover's first; an output for each bucket.
+    pub output: Linear,
+    /// For each number of men, from none on, which output counts.
+    pub buckets: Vec<usize>,
+}
+
+impl NnueGraph {
+    /// Reads `model` as a perspective network whose opponent's view is made from the mover's by `other_view`. `None` if
+    /// it is anything else.
+    pub fn recognise(model: &ModelProto, other_view: &[u16]) -> Option<Self> {
+        let walk = Walk { graph: model.graph.as_ref()? };
+        let [output] = walk.graph.output.as_slice() else { return None };
+        let end = walk.maker(&output.name)?;
+        let (values, chosen) = match end.op_type.as_str() {
+            "ReduceSum" if walk.over_rows(end) => {
+                let product = walk.maker(end.input.first()?)?;
+                let [a, b] = product.input.as_slice() else { return None };
+                let (a, b) = (walk.maker(a)?, walk.maker(b)?);
+                match (product.op_type.as_str(), a.op_type.as_str(), b.op_type.as_str()) {
+                    ("Mul", "Gemm", _) => (a, Some(b)),
+                    ("Mul", _, "Gemm") => (b, Some(a)),
+                    _ => return None,
+                }
+            }
+            _ => (end, None),
+        };
+        let (both, output) = walk.linear(values)?;
+        let concat = walk.maker(both).filter(|node| node.op_type == "Concat")?;
+        let [own, theirs] = concat.input.as_slice() else { return None };
+        let (own, theirs) = (Half::of(&walk, own)?, Half::of(&walk, theirs)?);
+        let alike = own.layer == theirs.layer && own.power == theirs.power;
+        let swapped = walk.selects(theirs.view, own.view, other_view);
+        let wide = output.inputs == 2 * own.layer.outputs() && own.layer.inputs == other_view.len();
+        let along_rows = int_attribute(concat, "axis").is_some_and(|axis| axis == 1 || axis == -1);
+        if walk.input_place(own.view) != Some(0) || !alike || !swapped || !wide || !along_rows {
+            return None;
+        }
+        let buckets = match chosen {
+            None => vec![0; 1],
+            Some(chosen) => walk.buckets(chosen, own.view, output.outputs())?,
+        };
+        (chosen.is_some() || output.outputs() == 1).then_some(NnueGraph {
+            first: own.layer,
+            power: own.power,
+            output,
+            buckets,
+        })
+    }
+}
+
+/// One view's way through the first layer.
+struct Half<'a> {
+    view: &'a str,
+    layer: Linear,
+    power: Power,
+}
+
+impl<'a> Half<'a> {
+    fn of(walk: &Walk<'a>, value: &'a str) -> Option<Self> {
+        let mut node = walk.maker(value)?;
+        let mut power = Power::One;
+        if node.op_type == "Mul" {
+            let [a, b] = node.input.as_slice() else { return None };
+            if a != b {
+                return None;
+            }
+            power = Power::Two;
+            node = walk.maker(a)?;
+        }
+        if walk.activation(node) != Some(Activation::Clamp { low: 0.0, high: 1.0 }) {
+            return None;
+        }
+        let (view, layer) = walk.linear(walk.maker(node.input.first()?)?)?;
+        Some(Half { view, layer, power })
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// The node behind a value, renamings left out.
+    fn maker(&self, value: &str) -> Option<&'a NodeProto> {
+        let mut node = self.producer(value)?;
+        for _ in 0..LONGEST_CHAIN {
+            if !matches!(node.op_type.as_str(), "Identity" | "Dropout") {
+                let ours = node.domain.is_empty() || node.domain == "ai.onnx";
+                return ours.then_some(node);
+            }
+            node = self.producer(node.input.first()?)?;
+        }
+        None
+    }
+
+    /// Whether a sum goes over the elements of each row.
+    fn over_rows(&self, node: &NodeProto) -> bool {
+        let axes = node.input.get(1).and_then(|axes| self.whole_numbers(axes));
+        axes.is_some_and(|(_, axes)| axes == [1] || axes == [-1])
+    }
+
+    /// Whether `value` is made of the elements `places` of `from`.
+    fn selects(&self, value: &str, from: &str, places: &[u16]) -> bool {
+        let Some(node) = self.maker(value).filter(|node| node.op_type == "Gather") else { return false };
+        let [data, indices] = node.input.as_slice() else { return false };
+        let along_rows = int_attribute(node, "axis").is_some_and(|axis| axis == 1 || axis == -1);
+        let chosen = self.whole_numbers(indices).map(|(_, chosen)| chosen);
+        let same = |chosen: Vec<i64>| chosen.into_iter().eq(places.iter().map(|&place| i64::from(place)));
+        along_rows && data == from && chosen.is_some_and(same)
+    }
+
+    /// Which output counts for each number of men: `node` looks up a row with a single one in a table.
+    fn buckets(&self, mut node: &'a NodeProto, view: &str, outputs: usize) -> Option<Vec<usize>> {
+        for _ in 0..LONGEST_CHAIN {
+            if matches!(node.op_type.as_str(), "Reshape" | "Cast") {
+                node = self.maker(node.input.first()?)?;
+            }
+        }
+        let [table, rows] = node.input.as_slice() else { return None };
+        let of_rows = int_attribute(node, "axis").unwrap_or(0) == 0;
+        let whole = self.maker(rows).filter(|node| node.op_type == "Cast")?;
+        let men = self.maker(whole.input.first()?).filter(|node| node.op_type == "ReduceSum")?;
+        if node.op_type != "Gather" || !of_rows || !self.over_rows(men) || men.input.first()? != view {
+            return None;
+        }
+        let (dims, numbers) = self.whole_numbers(table)?;
+        if dims.get(1) != Some(&outputs) || outputs == 0 {
+            return None;
+        }
+        let bucket = |row: &[i64]| {
+            let mut places = row.iter().enumerate().filter(|(_, number)| **number != 0);
+            match (places.next(), places.next()) {
+                (Some((place, 1)), None) => Some(place),
+                _ => None,
+            }
+        };
+        numbers.chunks_exact(outputs).map(bucket).collect()
+    }
+}
