@@ -167,8 +167,8 @@ test('human moves are shown as arrows, bars and curves over ratings', () =>
     // Arrows have tooltips.
     const { x, y } = await squareCentre(page, 'e3');
     await page.mouse.move(x, y);
-    await page.locator('.tip').waitFor();
-    assert.match((await page.locator('.tip').textContent()) ?? '', /e[34] [\d.]+%/);
+    await page.locator('.tooltip').waitFor();
+    assert.match((await page.locator('.tooltip').textContent()) ?? '', /e[34] [\d.]+%/);
 
     // The curves as a plot and as a table.
     await page.getByText('Show as table').click();
@@ -206,8 +206,8 @@ test('the engine searches deeper over time, and the space bar turns it on and of
     await page.waitForFunction(() => document.querySelectorAll('[aria-label="Engine lines"] li').length === 5);
     await screenshot(page, 'analyse-engine');
     await lines.first().getByRole('button').nth(1).click();
-    await page.getByRole('group', { name: 'Moves' }).locator('[aria-current]').waitFor();
-    assert.equal(await page.getByRole('group', { name: 'Moves' }).getByRole('button').count(), 2);
+    await page.getByRole('group', { name: 'Moves', exact: true }).locator('[aria-current]').waitFor();
+    assert.equal(await page.getByRole('group', { name: 'Moves', exact: true }).getByRole('button').count(), 2);
     await page.locator('h1').click();
     await page.keyboard.press(' ');
     assert.equal(await page.getByLabel('On', { exact: true }).isChecked(), false);

@@ -50,7 +50,7 @@ test('labels are drawn by probability, shown on hover and recalculated', () =>
     assert.ok(board);
     // At the head of the arrow from d2 to d4.
     await page.mouse.move(board.x + (3.5 / 8) * board.width, board.y + (4.5 / 8) * board.height);
-    await page.locator('.tip', { hasText: 'd4 30% +0.30' }).waitFor();
+    await page.locator('.tooltip', { hasText: 'd4 30% +0.30' }).waitFor();
     await screenshot(page, 'data-desktop');
     assert.match(await page.getByRole('row', { name: /^22 900/ }).innerText(), /d4 #5/);
     await page.getByLabel('Labels').selectOption('best');

@@ -245,7 +245,7 @@ test('the human-like opponent plays at the entered rating', () =>
     await rating.blur();
     assert.equal(await rating.inputValue(), '600', 'clamped to the lowest rating');
     await rating.fill('1234');
-    await dialog.getByText(/Measured against engines at \d+: \d+/).waitFor();
+    await dialog.getByText(/Measured strength at \d+: \d+/).waitFor();
     await screenshot(page, 'play-new-game');
     await assertAccessible(page);
     await dialog.getByRole('button', { name: 'Play' }).click();
