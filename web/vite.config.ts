@@ -8,17 +8,17 @@ import { policy } from './tools/policy.ts';
 const here = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
 export default defineConfig({
-  // Relative, so that the same build works under any path.
+  // Relative, so that the build works under any path.
   base: './',
   plugins: [svelte(), models(here('../models')), policy(here('policy.txt')), offline()],
-  // The training page reads runs as the page that stands alone does.
+  // Modules shared with the standalone page of training runs.
   resolve: { alias: { '#runs': here('../crates/runs/page') } },
   worker: { format: 'es' },
   build: {
     target: 'es2023',
-    // Browsers that know ES2023 preload modules themselves; the polyfill would only cost bytes.
+    // Browsers that support ES2023 preload modules themselves.
     modulePreload: { polyfill: false },
-    // The wasm files must stay files: the page compiles them while they stream in.
+    // Wasm files must be separate for streaming compilation.
     assetsInlineLimit: (file) => (file.endsWith('.wasm') ? false : undefined),
   },
 });

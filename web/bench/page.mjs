@@ -1,23 +1,23 @@
-// What the bench runs in the browser (tools/bench.mjs).
-// @ts-nocheck: it imports by addresses of the bench's server
+// The part of tools/bench.mjs that runs in the browser.
+// @ts-nocheck: imports URLs of the bench's server
 
 const RATING = 1500;
 const INPUTS = 768;
-/** Passes over the positions in a round: one is too short for the clock. */
+/** Passes over the positions per round, since one is too short for the clock. */
 const PASSES = 8;
 
-const fetched = async (address) => {
-  const response = await fetch(address);
-  if (!response.ok) throw new Error(`${address}: ${response.status}`);
+const fetchBytes = async (url) => {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${url}: ${response.status}`);
   return new Uint8Array(await response.arrayBuffer());
 };
 
-/** Our module: one script for both builds, which an address of its own makes two. */
+/** Loads our module. Both builds share a script, which the query string instantiates twice. */
 async function tabia(build, bytes) {
   const module = await import(`/wasm/tabia.js?${build}`);
   await module.default({ module_or_path: await WebAssembly.compile(bytes) });
   const kernels = module.chooseKernels();
-  return { kernels, studio: new module.Studio(1) };
+  return { kernels, engine: new module.Studio(1) };
 }
 
 async function onnxruntime(bytes) {
@@ -27,10 +27,10 @@ async function onnxruntime(bytes) {
 }
 
 const ORT_WASM = '/ort/ort-wasm-simd-threaded.wasm';
-const OURS = { 'tabia 8 bits, relaxed SIMD': 'tabia_relaxed', 'tabia 8 bits, plain SIMD': 'tabia' };
-const THEIRS = { 'onnxruntime-web int8': '/networks/human-int8.onnx', 'onnxruntime-web floats': '/networks/human.onnx' };
+const OURS = { 'tabia int8, relaxed SIMD': 'tabia_relaxed', 'tabia int8, plain SIMD': 'tabia' };
+const THEIRS = { 'onnxruntime-web int8': '/networks/human-int8.onnx', 'onnxruntime-web f32': '/networks/human.onnx' };
 
-/** The inputs of the positions, as tensors, by their names, and the FENs. */
+/** The FENs of the positions and their encoded inputs. */
 async function positions(ort) {
   const { positions: fens, inputs } = await (await fetch('/networks/inputs.json')).json();
   const row = ({ shape, values }, at) => {
@@ -41,7 +41,7 @@ async function positions(ort) {
   return { fens, feeds };
 }
 
-/** One after another, over and over. */
+/** Rotates a list. */
 const next = (list) => {
   list.push(list.shift());
   return list.at(-1);
@@ -53,19 +53,19 @@ export function names() {
   return [...Object.keys(OURS), ...Object.keys(THEIRS)];
 }
 
-/** What the first answer waits for, once its files are there. */
-let begin = async () => {};
+/** Computes the first output of a contender whose files are fetched. */
+let computeFirst = async () => {};
 
-/** Fetches what a contender needs for its first answer. */
+/** Fetches the files of a contender. */
 export async function fetchFor(name) {
   const build = OURS[name];
   const files = build ? [`/wasm/${build}_bg.wasm`, '/models/human.safetensors'] : [ORT_WASM, THEIRS[name]];
-  const [wasm, network] = await Promise.all(files.map(fetched));
-  begin = build
+  const [wasm, network] = await Promise.all(files.map(fetchBytes));
+  computeFirst = build
     ? async () => {
-        const { studio } = await tabia(build, wasm);
-        studio.addModel('human', network);
-        studio.human('human', game('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'), [RATING]);
+        const { engine } = await tabia(build, wasm);
+        engine.addModel('human', network);
+        engine.human('human', game('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'), [RATING]);
       }
     : async () => {
         const ort = await onnxruntime(wasm);
@@ -75,58 +75,58 @@ export async function fetchFor(name) {
       };
 }
 
-/** Milliseconds from the bytes of module and network, in memory, to the first answer. */
-export async function firstAnswer() {
-  const began = performance.now();
-  await begin();
-  return performance.now() - began;
+/** Milliseconds to the first output, with the module and the network in memory. */
+export async function firstOutput() {
+  const started = performance.now();
+  await computeFirst();
+  return performance.now() - started;
 }
 
-/** The contenders by their subject, once they are ready. */
+/** The contenders by subject. */
 let contenders = {};
 
-/** Lets a contender do its work once: milliseconds for each unit of it, and how many units it did. */
-export async function turn(subject, at) {
-  const began = performance.now();
+/** Runs a contender once: milliseconds per unit, and the number of units. */
+export async function measure(subject, at) {
+  const started = performance.now();
   const units = await contenders[subject][at].run();
-  return { ms: (performance.now() - began) / units, units };
+  return { ms: (performance.now() - started) / units, units };
 }
 
-/** Loads every network everywhere. */
+/** Loads all contenders. */
 export async function prepare() {
-  const ort = await onnxruntime(await fetched(ORT_WASM));
+  const ort = await onnxruntime(await fetchBytes(ORT_WASM));
   const { fens, feeds } = await positions(ort);
-  const network = await fetched('/models/human.safetensors');
-  const small = await fetched('/mlp.onnx');
+  const network = await fetchBytes('/models/human.safetensors');
+  const small = await fetchBytes('/mlp.onnx');
   const [humans, smalls] = [[], []];
   let kernels = '';
 
   for (const [name, build] of Object.entries(OURS)) {
-    const made = await tabia(build, await fetched(`/wasm/${build}_bg.wasm`));
+    const made = await tabia(build, await fetchBytes(`/wasm/${build}_bg.wasm`));
     kernels ||= made.kernels;
-    const { studio } = made;
-    studio.addModel('human', network);
-    studio.addModel('mlp', small);
+    const { engine } = made;
+    engine.addModel('human', network);
+    engine.addModel('mlp', small);
     const own = [...fens];
     humans.push({
       name,
       run: () => {
-        studio.human('human', game(next(own)), [RATING]);
+        engine.human('human', game(next(own)), [RATING]);
         return 1;
       },
     });
     smalls.push({
-      name: name.replace(' 8 bits', ''),
+      name: name.replace(' int8', ''),
       run: () => {
         let children = 0;
-        for (let pass = 0; pass < PASSES; pass++) for (const fen of fens) children += studio.choose('net:mlp', game(fen), {}).nodes;
+        for (let pass = 0; pass < PASSES; pass++) for (const fen of fens) children += engine.choose('net:mlp', game(fen), {}).nodes;
         return children;
       },
     });
   }
 
   for (const [name, address] of Object.entries(THEIRS)) {
-    const session = await ort.InferenceSession.create(await fetched(address));
+    const session = await ort.InferenceSession.create(await fetchBytes(address));
     const own = [...feeds];
     humans.push({
       name,
@@ -145,7 +145,7 @@ export async function prepare() {
   for (const rows of [1, 30]) {
     const feed = boards(rows);
     smalls.push({
-      name: rows === 1 ? 'onnxruntime-web, one a call' : `onnxruntime-web, ${rows} a call`,
+      name: `onnxruntime-web, batch size ${rows}`,
       run: async () => {
         for (let done = 0; done < 300; done += rows) await session.run(feed);
         return 300;

@@ -3,15 +3,19 @@ import './styles/tokens.css';
 import './styles/base.css';
 import './styles/controls.css';
 import App from './App.svelte';
-import { loadRules } from './engine/load';
-import { keepOffline } from './offline/register';
-import { applyTheme } from './theme.svelte';
-import { surviveStaleChunks } from './stale';
+import { loadRules } from './engine/wasm';
+import { warn } from './lib/notices.svelte';
+import { applyTheme } from './lib/theme.svelte';
+import { registerServiceWorker } from './offline/register';
 
 applyTheme();
-surviveStaleChunks();
-keepOffline();
-// Every page needs them; a page that waits for them also says what went wrong.
+// After an update of the site the code of other pages may be gone. The page is not reloaded, since a game may be in progress.
+window.addEventListener('vite:preloadError', (event) => {
+  event.preventDefault();
+  warn('Part of the page could not be loaded. Check your connection or reload: there may be a new version.');
+});
+registerServiceWorker();
+// Preloads the module, which every page needs; the pages report errors.
 loadRules().catch(() => {});
 const target = document.getElementById('app');
 if (target) mount(App, { target });

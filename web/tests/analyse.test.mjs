@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { address, assertAccessible, assertFits, drag, onPage, pieces, screenshot, spot, useBrowser, waitForPiece } from './harness.mjs';
+import {
+  address, assertAccessible, assertFits, download, drag, dropFile, fixture, onPage, pieces, screenshot, squareCentre, useBrowser, waitForPiece,
+} from './harness.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
 
 useBrowser();
-
-const FIXTURES = path.join(path.dirname(fileURLToPath(import.meta.url)), '..', '..', 'fixtures', 'models');
 
 const FIRST = `[Event "Club match"]
 [Site "?"]
@@ -51,7 +49,7 @@ async function ready(page) {
  */
 async function importText(page, text) {
   await page.getByRole('button', { name: 'Import' }).click();
-  await page.getByLabel('PGN of one or more games, or a FEN').fill(text);
+  await page.getByLabel('PGN or FEN', { exact: true }).fill(text);
   await page.getByRole('dialog').getByRole('button', { name: 'Import' }).click();
 }
 
@@ -60,7 +58,7 @@ async function exported(page) {
   await page.getByRole('button', { name: 'Share' }).click();
   const dialog = page.getByRole('dialog');
   const found = {
-    pgn: await dialog.getByLabel(/^Game \(PGN\)/).inputValue(),
+    pgn: await dialog.getByLabel('Game (PGN)').inputValue(),
     fen: await dialog.getByLabel('Position (FEN)').inputValue(),
     link: await dialog.getByLabel('Link to this line').inputValue(),
   };
@@ -69,11 +67,11 @@ async function exported(page) {
 }
 
 /**
- * Moves, clocks and evaluations of a PGN, without regard to how it is laid out.
+ * Headers, moves, clocks and evaluations of a PGN, independent of its layout.
  *
  * @param {string} pgn
  */
-function substance(pgn) {
+function contents(pgn) {
   const text = pgn.replace(/\[[A-Z]\w+ "[^"]*"\]/g, '');
   return {
     headers: [...pgn.matchAll(/\[([A-Z]\w+) "([^"]*)"\]/g)].map(([, name, value]) => `${name} ${value}`).sort(),
@@ -83,24 +81,13 @@ function substance(pgn) {
   };
 }
 
-/**
- * @param {Page} page
- * @param {string} name
- * @param {string} data in base 64
- */
-async function dropFile(page, name, data) {
-  await page.evaluate(
-    ([name = '', data = '']) => {
-      const transfer = new DataTransfer();
-      transfer.items.add(new File([Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))], name));
-      window.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, cancelable: true }));
-    },
-    [name, data],
-  );
+/** @param {Page} page @param {string} name @param {Buffer} [bytes] by default those of the fixture */
+async function drop(page, name, bytes) {
+  await dropFile(page.locator('body'), { name, bytes: bytes ?? (await readFile(fixture(name))) });
 }
 
 /** @param {Page} page */
-async function bars(page) {
+async function predictions(page) {
   const more = page.getByRole('button', { name: /^Show all/ });
   await page.locator('.bar[data-uci]').first().waitFor();
   if (await more.count()) await more.click();
@@ -109,27 +96,25 @@ async function bars(page) {
   );
 }
 
-test('two games are imported, the broken one is named, and what goes out is what came in', () =>
+test('games are imported and exported unchanged, and invalid ones are listed', () =>
   onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
     await importText(page, [FIRST, BROKEN, SECOND].join('\n'));
     const dialog = page.getByRole('dialog', { name: 'Choose a game' });
     await dialog.getByRole('button', { name: /Ada - Boris/ }).waitFor();
     await dialog.getByRole('button', { name: /Clara - Dora/ }).waitFor();
-    assert.match((await dialog.getByRole('list', { name: /Could not be read/ }).textContent()) ?? '', /Ke3/);
+    assert.match((await dialog.getByRole('list', { name: 'Invalid games' }).textContent()) ?? '', /Ke3/);
     await screenshot(page, 'analyse-choose');
     await assertAccessible(page);
     await dialog.getByRole('button', { name: /Ada - Boris/ }).click();
 
     const { pgn } = await exported(page);
-    assert.deepEqual(substance(pgn), substance(FIRST));
+    assert.deepEqual(contents(pgn), contents(FIRST));
     await page.getByRole('button', { name: 'Share' }).click();
-    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download' }).click()]);
-    assert.equal(download.suggestedFilename(), 'Ada-Boris.pgn');
-    assert.equal(await readFile(await download.path(), 'utf8'), pgn);
+    assert.deepEqual(await download(page, 'Download'), { name: 'Ada-Boris.pgn', text: pgn });
     await page.keyboard.press('Escape');
 
-    // The whole game by keyboard, with its variation.
+    // Keyboard navigation, also into the variation.
     await page.keyboard.press('End');
     await waitForPiece(page, 'f7', 'white queen');
     await page.keyboard.press('ArrowLeft');
@@ -145,14 +130,14 @@ test('two games are imported, the broken one is named, and what goes out is what
     await page.keyboard.press('f');
     await page.locator('.cg-wrap.orientation-black').waitFor();
 
-    // It is still there after a reload, at the same move and from the same side.
+    // A reload restores the game, the current move and the orientation.
     await page.reload();
     await waitForPiece(page, 'c4', 'white bishop');
     await page.locator('.cg-wrap.orientation-black').waitFor();
-    assert.deepEqual(substance((await exported(page)).pgn), substance(FIRST));
+    assert.deepEqual(contents((await exported(page)).pgn), contents(FIRST));
   }));
 
-test('variations are promoted, made the main line and deleted', () =>
+test('variations can be made the main line and deleted', () =>
   onPage({ at: '#/analyse?moves=e2e4-e7e5' }, async (page) => {
     await waitForPiece(page, 'e5', 'black pawn');
     await page.keyboard.press('ArrowLeft');
@@ -167,10 +152,10 @@ test('variations are promoted, made the main line and deleted', () =>
     assert.match((await exported(page)).pgn, /1\. e4 e5 \*/);
   }));
 
-test('every legal move has a probability, as an arrow, a bar and a curve over ratings', () =>
+test('human moves are shown as arrows, bars and curves over ratings', () =>
   onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
-    const found = await bars(page);
+    const found = await predictions(page);
     assert.equal(found.length, 20);
     const sum = found.reduce((total, { probability }) => total + probability, 0);
     assert.ok(Math.abs(sum - 1) < 0.01, `probabilities add up to ${sum}`);
@@ -179,34 +164,33 @@ test('every legal move has a probability, as an arrow, a bar and a curve over ra
     const widths = await arrows.evaluateAll((lines) => lines.map((line) => Number(line.getAttribute('stroke-width'))));
     assert.ok(widths.length > 1 && Math.max(...widths) > Math.min(...widths), `widths ${widths}`);
 
-    // The arrow tells its value when pointed at.
-    const { x, y } = await spot(page, 'e3');
+    // Arrows have tooltips.
+    const { x, y } = await squareCentre(page, 'e3');
     await page.mouse.move(x, y);
-    await page.locator('.tip').waitFor();
-    assert.match((await page.locator('.tip').textContent()) ?? '', /e[34] \d+\s%/);
+    await page.locator('.tooltip').waitFor();
+    assert.match((await page.locator('.tooltip').textContent()) ?? '', /e[34] [\d.]+%/);
 
-    // The curves, as a picture and as a table.
-    await page.getByText('As a table').click();
+    // The curves as a plot and as a table.
+    await page.getByText('Show as table').click();
     const table = page.getByRole('region', { name: 'Probability of each move by rating' });
     await table.getByRole('rowheader', { name: '700', exact: true }).waitFor({ timeout: 120_000 });
     const rows = await table.getByRole('row').allInnerTexts();
-    assert.equal(rows.length, 22, '600 to 2600 and a head');
-    assert.notEqual(rows[1]?.replace(/^\d+/, ''), rows[21]?.replace(/^\d+/, ''), 'beginners and masters play alike');
+    assert.equal(rows.length, 22, '600 to 2600 and a header');
+    assert.notEqual(rows[1]?.replace(/^\d+/, ''), rows[21]?.replace(/^\d+/, ''), 'probabilities depend on the rating');
     assert.ok(await page.locator('.uplot canvas').count());
 
-    // Another rating gives other numbers, by slider and by typing.
-    await page.getByLabel('Rating, typed').fill('2600');
+    await page.getByLabel('Rating', { exact: true }).fill('2600');
     await page.waitForFunction(
       (before) => document.querySelector('.bar[data-uci="e2e4"]')?.getAttribute('data-probability') !== before,
       String(found.find(({ uci }) => uci === 'e2e4')?.probability),
     );
-    assert.equal(await page.getByLabel('Rating', { exact: true }).inputValue(), '2600');
+    assert.equal(await page.getByLabel('Rating slider').inputValue(), '2600');
     await page.locator('.curves').scrollIntoViewIfNeeded();
-    await screenshot(page, 'analyse-people');
+    await screenshot(page, 'analyse-human');
     await assertAccessible(page);
   }));
 
-test('the engine goes deeper as time goes, stops by the space bar, and its moves can be played', () =>
+test('the engine searches deeper over time, and the space bar turns it on and off', () =>
   onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
     await page.keyboard.press(' ');
@@ -216,27 +200,27 @@ test('the engine goes deeper as time goes, stops by the space bar, and its moves
     await page.waitForFunction(() => Number(document.querySelector('[data-depth]')?.getAttribute('data-depth')) > 0);
     const first = await seen();
     await page.waitForFunction((less) => Number(document.querySelector('[data-depth]')?.getAttribute('data-depth')) > less, first);
-    const lines = page.getByRole('list', { name: 'Lines of the engine, best first' }).getByRole('listitem');
+    const lines = page.getByRole('list', { name: 'Engine lines' }).getByRole('listitem');
     assert.equal(await lines.count(), 3);
     await page.getByRole('combobox', { name: /^Lines/ }).selectOption('5');
-    await page.waitForFunction(() => document.querySelectorAll('[aria-label="Lines of the engine, best first"] li').length === 5);
+    await page.waitForFunction(() => document.querySelectorAll('[aria-label="Engine lines"] li').length === 5);
     await screenshot(page, 'analyse-engine');
     await lines.first().getByRole('button').nth(1).click();
-    await page.getByRole('group', { name: 'Moves' }).locator('[aria-current]').waitFor();
-    assert.equal(await page.getByRole('group', { name: 'Moves' }).getByRole('button').count(), 2);
+    await page.getByRole('group', { name: 'Moves', exact: true }).locator('[aria-current]').waitFor();
+    assert.equal(await page.getByRole('group', { name: 'Moves', exact: true }).getByRole('button').count(), 2);
     await page.locator('h1').click();
     await page.keyboard.press(' ');
     assert.equal(await page.getByLabel('On', { exact: true }).isChecked(), false);
   }));
 
-test('a review marks the blunder, draws the game and can be cancelled', () =>
+test('a review finds the blunder, draws the graph and can be cancelled', () =>
   onPage({ at: '#/analyse?moves=e2e4-e7e5-d1h5-b8c6-f1c4-g8f6-h5f7' }, async (page) => {
     await waitForPiece(page, 'f7', 'white queen');
-    await page.getByLabel('Per move').selectOption('3');
-    await page.getByRole('button', { name: 'Review the game' }).click();
+    await page.getByLabel('Time per move').selectOption('3');
+    await page.getByRole('button', { name: 'Review game' }).click();
     await page.getByRole('progressbar', { name: 'Review' }).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByLabel('Per move').selectOption('0.1');
+    await page.getByLabel('Time per move').selectOption('0.1');
     await page.getByRole('button', { name: /^Review/ }).click();
     await page.getByRole('rowheader', { name: /Blunders/ }).waitFor();
     await page.getByRole('button', { name: 'Review again' }).waitFor({ timeout: 60_000 });
@@ -244,8 +228,8 @@ test('a review marks the blunder, draws the game and can be cancelled', () =>
     assert.deepEqual(await blunders.allInnerTexts(), ['0', '1']);
     assert.match((await page.getByRole('button', { name: 'Nf6' }).textContent()) ?? '', /Nf6\?\?/);
 
-    // The graph goes to moves by click and follows the keyboard.
-    const graph = page.getByRole('slider', { name: 'Chance to win by move' });
+    // A click on the graph goes to a move; the graph follows the keyboard.
+    const graph = page.getByRole('slider', { name: 'Win probability by move' });
     await graph.click({ position: { x: 10, y: 60 } });
     await waitForPiece(page, 'e2', 'white pawn');
     await graph.focus();
@@ -255,7 +239,7 @@ test('a review marks the blunder, draws the game and can be cancelled', () =>
     const { pgn } = await exported(page);
     assert.match(pgn, /Nf6 (\$4|\?\?) ?\{ ?\[%eval #1/);
     await page.mouse.move(0, 0);
-    await page.getByRole('row', { name: /How likely/ }).scrollIntoViewIfNeeded();
+    await page.getByRole('row', { name: /Average move probability/ }).scrollIntoViewIfNeeded();
     await screenshot(page, 'analyse-review');
     await assertAccessible(page);
 
@@ -263,25 +247,24 @@ test('a review marks the blunder, draws the game and can be cancelled', () =>
     await page.getByRole('row', { name: /Blunders/ }).waitFor();
   }));
 
-test('a review asks the network that was dropped', () =>
+test('a review uses the chosen network', () =>
   onPage({ at: '#/analyse?moves=e2e4-e7e5-g1f3' }, async (page) => {
     await ready(page);
-    await dropFile(page, 'lc0-plain-conv.pb.gz', await readFile(path.join(FIXTURES, 'lc0-plain-conv.pb.gz'), 'base64'));
+    await drop(page, 'lc0-plain-conv.pb.gz');
     await page.getByText('good moves that lc0-plain-conv.pb.gz rarely plays').waitFor();
-    await page.getByLabel('Per move').selectOption('0.1');
-    await page.getByRole('button', { name: 'Review the game' }).click();
+    await page.getByLabel('Time per move').selectOption('0.1');
+    await page.getByRole('button', { name: 'Review game' }).click();
     await page.getByRole('button', { name: 'Review again' }).waitFor({ timeout: 60_000 });
-    const row = page.getByRole('row', { name: 'How likely people as lc0-plain-conv.pb.gz sees them play these moves' });
-    const theirs = await row.innerText();
-    await page.getByLabel('Network that is asked').selectOption('human');
+    const dropped = await page.getByRole('row', { name: 'Average move probability, lc0-plain-conv.pb.gz' }).innerText();
+    await page.getByLabel('Network', { exact: true }).selectOption('human');
     await page.getByRole('button', { name: 'Review again' }).click();
-    const ours = page.getByRole('row', { name: 'How likely players of 1500 play these moves' });
-    await ours.waitFor();
+    const bundled = page.getByRole('row', { name: 'Average move probability, 1500-rated players' });
+    await bundled.waitFor();
     await page.getByRole('button', { name: 'Review again' }).waitFor({ timeout: 60_000 });
-    assert.notEqual((await ours.innerText()).match(/\d+.%.*/)?.[0], theirs.match(/\d+.%.*/)?.[0]);
+    assert.notEqual((await bundled.innerText()).match(/[\d.]+%.*/)?.[0], dropped.match(/[\d.]+%.*/)?.[0]);
   }));
 
-test('the editor makes a legal position and says what is wrong with others', () =>
+test('the editor accepts legal positions and explains why others are illegal', () =>
   onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
     await page.getByRole('button', { name: 'Edit board' }).click();
@@ -291,12 +274,12 @@ test('the editor makes a legal position and says what is wrong with others', () 
     assert.match((await page.getByRole('status').filter({ hasText: /king/i }).textContent()) ?? '', /king/i);
     // By click, by drag from the palette and by keyboard.
     await page.getByRole('button', { name: 'Place a white king' }).click();
-    const e1 = await spot(page, 'e1');
+    const e1 = await squareCentre(page, 'e1');
     await page.mouse.click(e1.x, e1.y);
     await waitForPiece(page, 'e1', 'white king');
     const king = await page.getByRole('button', { name: 'Place a black king' }).boundingBox();
     assert.ok(king);
-    const e8 = await spot(page, 'e8');
+    const e8 = await squareCentre(page, 'e8');
     await page.mouse.move(king.x + king.width / 2, king.y + king.height / 2);
     await page.mouse.down();
     await page.mouse.move(e8.x, e8.y + 30);
@@ -322,7 +305,7 @@ test('the editor makes a legal position and says what is wrong with others', () 
     assert.equal(await page.getByRole('link', { name: 'Play from here' }).getAttribute('href'), '#/play?fen=4k3%2F8%2F8%2F8%2F8%2F4p3%2F8%2F4K3+b+-+-+0+1');
   }));
 
-test('a link brings the same line to somebody else', async () => {
+test('a shared link opens the same line', async () => {
   let link = '';
   await onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
@@ -337,7 +320,7 @@ test('a link brings the same line to somebody else', async () => {
     await waitForPiece(page, 'e7', 'black pawn');
     await page.keyboard.press('End');
     await waitForPiece(page, 'f6', 'black knight');
-    // What has been added since is not lost by a reload, although the page was opened by a link.
+    // A reload keeps later changes, although the page was opened by a link.
     await drag(page, 'c1', 'g5');
     await waitForPiece(page, 'g5', 'white bishop');
     await page.reload();
@@ -345,11 +328,11 @@ test('a link brings the same line to somebody else', async () => {
   });
 });
 
-test('a file of tens of thousands of games is read while the page goes on, and can be given up', () =>
+test('a large PGN file is read without blocking the page, and can be cancelled', () =>
   onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
-    await bars(page);
-    const drop = (/** @type {number} */ megabytes) =>
+    await predictions(page);
+    const dropPgn = (/** @type {number} */ megabytes) =>
       page.evaluate(async (bytes) => {
         const moves = '1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O 9. h3 Nb8 10. d4 Nbd7 11. Nbd2 Bb7 12. Bc2 Re8 1/2-1/2';
         const parts = [];
@@ -360,7 +343,7 @@ test('a file of tens of thousands of games is read while the page goes on, and c
         }
         const data = new DataTransfer();
         data.items.add(new File(parts, 'long.pgn'));
-        // What it takes to make the file is not what it takes to read it.
+        // Creating the file must not count as a long frame.
         await new Promise((resolve) => setTimeout(resolve, 1000));
         window.dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
         const watch = { longest: 0 };
@@ -373,15 +356,15 @@ test('a file of tens of thousands of games is read while the page goes on, and c
         });
         return parts.length;
       }, megabytes << 20);
-    const bar = page.getByRole('progressbar', { name: 'Reading the games' });
-    await drop(60);
+    const bar = page.getByRole('progressbar', { name: 'Reading games' });
+    await dropPgn(60);
     await bar.waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-    await page.getByLabel('PGN of one or more games, or a FEN').waitFor();
+    await page.getByLabel('PGN or FEN', { exact: true }).waitFor();
     await page.keyboard.press('Escape');
 
     const began = performance.now();
-    const games = await drop(60);
+    const games = await dropPgn(60);
     await bar.waitFor();
     const search = page.getByPlaceholder(`Search ${games.toLocaleString('en')} games`);
     await search.waitFor({ timeout: 240_000 });
@@ -393,17 +376,17 @@ test('a file of tens of thousands of games is read while the page goes on, and c
     await page.getByText(`Player ${games} – Mr. Black`).waitFor();
   }));
 
-test('a rating that is in a name is not said twice', () =>
+test('a rating in a player’s name is not repeated', () =>
   onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
     await importText(page, '[White "Human-like 1500"]\n[WhiteElo "1500"]\n[Black "Ada"]\n[BlackElo "1450"]\n\n1. e4 e5 *\n');
     await page.getByText('Human-like 1500 – Ada (1450)').waitFor();
   }));
 
-test('junk is met with a sentence, and the page lives on', () =>
+test('invalid links, texts and models are rejected', () =>
   onPage({ at: '#/analyse?moves=e2e4-e2e4' }, async (page) => {
     const alert = page.getByRole('alert');
-    await alert.getByText(/The link could not be followed.*move 2/).waitFor();
+    await alert.getByText(/Cannot open the link/).waitFor();
     await ready(page);
     for (const junk of ['fen=hello', 'fen=8/8/8/8/8/8/8/8_w_-_-_0_1', 'moves=%00%ff', 'pgn=%7B%7B%7B']) {
       await page.evaluate((hash) => (location.hash = `#/analyse?${hash}`), junk);
@@ -412,17 +395,17 @@ test('junk is met with a sentence, and the page lives on', () =>
     await importText(page, 'this is not a game');
     const dialog = page.getByRole('dialog');
     await dialog.locator('.problem:not(:empty)').waitFor();
-    await dialog.getByLabel('PGN of one or more games, or a FEN').fill('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQQBNR w KQkq - 0 1');
+    await dialog.getByLabel('PGN or FEN', { exact: true }).fill('rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQQBNR w KQkq - 0 1');
     await dialog.getByRole('button', { name: 'Import' }).click();
     await dialog.locator('.problem', { hasText: /king/i }).waitFor();
     await page.keyboard.press('Escape');
-    await dropFile(page, 'broken.onnx', btoa('not a network'));
-    await alert.getByText(/broken\.onnx cannot be asked/).waitFor();
+    await drop(page, 'broken.onnx', Buffer.from('not a network'));
+    await alert.getByText(/Cannot use broken\.onnx/).waitFor();
     await drag(page, 'e2', 'e4');
     await waitForPiece(page, 'e4', 'white pawn');
   }));
 
-test('kept data that is broken is forgotten', () =>
+test('invalid stored data is ignored', () =>
   onPage(
     {
       at: '#/analyse',
@@ -434,46 +417,44 @@ test('kept data that is broken is forgotten', () =>
     },
   ));
 
-test('what is pasted or dropped is read, and a dropped model is asked', () =>
+test('pasted and dropped positions, games and models are opened', () =>
   onPage({ at: '#/analyse' }, async (page) => {
     await ready(page);
-    await bars(page);
+    await predictions(page);
     await page.evaluate(() => {
       const clipboardData = new DataTransfer();
       clipboardData.setData('text/plain', '4k3/8/8/8/8/4p3/8/4K3 b - - 0 1');
       document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true }));
     });
     await waitForPiece(page, 'e3', 'black pawn');
-    await dropFile(page, 'game.pgn', btoa(SECOND));
+    await drop(page, 'game.pgn', Buffer.from(SECOND));
     await page.getByText('Clara – Dora').waitFor();
 
-    const dropModel = async (/** @type {string} */ name) => dropFile(page, name, await readFile(path.join(FIXTURES, name), 'base64'));
-    const asked = page.getByLabel('Network that is asked');
-    const notice = (/** @type {string} */ name) => page.getByRole('status').getByText(`${name} is asked now`).waitFor();
-    // One that looks at ratings, one that does not, and one that knows no moves.
-    await dropModel('human.safetensors');
-    await notice('human.safetensors');
-    assert.equal(await asked.inputValue(), 'human.safetensors');
+    const network = page.getByLabel('Network', { exact: true });
+    // A policy with ratings, one without, and a network without a policy.
+    await drop(page, 'human.safetensors');
+    await page.getByRole('status').getByText('Using human.safetensors').waitFor();
+    assert.equal(await network.inputValue(), 'human.safetensors');
     await page.locator('.curves canvas').waitFor();
-    assert.equal((await bars(page)).length, 20);
-    await dropModel('lc0-plain-conv.pb.gz');
-    await notice('lc0-plain-conv.pb.gz');
-    await page.getByText('This network does not look at ratings.').waitFor();
+    assert.equal((await predictions(page)).length, 20);
+    await drop(page, 'lc0-plain-conv.pb.gz');
+    await page.getByRole('status').getByText('Using lc0-plain-conv.pb.gz').waitFor();
+    await page.getByText('This network does not use ratings.').waitFor();
     await page.locator('.bars:not(.stale)').waitFor();
     assert.equal(await page.locator('.curves').count(), 0);
-    await dropModel('perspective.safetensors');
-    await page.getByRole('alert').getByText(/perspective\.safetensors cannot be asked: it has no move head/).waitFor();
-    assert.equal(await asked.inputValue(), 'lc0-plain-conv.pb.gz');
-    await asked.selectOption('human');
+    await drop(page, 'perspective.safetensors');
+    await page.getByRole('alert').getByText(/Cannot use perspective\.safetensors/).waitFor();
+    assert.equal(await network.inputValue(), 'lc0-plain-conv.pb.gz');
+    await network.selectOption('human');
     await page.getByLabel('Rating', { exact: true }).waitFor();
   }));
 
 for (const [width, height] of /** @type {const} */ ([[1160, 1000], [1280, 900], [1440, 900], [1920, 1080]]))
-  test(`panels stand beside each other at ${width} by ${height}`, () =>
+  test(`panels do not overlap at ${width} × ${height}`, () =>
     onPage({ at: '#/analyse?moves=e2e4-e7e5-g1f3-b8c6', viewport: { width, height } }, async (page) => {
       await page.getByLabel('On', { exact: true }).check();
       await page.locator('.bar[data-uci]').first().waitFor();
-      const boxes = await page.locator('.stage cg-board, .desk .panel').evaluateAll((panels) =>
+      const boxes = await page.locator('.workspace cg-board, .workspace .panel').evaluateAll((panels) =>
         panels.map((panel) => {
           const { left, right, top, bottom } = panel.getBoundingClientRect();
           return { name: panel.querySelector('h2')?.textContent ?? panel.tagName, left, right, top, bottom, inner: panel.scrollWidth - panel.clientWidth };
@@ -481,10 +462,10 @@ for (const [width, height] of /** @type {const} */ ([[1160, 1000], [1280, 900], 
       );
       assert.equal(boxes.length, 5);
       for (const [index, one] of boxes.entries()) {
-        assert.equal(one.inner, 0, `${one.name} holds what is in it`);
+        assert.equal(one.inner, 0, `the content of ${one.name} fits`);
         for (const other of boxes.slice(index + 1)) {
           const apart = one.right + 8 <= other.left || other.right + 8 <= one.left || one.bottom + 8 <= other.top || other.bottom + 8 <= one.top;
-          assert.ok(apart, `${one.name} and ${other.name} stand apart`);
+          assert.ok(apart, `${one.name} and ${other.name} overlap`);
         }
       }
     }));
@@ -493,7 +474,7 @@ for (const size of /** @type {const} */ (['phone', 'tablet', 'desktop'])) {
   test(`the page fits a ${size}`, () =>
     onPage({ at: `#/analyse?pgn=${encodeURIComponent(FIRST)}`, size, colorScheme: size === 'tablet' ? 'dark' : 'light' }, async (page) => {
       await waitForPiece(page, 'f7', 'white queen');
-      await page.getByRole('button', { name: 'A move back' }).click();
+      await page.getByRole('button', { name: 'Previous move' }).click();
       await page.getByLabel('On', { exact: true }).check();
       await page.locator('.bar[data-uci]').first().waitFor();
       await page.locator('.uplot canvas').nth(1).waitFor();
@@ -504,7 +485,7 @@ for (const size of /** @type {const} */ (['phone', 'tablet', 'desktop'])) {
         );
         assert.ok(game && engine && review);
         const distances = [engine.top - game.bottom, review.top - engine.bottom];
-        assert.ok(review.top < engine.bottom + 2 * (engine.top - game.bottom), `panels keep their distance: ${distances.join(', ')}`);
+        assert.ok(review.top < engine.bottom + 2 * (engine.top - game.bottom), `distances between panels: ${distances.join(', ')}`);
       }
       await page.evaluate(() => scrollTo(0, 0));
       await page.mouse.move(0, 0);
@@ -514,7 +495,7 @@ for (const size of /** @type {const} */ (['phone', 'tablet', 'desktop'])) {
       await assertFits(page);
       if (size !== 'desktop') {
         await page.getByRole('button', { name: 'Place a black queen' }).tap();
-        const { x, y } = await spot(page, 'e3');
+        const { x, y } = await squareCentre(page, 'e3');
         await page.touchscreen.tap(x, y);
         await waitForPiece(page, 'e3', 'black queen');
       }

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { chromium } from 'playwright-core';
+import { launchBrowser } from '../tools/browser.mjs';
 import { serve } from './site.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -25,25 +25,13 @@ let browser;
 /** @type {Awaited<ReturnType<typeof serve>>} */
 let site;
 
-/** Starts one browser and one server for all tests of a file. */
+/** Starts a browser and a server for all tests of a file. */
 export function useBrowser() {
   before(async () => {
     const dist = path.join(web, 'dist');
-    assert.ok(existsSync(path.join(dist, 'index.html')), 'there is no web/dist: run npm run build first');
+    assert.ok(existsSync(path.join(dist, 'index.html')), 'web/dist is missing: run npm run build first');
     site = await serve(dist);
-    browser = await chromium.launch({
-      executablePath: process.env['TABIA_CHROMIUM'] ?? '/usr/bin/chromium',
-      args: [
-        '--headless',
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-quic',
-        '--no-first-run',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-      ],
-    });
+    browser = await launchBrowser();
   });
   after(async () => {
     await browser?.close();
@@ -51,48 +39,46 @@ export function useBrowser() {
   });
 }
 
-/** The address the built page is served under. */
+/** The URL of the built page. */
 export function address() {
   return site.url;
 }
 
 /**
- * Opens the page in a fresh profile, runs a test on it and fails if the page has complained meanwhile.
+ * Opens the page in a fresh profile and runs a test on it. Fails on console errors other than those that `allow` matches.
+ * `stored` is the initial content of the browser's storage, by key.
  *
- * `allow` lists what the console may say: the errors a test provokes on purpose. `kept` is what an earlier visit has kept
- * in the browser's storage, by key.
- *
- * @param {{ at?: string, size?: keyof typeof SIZES, allow?: RegExp[], init?: () => void, kept?: Record<string, unknown> } & ContextOptions} options
+ * @param {{ at?: string, size?: keyof typeof SIZES, allow?: RegExp[], init?: () => void, stored?: Record<string, unknown> } & ContextOptions} options
  * @param {(page: Page) => Promise<void>} test
  */
-export async function onPage({ at = '#/play', size = 'desktop', allow = [], init, kept, ...options }, test) {
-  // Fetching everything for use without a network takes time: tests that need it ask for it.
+export async function onPage({ at = '#/play', size = 'desktop', allow = [], init, stored, ...options }, test) {
+  // Service workers are off by default, since caching all files takes time.
   const settings = { reducedMotion: 'reduce', serviceWorkers: 'block', ...options };
   const context = await browser.newContext({ ...SIZES[size], .../** @type {ContextOptions} */ (settings) });
   /** @type {string[]} */
-  const complaints = [];
-  const complain = (/** @type {string} */ text) => {
-    if (!allow.some((pattern) => pattern.test(text))) complaints.push(text);
+  const errors = [];
+  const report = (/** @type {string} */ text) => {
+    if (!allow.some((pattern) => pattern.test(text))) errors.push(text);
   };
-  context.on('weberror', (error) => complain(`uncaught: ${error.error().stack ?? error.error().message}`));
+  context.on('weberror', (error) => report(`uncaught: ${error.error().stack ?? error.error().message}`));
   context.on('console', (message) => {
-    if (message.type() === 'error') complain(`console: ${message.text()}`);
+    if (message.type() === 'error') report(`console: ${message.text()}`);
   });
   try {
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
-    if (kept)
+    if (stored)
       await page.addInitScript((entries) => {
-        if (sessionStorage.getItem('tests.kept')) return;
-        sessionStorage.setItem('tests.kept', 'yes');
+        if (sessionStorage.getItem('tests.stored')) return;
+        sessionStorage.setItem('tests.stored', 'yes');
         for (const [key, value] of Object.entries(entries)) localStorage.setItem(`tabia.${key}`, JSON.stringify(value));
-      }, kept);
+      }, stored);
     if (init) await page.addInitScript(init);
     await page.goto(site.url + at);
     await test(page);
-    assert.deepEqual(complaints, [], 'the page complained');
+    assert.deepEqual(errors, [], 'console errors');
   } catch (error) {
-    if (complaints.length) console.error(complaints.join('\n'));
+    if (errors.length) console.error(errors.join('\n'));
     throw error;
   } finally {
     await context.close();
@@ -100,14 +86,13 @@ export async function onPage({ at = '#/play', size = 'desktop', allow = [], init
 }
 
 /**
- * The middle of a square on the screen.
+ * The centre of a square on the screen.
  *
  * @param {Page} page
  * @param {string} square
  */
-export async function spot(page, square) {
-  const board = page.locator('cg-board').first();
-  const box = await board.boundingBox();
+export async function squareCentre(page, square) {
+  const box = await page.locator('cg-board').first().boundingBox();
   assert.ok(box, 'there is a board');
   const black = await page.locator('.cg-wrap.orientation-black').count();
   const file = square.charCodeAt(0) - 97;
@@ -124,7 +109,7 @@ export async function spot(page, square) {
  * @param {string} to
  */
 export async function drag(page, from, to) {
-  const [start, end] = [await spot(page, from), await spot(page, to)];
+  const [start, end] = [await squareCentre(page, from), await squareCentre(page, to)];
   await page.mouse.move(start.x, start.y);
   await page.mouse.down();
   await page.mouse.move((start.x + end.x) / 2, (start.y + end.y) / 2);
@@ -133,7 +118,7 @@ export async function drag(page, from, to) {
 }
 
 /**
- * What stands where on the board, as the eye sees it: `{ e4: 'white pawn' }`.
+ * The pieces as drawn on the board: `{ e4: 'white pawn' }`.
  *
  * @param {Page} page
  * @returns {Promise<Record<string, string>>}
@@ -151,7 +136,7 @@ export async function pieces(page) {
 }
 
 /**
- * Waits until a square holds a piece, as 'white pawn', or is empty (undefined).
+ * Waits until a square has a piece such as 'white pawn', or is empty (undefined).
  *
  * @param {Page} page
  * @param {string} square
@@ -168,7 +153,46 @@ export async function waitForPiece(page, square, piece) {
 }
 
 /**
- * Drops a file on an element. A file of many copies of its bytes is large without taking memory.
+ * The moves in the list, in SAN.
+ *
+ * @param {Page} page
+ */
+export async function moves(page) {
+  return page.locator('.moves .turn button.move').allTextContents();
+}
+
+/**
+ * Waits for a number of moves in the list.
+ *
+ * @param {Page} page
+ * @param {number} count
+ */
+export async function waitForMoves(page, count) {
+  await page.waitForFunction((n) => document.querySelectorAll('.moves .turn button.move').length === n, count);
+}
+
+/**
+ * Clicks a button that downloads a file, and returns the file.
+ *
+ * @param {Page} page
+ * @param {string} button
+ */
+export async function download(page, button) {
+  const [started] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: button }).click()]);
+  return { name: started.suggestedFilename(), text: await readFile(await started.path(), 'utf8') };
+}
+
+/**
+ * The path of a model file in the repository.
+ *
+ * @param {string} name
+ */
+export function fixture(name) {
+  return path.join(web, '../fixtures/models', name);
+}
+
+/**
+ * Drops a file on an element. Many copies of the same bytes make a large file without using memory.
  *
  * @param {import('playwright-core').Locator} target
  * @param {{ name: string, bytes: Buffer, copies?: number }} file
@@ -186,7 +210,7 @@ export async function dropFile(target, { name, bytes, copies = 1 }) {
 }
 
 /**
- * Saves what the page looks like under web/screenshots, for people.
+ * Saves a screenshot under web/screenshots, for manual inspection.
  *
  * @param {Page} page
  * @param {string} name
@@ -197,7 +221,7 @@ export async function screenshot(page, name) {
 }
 
 /**
- * Fails on serious accessibility problems of what is on the page now.
+ * Fails on serious accessibility problems.
  *
  * @param {Page} page
  */
@@ -215,21 +239,21 @@ export async function assertAccessible(page) {
 }
 
 /**
- * Fails if something to press is too small for a finger. Links and moves within a text are spared.
+ * Fails if a control is too small for touch. Links and moves within text are exempt.
  *
  * @param {Page} page
  */
 export async function assertTouchable(page) {
   const small = await page.evaluate(() => {
-    const pressed = 'button, a[href], select, summary, input:not([type=radio], [type=checkbox]), label:has([type=radio], [type=checkbox])';
-    const spared = '.unseen, .skip, p a, .variation .move, ol[aria-label^="Lines"] .move';
-    return [...document.querySelectorAll(pressed)].flatMap((element) => {
+    const controls = 'button, a[href], select, summary, input:not([type=radio], [type=checkbox]), label:has([type=radio], [type=checkbox])';
+    const exempt = '.visually-hidden, .skip, p a, .variation .move, ol[aria-label="Engine lines"] .move';
+    return [...document.querySelectorAll(controls)].flatMap((element) => {
       const { width, height } = element.getBoundingClientRect();
-      if (width === 0 || element.matches(spared) || (width >= 40 && height >= 40)) return [];
+      if (width === 0 || element.matches(exempt) || (width >= 40 && height >= 40)) return [];
       return [`${element.tagName} “${element.getAttribute('aria-label') ?? element.textContent?.trim()}”: ${width} × ${height}`];
     });
   });
-  assert.deepEqual(small, [], 'too small for a finger');
+  assert.deepEqual(small, [], 'controls too small for touch');
 }
 
 /**
@@ -238,6 +262,6 @@ export async function assertTouchable(page) {
  * @param {Page} page
  */
 export async function assertFits(page) {
-  const [wide, seen] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
-  assert.ok((wide ?? 0) <= (seen ?? 0), `the page is ${wide} px wide in a window of ${seen} px`);
+  const [content, window] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
+  assert.ok((content ?? 0) <= (window ?? 0), `the page is ${content} px wide in a window of ${window} px`);
 }

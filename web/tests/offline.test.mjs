@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { listFiles } from '../tools/precache.mjs';
-import { address, drag, onPage, useBrowser, waitForPiece, web } from './harness.mjs';
+import { address, drag, onPage, useBrowser, waitForMoves, waitForPiece, web } from './harness.mjs';
 import { serve } from './site.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -12,11 +12,11 @@ import { serve } from './site.mjs';
 useBrowser();
 
 const dist = path.join(web, 'dist');
-/** What the console says of every request while there is no network. */
+/** Console errors of requests while offline. */
 const NO_NETWORK = [/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION_REFUSED|ERR_FAILED/];
 
 /**
- * Opens the page from a server of the test's own, with what an offline page needs.
+ * Opens the page on its own server, with service workers.
  *
  * @param {{ allow?: RegExp[] }} options
  * @param {(page: Page, site: Awaited<ReturnType<typeof serve>>) => Promise<void>} run
@@ -34,16 +34,16 @@ async function onOwnSite({ allow = [] }, run) {
 }
 
 /**
- * Waits until the page is kept whole.
+ * Waits until all files are cached.
  *
  * @param {Page} page
  */
-async function untilKept(page) {
+async function untilCached(page) {
   await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
 }
 
 /**
- * The next version of the page: one of its lazy parts changed, and so did its name. The caller removes it.
+ * Creates a new version of the page in which one chunk has another name. The caller removes the folder.
  *
  * @param {string} part
  */
@@ -53,7 +53,7 @@ async function nextVersion(part) {
   const assets = path.join(folder, 'assets');
   const names = await readdir(assets);
   const old = names.find((name) => name.startsWith(`${part}-`) && name.endsWith('.js'));
-  assert.ok(old, `there is a part ${part}`);
+  assert.ok(old, `there is a chunk ${part}`);
   const fresh = `${part}-Changed1.js`;
   await rename(path.join(assets, old), path.join(assets, fresh));
   for (const name of await readdir(assets)) {
@@ -66,7 +66,7 @@ async function nextVersion(part) {
 }
 
 /**
- * Waits until a page has fetched the asset of this name: its title is there before its script is.
+ * Waits until a page has fetched an asset. The title is set before the script is loaded.
  *
  * @param {Page} page
  * @param {string} asset
@@ -75,17 +75,17 @@ async function untilFetched(page, asset) {
   await page.waitForFunction((asset) => performance.getEntriesByType('resource').some(({ name }) => name.endsWith(`/${asset}`)), asset);
 }
 
-test('without network and server the page opens and a game goes on', () =>
+test('the page opens and plays offline', () =>
   onOwnSite({ allow: NO_NETWORK }, async (page, site) => {
-    await untilKept(page);
+    await untilCached(page);
     await page.context().setOffline(true);
     await site.close();
     await page.reload();
     await drag(page, 'e2', 'e4');
     await waitForPiece(page, 'e4', 'white pawn');
-    // The human player answers: its network came along.
-    await page.waitForFunction(() => document.querySelectorAll('.moves .turn button.move').length === 2);
-    // Parts that were never opened are there too.
+    // The human network is cached.
+    await waitForMoves(page, 2);
+    // Pages that were never opened are cached too.
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Analyse' }).click();
     await page.waitForFunction(() => document.title === 'Analyse · Tabia');
     await page.goto(`${site.url}#/play`);
@@ -93,53 +93,52 @@ test('without network and server the page opens and a game goes on', () =>
     await waitForPiece(page, 'e4', 'white pawn');
   }));
 
-test('everything the page needs is kept, and not what only some need', () =>
+test('all files are cached except rarely used networks', () =>
   onOwnSite({}, async (page) => {
-    await untilKept(page);
-    const kept = await page.evaluate(async () => {
+    await untilCached(page);
+    const { versions, paths } = await page.evaluate(async () => {
       const names = await caches.keys();
       const cache = await caches.open(names[0] ?? '');
       return { versions: names.length, paths: (await cache.keys()).map(({ url }) => new URL(url).pathname.slice(1)) };
     });
-    assert.equal(kept.versions, 1);
+    assert.equal(versions, 1);
     for (const name of ['index.html', 'models/human.safetensors', 'models/value.safetensors', 'manifest.webmanifest'])
-      assert.ok(kept.paths.includes(name), `${name} is kept`);
-    const parts = (await readdir(path.join(dist, 'assets'))).filter((name) => /\.(js|css|svg)$/.test(name));
-    for (const name of parts) assert.ok(kept.paths.includes(`assets/${name}`), `${name} is kept`);
-    // The page and its worker choose the same build of the module.
-    assert.equal(kept.paths.filter((name) => name.endsWith('.wasm')).length, 1, 'one build of the module is kept');
-    assert.ok(!kept.paths.some((name) => name.startsWith('models/challenge')), 'rare networks are not');
+      assert.ok(paths.includes(name), `${name} is cached`);
+    const chunks = (await readdir(path.join(dist, 'assets'))).filter((name) => /\.(js|css|svg)$/.test(name));
+    for (const name of chunks) assert.ok(paths.includes(`assets/${name}`), `${name} is cached`);
+    // The page and the service worker choose the same build.
+    assert.equal(paths.filter((name) => name.endsWith('.wasm')).length, 1, 'one build of the module is cached');
+    assert.ok(!paths.some((name) => name.startsWith('models/challenge')), 'rarely used networks are not');
   }));
 
-test('a new version waits, and takes nothing from a game in progress', () =>
+test('an update waits and does not disturb a game in progress', () =>
   onOwnSite({}, async (page, site) => {
-    await untilKept(page);
+    await untilCached(page);
     await drag(page, 'd2', 'd4');
     await waitForPiece(page, 'd4', 'white pawn');
     const { folder, old, fresh } = await nextVersion('Training');
     try {
       site.switchTo(folder);
       await page.evaluate(async () => (await navigator.serviceWorker.getRegistration())?.update());
-      const notice = page.getByRole('status').filter({ hasText: 'A new version is ready' });
-      await notice.waitFor();
-      // The server has only the new files; the page that is open finds its own.
+      await page.getByRole('status').filter({ hasText: 'A new version is available' }).waitFor();
+      // The server has only the new files; the open page uses the cached ones.
       await waitForPiece(page, 'd4', 'white pawn');
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Training' }).click();
       await page.waitForFunction(() => document.title === 'Training · Tabia');
       await untilFetched(page, old);
 
-      // Another page asks for the new version; this one keeps its files even then.
+      // Another tab activates the new version; this one keeps its files.
       await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Play' }).click();
       const other = await page.context().newPage();
       await other.goto(site.url);
-      // A file asked for while the old worker ends wakes it again, and one that is being watched as here then never ends.
+      // A request would restart the old worker, which then never ends while DevTools are attached, as here.
       await other.waitForLoadState('networkidle');
       await other.evaluate(() => {
-        const look = () => document.querySelector('[role=status]')?.textContent?.includes('Changing to the new') && sessionStorage.setItem('tests.told', 'yes');
+        const look = () => document.querySelector('[role=status]')?.textContent?.includes('Updating to the new') && sessionStorage.setItem('tests.notified', 'yes');
         new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
       });
       await Promise.all([other.waitForEvent('load'), other.getByRole('button', { name: 'Reload' }).click()]);
-      assert.equal(await other.evaluate(() => sessionStorage.getItem('tests.told')), 'yes', 'the page says what it waits for');
+      assert.equal(await other.evaluate(() => sessionStorage.getItem('tests.notified')), 'yes', 'the update is announced');
       await other.goto(`${site.url}#/training`);
       await other.waitForFunction(() => document.title === 'Training · Tabia');
       await untilFetched(other, fresh);
@@ -147,11 +146,11 @@ test('a new version waits, and takes nothing from a game in progress', () =>
       await waitForPiece(page, 'd4', 'white pawn');
       await other.close();
 
-      // When the visitor says so, this one becomes new too, with the game on its board.
+      // This tab is updated on request and keeps its game.
       await page.getByRole('button', { name: 'Reload' }).click();
       await page.waitForFunction(() => !document.querySelector('[role=status] button'));
       await waitForPiece(page, 'd4', 'white pawn');
-      // Opened alone, the page drops what only the old version needed.
+      // The old version is deleted when only one tab is open.
       const { url } = site;
       await page.goto('about:blank');
       await page.goto(url);
@@ -161,18 +160,18 @@ test('a new version waits, and takes nothing from a game in progress', () =>
     }
   }));
 
-test('without room the page works and says that it is not kept', () =>
+test('without storage the page works and warns that it is not available offline', () =>
   onOwnSite({ allow: [/Quota/] }, async (page, site) => {
-    // A fresh origin, because the first page may have been kept already.
+    // A new origin, since the first may be cached already.
     const full = await serve(dist);
     try {
       const session = await page.context().newCDPSession(page);
       await session.send('Storage.overrideQuotaForOrigin', { origin: new URL(full.url).origin, quotaSize: 1_000_000 });
       await page.goto(full.url);
-      await page.getByText('no room to keep this page').waitFor();
+      await page.getByText('storage is full').waitFor();
       await drag(page, 'e2', 'e4');
       await waitForPiece(page, 'e4', 'white pawn');
-      assert.equal(await page.evaluate(async () => (await caches.keys()).length), 0, 'nothing is left half');
+      assert.equal(await page.evaluate(async () => (await caches.keys()).length), 0, 'no partial cache is left');
       await page.goto(site.url);
     } finally {
       await full.close();
@@ -199,7 +198,7 @@ test('the page can be installed as an app', () =>
     assert.deepEqual(installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito'), []);
   }));
 
-test('where the build with relaxed SIMD cannot be had, the plain one plays', () =>
+test('without the relaxed SIMD build the plain one is used', () =>
   onPage({ allow: [/Failed to load resource/], at: '#/training' }, async (page) => {
     /** @type {string[]} */
     const refused = [];
@@ -211,6 +210,6 @@ test('where the build with relaxed SIMD cannot be had, the plain one plays', () 
     await page.goto(address());
     await drag(page, 'e2', 'e4');
     await waitForPiece(page, 'e4', 'white pawn');
-    await page.waitForFunction(() => document.querySelectorAll('.moves .turn button.move').length === 2);
+    await waitForMoves(page, 2);
     assert.equal(refused.length, 1);
   }));

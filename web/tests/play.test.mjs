@@ -1,56 +1,39 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
 import { before, test } from 'node:test';
 import {
-  assertAccessible,
-  assertFits,
-  drag,
-  dropFile,
-  onPage,
-  pieces,
-  screenshot,
-  spot,
-  useBrowser,
-  waitForPiece,
+  assertAccessible, assertFits, download, drag, moves, onPage, pieces, screenshot, squareCentre, useBrowser, waitForMoves, waitForPiece,
 } from './harness.mjs';
-import { GameTree, Studio, useRules } from './rules.mjs';
+import { Engine, GameTree, useRules } from './rules.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
 
 useBrowser();
 before(useRules);
 
-/** The quickest opponent: no network to fetch, and the same answers every time. */
+/** The fastest opponent: deterministic, and without a network to download. */
 const LEVEL_1 = { opponent: { kind: 'challenge', level: 1 }, colour: 'white', timeControl: 'untimed', rating: null };
-/** An opponent that takes long enough for something to happen meanwhile. */
+/** An opponent that takes long enough to do something meanwhile. */
 const SLOW = { ...LEVEL_1, opponent: { kind: 'engine', by: 'time', seconds: 1.5 } };
 
-/** @param {object} settings */
-const playing = (settings) => ({ kept: { 'play.settings': { ...LEVEL_1, ...settings } } });
+/** @param {object} settings @param {string} [fen] */
+const playing = (settings, fen) => ({
+  stored: { 'play.settings': { ...LEVEL_1, ...settings } },
+  at: fen ? `#/play?fen=${encodeURIComponent(fen)}` : '#/play',
+});
 
 /**
- * The moves in the list, in SAN.
+ * Plays e2-e4 and waits for the reply.
  *
  * @param {Page} page
  */
-async function moves(page) {
-  return page.locator('.moves .turn button.move').allTextContents();
+async function openGame(page) {
+  await drag(page, 'e2', 'e4');
+  await waitForMoves(page, 2);
 }
 
-/**
- * Waits for a number of moves in the list.
- *
- * @param {Page} page
- * @param {number} count
- */
-async function waitForMoves(page, count) {
-  await page.waitForFunction((n) => document.querySelectorAll('.moves .turn button.move').length === n, count);
-}
-
-test('a whole game is played by dragging, until its end', () =>
+test('a whole game can be played by dragging', () =>
   onPage(playing({}), async (page) => {
-    const studio = new Studio(1);
-    const seats = { white: {}, black: {} };
+    const engine = new Engine(1);
     const banner = page.locator('.banner');
     for (let ply = 0; !(await banner.count()); ply += 2) {
       assert.ok(ply < 300, 'the game ends');
@@ -58,7 +41,7 @@ test('a whole game is played by dragging, until its end', () =>
       const tree = GameTree.fromPgn(`${played.join(' ')} *`).take(0);
       tree.toEnd();
       assert.equal(tree.moves().length, ply);
-      const { uci } = studio.choose('level:3', { moves: tree.moves(), ...seats }, {});
+      const { uci } = engine.choose('level:3', { moves: tree.moves(), white: {}, black: {} }, {});
       await drag(page, uci.slice(0, 2), uci.slice(2, 4));
       if (uci.length === 5) await page.getByRole('dialog', { name: 'Promote to' }).getByRole('button', { name: 'queen' }).click();
       await page.waitForFunction(
@@ -73,7 +56,7 @@ test('a whole game is played by dragging, until its end', () =>
     await waitForMoves(page, 1);
   }));
 
-test('a premove is played when its turn comes', () =>
+test('a premove is played after the opponent’s move', () =>
   onPage(playing(SLOW), async (page) => {
     await drag(page, 'e2', 'e4');
     await waitForMoves(page, 1);
@@ -83,8 +66,8 @@ test('a premove is played when its turn comes', () =>
     assert.equal((await moves(page))[2], 'Nf3');
   }));
 
-test('a premove that is no longer legal is dropped', () =>
-  onPage({ ...playing(SLOW), at: `#/play?fen=${encodeURIComponent('7k/8/8/8/8/8/8/R2K3r w - - 0 1')}` }, async (page) => {
+test('an illegal premove is cancelled', () =>
+  onPage(playing(SLOW, '7k/8/8/8/8/8/8/R2K3r w - - 0 1'), async (page) => {
     await drag(page, 'd1', 'c2');
     await drag(page, 'a1', 'h1');
     await page.locator('square.current-premove').first().waitFor();
@@ -96,8 +79,8 @@ for (const [name, letter] of /** @type {const} */ ([
   ['queen', 'Q'],
   ['knight', 'N'],
 ])) {
-  test(`a pawn becomes a ${name} when one is chosen`, () =>
-    onPage({ ...playing({}), at: `#/play?fen=${encodeURIComponent('8/P6k/8/8/8/8/8/K7 w - - 0 1')}` }, async (page) => {
+  test(`a pawn can be promoted to a ${name}`, () =>
+    onPage(playing({}, '8/P6k/8/8/8/8/8/K7 w - - 0 1'), async (page) => {
       await drag(page, 'a7', 'a8');
       const chooser = page.getByRole('dialog', { name: 'Promote to' });
       await screenshot(page, 'play-promotion');
@@ -107,34 +90,30 @@ for (const [name, letter] of /** @type {const} */ ([
     }));
 }
 
-test('a promotion that is not wanted puts the pawn back', () =>
-  onPage(
-    { ...playing({ colour: 'black' }), at: `#/play?fen=${encodeURIComponent('k7/8/8/8/8/8/p6K/8 b - - 0 1')}` },
-    async (page) => {
-      await drag(page, 'a2', 'a1');
-      await page.getByRole('dialog', { name: 'Promote to' }).waitFor();
-      await page.keyboard.press('Escape');
-      await waitForPiece(page, 'a2', 'black pawn');
-      await drag(page, 'a2', 'a1');
-      await page.getByRole('dialog', { name: 'Promote to' }).waitFor();
-      await page.keyboard.press('r');
-      await waitForPiece(page, 'a1', 'black rook');
-    },
-  ));
+test('a promotion can be cancelled', () =>
+  onPage(playing({ colour: 'black' }, 'k7/8/8/8/8/8/p6K/8 b - - 0 1'), async (page) => {
+    await drag(page, 'a2', 'a1');
+    await page.getByRole('dialog', { name: 'Promote to' }).waitFor();
+    await page.keyboard.press('Escape');
+    await waitForPiece(page, 'a2', 'black pawn');
+    await drag(page, 'a2', 'a1');
+    await page.getByRole('dialog', { name: 'Promote to' }).waitFor();
+    await page.keyboard.press('r');
+    await waitForPiece(page, 'a1', 'black rook');
+  }));
 
 test('a premove can promote', () =>
-  onPage({ ...playing(SLOW), at: `#/play?fen=${encodeURIComponent('8/PP5k/8/8/8/8/8/K7 w - - 0 1')}` }, async (page) => {
+  onPage(playing(SLOW, '8/PP5k/8/8/8/8/8/K7 w - - 0 1'), async (page) => {
     await drag(page, 'a1', 'a2');
     await drag(page, 'a7', 'a8');
     await page.getByRole('dialog', { name: 'Promote to' }).getByRole('button', { name: 'bishop' }).click();
     await waitForPiece(page, 'a8', 'white bishop');
   }));
 
-test('moves are taken back', () =>
+test('moves can be taken back', () =>
   onPage(playing({}), async (page) => {
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
-    await page.getByRole('button', { name: 'Take back' }).click();
+    await openGame(page);
+    await page.getByRole('button', { name: 'Takeback' }).click();
     await waitForPiece(page, 'e2', 'white pawn');
     assert.deepEqual(await moves(page), []);
     await drag(page, 'd2', 'd4');
@@ -142,21 +121,19 @@ test('moves are taken back', () =>
     assert.equal((await moves(page))[0], 'd4');
   }));
 
-test('a move is taken back while the opponent thinks', () =>
+test('a takeback cancels the opponent’s search', () =>
   onPage(playing(SLOW), async (page) => {
     await drag(page, 'e2', 'e4');
     await waitForMoves(page, 1);
-    await page.getByRole('button', { name: 'Take back' }).click();
+    await page.getByRole('button', { name: 'Takeback' }).click();
     await waitForPiece(page, 'e2', 'white pawn');
-    // What the opponent was thinking about is not played when it is done.
     await page.waitForTimeout(2500);
     assert.deepEqual(await moves(page), []);
   }));
 
-test('a game goes on after a reload, also while the opponent thinks', () =>
+test('a game continues after a reload, also while the opponent thinks', () =>
   onPage(playing(SLOW), async (page) => {
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
+    await openGame(page);
     await drag(page, 'a2', 'a3');
     await waitForMoves(page, 3);
     const before = await moves(page);
@@ -170,46 +147,47 @@ test('a game goes on after a reload, also while the opponent thinks', () =>
     await waitForMoves(page, 6);
   }));
 
-test('a flag falls', () =>
+test('the game is lost on time', () =>
   onPage(playing({ timeControl: '2s+0' }), async (page) => {
     assert.equal(await page.getByRole('timer', { name: /White/ }).innerText(), '0:02.0');
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
+    await openGame(page);
     await page.getByText('You lose').waitFor();
     assert.match(await page.locator('.banner').innerText(), /time/);
     assert.equal(await page.getByRole('timer', { name: /White/ }).innerText(), '0:00.0');
   }));
 
-test('the clock stands still after a reload until the game goes on', () =>
+test('the clock is paused after a reload', () =>
   onPage(playing({ timeControl: '5+3' }), async (page) => {
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
+    await openGame(page);
     const mine = page.getByRole('timer', { name: /White/ });
     await page.waitForFunction(() => document.querySelector('.clock.running')?.textContent !== '5:00');
     await page.reload();
-    await page.getByText('The clock stands still').waitFor();
+    const resume = page.getByRole('button', { name: 'Resume' });
+    await resume.waitFor();
     const shown = await mine.innerText();
     await page.waitForTimeout(1500);
     assert.equal(await mine.innerText(), shown);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await resume.click();
     await page.waitForFunction((text) => document.querySelector('.clock.running')?.textContent !== text, shown);
   }));
 
-test('resigning asks once more, and the result says how it came about', () =>
+test('resigning needs a confirmation, and the finished game can be analysed', () =>
   onPage(playing({}), async (page) => {
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
+    await openGame(page);
     await page.getByRole('button', { name: 'Resign' }).click();
-    await page.getByRole('button', { name: 'Yes, resign' }).click();
+    await page.getByRole('button', { name: 'Confirm resignation' }).click();
     assert.match(await page.locator('.banner').innerText(), /You lose[^]*resign[^]*0-1/);
     await page.reload();
     assert.match(await page.locator('.banner').innerText(), /You lose[^]*0-1/);
+    await page.getByRole('button', { name: 'Analyse game' }).click();
+    await page.waitForFunction(() => document.title === 'Analyse · Tabia');
+    await page.goBack();
+    await page.locator('.banner').waitFor();
   }));
 
-test('the moves can be walked through by keyboard while the game goes on', () =>
+test('the moves can be replayed by keyboard during the game', () =>
   onPage(playing({}), async (page) => {
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
+    await openGame(page);
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowLeft');
     await waitForPiece(page, 'e2', 'white pawn');
@@ -219,23 +197,23 @@ test('the moves can be walked through by keyboard while the game goes on', () =>
     await page.locator('.cg-wrap.orientation-black').waitFor();
   }));
 
-test('the keyboard alone is enough to play', () =>
+test('the game can be played by keyboard', () =>
   onPage(playing({}), async (page) => {
     await page.locator('cg-board').waitFor();
     for (let tabs = 0; tabs < 20; tabs++) {
       await page.keyboard.press('Tab');
       if (await page.evaluate(() => document.activeElement?.getAttribute('role') === 'application')) break;
     }
-    // The cursor begins on e2.
+    // The cursor starts on e2.
     await page.keyboard.press('Enter');
-    assert.match(await page.locator('#announcements').innerText(), /picked up white pawn, goes to/);
+    assert.match(await page.locator('#announcements').innerText(), /white pawn selected, moves to/);
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('Enter');
     await waitForMoves(page, 2);
     assert.equal((await moves(page))[0], 'e4');
     assert.match(await page.locator('#announcements').innerText(), /^Black: /);
-    const field = page.getByLabel('Type a move');
+    const field = page.getByLabel('Enter a move');
     await field.fill('Nf3');
     await field.press('Enter');
     await waitForPiece(page, 'f3', 'white knight');
@@ -248,7 +226,7 @@ test('the keyboard alone is enough to play', () =>
     await waitForPiece(page, 'c4', 'white bishop');
   }));
 
-test('a hint is an arrow', () =>
+test('a hint is shown as an arrow', () =>
   onPage(playing({}), async (page) => {
     await page.locator('cg-board').waitFor();
     await page.getByRole('button', { name: 'Hint' }).click();
@@ -258,25 +236,25 @@ test('a hint is an arrow', () =>
     await page.waitForFunction(() => !document.querySelector('.cg-shapes line'));
   }));
 
-test('the human-like opponent answers, at a rating that is typed', () =>
-  onPage({ kept: { 'play.settings': { instant: true } } }, async (page) => {
+test('the human-like opponent plays at the entered rating', () =>
+  onPage({ stored: { 'play.settings': { instant: true } } }, async (page) => {
     await page.getByRole('button', { name: 'New game' }).click();
     const dialog = page.getByRole('dialog', { name: 'New game' });
-    await dialog.getByLabel('Rating', { exact: true }).fill('99');
-    await dialog.getByRole('button', { name: 'Play' }).click();
-    await dialog.getByText('write a number from 600 to 2600').waitFor();
-    await dialog.getByLabel('Rating', { exact: true }).fill('1234');
-    await dialog.getByText(/asked for \d+, it shows \d+/).waitFor();
+    const rating = dialog.getByLabel('Rating', { exact: true });
+    await rating.fill('99');
+    await rating.blur();
+    assert.equal(await rating.inputValue(), '600', 'clamped to the lowest rating');
+    await rating.fill('1234');
+    await dialog.getByText(/Measured strength at \d+: \d+/).waitFor();
     await screenshot(page, 'play-new-game');
     await assertAccessible(page);
     await dialog.getByRole('button', { name: 'Play' }).click();
     await page.getByText('Human-like 1234').waitFor();
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
+    await openGame(page);
   }));
 
-/** Puts words into the opponent's mouth: what `window.answer` holds is part of each of its answers. */
-function prompted() {
+/** Overrides fields of the opponent's answers with those of `window.answer`. */
+function overrideAnswers() {
   Object.defineProperty(Worker.prototype, 'onmessage', {
     /** @this {Worker} @param {(event: MessageEvent) => void} listener */
     set(listener) {
@@ -290,55 +268,54 @@ function prompted() {
 }
 
 /** @param {Page} page @param {object} answer */
-const prompt = (page, answer) => page.evaluate((answer) => void Reflect.set(window, 'answer', answer), answer);
+const setAnswer = (page, answer) => page.evaluate((answer) => void Reflect.set(window, 'answer', answer), answer);
 
 test('the opponent resigns', () =>
-  onPage({ ...playing({}), init: prompted }, async (page) => {
+  onPage({ ...playing({}), init: overrideAnswers }, async (page) => {
     await page.locator('cg-board').waitFor();
-    await prompt(page, { resigns: true });
+    await setAnswer(page, { resigns: true });
     await drag(page, 'e2', 'e4');
     assert.match(await page.locator('.banner').innerText(), /You win[^]*resign[^]*1-0/);
     assert.deepEqual(await moves(page), ['e4'], 'it resigns instead of moving');
   }));
 
-test('an opponent without manners neither resigns nor offers draws', () =>
-  onPage({ ...playing({ manners: false }), init: prompted }, async (page) => {
+test('without human behaviour the opponent neither resigns nor offers draws', () =>
+  onPage({ ...playing({ humanBehaviour: false }), init: overrideAnswers }, async (page) => {
     await page.locator('cg-board').waitFor();
-    await prompt(page, { resigns: true, offersDraw: true });
+    await setAnswer(page, { resigns: true, offersDraw: true });
     await drag(page, 'e2', 'e4');
     await waitForMoves(page, 2);
     assert.equal(await page.getByText('offers a draw').count(), 0);
   }));
 
-test('the opponent offers a draw, which is declined, and another one, which is accepted', () =>
-  onPage({ ...playing({}), init: prompted }, async (page) => {
+test('draw offers of the opponent can be declined and accepted', () =>
+  onPage({ ...playing({}), init: overrideAnswers }, async (page) => {
     await page.locator('cg-board').waitFor();
-    await prompt(page, { offersDraw: true });
+    await setAnswer(page, { offersDraw: true });
     await drag(page, 'e2', 'e4');
-    const call = page.getByRole('alert').filter({ hasText: 'Your opponent offers a draw.' });
-    await call.getByRole('button', { name: 'Decline' }).click();
-    await call.waitFor({ state: 'detached' });
+    const offer = page.getByRole('alert').filter({ hasText: 'offers a draw' });
+    await offer.getByRole('button', { name: 'Decline' }).click();
+    await offer.waitFor({ state: 'detached' });
     await drag(page, 'd2', 'd4');
     await waitForMoves(page, 4);
     await screenshot(page, 'play-draw-offer');
-    await call.getByRole('button', { name: 'Accept' }).click();
+    await offer.getByRole('button', { name: 'Accept' }).click();
     assert.match(await page.locator('.banner').innerText(), /Draw[^]*agree[^]*½-½/);
   }));
 
-test('a draw that is offered is refused or accepted', () =>
+test('the opponent declines or accepts a draw offer', () =>
   onPage(
-    { ...playing({ opponent: { kind: 'human', rating: 1500, pick: 'sample' }, instant: true }), init: prompted },
+    { ...playing({ opponent: { kind: 'human', rating: 1500, pick: 'sample' }, instant: true }), init: overrideAnswers },
     async (page) => {
       await page.locator('cg-board').waitFor();
-      await prompt(page, { acceptsDraw: false, offersDraw: false, resigns: false });
+      await setAnswer(page, { acceptsDraw: false, offersDraw: false, resigns: false });
       const offer = page.getByRole('button', { name: 'Offer draw' });
       assert.ok(await offer.isDisabled(), 'not before both have moved');
-      await drag(page, 'e2', 'e4');
-      await waitForMoves(page, 2);
+      await openGame(page);
       await offer.click();
-      await page.getByText('Human-like 1500 plays on.').waitFor();
-      assert.ok(await offer.isDisabled(), 'once a move');
-      await prompt(page, { acceptsDraw: true, offersDraw: false, resigns: false });
+      await page.getByText('Human-like 1500 declines the draw.').waitFor();
+      assert.ok(await offer.isDisabled(), 'once per move');
+      await setAnswer(page, { acceptsDraw: true, offersDraw: false, resigns: false });
       await drag(page, 'h2', 'h3');
       await waitForMoves(page, 4);
       await offer.click();
@@ -346,17 +323,7 @@ test('a draw that is offered is refused or accepted', () =>
     },
   ));
 
-test('a broken model file gets a message, and the page lives on', () =>
-  onPage(playing({}), async (page) => {
-    await page.locator('cg-board').waitFor();
-    await dropFile(page.locator('cg-board'), { name: 'broken.onnx', bytes: Buffer.from('this is no model') });
-    await page.getByText('broken.onnx cannot be read as a chess model').waitFor();
-    await screenshot(page, 'play-broken-model');
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
-  }));
-
-test('a chosen model file plays', () =>
+test('a model file plays and must be opened again after a reload', () =>
   onPage(playing({}), async (page) => {
     await page.getByRole('button', { name: 'New game' }).click();
     const dialog = page.getByRole('dialog', { name: 'New game' });
@@ -364,47 +331,40 @@ test('a chosen model file plays', () =>
     await dialog.locator('input[type=file]').setInputFiles(new URL('../../models/challenge-s.onnx', import.meta.url).pathname);
     await dialog.getByText('challenge-s.onnx').waitFor();
     await dialog.getByRole('button', { name: 'Play' }).click();
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
+    await openGame(page);
     await page.reload();
     await page.getByText('challenge-s.onnx').first().waitFor();
     await drag(page, 'd2', 'd4');
-    await page.getByText('drop it on the page again').waitFor();
+    await page.getByText('drop it on the page').waitFor();
   }));
 
-test('a draw by repetition can be claimed, and a kept game that is broken starts a new one', async () => {
-  const game = { version: 1, side: 'white', setup: LEVEL_1 };
-  await onPage(
-    { kept: { 'play.game': { ...game, pgn: '1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 *' } } },
-    async (page) => {
-      await page.getByRole('button', { name: 'Claim draw' }).click();
-      assert.match(await page.locator('.banner').innerText(), /Draw[^]*repetition[^]*½-½/);
-    },
-  );
-  await onPage({ kept: { 'play.game': { ...game, pgn: '1. Qxh9 what' }, 'play.settings': 7 } }, async (page) => {
+const STORED_GAME = { version: 1, side: 'white', setup: LEVEL_1 };
+
+test('a draw by repetition can be claimed', () =>
+  onPage({ stored: { 'play.game': { ...STORED_GAME, pgn: '1. Nf3 Nf6 2. Ng1 Ng8 3. Nf3 Nf6 4. Ng1 Ng8 *' } } }, async (page) => {
+    await page.getByRole('button', { name: 'Claim draw' }).click();
+    assert.match(await page.locator('.banner').innerText(), /Draw[^]*repetition[^]*½-½/);
+  }));
+
+test('an invalid stored game is replaced by a new one', () =>
+  onPage({ stored: { 'play.game': { ...STORED_GAME, pgn: '1. Qxh9 what' }, 'play.settings': 7 } }, async (page) => {
     await waitForPiece(page, 'e2', 'white pawn');
     assert.deepEqual(await moves(page), []);
-  });
-});
+  }));
 
 test('the game is downloaded as PGN, with clocks', () =>
   onPage(playing({ timeControl: '5+3' }), async (page) => {
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
+    await openGame(page);
     await page.locator('summary').click();
-    const [download] = await Promise.all([
-      page.waitForEvent('download'),
-      page.getByRole('button', { name: 'Download PGN' }).click(),
-    ]);
-    const pgn = await readFile(await download.path(), 'utf8');
+    const pgn = (await download(page, 'Download PGN')).text;
     assert.match(pgn, /\[White "You"\][^]*\[Black "Level 1, Beginner"\]/);
     assert.match(pgn, /\[TimeControl "300\+3"\]/);
     assert.match(pgn, /1\. e4 \{ ?\[%clk 0:05:00/);
   }));
 
-test('a link begins a game from its position, and a wrong one says what is wrong', () =>
-  onPage({ ...playing({}), at: `#/play?fen=${encodeURIComponent('8/8/8/8/8/8/8/K7 w - - 0 1')}` }, async (page) => {
-    await page.getByText('position cannot be played').waitFor();
+test('a link starts a game from its position, and an illegal one is rejected', () =>
+  onPage(playing({}, '8/8/8/8/8/8/8/K7 w - - 0 1'), async (page) => {
+    await page.getByText('Cannot play from the position').waitFor();
     await waitForPiece(page, 'e2', 'white pawn');
     await page.evaluate((fen) => (location.hash = `#/play?fen=${encodeURIComponent(fen)}`), '3k4/8/8/8/8/8/4Q3/4K3 w - - 0 1');
     await waitForPiece(page, 'e2', 'white queen');
@@ -414,19 +374,7 @@ test('a link begins a game from its position, and a wrong one says what is wrong
     await waitForPiece(page, 'e5', 'white queen');
   }));
 
-test('a finished game goes to the analysis', () =>
-  onPage(playing({}), async (page) => {
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
-    await page.getByRole('button', { name: 'Resign' }).click();
-    await page.getByRole('button', { name: 'Yes, resign' }).click();
-    await page.getByRole('button', { name: 'Analyse this game' }).click();
-    await page.waitForFunction(() => document.title === 'Analyse · Tabia');
-    await page.goBack();
-    await page.locator('.banner').waitFor();
-  }));
-
-test('a new game ends a long search for the old one', () =>
+test('a new game ends a long search of the previous one', () =>
   onPage(playing({ opponent: { kind: 'engine', by: 'time', seconds: 60 } }), async (page) => {
     await drag(page, 'e2', 'e4');
     await page.getByText('thinking').waitFor({ state: 'attached' });
@@ -440,7 +388,7 @@ test('a new game ends a long search for the old one', () =>
     await waitForMoves(page, 1);
   }));
 
-test('without storage the page says so and plays on', () =>
+test('without storage a warning is shown and the game works', () =>
   onPage(
     {
       init: () => {
@@ -455,18 +403,17 @@ test('without storage the page says so and plays on', () =>
     async (page) => {
       await page.locator('cg-board').waitFor();
       await page.locator('summary').click();
-      await page.getByLabel('Moves at once').check();
+      await page.getByLabel('Move instantly').check();
       await page.getByText('storage for this page is full').waitFor();
-      await drag(page, 'e2', 'e4');
-      await waitForMoves(page, 2);
+      await openGame(page);
     },
   ));
 
-test('a phone shows board, players and actions, and plays by touch', () =>
+test('the game can be played by touch on a phone', () =>
   onPage({ ...playing({ timeControl: '3+2' }), size: 'phone' }, async (page) => {
     await page.locator('cg-board').waitFor();
     for (const square of ['e2', 'e4']) {
-      const { x, y } = await spot(page, square);
+      const { x, y } = await squareCentre(page, square);
       await page.touchscreen.tap(x, y);
     }
     await waitForMoves(page, 2);
@@ -480,30 +427,28 @@ test('a phone shows board, players and actions, and plays by touch', () =>
     await screenshot(page, 'play-phone-new-game');
   }));
 
-test('the clocks end where the board ends, whatever the width', () =>
+test('the clocks are aligned with the board', () =>
   onPage({ ...playing({ timeControl: '3+2' }), viewport: { width: 390, height: 780 } }, async (page) => {
     const board = await page.locator('cg-board').boundingBox();
     const clock = await page.getByRole('timer').first().boundingBox();
     assert.ok(board && clock);
     assert.ok(Math.abs(board.x + board.width - clock.x - clock.width) < 1, `${JSON.stringify(board)} ${JSON.stringify(clock)}`);
-    assert.ok(Math.abs(board.x - (390 - board.x - board.width)) < 1, 'the board is in the middle');
+    assert.ok(Math.abs(board.x - (390 - board.x - board.width)) < 1, 'the board is centred');
   }));
 
 for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
   test(`the page is accessible in ${colorScheme} colours`, () =>
     onPage({ ...playing({ timeControl: '10+0' }), colorScheme }, async (page) => {
-      await drag(page, 'e2', 'e4');
-      await waitForMoves(page, 2);
+      await openGame(page);
       await assertAccessible(page);
       await screenshot(page, `play-${colorScheme}`);
       assert.equal(Object.keys(await pieces(page)).length, 32);
     }));
 }
 
-test('a tablet fits', () =>
+test('the page fits a tablet', () =>
   onPage({ ...playing({}), size: 'tablet' }, async (page) => {
-    await drag(page, 'e2', 'e4');
-    await waitForMoves(page, 2);
+    await openGame(page);
     await assertFits(page);
     await screenshot(page, 'play-tablet');
   }));

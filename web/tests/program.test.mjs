@@ -1,4 +1,4 @@
-// The page as `tabia serve` gives it. `cargo xtask test --only web` says where the program is.
+// The page served by `tabia serve`. `cargo xtask test --only web` sets TABIA_PROGRAM.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import path from 'node:path';
@@ -10,7 +10,7 @@ const program = process.env['TABIA_PROGRAM'];
 useBrowser();
 
 /**
- * Serves the built page and the fixtures' matches with the program.
+ * Serves the built page and the matches of the fixtures.
  *
  * @param {(url: string) => Promise<void>} run
  */
@@ -28,11 +28,11 @@ async function withProgram(run) {
     }
   } finally {
     child.kill('SIGTERM');
-    assert.equal(await ended, 0, 'the program stops when it is told to');
+    assert.equal(await ended, 0, 'the server stops on SIGTERM');
   }
 }
 
-test('the program serves the whole page', { skip: !program && !process.env['TABIA_REQUIRE_ALL'] && 'TABIA_PROGRAM is not set' }, () =>
+test('tabia serve serves the page and its API', { skip: !program && !process.env['TABIA_REQUIRE_ALL'] && 'TABIA_PROGRAM is not set' }, () =>
   withProgram((url) =>
     onPage({ serviceWorkers: 'allow' }, async (page) => {
       await page.goto(`${url}#/play`);
@@ -40,14 +40,14 @@ test('the program serves the whole page', { skip: !program && !process.env['TABI
       await waitForPiece(page, 'e4', 'white pawn');
       const about = await page.evaluate(async () => (await fetch('./api/about')).json());
       assert.deepEqual([about.data, about.runs, about.arena], [false, false, true]);
-      // The service worker keeps the page and leaves the server's answers alone.
+      // The service worker does not cache the API.
       await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated');
       const list = await page.evaluate(async () => (await fetch('./api/arena')).json());
       assert.equal(list.matches[0].name, 'ledger');
-      const kept = await page.evaluate(async () => {
+      const cached = await page.evaluate(async () => {
         const versions = await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()));
         return versions.flat().filter(({ url }) => url.includes('/api/')).length;
       });
-      assert.equal(kept, 0);
+      assert.equal(cached, 0);
     }),
   ));

@@ -1,5 +1,4 @@
-// What `tabia serve --data --runs --ledgers` answers, for pages that are tested without it. The real program has its own test
-// against the real page.
+// A mock of the API of `tabia serve --data --runs --ledgers`. program.test.mjs tests the page with the real server.
 import { address } from './harness.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -69,7 +68,7 @@ function explorer(url) {
   return [404, { error: `none of ${about.positions} positions looked at passes the filter` }];
 }
 
-/** Training runs that can be made longer. */
+/** Training runs that can grow. */
 export class Runs {
   /** @type {Map<string, string[]>} */
   lines = new Map();
@@ -136,7 +135,7 @@ const ARENA = [
         },
       },
     ],
-    problems: [{ name: 'broken', problem: 'it is no index of a ledger' }],
+    problems: [{ name: 'broken', problem: 'invalid ledger index' }],
   },
 ];
 
@@ -146,8 +145,7 @@ function t(wins, draws, losses) {
 }
 
 /**
- * Answers what the page asks under `api/` from now on, and opens it anew at `at`. `given` are the networks the server was
- * started with, by name.
+ * Mocks `api/` and `models/given/`, and opens the page at `at`. `given` are the server's networks by name.
  *
  * @param {Page} page
  * @param {string} at
@@ -184,7 +182,7 @@ export async function withServer(page, at, runs = new Runs(), given = {}) {
       },
     });
   });
-  // A document of its own, also where only the hash would change.
+  // Forces a new document where only the hash changes.
   await page.goto('about:blank');
   await page.goto(address() + at);
 }

@@ -17,7 +17,7 @@ for (const size of /** @type {(keyof typeof SIZES)[]} */ (Object.keys(SIZES))) {
     }));
 }
 
-test('everything to press on a phone is large enough for a finger', () =>
+test('controls on a phone are large enough for touch', () =>
   onPage({ size: 'phone' }, async (page) => {
     const runs = new Runs();
     runs.train('first', 0, 600);
@@ -41,12 +41,12 @@ test('everything to press on a phone is large enough for a finger', () =>
   }));
 
 for (const width of [1280, 1100, 768, 360]) {
-  test(`the words on buttons keep their spaces at ${width} px`, () =>
+  test(`button labels are not squeezed at ${width} px`, () =>
     onPage({ at: '#/analyse', viewport: { width, height: 800 } }, async (page) => {
       const edit = page.getByRole('button', { name: 'Edit board' });
       await edit.waitFor();
       await page.getByRole('link', { name: 'Play from here' }).waitFor();
-      // As they are drawn, with what is for screen readers only left out.
+      // The visible part of the label.
       const drawn = width > 720 ? 'Edit board' : 'Edit';
       const [wide, needed] = await edit.evaluate((button, text) => {
         const shown = button.querySelector('span');
@@ -56,22 +56,22 @@ for (const width of [1280, 1100, 768, 360]) {
         document.body.append(free);
         return [shown?.getBoundingClientRect().width ?? 0, free.getBoundingClientRect().width];
       }, drawn);
-      assert.ok(Math.abs(wide - needed) < 1, `“${drawn}” takes ${needed} px, the button’s words ${wide} px`);
+      assert.ok(Math.abs(wide - needed) < 1, `“${drawn}” needs ${needed} px and has ${wide} px`);
     }));
 }
 
-test('the colours can be chosen and stay chosen', () =>
+test('the chosen theme is stored', () =>
   onPage({ colorScheme: 'light' }, async (page) => {
-    const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    const light = await ground();
-    await page.getByRole('button', { name: /Change to light/ }).click();
-    await page.getByRole('button', { name: /Change to dark/ }).click();
-    const dark = await ground();
+    const background = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const light = await background();
+    await page.getByRole('button', { name: /Switch to light/ }).click();
+    await page.getByRole('button', { name: /Switch to dark/ }).click();
+    const dark = await background();
     assert.notEqual(light, dark);
     await page.reload();
-    assert.equal(await ground(), dark);
-    await page.getByRole('button', { name: /Change to as the system/ }).click();
-    assert.equal(await ground(), light);
+    assert.equal(await background(), dark);
+    await page.getByRole('button', { name: /Switch to system/ }).click();
+    assert.equal(await background(), light);
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.waitForFunction(
       (dark) => getComputedStyle(document.documentElement).backgroundColor === dark,
@@ -79,13 +79,13 @@ test('the colours can be chosen and stay chosen', () =>
     );
   }));
 
-test('a page begins at its top', () =>
+test('navigation scrolls to the top', () =>
   onPage({ at: '#/analyse' }, async (page) => {
     const board = page.locator('cg-board');
     await board.waitFor();
     await page.evaluate(() => window.scrollTo(0, 60));
     const pages = page.getByRole('navigation', { name: 'Pages' });
-    // Both are higher than the window: the focus on their content alone would move the header away.
+    // Both pages are taller than the window.
     for (const name of ['Arena', 'Analyse']) {
       await pages.getByRole('link', { name }).click();
       await page.waitForFunction(() => document.activeElement?.id === 'main');
@@ -95,7 +95,7 @@ test('a page begins at its top', () =>
     }
   }));
 
-test('the keyboard skips the navigation', () =>
+test('the skip link moves the focus to the content', () =>
   onPage({}, async (page) => {
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');

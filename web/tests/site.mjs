@@ -14,11 +14,11 @@ const TYPES = {
   '.png': 'image/png',
 };
 
-/** What `tabia serve` sends with every file. */
-export const POLICY = readFileSync(new URL('../policy.txt', import.meta.url), 'utf8').trim();
+/** The policy that `tabia serve` sends with every file. */
+const POLICY = readFileSync(new URL('../policy.txt', import.meta.url), 'utf8').trim();
 
 /**
- * Serves a folder on a free port of this machine; another one after `switchTo`.
+ * Serves a folder on a free local port; `switchTo` replaces the folder.
  *
  * @param {string} folder
  * @returns {Promise<{ url: string, switchTo: (folder: string) => void, close: () => Promise<void> }>}

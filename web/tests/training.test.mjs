@@ -5,8 +5,6 @@ import { Runs, withServer } from './server.mjs';
 
 useBrowser();
 
-const serviceWorkers = /** @type {const} */ ('block');
-
 function twoRuns() {
   const runs = new Runs();
   runs.train('large', 20, 3000);
@@ -14,16 +12,16 @@ function twoRuns() {
   return runs;
 }
 
-test('without a server the page says how to start one', () =>
+test('without a server the page shows the command to start one', () =>
   onPage({ at: '#/training' }, async (page) => {
     await page.getByText('tabia serve --runs DIR').waitFor();
   }));
 
-test('runs are drawn side by side and go on while one watches', () =>
-  onPage({ serviceWorkers }, async (page) => {
+test('runs are drawn in the same charts and updated live', () =>
+  onPage({}, async (page) => {
     const runs = twoRuns();
     await withServer(page, '#/training', runs);
-    await page.getByText('2 of 2 drawn').waitFor();
+    await page.getByText('2 of 2 shown').waitFor();
     const loss = page.getByRole('figure', { name: 'Loss', exact: true });
     await loss.locator('canvas').waitFor();
     assert.match(await loss.innerText(), /lower is better/);
@@ -33,15 +31,15 @@ test('runs are drawn side by side and go on while one watches', () =>
     runs.train('large', 3000, 6000);
     await page.waitForFunction((old) => [...document.querySelectorAll('tbody tr')].some((row) => row.textContent?.startsWith('large') && !old.includes(row.lastElementChild?.textContent ?? '?')), before);
     await loss.hover({ position: { x: 200, y: 100 } });
-    await page.locator('.reading').first().waitFor();
+    await page.locator('.tooltip').first().waitFor();
     await screenshot(page, 'training-desktop');
   }));
 
-test('runs, metrics, axis and scale are chosen and remembered', () =>
-  onPage({ serviceWorkers }, async (page) => {
+test('chosen runs, metrics, axis and scale are stored in the address', () =>
+  onPage({}, async (page) => {
     await withServer(page, '#/training', twoRuns());
     await page.getByRole('checkbox', { name: 'large' }).uncheck();
-    await page.getByText('1 of 2 drawn').waitFor();
+    await page.getByText('1 of 2 shown').waitFor();
     await page.getByLabel('time', { exact: true }).check();
     await page.getByLabel('Logarithmic').check();
     await page.getByText('Metrics').click();
@@ -49,14 +47,14 @@ test('runs, metrics, axis and scale are chosen and remembered', () =>
     await page.getByLabel('Held-out positions').selectOption('phase endgame');
     await page.waitForURL(/runs=small-and-quick&x=seconds&y=log&group=phase\+endgame&hide=pace.lr$/);
     await page.reload();
-    await page.getByText('1 of 2 drawn').waitFor();
+    await page.getByText('1 of 2 shown').waitFor();
     assert.ok(await page.getByLabel('Logarithmic').isChecked());
     await page.getByRole('figure', { name: 'Top-1' }).waitFor();
     assert.equal(await page.getByRole('figure', { name: 'Learning rate' }).count(), 0);
   }));
 
-test('the curves fit a phone and are accessible', () =>
-  onPage({ size: 'phone', serviceWorkers, colorScheme: 'dark' }, async (page) => {
+test('charts fit a phone and are accessible', () =>
+  onPage({ size: 'phone', colorScheme: 'dark' }, async (page) => {
     await withServer(page, '#/training', twoRuns());
     await page.locator('figure canvas').first().waitFor();
     await assertFits(page);

@@ -1,25 +1,25 @@
-// Times networks in our module and in onnxruntime-web, in one browser: node tools/bench.mjs FOLDER
+// Compares our module with onnxruntime-web in a browser: node tools/bench.mjs FOLDER
 //
-// FOLDER has human.onnx (floats) and human-int8.onnx, the same network as models/human.safetensors, inputs.json (what
-// `tabia model tensors` says of it), and onnxruntime-web in node_modules. One thread, one position a call; contenders take turns,
-// and the best of each counts. Our times contain the rules, the encoding and the answer as the page gets it; onnxruntime-web is
-// handed its inputs ready-made. CPU time is that of the page's thread, which other programs of the machine disturb less.
+// FOLDER contains human.onnx (f32) and human-int8.onnx, the same network as models/human.safetensors, inputs.json (the output of
+// `tabia model tensors`), and onnxruntime-web in node_modules. Single-threaded with batch size 1; contenders alternate, and the best
+// time of each counts. Our times include the rules, the encoding and the decoding of the outputs; onnxruntime-web gets encoded
+// inputs. CPU time is that of the page's thread, which is less affected by other programs.
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { brotliCompress, constants } from 'node:zlib';
-import { chromium } from 'playwright-core';
-import { mlp } from '../bench/mlp.mjs';
+import { mlp } from '../bench/onnx.mjs';
+import { launchBrowser } from './browser.mjs';
 
 const folder = process.argv[2];
-if (!folder) throw new Error('say where the networks are: node tools/bench.mjs FOLDER');
+if (!folder) throw new Error('usage: node tools/bench.mjs FOLDER');
 const web = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const ort = path.join(folder, 'node_modules/onnxruntime-web');
 
-/** What the browser may fetch, by its first folder. */
-const PLACES = {
+/** The served folders by the first part of the URL. */
+const FOLDERS = {
   bench: path.join(web, 'bench'),
   models: path.join(web, '../models'),
   networks: folder,
@@ -37,12 +37,12 @@ async function serve() {
   const network = mlp(WIDTHS);
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
-    const [, place = '', ...rest] = path.posix.normalize(pathname).split('/');
-    const file = path.join(/** @type {Record<string, string>} */ (PLACES)[place] ?? PLACES.bench, ...rest);
-    const bytes = place === 'mlp.onnx' ? network : await readFile(place === '' ? path.join(PLACES.bench, 'index.html') : file).catch(() => undefined);
+    const [, root = '', ...rest] = path.posix.normalize(pathname).split('/');
+    const file = path.join(/** @type {Record<string, string>} */ (FOLDERS)[root] ?? FOLDERS.bench, ...rest);
+    const bytes = root === 'mlp.onnx' ? network : await readFile(root === '' ? path.join(FOLDERS.bench, 'index.html') : file).catch(() => undefined);
     response.writeHead(bytes ? 200 : 404, {
-      'Content-Type': place === '' ? 'text/html' : (/** @type {Record<string, string>} */ (TYPES)[path.extname(file)] ?? 'application/octet-stream'),
-      // Isolated pages have a finer clock.
+      'Content-Type': root === '' ? 'text/html' : (/** @type {Record<string, string>} */ (TYPES)[path.extname(file)] ?? 'application/octet-stream'),
+      // Cross-origin isolated pages have a finer clock.
       'Cross-Origin-Opener-Policy': 'same-origin',
       'Cross-Origin-Embedder-Policy': 'require-corp',
     });
@@ -61,22 +61,19 @@ function table(title, lines) {
   const counts = (/** @type {Line} */ { ms, cpu }) => cpu ?? ms;
   const theirs = Math.min(...lines.filter(({ name }) => name.startsWith('onnxruntime')).map(counts));
   const shown = (/** @type {number | undefined} */ ms) => (ms?.toPrecision(3) ?? '').padStart(10);
-  console.log(`\n${title}\n${''.padEnd(44)}${'ms'.padStart(10)}${'CPU ms'.padStart(10)}${'of its best'.padStart(14)}`);
+  console.log(`\n${title}\n${''.padEnd(44)}${'ms'.padStart(10)}${'CPU ms'.padStart(10)}${'vs ort best'.padStart(14)}`);
   for (const line of lines)
     console.log(`${line.name.padEnd(44)}${shown(line.ms)}${shown(line.cpu)}${(counts(line) / theirs).toFixed(2).padStart(14)}`);
 }
 
 const { version } = JSON.parse(await readFile(path.join(ort, 'package.json'), 'utf8'));
 const server = await serve();
-const browser = await chromium.launch({
-  executablePath: process.env['TABIA_CHROMIUM'] ?? '/usr/bin/chromium',
-  args: ['--headless', '--no-sandbox', '--disable-gpu'],
-});
+const browser = await launchBrowser();
 try {
   const address = /** @type {import('node:net').AddressInfo} */ (server.address());
   /**
-   * Work on a page that has seen nothing yet: `call` calls a function of bench/page.mjs there, `worked` says how many
-   * milliseconds the page's thread has worked.
+   * Runs `work` with a fresh page: `call` calls a function of bench/page.mjs, `worked` returns the CPU milliseconds of the
+   * page's thread.
    *
    * @template T
    * @param {(call: (call: string) => Promise<any>, worked: () => Promise<number>) => Promise<T>} work
@@ -108,7 +105,7 @@ try {
       const { ms, cpu } = await onFreshPage(async (call, worked) => {
         await call(`fetchFor(${JSON.stringify(name)})`);
         const before = await worked();
-        return { ms: await call('firstAnswer()'), cpu: (await worked()) - before };
+        return { ms: await call('firstOutput()'), cpu: (await worked()) - before };
       });
       const best = first.get(name) ?? { name, ms: Infinity, cpu: Infinity };
       first.set(name, { name, ms: Math.min(ms, best.ms), cpu: Math.min(cpu, best.cpu) });
@@ -123,7 +120,7 @@ try {
       for (let round = -WARM_UP; round < ROUNDS; round++) {
         for (const [at, line] of lines.entries()) {
           const before = await worked();
-          const { ms, units } = await call(`turn('${subject}', ${at})`);
+          const { ms, units } = await call(`measure('${subject}', ${at})`);
           const cpu = ((await worked()) - before) / units;
           if (round >= 0) Object.assign(line, { ms: Math.min(line.ms, ms), cpu: Math.min(line.cpu, cpu) });
         }
@@ -132,10 +129,10 @@ try {
     };
     return { human: await race('human'), small: await race('small'), kernels: names.kernels };
   });
-  console.log(`instructions chosen by the build with relaxed SIMD: ${kernels}`);
-  table('the human network, one position a call', human);
-  table(`an MLP (${WIDTHS.join('-')}), a position after each legal move`, small);
-  table(`from the bytes to the first answer of the human network, best of ${STARTS}`, [...first.values()]);
+  console.log(`kernels chosen by the relaxed SIMD build: ${kernels}`);
+  table('human network, batch size 1', human);
+  table(`MLP (${WIDTHS.join('-')}), per child position`, small);
+  table(`human network, time to first output, best of ${STARTS}`, [...first.values()]);
 } finally {
   await browser.close();
   server.close();
@@ -150,19 +147,19 @@ async function sizes(file) {
 }
 
 const runtime = ['ort/ort.wasm.min.mjs', 'ort/ort-wasm-simd-threaded.mjs', 'ort/ort-wasm-simd-threaded.wasm'];
-/** What is downloaded, rules and players included in ours. */
+/** Ours include the rules and the players. */
 const DOWNLOADS = {
-  'tabia, with the rules, players and engine': ['wasm/tabia.js', 'wasm/tabia_relaxed_bg.wasm'],
+  'tabia, with rules, players and engine': ['wasm/tabia.js', 'wasm/tabia_relaxed_bg.wasm'],
   'onnxruntime-web': runtime,
-  'the human network, tabia 8 bits': ['models/human.safetensors'],
-  'the human network, onnxruntime-web int8': ['networks/human-int8.onnx'],
+  'human network, tabia int8': ['models/human.safetensors'],
+  'human network, onnxruntime-web int8': ['networks/human-int8.onnx'],
 };
 console.log(`\ndownloads${''.padEnd(35)}${'raw MB'.padStart(10)}${'brotli MB'.padStart(14)}`);
 for (const [name, files] of Object.entries(DOWNLOADS)) {
   let [raw, packed] = [0, 0];
   for (const file of files) {
-    const [place = '', ...rest] = file.split('/');
-    const [one = 0, small = 0] = await sizes(path.join(/** @type {Record<string, string>} */ (PLACES)[place] ?? '', ...rest));
+    const [root = '', ...rest] = file.split('/');
+    const [one = 0, small = 0] = await sizes(path.join(/** @type {Record<string, string>} */ (FOLDERS)[root] ?? '', ...rest));
     [raw, packed] = [raw + one, packed + small];
   }
   console.log(`${name.padEnd(44)}${(raw / 1e6).toFixed(2).padStart(10)}${(packed / 1e6).toFixed(2).padStart(14)}`);

@@ -1,13 +1,13 @@
-// Copies the built page, with packed forms beside its files, and says what a first visit costs: node tools/dist.mjs TO
+// Copies the built page with compressed files beside the originals, and checks the initial download: node tools/dist.mjs TO
 import { copyFile, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { dist, filesOf, packed } from './pack.mjs';
 
-/** What a first visit may cost: everything that is kept for use without a network, the human network included. */
-const MOST_BYTES = 7_000_000;
+/** Limit of the initial download: all precached files, including the human network. */
+const MAX_BYTES = 7_000_000;
 
 const to = process.argv[2];
-if (!to) throw new Error('say where to: node tools/dist.mjs TO');
+if (!to) throw new Error('usage: node tools/dist.mjs TO');
 const names = await filesOf(dist);
 
 /** @type {Map<string, { raw: number, sent: number }>} */
@@ -24,13 +24,13 @@ for (const name of names) {
       await writeFile(`${file}.br`, small.brotli);
       await writeFile(`${file}.gz`, small.gzip);
     }
-    // Last, so that a copy that was interrupted is packed again.
+    // Last, so that an interrupted copy is compressed again.
     await copyFile(from, file);
   }
   const sent = await stat(`${file}.br`).catch(() => undefined);
   sizes.set(name, { raw: bytes.length, sent: sent?.size ?? bytes.length });
 }
-// What an earlier version left.
+// Files of an earlier build.
 for (const name of (await filesOf(to)).filter((name) => !sizes.has(name))) {
   await Promise.all(['', '.br', '.gz'].map((ending) => rm(path.join(to, name + ending), { force: true })));
 }
@@ -44,23 +44,23 @@ for (const [name, size] of sizes) row(name, size);
 /** @param {string} name */
 function sizeOf(name) {
   const size = sizes.get(name);
-  if (!size) throw new Error(`${dist} has no ${name}: it was built while it was copied`);
+  if (!size) throw new Error(`${dist} has no ${name}: it changed while it was copied`);
   return size;
 }
 
 const list = (await readFile(path.join(dist, 'sw.js'), 'utf8')).split('\n', 1)[0] ?? '';
-/** @type {{ files: import('./precache.mjs').Kept[] }} */
+/** @type {{ files: import('./precache.mjs').PrecachedFile[] }} */
 const { files } = JSON.parse(list.slice(list.indexOf('{'), -1));
-const cost = (/** @type {import('./precache.mjs').Kept[2]} */ kind) =>
+const cost = (/** @type {import('./precache.mjs').PrecachedFile[2]} */ kind) =>
   files
     .filter(([, , when]) => when === kind)
     .map(([name]) => sizeOf(name))
     .reduce((sum, { raw, sent }) => ({ raw: sum.raw + raw, sent: sum.sent + sent }), { raw: 0, sent: 0 });
 const [always, plain, relaxed, worker] = [cost('now'), cost('plain'), cost('relaxed'), sizeOf('sw.js')];
-const dearer = plain.sent > relaxed.sent ? plain : relaxed;
-const first = { raw: always.raw + dearer.raw + worker.raw, sent: always.sent + dearer.sent + worker.sent };
-row('a first visit, at most', first);
-if (first.sent > MOST_BYTES) {
-  console.error(`a first visit costs ${first.sent} bytes; ${MOST_BYTES} are allowed`);
+const larger = plain.sent > relaxed.sent ? plain : relaxed;
+const initial = { raw: always.raw + larger.raw + worker.raw, sent: always.sent + larger.sent + worker.sent };
+row('initial download, at most', initial);
+if (initial.sent > MAX_BYTES) {
+  console.error(`the initial download has ${initial.sent} bytes (at most ${MAX_BYTES})`);
   process.exitCode = 1;
 }

@@ -1,25 +1,22 @@
 // Draws the PNG icons of public/ from public/icon.svg: node tools/icons.mjs
 import { readFile } from 'node:fs/promises';
-import { chromium } from 'playwright-core';
+import { launchBrowser } from './browser.mjs';
 
 /** @type {[name: string, size: number, shape: 'rounded' | 'full'][]} */
 const ICONS = [
   ['icon-192.png', 192, 'rounded'],
   ['icon-512.png', 512, 'rounded'],
-  // Systems cut their own shape out of this one, so its ground fills the square.
+  // Maskable: the system crops it, so the background fills the square.
   ['icon-maskable-512.png', 512, 'full'],
 ];
 
 const folder = new URL('../public/', import.meta.url);
 const svg = await readFile(new URL('icon.svg', folder), 'utf8');
-// The drawing stays within a circle of four fifths, which no shape cuts.
+// The drawing stays within the safe zone, a circle of 80%.
 const full = svg
   .replace('viewBox="0 0 32 32"', 'viewBox="-4 -4 40 40"')
   .replace('width="32" height="32" rx="6"', 'x="-4" y="-4" width="40" height="40"');
-const browser = await chromium.launch({
-  executablePath: process.env['TABIA_CHROMIUM'] ?? '/usr/bin/chromium',
-  args: ['--headless', '--no-sandbox', '--disable-gpu'],
-});
+const browser = await launchBrowser();
 const page = await browser.newPage();
 for (const [name, size, shape] of ICONS) {
   const drawing = shape === 'full' ? full : svg;

@@ -6,9 +6,9 @@ import type { Plugin } from 'vite';
 const NETWORKS = ['human.safetensors', 'value.safetensors', 'challenge-s.onnx', 'challenge-m.onnx', 'challenge-l.onnx'];
 
 /**
- * Vite plugin that serves the repository's networks under `models/` while developing and copies them into the build.
+ * Vite plugin that serves the repository's networks under `models/` during development and copies them into the build.
  *
- * They are not imported as assets because their names must not change: the service worker and `tabia serve` know them.
+ * They are not imported as assets because the service worker and `tabia serve` rely on their names.
  */
 export function models(folder: string): Plugin {
   let out = 'dist';
@@ -36,7 +36,7 @@ export function models(folder: string): Plugin {
       for (const name of NETWORKS) {
         const from = path.join(folder, name);
         if (await stat(from).catch(() => undefined)) await copyFile(from, path.join(out, 'models', name));
-        else this.warn(`${from} is not there: the page will do without it`);
+        else this.warn(`${from} not found: the page is built without it`);
       }
     },
   };

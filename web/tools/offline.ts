@@ -3,8 +3,7 @@ import { build, type Plugin } from 'vite';
 import { listFiles } from './precache.mjs';
 
 /**
- * Vite plugin that builds the service worker as `sw.js`, beside index.html and under a name that does not change, once the
- * files it lists are written.
+ * Vite plugin that builds the service worker as `sw.js` beside index.html, once the files it lists are written.
  */
 export function offline(): Plugin {
   let root = '';

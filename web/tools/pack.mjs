@@ -1,7 +1,7 @@
-// Packs the built page for the program that carries it: node tools/pack.mjs TO
+// Compresses the built page, to be embedded in the program: node tools/pack.mjs TO
 //
-// Each file becomes NAME.br and NAME.gz, or stays as it is where packing gains nothing. The networks are left out: the program has
-// them anyway.
+// Each file becomes NAME.br and NAME.gz, or is copied if compression does not help. The networks are left out, since the program
+// contains them anyway.
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 export const dist = fileURLToPath(new URL('../dist', import.meta.url));
 
 /**
- * The files of a folder by their paths with forward slashes, packed twins and hidden files left out.
+ * The paths of a folder's files, with forward slashes and without compressed and hidden files.
  *
  * @param {string} folder
  */
@@ -24,7 +24,7 @@ export async function filesOf(folder) {
 }
 
 /**
- * A file packed both ways as well as can be; undefined where that gains less than a twentieth.
+ * A file compressed at the highest levels; undefined if that saves less than 5%.
  *
  * @param {Buffer} bytes
  */
@@ -47,7 +47,7 @@ async function packPage(to) {
     const file = path.join(to, name);
     await mkdir(path.dirname(file), { recursive: true });
     const [forms, plain] = [[`${name}.br`, `${name}.gz`], [name]];
-    // A name with a hash in it has the same contents as last time.
+    // The names of assets contain a hash, so an existing one is up to date.
     if (name.startsWith('assets/') && (await exist(to, forms))) {
       for (const form of forms) wanted.add(form);
       continue;
@@ -79,6 +79,6 @@ async function exist(folder, names) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const to = process.argv[2];
-  if (!to) throw new Error('say where to: node tools/pack.mjs TO');
+  if (!to) throw new Error('usage: node tools/pack.mjs TO');
   await packPage(path.resolve(to));
 }

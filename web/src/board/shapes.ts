@@ -1,59 +1,51 @@
 import type { DrawBrushes, DrawShape } from '@lichess-org/chessground/draw';
 
-/** An arrow, or with no `to` a ring around a square. */
+/** An arrow, or without `to` a circle around a square. */
 export interface BoardShape {
   from: string;
   to?: string;
   brush: Brush;
-  /** Width of the arrow, 1 (thin) to 16 (a wide band); 10 without. */
+  /** Width of the arrow, 1 to 16; 10 by default. */
   width?: number;
-  /** How solid it is, 0 to 1, in tenths; as the brush is without. */
+  /** 0 to 1, rounded to tenths; by default that of the brush. */
   opacity?: number;
-  /** A few characters at the arrow's end, as "42%". */
+  /** A few characters at the end of the arrow, e.g. "42%". */
   label?: string;
 }
 
-/** `engine` and `human` are who suggests a move; the others are for the person's own marks and warnings. */
-export type Brush = 'engine' | 'human' | 'good' | 'bad' | 'quiet';
+export type Brush = 'engine' | 'human' | 'good' | 'neutral';
 
 const BRUSHES: Record<Brush, { color: string; opacity: number }> = {
   engine: { color: '#2b5d9e', opacity: 1 },
   human: { color: '#b4500f', opacity: 1 },
   good: { color: '#2f7d4f', opacity: 1 },
-  bad: { color: '#b3402f', opacity: 1 },
-  quiet: { color: '#4a4a4a', opacity: 0.6 },
+  neutral: { color: '#4a4a4a', opacity: 0.6 },
 };
 
-/** Brushes are told apart by name only, so every tenth of opacity has its own. */
-const TENTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
-
-/** Our brushes, with chessground's four names for arrows drawn by hand. */
+/** Our brushes, and chessground's four names for arrows drawn by the visitor. */
 export function brushes(): DrawBrushes {
-  const brush = (key: string, { color, opacity }: { color: string; opacity: number }) => ({ key, color, opacity, lineWidth: 10 });
-  const looks = Object.entries(BRUSHES).flatMap(([key, look]) => [
-    [key, look] as const,
-    ...TENTHS.map((tenth) => [`${key}-${tenth}`, { ...look, opacity: tenth / 10 }] as const),
+  const brush = (key: string, color: string, opacity = 1) => ({ key, color, opacity, lineWidth: 10 });
+  const tenths = Array.from({ length: 10 }, (_, index) => index + 1);
+  // chessground identifies brushes by name, so each opacity needs its own.
+  const named = Object.entries(BRUSHES).flatMap(([key, { color, opacity }]) => [
+    brush(key, color, opacity),
+    ...tenths.map((tenth) => brush(`${key}-${tenth}`, color, tenth / 10)),
   ]);
-  const named = Object.fromEntries(looks.map(([key, look]) => [key, brush(key, look)]));
   return {
-    ...named,
-    green: brush('green', BRUSHES.good),
-    red: brush('red', BRUSHES.bad),
-    blue: brush('blue', BRUSHES.engine),
-    yellow: brush('yellow', { color: '#b98a12', opacity: 1 }),
+    ...Object.fromEntries(named.map((made) => [made.key, made])),
+    green: brush('green', BRUSHES.good.color),
+    red: brush('red', '#b3402f'),
+    blue: brush('blue', BRUSHES.engine.color),
+    yellow: brush('yellow', '#b98a12'),
   };
 }
 
-export function drawn(shape: BoardShape): DrawShape {
+export function toDrawShape({ from, to, brush, width, opacity, label }: BoardShape): DrawShape {
   return {
-    orig: shape.from as 'a1',
-    brush: shape.opacity === undefined ? shape.brush : `${shape.brush}-${tenthsOf(shape.opacity)}`,
-    ...(shape.to ? { dest: shape.to as 'a1' } : {}),
-    ...(shape.width ? { modifiers: { lineWidth: shape.width } } : {}),
-    ...(shape.label ? { label: { text: shape.label } } : {}),
+    orig: from as 'a1',
+    brush: opacity === undefined ? brush : `${brush}-${Math.min(10, Math.max(1, Math.round(opacity * 10)))}`,
+    ...(to ? { dest: to as 'a1' } : {}),
+    ...(width ? { modifiers: { lineWidth: width } } : {}),
+    ...(label ? { label: { text: label } } : {}),
   };
-}
-
-function tenthsOf(opacity: number): number {
-  return Math.min(10, Math.max(1, Math.round(opacity * 10)));
 }

@@ -1,16 +1,6 @@
-import { compile } from './load';
-import type {
-  ComesAlong,
-  ModelFacts,
-  Pace,
-  Reply,
-  Request,
-  StreamKind,
-  Streams,
-  StudioArgs,
-  StudioMethod,
-  StudioResult,
-} from './protocol';
+import type { ModelFacts } from '../wasm/tabia.js';
+import type { BundledModel, EngineArgs, EngineMethod, EngineResult, Pace, Reply, Request, StreamKind, Streams } from './protocol';
+import { compileModule } from './wasm';
 
 type Progress = (loaded: number, total: number) => void;
 
@@ -27,18 +17,21 @@ interface Model {
   loaded: boolean;
 }
 
-/** What a stream hears from its reins. */
-interface Held<End> {
-  pace: (pace: Pace) => void;
-  soFar: () => Promise<End>;
+/** The running stream that a `StreamControl` controls. */
+interface RunningStream<Result> {
+  setPace: (pace: Pace) => void;
+  snapshot: () => Promise<Result>;
 }
 
-const LOOSE: Held<never> = { pace: () => {}, soFar: () => Promise.reject(new Error('it is over')) };
+const NOT_RUNNING: RunningStream<never> = {
+  setPace: () => {},
+  snapshot: () => Promise.reject(new Error('nothing is running')),
+};
 
-/** Holds a stream back while it runs, and asks how far it is. */
-export class Reins<End = unknown> {
+/** Pauses and slows down a stream while it runs, and reads its results so far. */
+export class StreamControl<Result = unknown> {
   #pace: Pace = { paused: false, delay: 0 };
-  #held: Held<End> = LOOSE;
+  #stream: RunningStream<Result> = NOT_RUNNING;
 
   get pace(): Pace {
     return this.#pace;
@@ -46,158 +39,144 @@ export class Reins<End = unknown> {
 
   set pace(pace: Pace) {
     this.#pace = pace;
-    this.#held.pace(pace);
+    this.#stream.setPace(pace);
   }
 
-  /** What the stream would end with if it ended now; rejects when it does not run. */
-  soFar(): Promise<End> {
-    return this.#held.soFar();
+  /** The result the stream would have if it were stopped now; rejects if it is not running. */
+  snapshot(): Promise<Result> {
+    return this.#stream.snapshot();
   }
 
-  hold(stream: Held<End>): void {
-    this.#held = stream;
-  }
-
-  loosen(): void {
-    this.#held = LOOSE;
+  attach(stream: RunningStream<Result> = NOT_RUNNING): void {
+    this.#stream = stream;
   }
 }
 
 /**
- * A worker with its own studio, seen from the page.
+ * The page's side of a worker that runs the wasm engine.
  *
- * If the worker breaks, everything that waits for it fails with a sentence, and the next call gets a new worker with the
- * same models. A call cannot be stopped while it runs, a stream only between steps; `close` ends both at once.
+ * If the worker crashes, all pending requests are rejected, and the next call starts a new worker with the same models. A call
+ * cannot be stopped while it runs, and a stream only between steps; `close` ends both at once.
  */
 export class EngineClient {
   #worker: Promise<Worker> | undefined;
   #pending = new Map<number, Pending>();
   #models = new Map<string, Model>();
-  #next = 1;
-  #seed: number;
+  #nextId = 1;
+  /** Random seed of the players. */
+  #seed = Math.floor(Math.random() * 2 ** 31);
   #terminate: () => void = () => {};
 
-  /** The seed decides every move picked by chance. */
-  constructor(seed = Math.floor(Math.random() * 2 ** 31)) {
-    this.#seed = seed;
+  async call<M extends EngineMethod>(method: M, ...args: EngineArgs<M>): Promise<EngineResult<M>> {
+    const worker = await this.#getWorker();
+    return this.#request(worker, (id) => ({ kind: 'call', id, method, args }));
   }
 
-  /** Calls a method of the studio. */
-  async call<M extends StudioMethod>(method: M, ...args: StudioArgs<M>): Promise<StudioResult<M>> {
-    const worker = await this.#alive();
-    return this.#ask(worker, (id) => ({ kind: 'call', id, method, args }));
-  }
-
-  /**
-   * Runs long work step by step. Stops between steps when the signal says so, and then resolves with what there is by
-   * then; rejects only if a step fails. The reins pause it and slow it down.
-   */
+  /** Runs a stream. When `signal` is aborted it stops after the current step and resolves with the results so far. */
   async stream<K extends StreamKind>(
     kind: K,
     args: Streams[K]['args'],
     onEvent: (event: Streams[K]['event']) => void,
     signal?: AbortSignal,
-    reins = new Reins<Streams[K]['end']>(),
-  ): Promise<Streams[K]['end']> {
-    const worker = await this.#alive();
+    control = new StreamControl<Streams[K]['result']>(),
+  ): Promise<Streams[K]['result']> {
+    const worker = await this.#getWorker();
     let stop = () => {};
     try {
-      return await this.#ask(
+      return await this.#request(
         worker,
         (id) => {
           stop = () => worker.postMessage({ kind: 'stop', id } satisfies Request);
-          reins.hold({
-            pace: (pace) => worker.postMessage({ kind: 'pace', id, pace } satisfies Request),
-            soFar: () => this.#ask(worker, (question) => ({ kind: 'so-far', id: question, of: id })),
+          control.attach({
+            setPace: (pace) => worker.postMessage({ kind: 'pace', id, pace } satisfies Request),
+            snapshot: () => this.#request(worker, (request) => ({ kind: 'snapshot', id: request, of: id })),
           });
-          return { kind: 'stream', id, stream: kind, args, pace: reins.pace };
+          return { kind: 'stream', id, stream: kind, args, pace: control.pace };
         },
         { onEvent: (event: never) => signal?.aborted || onEvent(event) },
         () => (signal?.aborted ? stop() : signal?.addEventListener('abort', stop, { once: true })),
       );
     } finally {
       signal?.removeEventListener('abort', stop);
-      reins.loosen();
+      control.attach();
     }
   }
 
-  /** Fetches one of the networks that come along, once; later calls wait for the same download. */
-  ensure(name: ComesAlong, onProgress?: Progress): Promise<ModelFacts> {
+  /** Downloads and loads a bundled network once; later calls return the same promise. */
+  loadBundled(name: BundledModel, onProgress?: Progress): Promise<ModelFacts> {
     return this.#model(name, new URL(`models/${name}.safetensors`, document.baseURI).href, onProgress);
   }
 
-  /** Fetches a network that the server was started with, once. Specs know it as given/NAME. */
-  ensureGiven(name: string, onProgress?: Progress): Promise<ModelFacts> {
+  /** Downloads and loads a network that was passed to `tabia serve`, once. Its name in specs is given/NAME. */
+  loadFromServer(name: string, onProgress?: Progress): Promise<ModelFacts> {
     return this.#model(`given/${name}`, new URL(`models/given/${name}`, document.baseURI).href, onProgress);
   }
 
-  /** Adds a model file under a name for specs. The worker reads it; it goes nowhere else. */
-  add(name: string, file: Blob): Promise<ModelFacts> {
-    const before = this.#models.get(name);
+  /** Loads a model file under a name for specs. The worker reads it; it is not uploaded. */
+  addModel(name: string, file: Blob): Promise<ModelFacts> {
+    const previous = this.#models.get(name);
     this.#models.delete(name);
     const facts = this.#model(name, file);
-    // The studio still has the one before if the new one cannot be read.
-    facts.catch(() => before && !this.#models.has(name) && this.#models.set(name, before));
+    // The engine keeps the previous model if the new one cannot be read.
+    facts.catch(() => previous && !this.#models.has(name) && this.#models.set(name, previous));
     return facts;
   }
 
-  /** Takes a model away again. */
-  async remove(name: string): Promise<void> {
+  async removeModel(name: string): Promise<void> {
     if (this.#models.delete(name)) await this.call('removeModel', name);
   }
 
-  /** Ends the worker, whatever it is doing. Everything that waits for it is rejected; the client can be used again. */
+  /** Terminates the worker and rejects all pending requests. The client can be used again. */
   close(): void {
-    this.#abandon('the work was cancelled');
+    this.#abandon('the request was cancelled');
   }
 
   #model(name: string, source: string | Blob, onProgress?: Progress): Promise<ModelFacts> {
     const known = this.#models.get(name);
     if (known) return known.facts;
-    const facts = this.#alive().then((worker) => this.#load(worker, name, source, onProgress));
+    const facts = this.#getWorker().then((worker) => this.#load(worker, name, source, onProgress));
     const model: Model = { source, facts, loaded: false };
     this.#models.set(name, model);
     facts.then(
       () => (model.loaded = true),
-      // The next one who asks gets another try.
+      // The next call tries again.
       () => this.#models.get(name) === model && this.#models.delete(name),
     );
     return facts;
   }
 
   #load(worker: Worker, name: string, source: string | Blob, onProgress?: Progress): Promise<ModelFacts> {
-    return this.#ask(
+    return this.#request(
       worker,
       (id) => (typeof source === 'string' ? { kind: 'fetch', id, name, url: source } : { kind: 'read', id, name, file: source }),
       onProgress ? { onProgress } : {},
     );
   }
 
-  #ask<T>(
+  #request<T>(
     worker: Worker,
     request: (id: number) => Request,
     hooks: Pick<Pending, 'onEvent' | 'onProgress'> = {},
-    sent: () => void = () => {},
+    onSent: () => void = () => {},
   ): Promise<T> {
-    const id = this.#next++;
+    const id = this.#nextId++;
     return new Promise<T>((resolve, reject) => {
       this.#pending.set(id, { resolve: resolve as Pending['resolve'], reject, ...hooks });
       worker.postMessage(request(id));
-      sent();
+      onSent();
     });
   }
 
-  /** The worker, made anew with all models if there is none. */
-  #alive(): Promise<Worker> {
-    this.#worker ??= this.#spawn().catch((error: unknown) => {
+  #getWorker(): Promise<Worker> {
+    this.#worker ??= this.#startWorker().catch((error: unknown) => {
       this.#worker = undefined;
       throw error;
     });
     return this.#worker;
   }
 
-  async #spawn(): Promise<Worker> {
-    const module = await compile();
+  async #startWorker(): Promise<Worker> {
+    const module = await compileModule();
     const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
     worker.onmessage = (message: MessageEvent<Reply>) => this.#receive(message.data);
     worker.onerror = (event) => {
@@ -206,8 +185,8 @@ export class EngineClient {
     };
     worker.postMessage({ kind: 'start', module, seed: this.#seed } satisfies Request);
     this.#terminate = () => worker.terminate();
-    const before = [...this.#models].filter(([, model]) => model.loaded);
-    await Promise.all(before.map(([name, { source }]) => this.#load(worker, name, source)));
+    const loaded = [...this.#models].filter(([, model]) => model.loaded);
+    await Promise.all(loaded.map(([name, { source }]) => this.#load(worker, name, source)));
     return worker;
   }
 
@@ -219,17 +198,25 @@ export class EngineClient {
     else {
       this.#pending.delete(reply.id);
       if (reply.kind === 'done') pending.resolve(reply.result as never);
-      else pending.reject(new Error(reply.problem));
-      if (reply.kind === 'failed' && reply.broken) this.#abandon(`the engine broke down: ${reply.problem}`);
+      else pending.reject(new Error(reply.error));
+      if (reply.kind === 'failed' && reply.crashed) this.#abandon(`the engine crashed: ${reply.error}`);
     }
   }
 
-  #abandon(problem: string): void {
+  #abandon(message: string): void {
     this.#terminate();
     this.#terminate = () => {};
     this.#worker = undefined;
     const waiting = [...this.#pending.values()];
     this.#pending.clear();
-    for (const { reject } of waiting) reject(new Error(problem));
+    for (const { reject } of waiting) reject(new Error(message));
   }
+}
+
+let shared: EngineClient | undefined;
+
+/** The client shared by the pages that play and analyse, so that models are loaded once. */
+export function sharedEngine(): EngineClient {
+  shared ??= new EngineClient();
+  return shared;
 }

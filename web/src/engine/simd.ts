@@ -1,4 +1,4 @@
-// The smallest module with a relaxed instruction: `() => i8x16.relaxed_swizzle(i8x16.splat(1), i8x16.splat(2))`.
+// A minimal module with a relaxed SIMD instruction: `() => i8x16.relaxed_swizzle(i8x16.splat(1), i8x16.splat(2))`.
 const RELAXED = new Uint8Array([
   ...[0, 97, 115, 109, 1, 0, 0, 0],
   ...[1, 5, 1, 0x60, 0, 1, 0x7b],
@@ -7,8 +7,8 @@ const RELAXED = new Uint8Array([
 ]);
 
 /**
- * Whether this browser takes the build with relaxed SIMD. That one has all the instructions of the plain one too, and times
- * them against each other where networks run (`chooseKernels`), so it is never the slower choice.
+ * Whether this browser supports the build with relaxed SIMD. That build also contains the plain kernels and times both
+ * (`chooseKernels`), so it is never the slower choice.
  */
 export function hasRelaxedSimd(): boolean {
   return WebAssembly.validate(RELAXED);

@@ -1,30 +1,27 @@
 import * as tabia from '../wasm/tabia.js';
-import type { MatchSetup, Studio } from '../wasm/tabia.js';
-import { download } from './download';
-import type { Pace, Reply, Request, StreamKind, Streams } from './protocol';
+import { fetchBytes } from './fetch';
+import { Engine, type Pace, type Reply, type Request, type StreamKind, type Streams } from './protocol';
 
-// One studio. Calls are answered as they come; streams give way between steps, so that calls and stops get through.
+// Runs one wasm engine. Calls are answered in order; streams yield between steps, so that calls and stops get through.
 
-/** Games looked at between two words to the page. */
-const GAMES_A_STEP = 250;
-/** Bytes read from a file at a time. */
-const PIECE = 1 << 20;
+const PGN_GAMES_PER_STEP = 250;
+const FILE_CHUNK_BYTES = 1 << 20;
 
-/** Only workers have it, and only their types. */
+/** Exists only in workers, and TypeScript declares it only in their library. */
 declare class FileReaderSync {
   readAsArrayBuffer(blob: Blob): ArrayBuffer;
 }
 
-let studio: Studio | undefined;
-const running = new Map<number, Running>();
+let engine: Engine | undefined;
+const running = new Map<number, RunningStream>();
 
-/** A stream on its way. `wake` ends its wait for the next step. */
-interface Running {
+interface RunningStream {
   stopped: boolean;
   pace: Pace;
+  /** Ends the wait for the next step. */
   wake: () => void;
-  /** What it would end with if it ended now. */
-  soFar: () => unknown;
+  /** The result if the stream were stopped now. */
+  snapshot: () => unknown;
 }
 
 self.addEventListener('message', (message: MessageEvent<Request>) => {
@@ -32,83 +29,79 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
   if (request.kind === 'start') {
     tabia.initSync({ module: request.module });
     tabia.chooseKernels();
-    studio = new tabia.Studio(request.seed);
-  } else if (request.kind === 'stop') {
+    engine = new Engine(request.seed);
+  } else if (request.kind === 'stop' || request.kind === 'pace') {
     const stream = running.get(request.id);
-    if (stream) stream.stopped = true;
-    stream?.wake();
-  } else if (request.kind === 'pace') {
-    const stream = running.get(request.id);
-    if (stream) stream.pace = request.pace;
-    stream?.wake();
+    if (!stream) return;
+    if (request.kind === 'stop') stream.stopped = true;
+    else stream.pace = request.pace;
+    stream.wake();
   } else void answer(request);
 });
 
-/** What is answered. */
-type Question = Exclude<Request, { kind: 'start' | 'stop' | 'pace' }>;
+type AnsweredRequest = Exclude<Request, { kind: 'start' | 'stop' | 'pace' }>;
 
-async function answer(request: Question): Promise<void> {
+async function answer(request: AnsweredRequest): Promise<void> {
   const { id } = request;
   try {
-    if (!studio) throw new Error('the engine has not been started');
-    reply({ kind: 'done', id, result: await perform(studio, request) });
+    if (!engine) throw new Error('the engine has not been started');
+    reply({ kind: 'done', id, result: await perform(engine, request) });
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    // After a trap the module's memory cannot be trusted.
-    const broken = error instanceof WebAssembly.RuntimeError;
-    reply({ kind: 'failed', id, problem, broken });
+    // After a trap the module's memory is in an undefined state.
+    const crashed = error instanceof WebAssembly.RuntimeError;
+    reply({ kind: 'failed', id, error: error instanceof Error ? error.message : String(error), crashed });
   } finally {
     running.delete(id);
   }
 }
 
-async function perform(studio: Studio, request: Question): Promise<unknown> {
+async function perform(engine: Engine, request: AnsweredRequest): Promise<unknown> {
   const { id } = request;
   switch (request.kind) {
     case 'fetch': {
-      const bytes = await download(request.url, (loaded, total) => reply({ kind: 'progress', id, loaded, total }));
-      return studio.addModel(request.name, bytes);
+      const bytes = await fetchBytes(request.url, (loaded, total) => reply({ kind: 'progress', id, loaded, total }));
+      return engine.addModel(request.name, bytes);
     }
     case 'read':
-      return studio.addModel(request.name, new Uint8Array(await request.file.arrayBuffer()));
+      return engine.addModel(request.name, new Uint8Array(await request.file.arrayBuffer()));
     case 'call': {
-      const method = studio[request.method] as (...args: unknown[]) => unknown;
-      return method.apply(studio, request.args);
+      const method = engine[request.method] as (...args: unknown[]) => unknown;
+      return method.apply(engine, request.args);
     }
-    case 'so-far': {
+    case 'snapshot': {
       const stream = running.get(request.of);
-      if (!stream) throw new Error('it is over');
-      return stream.soFar();
+      if (!stream) throw new Error('nothing is running');
+      return stream.snapshot();
     }
     case 'stream':
-      return stream(studio, id, request.stream, request.args, request.pace);
+      return runStream(engine, id, request.stream, request.args, request.pace);
   }
 }
 
-async function stream(studio: Studio, id: number, kind: StreamKind, args: unknown[], pace: Pace): Promise<unknown> {
-  const state: Running = { stopped: false, pace, wake: () => {}, soFar: () => null };
+async function runStream(engine: Engine, id: number, kind: StreamKind, args: unknown[], pace: Pace): Promise<unknown> {
+  const state: RunningStream = { stopped: false, pace, wake: () => {}, snapshot: () => null };
   running.set(id, state);
-  const tell = (event: unknown) => reply({ kind: 'event', id, event });
-  /** Steps until a step says it was the last, or the page has had enough. */
-  const steps = async (step: () => boolean) => {
-    while (!state.stopped && step()) await turn(state);
+  const emit = (event: unknown) => reply({ kind: 'event', id, event });
+  /** Calls `step` until it returns false or the stream is stopped. */
+  const repeat = async (step: () => boolean) => {
+    while (!state.stopped && step()) await nextStep(state);
   };
   switch (kind) {
     case 'analysis': {
       const [game, lines, seconds, slices] = args as Streams['analysis']['args'];
       let left = slices;
-      await steps(() => {
-        tell(studio.analyse(game, lines, seconds));
+      await repeat(() => {
+        emit(engine.analyse(game, lines, seconds));
         return --left > 0;
       });
       return null;
     }
     case 'review': {
-      const review = new tabia.Review(studio, ...(args as Streams['review']['args']));
-      tell({ total: review.total() });
-      await steps(() => {
+      const review = new tabia.Review(engine, ...(args as Streams['review']['args']));
+      emit({ total: review.total() });
+      await repeat(() => {
         const move = review.step();
-        if (move) tell(move);
+        if (move) emit(move);
         return move !== undefined;
       });
       review.free();
@@ -116,55 +109,55 @@ async function stream(studio: Studio, id: number, kind: StreamKind, args: unknow
     }
     case 'pgn': {
       const [file] = args as Streams['pgn']['args'];
-      const scan = new tabia.PgnScan(bytesOf(file));
-      await steps(() => {
-        const part = scan.step(GAMES_A_STEP);
-        tell(part);
+      const scan = new tabia.PgnScan(chunksOf(file));
+      await repeat(() => {
+        const part = scan.step(PGN_GAMES_PER_STEP);
+        emit(part);
         return !part.done;
       });
       scan.free();
       return null;
     }
     case 'match': {
-      const match = new tabia.Match(studio, ...(args as [MatchSetup]));
-      state.soFar = () => ({ results: match.results(), pgn: match.pgn(), json: match.json() });
-      await steps(() => {
+      const match = new tabia.Match(engine, ...(args as Streams['match']['args']));
+      state.snapshot = () => ({ results: match.results(), pgn: match.pgn(), json: match.json() });
+      await repeat(() => {
         const event = match.step();
-        tell(event);
-        if (event.kind === 'game-end') tell({ kind: 'results', results: match.results() });
+        emit(event);
+        if (event.kind === 'game-end') emit({ kind: 'results', results: match.results() });
         return event.kind !== 'done';
       });
-      const end = state.soFar();
+      const result = state.snapshot();
       match.free();
-      return end;
+      return result;
     }
     case 'challenge': {
-      const challenge = new tabia.Challenge(studio, ...(args as Streams['challenge']['args']));
-      await steps(() => {
+      const challenge = new tabia.Challenge(engine, ...(args as Streams['challenge']['args']));
+      await repeat(() => {
         const event = challenge.step();
-        tell(event);
+        emit(event);
         return event.kind !== 'done';
       });
-      const end = { scorecard: challenge.scorecard(), text: challenge.text() };
+      const result = { scorecard: challenge.scorecard() };
       challenge.free();
-      return end;
+      return result;
     }
   }
 }
 
-/** Gives out a file piece by piece. Workers may wait for a disk. */
-function bytesOf(file: Blob): (most: number) => Uint8Array {
+/** A function that returns the next bytes of a file, at most so many. Workers may block on reading. */
+function chunksOf(file: Blob): (max: number) => Uint8Array {
   const reader = new FileReaderSync();
-  let at = 0;
-  let piece = new Uint8Array();
-  return (most) => {
-    if (piece.length === 0) {
-      piece = new Uint8Array(reader.readAsArrayBuffer(file.slice(at, at + PIECE)));
-      at += piece.length;
+  let offset = 0;
+  let chunk = new Uint8Array();
+  return (max) => {
+    if (chunk.length === 0) {
+      chunk = new Uint8Array(reader.readAsArrayBuffer(file.slice(offset, offset + FILE_CHUNK_BYTES)));
+      offset += chunk.length;
     }
-    const given = piece.subarray(0, most);
-    piece = piece.subarray(most);
-    return given;
+    const bytes = chunk.subarray(0, max);
+    chunk = chunk.subarray(max);
+    return bytes;
   };
 }
 
@@ -173,7 +166,7 @@ function reply(message: Reply): void {
 }
 
 /** Waits until a stream may take its next step. */
-async function turn(state: Running): Promise<void> {
+async function nextStep(state: RunningStream): Promise<void> {
   const since = performance.now();
   for (;;) {
     const { paused, delay } = state.pace;
@@ -184,17 +177,17 @@ async function turn(state: Running): Promise<void> {
       if (!paused) setTimeout(resolve, left);
     });
   }
-  await breath();
+  await yieldToEventLoop();
 }
 
-const lungs = new MessageChannel();
-const breathing: (() => void)[] = [];
-lungs.port1.onmessage = () => breathing.shift()?.();
+const channel = new MessageChannel();
+const resumed: (() => void)[] = [];
+channel.port1.onmessage = () => resumed.shift()?.();
 
-/** Lets waiting messages in. A message to oneself is not slowed down as timers are. */
-function breath(): Promise<void> {
+/** Lets pending messages be handled. Unlike timers, messages are not throttled. */
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
-    breathing.push(resolve);
-    lungs.port2.postMessage(null);
+    resumed.push(resolve);
+    channel.port2.postMessage(null);
   });
 }

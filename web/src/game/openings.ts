@@ -1,12 +1,9 @@
-/** Where games of a match or a challenge begin: the challenge's openings, the start position, or what the visitor has pasted. */
+/** Where games start: the challenge's openings, the initial position, or pasted openings. */
 export type OpeningSet = 'challenge' | 'start' | 'own';
 
-/** The set that is pasted, as a choice. */
-export const OWN_OPENINGS: [OpeningSet, string] = ['own', 'My own'];
-
-/** The set as the studio reads it; throws if nothing was pasted. */
-export function openingsOf(chosen: OpeningSet, own: string): string {
+/** The openings argument of the engine; throws if nothing was pasted. */
+export function openingsArgument(chosen: OpeningSet, custom: string): string {
   if (chosen !== 'own') return chosen;
-  if (!own.trim()) throw new Error('there are no openings: paste FEN, EPD or PGN, or choose another set');
-  return own;
+  if (!custom.trim()) throw new Error('no openings: paste FEN, EPD or PGN, or choose another set');
+  return custom;
 }

@@ -1,24 +1,21 @@
-import type { Rules } from '../engine/load';
+import type { Rules } from '../engine/wasm';
 import type { GameTree, GameView } from '../wasm/tabia.js';
+import { firstGame } from './pgn';
 
-/**
- * One game as the page sees it: the tree that knows the rules, and a view of it that components can watch.
- *
- * Every change goes through `change`, so that the view is never older than the tree.
- */
+/** A game tree and a reactive view of it. Every change goes through `change`, which updates the view. */
 export class GameSession {
   readonly rules: Rules;
   #tree: GameTree;
   view = $state.raw() as GameView;
 
-  /** Takes the tree over: nobody else may free or change it. */
+  /** Takes ownership of the tree. */
   constructor(rules: Rules, tree: GameTree = new rules.GameTree()) {
     this.rules = rules;
     this.#tree = tree;
     this.view = tree.view();
   }
 
-  /** Does something to the tree, or asks it something, and looks at it again. Throws what the tree throws. */
+  /** Runs an action on the tree and updates the view. */
   change<T>(action: (tree: GameTree) => T): T {
     try {
       return action(this.#tree);
@@ -27,12 +24,11 @@ export class GameSession {
     }
   }
 
-  /** Asks the tree something that changes nothing. */
-  ask<T>(question: (tree: GameTree) => T): T {
-    return question(this.#tree);
+  /** Reads from the tree without changing it. */
+  read<T>(query: (tree: GameTree) => T): T {
+    return query(this.#tree);
   }
 
-  /** Shows another game. */
   replace(tree: GameTree): void {
     this.#tree.free();
     this.#tree = tree;
@@ -48,7 +44,7 @@ export class GameSession {
   play = (uci: string) => this.change((tree) => tree.play(uci));
   needsPromotion = (from: string, to: string) => this.#tree.needsPromotion(from, to);
 
-  /** The legal move that a text in SAN or UCI means at the current position, or undefined. */
+  /** Parses a legal move in SAN or UCI notation; undefined if it is none. */
   parse = (text: string): string | undefined => {
     const { fen, destinations } = this.view;
     const uci = text.toLowerCase().match(/^([a-h][1-8])-?([a-h][1-8])([qrbn]?)$/);
@@ -57,21 +53,16 @@ export class GameSession {
       if (!destinations[from]?.includes(to)) return undefined;
       return from + to + (this.needsPromotion(from, to) ? promotion || 'q' : '');
     }
-    // SAN is the business of the PGN reader: let it read a game of one move that begins here.
+    // SAN is parsed as a PGN of one move from the current position.
     const san = text.replace(/^[0o]-[0o](-[0o])?/i, (_, long: string | undefined) => (long ? 'O-O-O' : 'O-O'));
-    const one = `[SetUp "1"]\n[FEN "${fen}"]\n\n${san.replace(/[^\w+#=-]/g, '')} *\n`;
-    let read;
     try {
-      read = this.rules.GameTree.fromPgn(one);
-      const tree = read.take(0);
+      const tree = firstGame(this.rules, `[SetUp "1"]\n[FEN "${fen}"]\n\n${san.replace(/[^\w+#=-]/g, '')} *\n`);
       tree.toEnd();
       const move = tree.moves()[0];
       tree.free();
       return move;
     } catch {
       return undefined;
-    } finally {
-      read?.free();
     }
   };
 }

@@ -1,11 +1,11 @@
-/** What the page tells the service worker. */
+/** Messages from the page to the service worker. */
 export type ToWorker =
-  /** Take over now, and do not wait until every page of the old version is closed. */
-  | { kind: 'take-over' }
-  /** Keep these addresses too: the page has used them before the worker was there. */
-  | { kind: 'keep'; urls: string[] };
+  /** Activate now instead of waiting until every page of the old version is closed. */
+  | { kind: 'skip-waiting' }
+  /** Cache these URLs, which the page fetched before the worker was active. */
+  | { kind: 'cache'; urls: string[] };
 
-/** What the service worker tells its pages. */
+/** Messages from the service worker to its pages. */
 export type FromWorker =
-  /** The browser has no room for the files: the page works, but only while it can be fetched. */
-  { kind: 'no-room' };
+  /** The browser's storage is full: the page works, but not offline. */
+  { kind: 'quota-exceeded' };

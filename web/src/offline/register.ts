@@ -1,20 +1,20 @@
-import { inform, offer, underWay } from '../notices.svelte';
+import { inform, offerAction, showStatus } from '../lib/notices.svelte';
 import type { FromWorker, ToWorker } from './messages';
 
-const LOOK_AGAIN_MS = 60 * 60 * 1000;
+const UPDATE_INTERVAL_MS = 60 * 60 * 1000;
 
 /**
- * Lets the page work without a network from its first visit on, and tells when a new version of it is ready.
+ * Registers the service worker, which makes the page work offline, and offers new versions.
  *
- * Nothing here ever reloads the page by itself: a game may be going on.
+ * The page is never reloaded without being asked: a game may be in progress.
  */
-export function keepOffline(): void {
-  // While developing, the page on the screen must be the one that was written last.
+export function registerServiceWorker(): void {
+  // A cache would hide changes during development.
   if (!('serviceWorker' in navigator) || import.meta.env.DEV) return;
-  // What the page needs now comes first.
+  // Caching must not compete with loading the page.
   window.addEventListener('load', () => {
     register().catch(() => {
-      // Storage is denied, or there is no network yet: the page works, it only cannot be kept.
+      // Storage is denied or there is no network: the page works, but not offline.
     });
   });
 }
@@ -22,12 +22,15 @@ export function keepOffline(): void {
 async function register(): Promise<void> {
   const { serviceWorker } = navigator;
   let controlled = serviceWorker.controller !== null;
-  serviceWorker.addEventListener('message', (event) => hear(event.data as FromWorker));
+  serviceWorker.addEventListener('message', (event) => {
+    if ((event.data as FromWorker).kind === 'quota-exceeded')
+      inform('The browser’s storage is full, so this page will not work offline. Online it works as usual.');
+  });
   serviceWorker.addEventListener('controllerchange', () => {
-    // The first worker of all is no news; a later one was asked for by another page.
+    // The first worker is not an update; a later one was activated by another tab.
     if (controlled) offerReload(() => location.reload());
     controlled = true;
-    tellWhatWasUsed();
+    cacheFetched();
   });
 
   const registration = await serviceWorker.register('./sw.js', { updateViaCache: 'none' });
@@ -38,43 +41,37 @@ async function register(): Promise<void> {
       if (installing.state === 'installed' && serviceWorker.controller) offerVersion(registration);
     });
   });
-  if (controlled) tellWhatWasUsed();
-  lookForUpdates(registration);
-}
-
-function hear(message: FromWorker): void {
-  if (message.kind === 'no-room') {
-    inform('The browser has no room to keep this page for use without a network. With a network it works as usual.');
-  }
+  if (controlled) cacheFetched();
+  checkForUpdates(registration);
 }
 
 function offerVersion(registration: ServiceWorkerRegistration): void {
   offerReload(() => {
     const { waiting } = registration;
     if (!waiting) return location.reload();
-    // The browser lets the old worker finish first, which may take it half a minute.
-    underWay('Changing to the new version…');
+    // The browser lets the old worker finish first, which may take half a minute.
+    showStatus('Updating to the new version…');
     navigator.serviceWorker.addEventListener('controllerchange', () => location.reload(), { once: true });
-    waiting.postMessage({ kind: 'take-over' } satisfies ToWorker);
+    waiting.postMessage({ kind: 'skip-waiting' } satisfies ToWorker);
   });
 }
 
 function offerReload(reload: () => void): void {
-  offer('A new version is ready.', 'Reload', reload);
+  offerAction('A new version is available.', 'Reload', reload);
 }
 
-/** The first page of all fetched its files before there was a worker to see it. */
-function tellWhatWasUsed(): void {
+/** Caches files that the page fetched before the worker controlled it. */
+function cacheFetched(): void {
   const urls = performance.getEntriesByType('resource').map(({ name }) => name);
-  navigator.serviceWorker.controller?.postMessage({ kind: 'keep', urls } satisfies ToWorker);
+  navigator.serviceWorker.controller?.postMessage({ kind: 'cache', urls } satisfies ToWorker);
 }
 
-/** A page may stay open for weeks. */
-function lookForUpdates(registration: ServiceWorkerRegistration): void {
-  let looked = performance.now();
+/** Checks when the page becomes visible, since it may stay open for weeks. */
+function checkForUpdates(registration: ServiceWorkerRegistration): void {
+  let checked = performance.now();
   document.addEventListener('visibilitychange', () => {
-    if (document.visibilityState !== 'visible' || performance.now() - looked < LOOK_AGAIN_MS) return;
-    looked = performance.now();
+    if (document.visibilityState !== 'visible' || performance.now() - checked < UPDATE_INTERVAL_MS) return;
+    checked = performance.now();
     registration.update().catch(() => {});
   });
 }

@@ -1,28 +1,39 @@
-import { numbered } from '../../board/lines';
+import { moveNumber, numberedMove } from '../../board/moves';
 import type { Mark } from '../../board/MoveList.svelte';
-import type { EngineClient } from '../../engine/client';
-import type { Rules } from '../../engine/load';
-import { sharedEngine } from '../../engine/shared';
+import { otherSide } from '../../board/squares';
+import { sharedEngine, type EngineClient } from '../../engine/client';
+import type { Rules } from '../../engine/wasm';
+import { firstGame } from '../../game/pgn';
 import { GameSession } from '../../game/session.svelte';
+import type { Score } from '../../lib/format';
+import { RATINGS } from '../../players/roles';
 import type { GameTree, MoveNode, ReviewedMove, Side } from '../../wasm/tabia.js';
+import { EngineAnalysis } from './engineAnalysis.svelte';
+import { mainline, mainlineInput } from './gameInput';
 import type { GraphPoint } from './GameGraph.svelte';
-import { keepAnalysis, putAside, recallAnalysis, setAside, type Kept } from './kept';
-import { Lookout } from './lookout.svelte';
-import { judged, marksOf } from './marks';
-import { share } from './opinion';
-import { People } from './people.svelte';
-import { mainline, questionOfGame } from './question';
-import { GameReview, lineOf, type Reviewed } from './review.svelte';
-import { treeOf } from './share';
+import { HumanMoves } from './humanMoves.svelte';
+import { marksOf, nagsAfterReview } from './marks';
+import { GameReview, gameKey, type Reviewed } from './review.svelte';
+import { loadAnalysis, loadPrevious, saveAnalysis, savePrevious, type SavedAnalysis } from './savedAnalysis';
+import { treeFromLink } from './share';
 
-/** One analysis: a game with variations, who is asked about it, and what they said. */
+/** Slope of the logistic win probability per centipawn, as in reviews. */
+const WIN_SLOPE = 0.003_682_08;
+
+/** White's win probability, for scores without one. */
+function winProbability({ cp, mate }: Score): number | undefined {
+  if (mate != null) return mate > 0 ? 1 : 0;
+  return cp == null ? undefined : 1 / (1 + Math.exp(-WIN_SLOPE * cp));
+}
+
+/** A game with variations, and what the engine and the networks say about it. */
 export class Analysis {
   readonly session: GameSession;
-  readonly people = new People(sharedEngine());
-  readonly lookout = new Lookout();
+  readonly humans = new HumanMoves(sharedEngine());
+  readonly engineAnalysis = new EngineAnalysis();
   readonly review = new GameReview();
   orientation = $state<Side>('white');
-  rating = $state(1500);
+  rating = $state(RATINGS.default);
   engine = $state(false);
   lines = $state(3);
   arrows = $state(true);
@@ -31,11 +42,11 @@ export class Analysis {
   readonly node: MoveNode | undefined = $derived.by(() =>
     this.session.view.nodes.find(({ id }) => id !== 0 && id === this.session.view.current),
   );
-  /** The review, if it is one of the game on the board. */
+  /** The review, if it is of the current game. */
   readonly reviewed: Reviewed | undefined = $derived.by(() => {
     const { result } = this.review;
     const { startFen } = this.session.view;
-    return result && result.line === lineOf({ startFen, moves: this.line.map(({ uci }) => uci) }) ? result : undefined;
+    return result && result.line === gameKey({ startFen, moves: this.line.map(({ uci }) => uci) }) ? result : undefined;
   });
   readonly reviewedById: Map<number, ReviewedMove> = $derived.by(() => {
     const found = new Map<number, ReviewedMove>();
@@ -47,13 +58,13 @@ export class Analysis {
   });
   readonly marks: Map<number, Mark> = $derived.by(() => marksOf(this.session.view.nodes, this.reviewedById));
   readonly points: GraphPoint[] = $derived.by(() => this.#points());
-  /** Half-moves of the main line up to what is on the board, or to where its variation begins. */
+  /** The current ply of the main line; in a variation, the ply where it starts. */
   readonly mainlinePly: number = $derived.by(() => {
     let node = this.node;
     while (node && !node.mainline) node = this.#nodeOf(node.parent ?? 0);
     return node?.ply ?? 0;
   });
-  /** The first move of the variation on the board that is not the first choice where it is played. */
+  /** The first move of the current variation; undefined in the main line. */
   readonly variation: MoveNode | undefined = $derived.by(() => {
     for (let node = this.node; node; node = this.#nodeOf(node.parent ?? 0)) {
       const { parent } = node;
@@ -61,74 +72,73 @@ export class Analysis {
     }
     return undefined;
   });
-  /** Who played, with their ratings where they are known; else just the colours. */
+  /** The players' names and ratings, or just the colours. */
   readonly players: { white: string; black: string } = $derived.by(() => ({
     white: this.#named('White'),
     black: this.#named('Black'),
   }));
-  /** Whether there is no move to make. */
+  /** Whether there are no legal moves. */
   readonly over: boolean = $derived.by(() => Object.keys(this.session.view.destinations).length === 0);
 
-  /** Goes on with what was kept. */
+  /** Restores the saved analysis. */
   constructor(rules: Rules) {
-    const kept = recallAnalysis();
+    const saved = loadAnalysis();
     this.session = new GameSession(rules);
-    this.orientation = kept.orientation ?? this.orientation;
-    this.rating = kept.rating ?? this.rating;
-    this.engine = kept.engine ?? this.engine;
-    this.lines = kept.lines ?? this.lines;
-    this.arrows = kept.arrows ?? this.arrows;
-    if (kept.pgn === undefined) return;
-    const tree = this.#fromPgn(kept.pgn);
+    this.orientation = saved.orientation ?? this.orientation;
+    this.rating = saved.rating ?? this.rating;
+    this.engine = saved.engine ?? this.engine;
+    this.lines = saved.lines ?? this.lines;
+    this.arrows = saved.arrows ?? this.arrows;
+    if (saved.pgn === undefined) return;
+    const tree = this.#fromPgn(saved.pgn);
     if (!tree) return;
     tree.toStart();
     try {
-      for (const move of kept.at ?? []) tree.play(move);
+      for (const move of saved.at ?? []) tree.play(move);
     } catch {
-      // Where it was left is not worth a message: the game is there.
+      // The game is there; only the current move is lost.
     }
     this.session.replace(tree);
-    this.review.result = kept.review;
+    this.review.result = saved.review;
   }
 
-  /** Shows another game; the one before can be brought back. */
+  /** Shows another game; the previous one can be restored. */
   replace(tree: GameTree): void {
-    if (this.session.view.nodes.some(({ id }) => id !== 0)) putAside(this.session.ask((before) => before.pgn()));
+    if (this.session.view.nodes.some(({ id }) => id !== 0)) savePrevious(this.session.read((previous) => previous.pgn()));
     this.review.clear();
-    this.lookout.clear();
+    this.engineAnalysis.clear();
     this.session.replace(tree);
   }
 
-  /** Shows what a link asks for. Returns whether it asked for something; throws what is wrong with it. */
-  follow(query: URLSearchParams): boolean {
-    const tree = treeOf(this.session.rules, query);
+  /** Opens the game of a link, if it has one. Throws if it is invalid. */
+  openLink(query: URLSearchParams): boolean {
+    const tree = treeFromLink(this.session.rules, query);
     if (tree) this.replace(tree);
     const side = query.get('side');
     if (side === 'white' || side === 'black') this.orientation = side;
     return tree !== undefined;
   }
 
-  /** The game that was replaced last, if it can be brought back. */
-  bringBack(): boolean {
-    const pgn = setAside();
+  /** Restores the previous game; returns false if there is none. */
+  restorePrevious(): boolean {
+    const pgn = loadPrevious();
     const tree = pgn === undefined ? undefined : this.#fromPgn(pgn);
     if (tree) this.replace(tree);
     return tree !== undefined;
   }
 
-  get keepable(): Kept {
+  get toSave(): SavedAnalysis {
     const { session, orientation, rating, engine, lines, arrows, review } = this;
-    // Read so that whoever watches this hears of every change of the game.
+    // Makes effects that read this depend on the game.
     void session.view;
-    const { pgn, at } = session.ask((tree) => ({ pgn: tree.pgn(), at: tree.moves() }));
+    const { pgn, at } = session.read((tree) => ({ pgn: tree.pgn(), at: tree.moves() }));
     return { pgn, at, orientation, rating, engine, lines, arrows, review: review.running ? undefined : review.result };
   }
 
-  keep(): void {
-    keepAnalysis(this.keepable);
+  save(): void {
+    saveAnalysis(this.toSave);
   }
 
-  /** Plays moves one after the other from what is on the board. */
   play(moves: readonly string[]): void {
     this.session.change((tree) => {
       for (const move of moves) tree.play(move);
@@ -136,27 +146,27 @@ export class Analysis {
   }
 
   flip(): void {
-    this.orientation = this.orientation === 'white' ? 'black' : 'white';
+    this.orientation = otherSide(this.orientation);
   }
 
-  moverOf = (ply: number): Side => (numbered(this.session.view.startFen, ply).white ? 'white' : 'black');
+  moverOf = (ply: number): Side => (moveNumber(this.session.view.startFen, ply).white ? 'white' : 'black');
 
-  /** Reviews the main line, noting evaluations and verdicts in it. */
+  /** Reviews the main line and adds evaluations and annotations to it. */
   async reviewGame(secondsPerMove: number): Promise<boolean> {
-    this.lookout.stop();
+    this.engineAnalysis.stop();
     const ids = this.line.map(({ id }) => id);
     const { session, rating } = this;
-    const lend = (client: EngineClient) => this.people.lend(client);
-    return this.review.run(this.lookout.client, lend, questionOfGame(session, rating), rating, secondsPerMove, (move) => {
+    const loadNetwork = (client: EngineClient) => this.humans.loadInto(client);
+    return this.review.run(this.engineAnalysis.client, loadNetwork, mainlineInput(session, rating), rating, secondsPerMove, (move) => {
       const id = ids[move.ply - 1];
       const node = id === undefined ? undefined : this.#nodeOf(id);
-      // It may have been deleted meanwhile.
+      // The move may have been deleted meanwhile.
       if (!node || node.uci !== move.uci) return;
       session.change((tree) => {
         const { cp, mate } = move.after;
         if (mate) tree.setEvaluation(node.id, undefined, mate);
         else if (cp !== undefined && cp !== null) tree.setEvaluation(node.id, cp);
-        tree.setNags(node.id, judged(node.nags, move.mark));
+        tree.setNags(node.id, nagsAfterReview(node.nags, move.mark));
       });
     });
   }
@@ -175,34 +185,29 @@ export class Analysis {
   #points(): GraphPoint[] {
     const { startFen } = this.session.view;
     const first = this.reviewedById.get(this.line[0]?.id ?? -1);
-    const chanceOf = (ply: number, forMover: number) => (this.moverOf(ply) === 'white' ? forMover : 1 - forMover);
-    const start: GraphPoint = { id: 0, ply: 0, name: 'Start', chance: first && chanceOf(1, first.winBefore) };
+    const forWhite = (ply: number, forMover: number) => (this.moverOf(ply) === 'white' ? forMover : 1 - forMover);
+    const winAfter = (node: MoveNode) => {
+      const reviewed = this.reviewedById.get(node.id);
+      if (reviewed) return forWhite(node.ply, reviewed.winAfter);
+      return node.san.endsWith('#') ? forWhite(node.ply, 1) : node.evaluation && winProbability(node.evaluation);
+    };
     return [
-      start,
-      ...this.line.map((node): GraphPoint => {
-        const { number, white } = numbered(startFen, node.ply);
-        const reviewed = this.reviewedById.get(node.id);
-        return {
-          id: node.id,
-          ply: node.ply,
-          name: `${number}${white ? '.' : '…'} ${node.san}`,
-          chance: reviewed
-            ? chanceOf(node.ply, reviewed.winAfter)
-            : node.san.endsWith('#')
-              ? chanceOf(node.ply, 1)
-              : node.evaluation && share(node.evaluation),
-          mark: this.marks.get(node.id),
-        };
-      }),
+      { id: 0, ply: 0, name: 'Start', win: first && forWhite(1, first.winBefore) },
+      ...this.line.map((node) => ({
+        id: node.id,
+        ply: node.ply,
+        name: numberedMove(startFen, node.ply, node.san),
+        win: winAfter(node),
+        mark: this.marks.get(node.id),
+      })),
     ];
   }
 
   #fromPgn(pgn: string): GameTree | undefined {
-    const games = this.session.rules.GameTree.fromPgn(pgn);
     try {
-      return games.games.length ? games.take(0) : undefined;
-    } finally {
-      games.free();
+      return firstGame(this.session.rules, pgn);
+    } catch {
+      return undefined;
     }
   }
 }

@@ -3,26 +3,26 @@ import type { MoveNode, ReviewedMove } from '../../wasm/tabia.js';
 
 type Kind = Exclude<ReviewedMove['mark'], ''>;
 
-/** How a review's marks look, and the numbers PGN has for them. */
+/** The annotations of a review, with their NAGs in PGN. */
 export const MARKS: Record<Kind, Mark & { nag?: number }> = {
   inaccuracy: { glyph: '?!', tone: 'caution', title: 'inaccuracy', nag: 6 },
   mistake: { glyph: '?', tone: 'bad', title: 'mistake', nag: 2 },
   blunder: { glyph: '??', tone: 'bad', title: 'blunder', nag: 4 },
-  good: { glyph: '!', tone: 'good', title: 'the only good move, and few find it', nag: 1 },
-  brilliant: { glyph: '!!', tone: 'good', title: 'the only good move by far, and hardly anybody finds it', nag: 3 },
-  'hard-to-find': { glyph: '◆', tone: 'quiet', title: 'missed the only good move, which is hard to find' },
+  good: { glyph: '!', tone: 'good', title: 'only good move, rarely found', nag: 1 },
+  brilliant: { glyph: '!!', tone: 'good', title: 'only good move, hardly ever found', nag: 3 },
+  'hard-to-find': { glyph: '◆', tone: 'muted', title: 'missed the only good move, which is hard to find' },
 };
 
 const NAGS: Record<number, Mark> = {
   1: { glyph: '!', tone: 'good', title: 'good move' },
-  2: { glyph: '?', tone: 'bad', title: 'mistake' },
+  2: MARKS.mistake,
   3: { glyph: '!!', tone: 'good', title: 'brilliant move' },
-  4: { glyph: '??', tone: 'bad', title: 'blunder' },
-  5: { glyph: '!?', tone: 'quiet', title: 'interesting move' },
-  6: { glyph: '?!', tone: 'caution', title: 'inaccuracy' },
+  4: MARKS.blunder,
+  5: { glyph: '!?', tone: 'muted', title: 'interesting move' },
+  6: MARKS.inaccuracy,
 };
 
-/** The sign behind every move that has one: the review's, or else that of the PGN. */
+/** The annotation of each move: that of the review, or else of the PGN. */
 export function marksOf(nodes: readonly MoveNode[], reviewed: ReadonlyMap<number, ReviewedMove>): Map<number, Mark> {
   const marks = new Map<number, Mark>();
   for (const node of nodes) {
@@ -33,9 +33,9 @@ export function marksOf(nodes: readonly MoveNode[], reviewed: ReadonlyMap<number
   return marks;
 }
 
-/** A move's judgements after a review: its own verdict takes the place of an older one, the rest stays. */
-export function judged(nags: readonly number[], mark: ReviewedMove['mark']): number[] {
-  const verdict = mark ? MARKS[mark].nag : undefined;
-  const others = nags.filter((nag) => NAGS[nag] === undefined);
-  return verdict === undefined ? others : [verdict, ...others];
+/** A move's NAGs after a review: a move assessment is replaced, others stay. */
+export function nagsAfterReview(nags: readonly number[], mark: ReviewedMove['mark']): number[] {
+  const nag = mark ? MARKS[mark].nag : undefined;
+  const others = nags.filter((other) => NAGS[other] === undefined);
+  return nag === undefined ? others : [nag, ...others];
 }

@@ -1,27 +1,27 @@
 import type { EngineClient } from '../../engine/client';
-import { sentence } from '../../notices.svelte';
+import { errorMessage } from '../../lib/notices.svelte';
 import type { GameInput, ReviewedMove, Side } from '../../wasm/tabia.js';
 
-/** What a review says of one player's moves. */
+/** One player's moves in a review. */
 export interface Summary {
-  moves: number;
   inaccuracies: number;
   mistakes: number;
   blunders: number;
-  /** Only good moves that few people play: found, and missed. */
+  /** Only good moves that are rarely played: found, and missed. */
   found: number;
   missed: number;
-  /** Chance to win given away by a move, on average. */
+  /** Average win probability lost per move. */
   loss: number;
-  /** How likely people of the rating are to play these moves, on average. */
-  likeness: number;
+  /** Average predicted probability of the moves. */
+  probability: number;
 }
 
-/** A review as it is kept: of which game, for which rating, and what it found. */
+/** A review as it is stored. */
 export interface Reviewed {
+  /** The game, see `gameKey`. */
   line: string;
   rating: number | null;
-  /** The network that said what people play, if it is not the one that comes along. */
+  /** The network that predicted human moves, if it is not the bundled one. */
   network?: string;
   moves: ReviewedMove[];
 }
@@ -37,12 +37,12 @@ export class GameReview {
   #stop: AbortController | undefined;
 
   /**
-   * Reviews a game. `lend` gives the worker the network that says what people play; `onMove` hears of every move as it comes.
-   * Resolves to whether it came to the end.
+   * Reviews a game. `loadNetwork` loads the policy network into the worker; `onMove` is called for each move.
+   * Resolves to whether the review was completed.
    */
   async run(
     client: EngineClient,
-    lend: (client: EngineClient) => Promise<string>,
+    loadNetwork: (client: EngineClient) => Promise<string>,
     game: GameInput,
     rating: number,
     secondsPerMove: number,
@@ -55,9 +55,9 @@ export class GameReview {
     this.problem = '';
     this.done = 0;
     this.total = game.moves.length;
-    this.result = { line: lineOf(game), rating, moves: [] };
+    this.result = { line: gameKey(game), rating, moves: [] };
     try {
-      const [network] = await Promise.all([lend(client), client.ensure('value')]);
+      const [network] = await Promise.all([loadNetwork(client), client.loadBundled('value')]);
       if (stop.signal.aborted) return false;
       if (network !== 'human') this.result = { ...this.result, network };
       await client.stream(
@@ -75,7 +75,7 @@ export class GameReview {
       );
       return !stop.signal.aborted;
     } catch (error) {
-      if (!stop.signal.aborted) this.problem = sentence(error);
+      if (!stop.signal.aborted) this.problem = errorMessage(error);
       return false;
     } finally {
       if (this.#stop === stop) this.running = false;
@@ -93,8 +93,8 @@ export class GameReview {
   }
 }
 
-/** What tells one reviewed game from another. */
-export function lineOf(game: Pick<GameInput, 'startFen' | 'moves'>): string {
+/** Identifies a game by its start position and moves. */
+export function gameKey(game: Pick<GameInput, 'startFen' | 'moves'>): string {
   return [game.startFen, ...game.moves].join(' ');
 }
 
@@ -104,13 +104,12 @@ export function summary(reviewed: Reviewed, side: Side, moverOf: (ply: number) =
   const average = (of: (move: ReviewedMove) => number) =>
     own.length ? own.reduce((sum, move) => sum + of(move), 0) / own.length : 0;
   return {
-    moves: own.length,
     inaccuracies: marked('inaccuracy'),
     mistakes: marked('mistake'),
     blunders: marked('blunder'),
     found: marked('good') + marked('brilliant'),
     missed: marked('hard-to-find'),
     loss: average((move) => Math.max(0, move.winBefore - move.winAfter)),
-    likeness: average((move) => move.probability),
+    probability: average((move) => move.probability),
   };
 }

@@ -1,14 +1,14 @@
-import type { Rules } from '../../engine/load';
+import type { Rules } from '../../engine/wasm';
+import { firstGame } from '../../game/pgn';
 import type { GameSession } from '../../game/session.svelte';
 import type { GameTree } from '../../wasm/tabia.js';
 
-/** Where games begin unless they say otherwise. */
 export const START_FEN = 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1';
 
-/** Longer links are cut off by what they are sent with. */
-const LONGEST = 6000;
+/** Some programs truncate longer links. */
+const MAX_LINK_LENGTH = 6000;
 
-/** What a link to the line on the board carries: where it began, its moves and how far they have been played. */
+/** The query of a link to the current line: its start position, moves and current ply. */
 export function sharedQuery(session: GameSession): Record<string, string> {
   const { startFen, nodes, current, ply } = session.view;
   let end = current;
@@ -16,28 +16,22 @@ export function sharedQuery(session: GameSession): Record<string, string> {
     end = next;
     next = nodes.find((node) => (node.parent ?? 0) === next && node.id !== 0)?.id;
   }
-  const moves = session.ask((tree) => tree.movesTo(end));
+  const moves = session.read((tree) => tree.movesTo(end));
   const query = {
     ...(startFen === START_FEN ? {} : { fen: startFen }),
     ...(moves.length ? { moves: moves.join('-') } : {}),
     ...(moves.length !== ply ? { ply: String(ply) } : {}),
   };
-  return JSON.stringify(query).length > LONGEST ? { fen: session.view.fen } : query;
+  return JSON.stringify(query).length > MAX_LINK_LENGTH ? { fen: session.view.fen } : query;
 }
 
-/** The game a link asks for, or undefined if it asks for none. Throws what is wrong with it. */
-export function treeOf(rules: Rules, query: URLSearchParams): GameTree | undefined {
+/** The game of a link, or undefined if it has none. Throws if it is invalid. */
+export function treeFromLink(rules: Rules, query: URLSearchParams): GameTree | undefined {
   const pgn = query.get('pgn');
   if (pgn) {
-    const games = rules.GameTree.fromPgn(pgn);
-    try {
-      if (games.games.length === 0) throw new Error(games.problems[0] ?? 'there is no game in it');
-      const tree = games.take(0);
-      tree.toEnd();
-      return tree;
-    } finally {
-      games.free();
-    }
+    const tree = firstGame(rules, pgn);
+    tree.toEnd();
+    return tree;
   }
   const fen = query.get('fen')?.replaceAll('_', ' ') ?? undefined;
   const moves = query.get('moves');

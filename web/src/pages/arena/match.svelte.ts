@@ -1,25 +1,26 @@
-import { EngineClient, Reins } from '../../engine/client';
-import { wrongSize } from '../../engine/largest';
-import type { MatchEvent, MatchResults, MatchSetup, ModelFacts, Side, Thought } from '../../wasm/tabia.js';
-import { sentence } from '../../notices.svelte';
-import { rolesOf, type Role } from '../play/opponent';
-import { about } from '../../server/server';
-import { givenIn, needsOf, seatOf, specOf } from './seat';
+import { EngineClient, StreamControl } from '../../engine/client';
+import { openModelFile, type ModelFile } from '../../engine/modelFile';
+import type { Rules } from '../../engine/wasm';
+import { toPgn } from '../../game/pgn';
+import { errorMessage } from '../../lib/notices.svelte';
+import { serverAbout } from '../../lib/server';
+import { bundledModels } from '../../players/roles';
+import type { MatchEvent, MatchResults, MatchSetup, Side, Thought } from '../../wasm/tabia.js';
+import { fileConfig, serverModels, specOf } from './playerConfig';
 
-/** A move a player thought of. */
+/** A candidate move. The score is from White's point of view. */
 export interface Candidate {
   uci: string;
   san: string;
   probability?: number | undefined;
-  /** For White. */
   cp?: number | undefined;
   mate?: number | undefined;
-  /** What the player expected after it. */
-  follows: string;
+  /** The expected line after it. */
+  continuation: string;
 }
 
-/** A move of a game with what its player said. */
-export interface Played {
+/** A move of a game with its candidates. */
+export interface PlayedMove {
   uci: string;
   san: string;
   fen: string;
@@ -36,51 +37,43 @@ export interface ArenaGame {
   black: string;
   opening: string;
   startFen: string;
-  moves: Played[];
-  /** Absent while it goes on. */
+  moves: PlayedMove[];
+  /** Undefined while it is played. */
   result?: string;
   reason: string;
 }
 
-/** A model file that was given to the arena, and how it can play. */
-export interface ArenaFile {
-  name: string;
-  facts: ModelFacts;
-  roles: Role[];
-}
-
-export type Phase = 'idle' | 'fetching' | 'playing' | 'paused' | 'stopping' | 'over' | 'failed';
+export type Phase = 'idle' | 'loading' | 'playing' | 'paused' | 'stopping' | 'over' | 'failed';
 export type Outcome = { results: MatchResults; pgn: string; json: string };
 
-/** Nobody sees more pictures, and the players need the processor. */
-const FRAME_MS = 80;
+/** Limits redrawing, which competes with the players for the processor. */
+const REDRAW_MS = 80;
 
-/** One match at a time. It lives outside the page's components, so it goes on while other pages are looked at. */
+/** The match. It lives outside the page's components, so that it continues while other pages are open. */
 class Arena {
   phase = $state<Phase>('idle');
   problem = $state('');
-  /** What is being fetched and how far. */
-  fetching = $state.raw<{ what: string; loaded: number; total: number }>();
+  download = $state.raw<{ text: string; loaded: number; total: number }>();
   setup = $state.raw<MatchSetup>();
-  /** What the players are called on the page. */
+  /** The players' names on the page. */
   names = $state.raw<[first: string, second: string]>(['', '']);
   games = $state.raw<ArenaGame[]>([]);
   results = $state.raw<MatchResults>();
   outcome = $state.raw<Outcome>();
-  /** Counts up when moves were made, a few times a second: what watches it looks at the last game again. */
-  moves = $state(0);
-  files = $state.raw<ArenaFile[]>([]);
-  /** Whether the games are also in a file. */
+  /** Incremented, a few times per second, when moves were added to the last game. */
+  updates = $state(0);
+  files = $state.raw<ModelFile[]>([]);
+  /** Whether the games were saved to a file. */
   saved = $state(false);
   /** Milliseconds between moves. */
   delay = $state(0);
 
   #client = new EngineClient();
-  #reins = new Reins<Outcome>();
+  #control = new StreamControl<Outcome>();
   #stop = new AbortController();
-  #drawing = false;
+  #redrawPending = false;
 
-  /** Whether a match is on its way. */
+  /** Whether a match is running. */
   get busy(): boolean {
     return this.phase !== 'idle' && this.phase !== 'over' && this.phase !== 'failed';
   }
@@ -90,10 +83,10 @@ class Arena {
     return this.busy || (this.games.length > 0 && !this.saved);
   }
 
-  /** Plays a match to its end, or until it is stopped. Throws nothing: what goes wrong is in `problem`. */
+  /** Plays a match until it is finished or stopped. Errors are reported in `problem`. */
   async play(setup: MatchSetup, names: [first: string, second: string]): Promise<void> {
     if (this.busy) return;
-    this.phase = 'fetching';
+    this.phase = 'loading';
     this.problem = '';
     this.setup = setup;
     this.names = names[0] === names[1] ? [names[0], `${names[1]} (2)`] : names;
@@ -103,23 +96,23 @@ class Arena {
     this.saved = false;
     this.#stop = new AbortController();
     const { signal } = this.#stop;
-    this.#reins.pace = { paused: false, delay: this.delay };
+    this.#control.pace = { paused: false, delay: this.delay };
     try {
-      await this.#fetch([setup.first, setup.second]);
+      await this.#loadModels([setup.first, setup.second]);
       if (signal.aborted) {
         this.phase = 'idle';
         return;
       }
       this.phase = 'playing';
-      this.outcome = await this.#client.stream('match', [setup], (event) => this.#take(event), signal, this.#reins);
+      this.outcome = await this.#client.stream('match', [setup], (event) => this.#handle(event), signal, this.#control);
       this.results = this.outcome.results;
       this.phase = 'over';
     } catch (error) {
-      this.problem = sentence(error);
+      this.problem = errorMessage(error);
       this.phase = 'failed';
     } finally {
-      this.fetching = undefined;
-      // A game that was broken off does not count.
+      this.download = undefined;
+      // An unfinished game does not count.
       this.games = this.games.filter((game) => game.result !== undefined);
     }
   }
@@ -127,13 +120,13 @@ class Arena {
   pause(): void {
     if (this.phase !== 'playing') return;
     this.phase = 'paused';
-    this.#reins.pace = { paused: true, delay: this.delay };
+    this.#control.pace = { paused: true, delay: this.delay };
   }
 
   resume(): void {
     if (this.phase !== 'paused') return;
     this.phase = 'playing';
-    this.#reins.pace = { paused: false, delay: this.delay };
+    this.#control.pace = { paused: false, delay: this.delay };
   }
 
   stop(): void {
@@ -142,57 +135,40 @@ class Arena {
     this.#stop.abort();
   }
 
-  slow(delay: number): void {
+  setDelay(delay: number): void {
     this.delay = delay;
-    this.#reins.pace = { paused: this.phase === 'paused', delay };
+    this.#control.pace = { paused: this.phase === 'paused', delay };
   }
 
-  /** The match as far as its games are finished, for a file. Throws if there is none. */
-  async written(): Promise<Outcome> {
-    return this.outcome ?? this.#reins.soFar();
+  /** The finished games so far, for a file. Rejects if there is no match. */
+  async snapshot(): Promise<Outcome> {
+    return this.outcome ?? this.#control.snapshot();
   }
 
-  /** Opens a model file for both seats. Throws a sentence for the visitor if it cannot play. */
-  async hold(file: File): Promise<ArenaFile> {
-    const wrong = wrongSize(file);
-    if (wrong) throw new Error(`${file.name} is ${wrong}.`);
-    // These names are taken by the networks that come along.
+  /** Opens a model file for both players. Throws if it cannot play. */
+  async openModel(file: File): Promise<ModelFile> {
+    // The names of the bundled networks are reserved.
     const name = ['human', 'value'].includes(file.name) ? `${file.name} (file)` : file.name;
-    const facts = await this.#client.add(name, file).catch((error: unknown) => {
-      throw new Error(`${file.name} cannot be read as a chess model: ${sentence(error).replace(`${name}: `, '')}`);
-    });
-    const roles: Role[] = [];
-    let problem = 'it has neither a move head nor a value head';
-    for (const role of rolesOf(facts)) {
-      try {
-        await this.#client.call('describe', specOf(seatOf(name, role)));
-        roles.push(role);
-      } catch (error) {
-        problem = sentence(error);
-      }
-    }
-    if (!roles.length) throw new Error(`${file.name} cannot play: ${problem}`);
-    const held = { name, facts, roles };
-    this.files = [...this.files.filter((other) => other.name !== name), held];
-    return held;
+    const opened = await openModelFile(this.#client, name, file, (role) => specOf(fileConfig(name, role)));
+    this.files = [...this.files.filter((other) => other.name !== name), opened];
+    return opened;
   }
 
-  /** Fetches the networks that players need. */
-  async #fetch(specs: string[]): Promise<void> {
-    const progress = (what: string) => {
-      this.fetching = { what, loaded: 0, total: 0 };
-      return (loaded: number, total: number) => (this.fetching = { what, loaded, total });
+  async #loadModels(specs: string[]): Promise<void> {
+    const progress = (text: string) => {
+      this.download = { text, loaded: 0, total: 0 };
+      return (loaded: number, total: number) => (this.download = { text, loaded, total });
     };
-    for (const name of new Set(specs.flatMap(needsOf)))
-      await this.#client.ensure(name, progress(name === 'human' ? 'the human-like network' : 'the engine’s network'));
-    for (const name of new Set(specs.flatMap(givenIn))) {
-      if (!(await about()).given.includes(name)) throw new Error(`The server of this page was not given a network called ${name}.`);
-      await this.#client.ensureGiven(name, progress(name));
+    for (const name of new Set(specs.flatMap(bundledModels)))
+      await this.#client.loadBundled(name, progress(name === 'human' ? 'Human network' : 'Evaluation network'));
+    for (const name of new Set(specs.flatMap(serverModels))) {
+      if (!(await serverAbout()).given.includes(name)) throw new Error(`the server has no network called ${name}`);
+      await this.#client.loadFromServer(name, progress(name));
     }
-    this.fetching = undefined;
+    this.download = undefined;
   }
 
-  #take(event: MatchEvent | { kind: 'results'; results: MatchResults }): void {
+  #handle(event: MatchEvent | { kind: 'results'; results: MatchResults }): void {
     switch (event.kind) {
       case 'game-start': {
         const { game: number, fen: startFen, opening } = event;
@@ -203,7 +179,7 @@ class Arena {
       }
       case 'move': {
         const { uci, san, fen, side, thought } = event;
-        this.games.at(-1)?.moves.push({ uci, san, fen, side, ...said(thought) });
+        this.games.at(-1)?.moves.push({ uci, san, fen, side, ...summarise(thought) });
         break;
       }
       case 'game-end': {
@@ -217,16 +193,16 @@ class Arena {
       case 'done':
         break;
     }
-    this.#draw();
+    this.#redraw();
   }
 
-  #draw(): void {
-    if (this.#drawing) return;
-    this.#drawing = true;
+  #redraw(): void {
+    if (this.#redrawPending) return;
+    this.#redrawPending = true;
     setTimeout(() => {
-      this.#drawing = false;
-      this.moves++;
-    }, FRAME_MS);
+      this.#redrawPending = false;
+      this.updates++;
+    }, REDRAW_MS);
   }
 }
 
@@ -236,11 +212,30 @@ window.addEventListener('beforeunload', (event) => {
   if (arena.unsaved) event.preventDefault();
 });
 
-function said(thought: Thought): Pick<Played, 'candidates' | 'depth' | 'nodes' | 'seconds'> {
+function summarise(thought: Thought): Pick<PlayedMove, 'candidates' | 'depth' | 'nodes' | 'seconds'> {
   const { lines, nodes, seconds } = thought;
   const candidates = lines.flatMap(({ moves, san, probability, cp, mate }) => {
     const [uci] = moves;
-    return uci ? [{ uci, san: san[0] ?? uci, probability, cp, mate, follows: san.slice(1, 9).join(' ') }] : [];
+    return uci ? [{ uci, san: san[0] ?? uci, probability, cp, mate, continuation: san.slice(1, 9).join(' ') }] : [];
   });
   return { candidates, depth: lines[0]?.depth ?? 0, nodes, seconds };
+}
+
+/** A game as PGN, with the players' evaluations. */
+export function pgnOf(rules: Rules, game: ArenaGame): string {
+  const { startFen, result, moves, white, black, number, opening } = game;
+  const headers: [string, string][] = [
+    ['Event', 'Tabia arena'],
+    ['Round', String(number + 1)],
+    ['White', white],
+    ['Black', black],
+    ['Opening', opening],
+  ];
+  return toPgn(rules, { startFen, moves: moves.map(({ uci }) => uci), result, headers }, (tree) => {
+    for (const { id, ply, mainline } of tree.view().nodes) {
+      const move = mainline ? moves[ply - 1] : undefined;
+      const { cp, mate } = move?.candidates.find(({ uci }) => uci === move.uci) ?? {};
+      if (cp !== undefined || mate !== undefined) tree.setEvaluation(id, cp, mate, move?.depth || undefined);
+    }
+  });
 }

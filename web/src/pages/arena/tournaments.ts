@@ -1,7 +1,6 @@
-import { ask } from '../../server/server';
-import type { Scorecard } from '../challenge/climb.svelte';
+import type { Scorecard, Tally } from '../challenge/challenge.svelte';
 
-// What the server tells of matches and challenges in its folders; only what the page shows.
+// The answer to `api/arena`: matches and challenges in the server's folders. Only the fields shown on the page.
 
 export interface Tournaments {
   matches: Tournament[];
@@ -13,7 +12,6 @@ export interface Tournament {
   name: string;
   /** Seconds since 1970. */
   modified: number;
-  settings: Record<string, string>;
   games: number;
   report: {
     players: { name: string; games: Tally; as_white: Tally; as_black: Tally; rating: Rating | null }[];
@@ -22,24 +20,11 @@ export interface Tournament {
   };
 }
 
-export interface Tally {
-  wins: number;
-  draws: number;
-  losses: number;
-}
+export type { Tally };
 
-/** Among the players of the tournament, zero on average. */
+/** Relative to the average of the players. */
 interface Rating {
   rating: number | null;
   low: number | null;
   high: number | null;
-}
-
-export function tournaments(signal: AbortSignal): Promise<Tournaments> {
-  return ask<Tournaments>('arena', signal);
-}
-
-/** Where the games of a match can be had. */
-export function pgnAddress(name: string): string {
-  return new URL(`api/arena/pgn?match=${encodeURIComponent(name)}`, document.baseURI).href;
 }

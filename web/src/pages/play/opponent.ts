@@ -1,31 +1,26 @@
-import type { LimitsInput, ModelFacts } from '../../wasm/tabia.js';
-import type { ComesAlong } from '../../engine/protocol';
+import { CHALLENGE_LEVELS, RATINGS, type Role } from '../../players/roles';
+import type { LimitsInput } from '../../wasm/tabia.js';
 
-/** Whom one plays against, as far as it can be kept across visits. */
+/** The opponent, as far as it can be stored. */
 export type Opponent =
   | { kind: 'human'; rating: number; pick: 'sample' | 'argmax' }
   | { kind: 'engine'; by: 'level'; level: number }
   | { kind: 'engine'; by: 'time'; seconds: number }
   | { kind: 'challenge'; level: number }
-  /** The file itself cannot be kept; it has to be given again after a reload. */
+  /** The file itself is not stored and must be opened again after a reload. */
   | { kind: 'file'; file: string; role: Role; rating: number; pick: 'sample' | 'argmax' };
 
-/** How a network plays: from its move head as a person or as Maia, one ply ahead, or as the engine's evaluation. */
-export type Role = 'human' | 'maia' | 'net' | 'engine';
-
-export const RATINGS = { lowest: 600, highest: 2600, usual: 1500 };
-export const CHALLENGE_LEVELS = ['Beginner', 'Novice', 'Intermediate', 'Advanced', 'Expert'];
-/** Positions the engine may visit for a move, level by level. */
+/** Node limit per move of each engine level. */
 export const ENGINE_NODES = [20, 100, 500, 2_500, 12_000, 60_000, 300_000, 1_500_000];
-export const USUAL_OPPONENT: Opponent = { kind: 'human', rating: RATINGS.usual, pick: 'sample' };
+export const DEFAULT_OPPONENT: Opponent = { kind: 'human', rating: RATINGS.default, pick: 'sample' };
 
-/** The longest a level may take however slow the machine is, in seconds. */
+/** Time limit per move of the engine levels, for slow machines. */
 const LEVEL_SECONDS = 5;
-/** What the dropped file is called in specs. */
+/** The name of the open model file in specs. */
 export const FILE_MODEL = 'file';
 
-/** The player in the language of player specs. */
-export function specOf(opponent: Opponent): string {
+/** The player spec of an opponent. */
+export function opponentSpec(opponent: Opponent): string {
   switch (opponent.kind) {
     case 'human':
       return `human,elo=${opponent.rating}${opponent.pick === 'argmax' ? ',mode=argmax' : ''}`;
@@ -51,26 +46,12 @@ function fileSpec(role: Role, rating: number, pick: 'sample' | 'argmax'): string
   }
 }
 
-/** The roles a network may be able to play, the most fitting first. */
-export function rolesOf(facts: ModelFacts): Role[] {
-  const fromMoves: Role[] = facts.plays ? (facts.rated ? ['human', 'maia'] : ['maia', 'human']) : [];
-  const fromValues: Role[] = facts.evaluates ? ['net', 'engine'] : [];
-  return [...fromMoves, ...fromValues];
-}
-
-export const ROLE_NAMES: Record<Role, string> = {
-  human: 'plays from its move head, as a person of a rating',
-  maia: 'plays from its move head',
-  net: 'judges positions, one move ahead',
-  engine: 'judges positions for the engine’s search',
-};
-
-export function nameOf(opponent: Opponent): string {
+export function opponentName(opponent: Opponent): string {
   switch (opponent.kind) {
     case 'human':
       return `Human-like ${opponent.rating}`;
     case 'engine':
-      return opponent.by === 'level' ? `Engine, level ${opponent.level}` : `Engine, ${opponent.seconds} s a move`;
+      return opponent.by === 'level' ? `Engine, level ${opponent.level}` : `Engine, ${opponent.seconds} s per move`;
     case 'challenge':
       return `Level ${opponent.level}, ${CHALLENGE_LEVELS[opponent.level - 1]}`;
     case 'file':
@@ -78,30 +59,23 @@ export function nameOf(opponent: Opponent): string {
   }
 }
 
-/** The networks that must have been fetched before it can play. */
-export function needsOf(opponent: Opponent): ComesAlong[] {
-  // A human-like player may have a light search at its side, which judges as the engine does.
-  if (opponent.kind === 'human') return ['human', 'value'];
-  return opponent.kind === 'engine' || (opponent.kind === 'file' && opponent.role === 'human') ? ['value'] : [];
-}
-
-/** Whether it plays at a rating, which then also stands in the game's headers. */
-export function ratingOf(opponent: Opponent): number | undefined {
+/** The rating a human-like opponent plays at. */
+export function opponentRating(opponent: Opponent): number | undefined {
   if (opponent.kind === 'human') return opponent.rating;
   return opponent.kind === 'file' && opponent.role === 'human' ? opponent.rating : undefined;
 }
 
-/** How long it may think for a move, given the seconds on its clock and the increment. */
-export function limitsOf(opponent: Opponent, clock: { left: number; increment: number } | undefined): LimitsInput {
-  const fair = clock ? Math.max(0.02, clock.left / 30 + clock.increment * 0.7) : Infinity;
-  const within = (seconds: number) => Math.min(seconds, fair);
+/** The search limits of a move, given the time on the opponent's clock. */
+export function opponentLimits(opponent: Opponent, clock: { left: number; increment: number } | undefined): LimitsInput {
+  const budget = clock ? Math.max(0.02, clock.left / 30 + clock.increment * 0.7) : Infinity;
+  const atMost = (seconds: number) => Math.min(seconds, budget);
   switch (opponent.kind) {
     case 'engine':
       return opponent.by === 'level'
-        ? { nodes: ENGINE_NODES[opponent.level - 1] ?? 1000, movetime: within(LEVEL_SECONDS) }
-        : { movetime: within(opponent.seconds) };
+        ? { nodes: ENGINE_NODES[opponent.level - 1] ?? 1000, movetime: atMost(LEVEL_SECONDS) }
+        : { movetime: atMost(opponent.seconds) };
     case 'file':
-      return opponent.role === 'engine' ? { movetime: within(1) } : {};
+      return opponent.role === 'engine' ? { movetime: atMost(1) } : {};
     default:
       return {};
   }

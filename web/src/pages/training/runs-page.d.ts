@@ -1,4 +1,4 @@
-// What the training page uses of the page that stands alone (crates/runs/page).
+// Types of the modules shared with the standalone page (crates/runs/page).
 
 declare module '#runs/lines.mjs' {
   /** A line of metrics: numbers by name. */
@@ -19,7 +19,7 @@ declare module '#runs/feed.mjs' {
     lines: Lines;
     about: { config?: unknown; facts?: Record<string, unknown> } | null;
     loaded: boolean;
-    /** Its place among the colours, null while it is not drawn. */
+    /** The index of its colour; null while it is not shown. */
     slot: number | null;
     standing?: string;
     message?: string | null;

@@ -1,0 +1,14 @@
+/** Saves a text as a file on the visitor's computer. */
+export function downloadText(name: string, type: 'application/json' | 'application/x-chess-pgn', text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // Long enough for the browser to have started reading it.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+export function downloadPgn(name: string, pgn: string): void {
+  downloadText(name, 'application/x-chess-pgn', pgn);
+}
