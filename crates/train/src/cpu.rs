@@ -6,7 +6,7 @@ use tabia_encoding::{Batch, Situation, encoding};
 
 use crate::kernels::rows::read;
 use crate::losses::{self, ValueRule};
-use crate::nets::tensors::{Kernels, Tensors, variables};
+use crate::tensors::{Kernels, Tensors, heads, variables};
 use crate::optimiser::{self, Optimiser};
 use crate::{
     Backend, BackendError, Examples, LossFactors, Losses, NetConfig, ParameterTable, Scores, StepHyper,
@@ -120,7 +120,7 @@ impl CpuBackend {
     ) -> Result<(Losses, Vec<f32>), BackendError> {
         let parameters: Vec<Tensor> = variables.iter().map(|v| v.as_tensor().clone()).collect();
         let mut tensors = Tensors::new(&self.table, parameters, &examples.inputs, self.kernels)?;
-        let heads = self.net.forward(&mut tensors)?.dense()?;
+        let heads = heads(&self.net, &mut tensors)?;
         let (total, losses) =
             losses::total(&heads, examples, total_weight, &self.factors, self.rule, self.kernels)?;
         let store = total.backward()?;
@@ -192,7 +192,7 @@ impl Backend for CpuBackend {
             Weights::Averaged => &self.state.ema,
         };
         let mut tensors = Tensors::constant(&self.table, arena, &examples.inputs, self.kernels)?;
-        let heads = self.net.forward(&mut tensors)?.dense()?;
+        let heads = heads(&self.net, &mut tensors)?;
         Ok(losses::scores(&heads, examples, self.rule, self.kernels)?)
     }
 

@@ -3,8 +3,8 @@
 use candle_core::{D, Device, Result, Tensor};
 
 use crate::kernels;
-use crate::nets::layers::Heads;
-use crate::nets::tensors::Kernels;
+use tabia_nets::Heads;
+use crate::tensors::Kernels;
 use crate::{ABSENT, Examples, LossFactors, Losses, PolicyTargets, Scores, ValueLoss};
 
 /// Instead of minus infinity, whose products with zero are not numbers.

@@ -13,8 +13,8 @@ use super::card::figures;
 use super::{ExportError, file_value};
 use crate::evaluation::Tallies;
 use crate::feed_supply::{HELD_OUT_SEED, held_out_stream};
-use crate::nets::layers::Heads;
-use crate::nets::tensors::{Kernels, Tensors};
+use tabia_nets::Heads;
+use crate::tensors::{Kernels, Tensors, heads};
 use crate::{
     ExampleBuilder, Examples, GroupScore, NetConfig, PolicyTargets, RatingBalance, SupplyError, TrainConfig,
     losses,
@@ -108,8 +108,9 @@ impl Sides {
         situations: &[KeptSituation],
     ) -> Result<(), ExportError> {
         let net = &config.net;
-        let mut tensors = Tensors::constant(&net.table(), arena, &examples.inputs, Kernels::Fast)?;
-        let trained = net.forward(&mut tensors)?.dense()?;
+        let table = net.table();
+        let mut tensors = Tensors::constant(&table, arena, &examples.inputs, Kernels::Fast)?;
+        let trained = heads(net, &mut tensors)?;
         let written = as_heads(net, model, situations)?;
         let rule = config.value_rule();
         self.trained.add(examples, &losses::scores(&trained, examples, rule, Kernels::Fast)?);

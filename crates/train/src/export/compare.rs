@@ -9,8 +9,8 @@ use tabia_model::{Evaluation, Model, Policy, Wdl};
 
 use super::{ExportError, Precision, file_value};
 use crate::NetConfig;
-use crate::nets::layers::Heads;
-use crate::nets::tensors::{Kernels, Tensors};
+use tabia_nets::Heads;
+use crate::tensors::{Kernels, Tensors, heads};
 
 /// Games and plies of the positions compared on.
 const GAMES: u64 = 6;
@@ -159,8 +159,9 @@ fn trained(
 ) -> Result<Vec<Evaluation>, ExportError> {
     let mut batch = Batch::new(model.encoding() as &'static dyn Encoding);
     situations.iter().for_each(|situation| batch.push(situation));
-    let mut tensors = Tensors::constant(&net.table(), arena, &batch, Kernels::Plain)?;
-    let Heads { policy, promotion, outcome, think, value } = net.forward(&mut tensors)?.dense()?;
+    let table = net.table();
+    let mut tensors = Tensors::constant(&table, arena, &batch, Kernels::Plain)?;
+    let Heads { policy, promotion, outcome, think, value } = heads(net, &mut tensors)?;
     let rows = |head: Option<Tensor>| -> Result<Option<Vec<Vec<f32>>>, ExportError> {
         Ok(head.map(|head| head.flatten_from(1)?.to_vec2::<f32>()).transpose()?)
     };

@@ -16,15 +16,13 @@ use std::fmt;
 use std::path::Path;
 
 use prost::Message;
-use tabia_encoding::encoding;
-use tabia_model::{Accuracy, CARD_KEY, HeldOut, LoadError, Model, ModelCard, Rounding};
+use tabia_model::{Accuracy, CARD_KEY, HeldOut, LoadError, LowerError, Model, ModelCard, Rounding, to_onnx};
 
 pub use self::accuracy::{ExportWork, Measurement};
 use self::calibration::Calibrated;
 pub use self::compare::Agreement;
 pub use self::from_file::{FromFileError, from_file};
 pub use self::provenance::Provenance;
-use crate::nets::graph;
 use crate::{NetConfig, SupplyError};
 
 /// How many training positions an export looks at to round by.
@@ -85,6 +83,9 @@ pub enum ExportError {
     /// The network could not be computed or written down.
     #[error("the network could not be computed: {0}")]
     Candle(#[from] candle_core::Error),
+    /// The network could not be written as a graph.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
     /// The weights could not be laid out.
     #[error("safetensors: {0}")]
     Safetensors(#[from] safetensors::SafeTensorError),
@@ -187,10 +188,7 @@ fn write(
 
 /// What a file gives where the network has this number: two-input networks give a probability.
 fn file_value(net: &NetConfig, number: f32) -> f32 {
-    match net {
-        NetConfig::Pair(_) => 1.0 / (1.0 + (-number).exp()),
-        _ => number,
-    }
+    if net.outputs().value_is_logit { 1.0 / (1.0 + (-number).exp()) } else { number }
 }
 
 fn encode(
@@ -204,7 +202,7 @@ fn encode(
     match (format, precision) {
         (ExportFormat::Onnx, Precision::F16) => unsupported("half precision needs a .safetensors file"),
         (ExportFormat::Safetensors, _) => {
-            if !state_dict::is_known(net) {
+            if !net.is_detectable() {
                 return unsupported(
                     "this network has no state dict that is known by its names; export an .onnx file",
                 );
@@ -212,10 +210,7 @@ fn encode(
             Ok(state_dict::encode(net, arena, precision, card, matrices)?)
         }
         (ExportFormat::Onnx, _) => {
-            let encoding = encoding(net.encoding()).ok_or_else(|| {
-                ExportError::Unsupported(format!("the encoding {} is not known", net.encoding()))
-            })?;
-            let mut model = graph::graph(net, encoding, arena)?;
+            let mut model = to_onnx(net, &net.table(), &net.inputs(), |entry| entry.of(arena))?;
             match precision {
                 Precision::Int8 => int8::quantise(&mut model),
                 Precision::Int8Weights => int8::quantise_weights(&mut model),

@@ -9,7 +9,6 @@ use super::products::Tuning;
 use super::reference::compare_kernels;
 use super::training::Network;
 use super::{graph, human, synthetic};
-use crate::nets::ChallengeConfig;
 use crate::optimiser::{self, Optimiser};
 use crate::{
     Backend, BackendError, CpuBackend, Examples, Losses, NetConfig, OptimiserKind, Parameter, ParameterTable,
@@ -141,17 +140,19 @@ fn compare_losses(fused: &Losses, plain: &Losses) -> Vec<Compared> {
 pub(crate) fn stirred(backend: &dyn Backend, net: &NetConfig, seed: u64) -> TrainerState {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut weights = backend.table().initial(seed);
-    let (shrink, lift) = match net {
-        NetConfig::ValueCnn(_) | NetConfig::Challenge(ChallengeConfig::Conv { .. }) => (0.1, 1.0),
-        NetConfig::ValueMlp(_)
-        | NetConfig::PolicyMlp(_)
-        | NetConfig::Pair(_)
-        | NetConfig::Challenge(ChallengeConfig::Dense { .. }) => (0.3, 1.0),
-        NetConfig::Nnue(_) | NetConfig::Challenge(ChallengeConfig::Perspective(_)) => (0.3, 0.5),
+    let body = match net {
+        NetConfig::Challenge(entry) => entry.body(),
+        net => net.clone(),
+    };
+    let (shrink, lift) = match body {
+        NetConfig::ValueCnn(_) => (0.1, 1.0),
+        NetConfig::ValueMlp(_) | NetConfig::PolicyMlp(_) | NetConfig::Mlp(_) | NetConfig::Pair(_) => (0.3, 1.0),
+        NetConfig::Nnue(_) => (0.3, 0.5),
         NetConfig::PolicyCnn(_) => (0.3, 0.0),
         NetConfig::Human(_)
         | NetConfig::Humchess(_)
-        | NetConfig::Challenge(ChallengeConfig::Attention(_)) => (1.0, 0.0),
+        | NetConfig::ValueAttention(_)
+        | NetConfig::Challenge(_) => (1.0, 0.0),
     };
     for entry in backend.table().entries() {
         let small = entry.decay == crate::Decay::Exempt;

@@ -2,8 +2,8 @@
 
 use super::super::device::Order;
 use super::super::layout::{Factor, Group};
-use crate::nets::attention::Attention;
-use crate::nets::layers::Heads;
+use tabia_nets::Heads;
+use tabia_nets::attention::Attention;
 
 /// A place in the list of operations.
 pub(super) type Id = usize;

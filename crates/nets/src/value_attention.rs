@@ -1,10 +1,11 @@
-use candle_core::Result;
+//! A transformer that evaluates a position: the attention body of a Chess Challenge entry.
+
 use serde::{Deserialize, Serialize};
 
-use super::attention::{Attention, check_sizes};
-use super::layers::{Heads, Layers};
-use super::relative_bias::TABLE;
+use crate::attention::{Attention, check_sizes};
 use crate::parameters::{Decay, Initial, ParameterTable};
+use crate::relative_bias::TABLE;
+use crate::{Architecture, Heads, Layers, Outputs};
 
 const PLANES: usize = 12;
 const SQUARES: usize = 64;
@@ -15,7 +16,7 @@ const SHARED_BIAS: &str = "attn.bias";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ValueAttentionConfig {
-    /// Numbers a square is represented by.
+    /// Width of a square's vector.
     pub width: usize,
     /// Attention heads; they divide the width.
     pub heads: usize,
@@ -51,7 +52,25 @@ pub enum AttentionBias {
 }
 
 impl ValueAttentionConfig {
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
+    fn distinct(&self) -> usize {
+        self.distinct.unwrap_or(self.layers)
+    }
+
+    fn attention(&self) -> Attention {
+        Attention { width: self.width, heads: self.heads, tokens: SQUARES, eps: EPS }
+    }
+}
+
+impl Architecture for ValueAttentionConfig {
+    fn graph_name(&self) -> &'static str {
+        "challenge"
+    }
+
+    fn encoding(&self) -> &str {
+        "challenge-768"
+    }
+
+    fn check(&self) -> Result<(), String> {
         check_sizes(self.width, self.heads, &[self.layers, self.inner, self.hidden, self.distinct()])?;
         if self.distinct() > self.layers {
             return Err(format!("has {} distinct blocks, but {} layers", self.distinct(), self.layers));
@@ -59,14 +78,10 @@ impl ValueAttentionConfig {
         Ok(())
     }
 
-    fn distinct(&self) -> usize {
-        self.distinct.unwrap_or(self.layers)
-    }
-
-    pub(super) fn table(&self) -> ParameterTable {
+    fn table(&self) -> ParameterTable {
         let ValueAttentionConfig { width: d, layers, inner, hidden, .. } = *self;
         let fan = |inputs: usize| Initial::Normal(1.0 / (inputs as f32).sqrt());
-        let residual = |inputs: usize| Initial::Normal(1.0 / ((inputs * 2 * layers) as f32).sqrt());
+        let residual = |inputs: usize| Initial::Normal(1.0 / (inputs as f32 * 2.0 * layers as f32).sqrt());
         let mut table = ParameterTable::new();
         table.push("squares.weight", &[d, PLANES], Initial::Normal(0.5), Decay::Exempt);
         table.push("position.weight", &[SQUARES, d], Initial::Normal(0.2), Decay::Exempt);
@@ -85,7 +100,8 @@ impl ValueAttentionConfig {
                 attention.push_gains(&mut table, i);
                 continue;
             }
-            attention.push_with_bias(&mut table, i, residual(d), own_bias.as_ref().map(|shape| &shape[..]));
+            let own_bias = own_bias.as_ref().map(|shape| &shape[..]);
+            attention.push_parameters(&mut table, i, "norm", residual(d), own_bias);
             table.push_body(name("ffn.w1.weight"), [inner, d], fan(d), 1);
             table.push_body(name("ffn.w2.weight"), [d, inner], residual(inner), 1);
         }
@@ -97,11 +113,7 @@ impl ValueAttentionConfig {
         table
     }
 
-    fn attention(&self) -> Attention {
-        Attention { width: self.width, heads: self.heads, tokens: SQUARES, eps: EPS }
-    }
-
-    pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
+    fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>, L::Error> {
         let board = net.input(0)?;
         let board = net.reshape(&board, &[PLANES, SQUARES])?;
         let squares = net.permute(&board, &[0, 2, 1])?;
@@ -133,5 +145,20 @@ impl ValueAttentionConfig {
         let hidden = net.linear(&pooled, "hidden")?;
         let hidden = net.silu(&hidden)?;
         Ok(Heads { value: Some(net.linear(&hidden, "output")?), ..Heads::default() })
+    }
+
+    fn outputs(&self) -> Outputs {
+        Outputs::value()
+    }
+
+    fn describe(&self, _: &ParameterTable) -> String {
+        let shared = match self.distinct {
+            Some(distinct) if distinct < self.layers => format!(" with the weights of {distinct}"),
+            _ => String::new(),
+        };
+        format!(
+            "attention over the squares: {} layers{shared}, width {}, {} heads, inner width {}",
+            self.layers, self.width, self.heads, self.inner
+        )
     }
 }

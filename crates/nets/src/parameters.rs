@@ -1,3 +1,6 @@
+//! The parameters of a network: names, shapes, initial values and places in one arena.
+
+use std::collections::HashMap;
 use std::fmt;
 
 /// Every tensor starts at a multiple of this many elements, so that kernels may read whole cache lines of any tensor.
@@ -44,7 +47,8 @@ pub struct Parameter {
 impl Parameter {
     /// How many elements it has.
     pub fn len(&self) -> usize {
-        self.shape.iter().product()
+        // Shapes may come from a file: a product that does not fit is no reason to panic.
+        self.shape.iter().fold(1, |product: usize, &size| product.saturating_mul(size))
     }
 
     /// Whether it has no elements.
@@ -63,6 +67,17 @@ impl Parameter {
     }
 }
 
+/// An index table of a state dict: a constant that is stored beside the parameters and not learned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// Its name in a file.
+    pub name: &'static str,
+    /// Its entries.
+    pub indices: Vec<i64>,
+    /// Its shape: one dimension.
+    pub shape: [usize; 1],
+}
+
 /// Where every parameter of a network lies in one flat arena of 32-bit floats.
 ///
 /// Weights, gradients, both moments of the optimiser and the averaged weights all have this layout. Names and shapes are
@@ -70,7 +85,9 @@ impl Parameter {
 #[derive(Clone, Default, PartialEq)]
 pub struct ParameterTable {
     entries: Vec<Parameter>,
+    places: HashMap<String, usize>,
     len: usize,
+    buffers: Vec<Buffer>,
 }
 
 impl fmt::Debug for ParameterTable {
@@ -117,19 +134,53 @@ impl ParameterTable {
     }
 
     fn add(&mut self, entry: Parameter) {
-        assert!(self.get(&entry.name).is_none(), "two parameters named {}", entry.name);
-        self.len = (self.len + entry.len()).next_multiple_of(ALIGNMENT);
+        let taken = self.places.insert(entry.name.clone(), self.entries.len());
+        assert!(taken.is_none(), "two parameters named {}", entry.name);
+        let end = self.len.saturating_add(entry.len());
+        self.len = end.checked_next_multiple_of(ALIGNMENT).unwrap_or(usize::MAX);
         self.entries.push(entry);
     }
 
-    /// The tensors in the order of the arena.
+    /// Adds an index table, or replaces the one of this name.
+    pub fn set_buffer(&mut self, name: &'static str, indices: Vec<i64>) {
+        self.buffers.retain(|buffer| buffer.name != name);
+        self.buffers.push(Buffer { name, shape: [indices.len()], indices });
+    }
+
+    /// The index tables.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// The entries of the index table of this name.
+    pub fn buffer(&self, name: &str) -> Option<&[i64]> {
+        self.buffers.iter().find(|buffer| buffer.name == name).map(|buffer| &buffer.indices[..])
+    }
+
+    /// The table without the parameters that `keep` rejects.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(&Parameter) -> bool) -> ParameterTable {
+        let mut kept = ParameterTable { buffers: self.buffers.clone(), ..ParameterTable::new() };
+        for entry in self.entries.iter().filter(|entry| keep(entry)) {
+            kept.add(Parameter { offset: kept.len, ..entry.clone() });
+        }
+        kept
+    }
+
+    /// Whether a parameter is the bias of a linear layer, which files may lack.
+    pub(crate) fn is_linear_bias(&self, name: &str) -> bool {
+        let weight = name.strip_suffix(".bias").map(|layer| format!("{layer}.weight"));
+        weight.and_then(|weight| self.get(&weight)).is_some_and(|weight| weight.shape.len() == 2)
+    }
+
+    /// The parameters in the order of the arena.
     pub fn entries(&self) -> &[Parameter] {
         &self.entries
     }
 
-    /// The tensor of this name.
+    /// The parameter of this name.
     pub fn get(&self, name: &str) -> Option<&Parameter> {
-        self.entries.iter().find(|entry| entry.name == name)
+        self.entries.get(*self.places.get(name)?)
     }
 
     /// Elements of an arena, the gaps between tensors included.

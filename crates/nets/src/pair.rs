@@ -1,8 +1,9 @@
-use candle_core::Result;
+//! The two-input network.
+
 use serde::{Deserialize, Serialize};
 
-use super::layers::{Heads, Layers};
 use crate::parameters::{Decay, Initial, ParameterTable};
+use crate::{Architecture, Heads, Layers, Outputs};
 
 const INPUTS: usize = 769;
 
@@ -24,15 +25,23 @@ impl Default for PairConfig {
     }
 }
 
-impl PairConfig {
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
+impl Architecture for PairConfig {
+    fn graph_name(&self) -> &'static str {
+        "pair"
+    }
+
+    fn encoding(&self) -> &str {
+        "pair-769"
+    }
+
+    fn check(&self) -> Result<(), String> {
         if self.first == 0 || self.hidden.contains(&0) {
             return Err("has a layer of width zero".to_owned());
         }
         Ok(())
     }
 
-    pub(super) fn table(&self) -> ParameterTable {
+    fn table(&self) -> ParameterTable {
         let mut table = ParameterTable::new();
         let normal = |active: usize| Initial::Normal((2.0 / active as f32).sqrt());
         let bias = |table: &mut ParameterTable, name: &str, outputs: usize| {
@@ -54,7 +63,7 @@ impl PairConfig {
         table
     }
 
-    pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
+    fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>, L::Error> {
         let (context, position) = (net.input(0)?, net.input(1)?);
         let context = net.linear(&context, "context")?;
         let context = net.relu(&context)?;
@@ -66,5 +75,13 @@ impl PairConfig {
             x = net.relu(&x)?;
         }
         Ok(Heads { value: Some(net.linear(&x, "output")?), ..Heads::default() })
+    }
+
+    fn outputs(&self) -> Outputs {
+        Outputs { value_is_logit: true, ..Outputs::value() }
+    }
+
+    fn describe(&self, _: &ParameterTable) -> String {
+        format!("two inputs of 769, {} each, then {:?}", self.first, self.hidden)
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use candle_core::{D, Device, Result, Tensor, Var};
 use tabia_encoding::{Batch, Column};
 
-use super::layers::{Heads, Layers};
-use crate::ParameterTable;
+use tabia_nets::{Heads, Layers, NetConfig, Parameter, ParameterTable};
+
 use crate::kernels::{self, SparseRows};
 
 /// How layers are computed.
@@ -20,7 +20,8 @@ pub(crate) enum Kernels {
 }
 
 /// A network's parameters as tensors, and the inputs of one batch.
-pub(crate) struct Tensors {
+pub(crate) struct Tensors<'t> {
+    table: &'t ParameterTable,
     parameters: HashMap<String, Tensor>,
     inputs: Vec<Value>,
     kernels: Kernels,
@@ -58,37 +59,29 @@ impl Value {
     }
 }
 
-impl Heads<Value> {
-    /// The same as tensors.
-    pub(crate) fn dense(self) -> Result<Heads<Tensor>> {
-        let dense = |value: Option<Value>| value.map(|value| value.dense()).transpose();
-        Ok(Heads {
-            policy: dense(self.policy)?,
-            promotion: dense(self.promotion)?,
-            outcome: dense(self.outcome)?,
-            think: dense(self.think)?,
-            value: dense(self.value)?,
-        })
-    }
+/// The heads of a network on a batch, as tensors.
+pub(crate) fn heads(net: &NetConfig, tensors: &mut Tensors<'_>) -> Result<Heads<Tensor>> {
+    net.forward(tensors)?.try_map(|value| value.dense())
 }
 
 /// The parameters of `arena` as variables, which a loss can be differentiated by.
 pub(crate) fn variables(table: &ParameterTable, arena: &[f32]) -> Result<Vec<Var>> {
     let variable =
-        |entry: &crate::Parameter| Var::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu);
+        |entry: &Parameter| Var::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu);
     table.entries().iter().map(variable).collect()
 }
 
-impl Tensors {
+impl<'t> Tensors<'t> {
     /// Parameters given in the order of the table, and the rows of `batch`.
     pub(crate) fn new(
-        table: &ParameterTable,
+        table: &'t ParameterTable,
         parameters: Vec<Tensor>,
         batch: &Batch,
         kernels: Kernels,
     ) -> Result<Self> {
         let names = table.entries().iter().map(|entry| entry.name.clone());
         Ok(Tensors {
+            table,
             parameters: names.zip(parameters).collect(),
             inputs: inputs(batch, kernels)?,
             kernels,
@@ -99,12 +92,12 @@ impl Tensors {
 
     /// Parameters that nothing is differentiated by.
     pub(crate) fn constant(
-        table: &ParameterTable,
+        table: &'t ParameterTable,
         arena: &[f32],
         batch: &Batch,
         kernels: Kernels,
     ) -> Result<Self> {
-        let tensor = |entry: &crate::Parameter| {
+        let tensor = |entry: &Parameter| {
             Tensor::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu)
         };
         Tensors::new(table, table.entries().iter().map(tensor).collect::<Result<_>>()?, batch, kernels)
@@ -148,8 +141,17 @@ fn inputs(batch: &Batch, kernels: Kernels) -> Result<Vec<Value>> {
     batch.columns().iter().zip(batch.encoding().inputs()).map(value).collect()
 }
 
-impl Layers for Tensors {
+impl Layers for Tensors<'_> {
     type Value = Value;
+    type Error = candle_core::Error;
+
+    fn error(message: String) -> candle_core::Error {
+        candle_core::Error::Msg(message)
+    }
+
+    fn table(&self) -> &ParameterTable {
+        self.table
+    }
 
     fn input(&mut self, index: usize) -> Result<Value> {
         Ok(self.inputs[index].clone())
@@ -167,9 +169,9 @@ impl Layers for Tensors {
         table.index_select(&ids.flatten_all()?, 0)?.reshape(shape).map(Value::Dense)
     }
 
-    fn linear(&mut self, x: &Value, layer: &str) -> Result<Value> {
-        let weight = self.named(&format!("{layer}.weight"))?;
-        let bias = self.named(&format!("{layer}.bias"))?;
+    fn linear_of(&mut self, x: &Value, weight: &str, bias: Option<&str>) -> Result<Value> {
+        let Some(bias) = bias else { return self.project(x, weight) };
+        let (weight, bias) = (self.named(weight)?, self.named(bias)?);
         let y = match (self.kernels, x) {
             (_, Value::Sparse(rows)) => kernels::sparse_linear(rows, weight, bias),
             (Kernels::Fast, Value::Dense(x)) => kernels::linear(x, weight, bias),
@@ -292,10 +294,11 @@ impl Layers for Tensors {
         sums.map(Value::Dense)
     }
 
-    fn look_up(&mut self, x: &Value, table: &[f32], width: usize) -> Result<Value> {
+    fn look_up(&mut self, x: &Value, table: &[i64], width: usize) -> Result<Value> {
         let rows = x.dense()?.flatten_all()?.to_vec1::<f32>()?;
         let rows: Vec<u32> = rows.into_iter().map(|row| row as u32).collect();
-        let table = Tensor::from_slice(table, (table.len() / width, width), &Device::Cpu)?;
+        let table: Vec<f32> = table.iter().map(|&number| number as f32).collect();
+        let table = Tensor::from_slice(&table, (table.len() / width, width), &Device::Cpu)?;
         table.index_select(&Tensor::from_slice(&rows, rows.len(), &Device::Cpu)?, 0).map(Value::Dense)
     }
 
@@ -341,5 +344,34 @@ impl Layers for Tensors {
             }
         };
         y.map(Value::Dense)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tabia_encoding::encoding;
+    use tabia_nets::relative_bias::{TABLE, in_parts, indices};
+    use tabia_nets::{Decay, Initial};
+
+    use super::*;
+
+    #[test]
+    fn relative_bias_depends_on_the_distance_alone() {
+        let mut table = ParameterTable::new();
+        table.push("bias", &[2, TABLE, TABLE], Initial::Zeros, Decay::Exempt);
+        let arena: Vec<f32> = (0..table.arena_len()).map(|at| at as f32).collect();
+        let batch = Batch::new(encoding("challenge-768").unwrap());
+        let mut net = Tensors::constant(&table, &arena, &batch, Kernels::Plain).unwrap();
+        let bias: Vec<Vec<Vec<f32>>> =
+            in_parts(&mut net, "bias").unwrap().dense().unwrap().to_vec3().unwrap();
+        let flat: Vec<usize> = bias.iter().flatten().flatten().map(|&element| element as usize).collect();
+        assert_eq!(flat, indices(2).collect::<Vec<_>>());
+        for (head, bias) in bias.iter().enumerate() {
+            for (i, j) in (0..64).flat_map(|i| (0..64).map(move |j| (i, j))) {
+                let (row, column) = (7 + j / 8 - i / 8, 7 + j % 8 - i % 8);
+                let wanted = (head * TABLE * TABLE + row * TABLE + column) as f32;
+                assert_eq!(bias[i][j], wanted, "{head} {i} {j}");
+            }
+        }
     }
 }

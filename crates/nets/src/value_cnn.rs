@@ -1,8 +1,9 @@
-use candle_core::Result;
+//! A convolutional evaluation.
+
 use serde::{Deserialize, Serialize};
 
-use super::layers::{Heads, Layers};
 use crate::parameters::{Decay, Initial, ParameterTable};
+use crate::{Architecture, Heads, Layers, Outputs};
 
 const SQUARES: usize = 64;
 
@@ -31,8 +32,18 @@ impl ValueCnnConfig {
             _ => None,
         }
     }
+}
 
-    pub(super) fn check(&self) -> std::result::Result<(), String> {
+impl Architecture for ValueCnnConfig {
+    fn graph_name(&self) -> &'static str {
+        "value-cnn"
+    }
+
+    fn encoding(&self) -> &str {
+        &self.encoding
+    }
+
+    fn check(&self) -> Result<(), String> {
         if self.planes().is_none() {
             return Err(format!("has the encoding {:?}, which has no planes of squares", self.encoding));
         }
@@ -42,7 +53,7 @@ impl ValueCnnConfig {
         Ok(())
     }
 
-    pub(super) fn table(&self) -> ParameterTable {
+    fn table(&self) -> ParameterTable {
         let &ValueCnnConfig { channels, blocks, squeeze, hidden, .. } = self;
         let planes = self.planes().unwrap_or(0);
         let mut table = ParameterTable::new();
@@ -64,7 +75,7 @@ impl ValueCnnConfig {
         table
     }
 
-    pub(super) fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>> {
+    fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>, L::Error> {
         let board = net.input(0)?;
         let planes = self.planes().unwrap_or(0);
         let board = net.reshape(&board, &[planes, 8, 8])?;
@@ -83,5 +94,13 @@ impl ValueCnnConfig {
         let x = net.linear(&x, "hidden")?;
         let x = net.relu(&x)?;
         Ok(Heads { value: Some(net.linear(&x, "output")?), ..Heads::default() })
+    }
+
+    fn outputs(&self) -> Outputs {
+        Outputs::value()
+    }
+
+    fn describe(&self, _: &ParameterTable) -> String {
+        format!("value CNN: {} residual blocks, {} channels", self.blocks, self.channels)
     }
 }
