@@ -13,10 +13,10 @@ use crate::{
     StepReport, TrainConfig, TrainerState, Weights,
 };
 
-/// Training on the CPU: candle's automatic differentiation in 32 bits and an optimiser of our own.
+/// Training on the CPU: candle's automatic differentiation in 32 bits and our own optimisers.
 ///
-/// It comes in two versions: one whose layers are candle's operations alone, clear rather than fast, which is what
-/// everything else is compared with, and one with kernels of our own, which agrees with it up to rounding.
+/// It comes in two versions: the plain one uses candle's operations only and is the specification that everything else is
+/// compared with; the default one has kernels of our own and agrees with it up to rounding.
 pub struct CpuBackend {
     kernels: Kernels,
     net: NetConfig,

@@ -1,4 +1,4 @@
-//! The only crate that learns: networks, losses, the loop, checkpoints, export.
+//! Training: losses, the loop, checkpoints, export.
 //!
 //! | to find | look in |
 //! |---|---|
@@ -34,6 +34,7 @@ mod run;
 mod schedule;
 mod starts;
 mod supply;
+pub mod synthetic;
 mod teacher;
 mod tensors;
 mod value_curve;

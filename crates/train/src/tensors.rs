@@ -13,9 +13,9 @@ use crate::kernels::{self, SparseRows};
 /// How layers are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernels {
-    /// By candle's own operations alone: the specification.
+    /// Candle's own operations: the specification.
     Plain,
-    /// By ours where there are any.
+    /// Our kernels where there are any.
     Fast,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Tensors<'t> {
     multiplications: usize,
 }
 
-/// Looks at the inputs of a [projection](Layers::project), whose weights are named.
+/// Called with the name of a [projection's](Layers::project) weights and its inputs.
 pub(crate) type InputWatch = Box<dyn FnMut(&str, &Tensor) -> Result<()>>;
 
 /// A value on its way through the network.
@@ -103,7 +103,7 @@ impl<'t> Tensors<'t> {
         Tensors::new(table, table.entries().iter().map(tensor).collect::<Result<_>>()?, batch, kernels)
     }
 
-    /// Has the inputs of every projection looked at.
+    /// Observes the inputs of every projection.
     pub(crate) fn watched(mut self, watch: InputWatch) -> Self {
         self.watch = Some(watch);
         self

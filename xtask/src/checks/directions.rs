@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// What each crate may depend on within the workspace: nothing else, in any kind of dependency.
 ///
 /// A crate that does not exist yet is allowed here; a crate that is not here is an error.
-const DIRECTIONS: [(&str, &[&str]); 22] = [
+const DIRECTIONS: [(&str, &[&str]); 23] = [
     // How the benches of the others compare.
     ("tabia-bench", &[]),
     // What the tests of the others need of the machine.
@@ -18,6 +18,8 @@ const DIRECTIONS: [(&str, &[&str]); 22] = [
     ("tabia-encoding", &[]),
     ("tabia-game", &["tabia-encoding", "tabia-requires"]),
     ("tabia-nets", &["tabia-encoding"]),
+    // Kernels and products on a device: nothing of networks.
+    ("tabia-gpu", &["tabia-requires"]),
     ("tabia-model", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-nets", "tabia-requires"]),
     ("tabia-search", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model"]),
     // Messages only: players and engines meet in the apps.
@@ -35,6 +37,7 @@ const DIRECTIONS: [(&str, &[&str]); 22] = [
             "tabia-data",
             "tabia-encoding",
             "tabia-game",
+            "tabia-gpu",
             "tabia-model",
             "tabia-nets",
             "tabia-requires",

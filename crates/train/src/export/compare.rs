@@ -17,7 +17,7 @@ const GAMES: u64 = 6;
 const PLIES: usize = 60;
 const EVERY: usize = 5;
 
-/// What 16 bits may cost in a search.
+/// The largest error of 16-bit inference in a search, in centipawns.
 const MOST_CENTIPAWNS_OFF: f32 = 10.0;
 
 /// How closely an exported network agrees with the trained one, over positions of random games.
@@ -91,7 +91,7 @@ fn samples() -> Vec<Sample> {
     samples
 }
 
-/// Asks both networks about the same positions.
+/// Evaluates both networks on the same positions.
 pub(super) fn compare(net: &NetConfig, arena: &[f32], model: &Model) -> Result<Agreement, ExportError> {
     let samples = samples();
     let seat = PlayerInfo { rating: Some(Elo(1600)), time_left: None };
@@ -150,7 +150,7 @@ impl Agreement {
     }
 }
 
-/// What the trained network says, read as the card of the exported one says.
+/// The trained network's evaluations, read by the card of the exported one.
 fn trained(
     net: &NetConfig,
     arena: &[f32],

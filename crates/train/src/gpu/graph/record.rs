@@ -1,6 +1,6 @@
 //! A network as a list of operations with shapes: what recording it gives, and what it is planned from.
 
-use super::super::device::Order;
+use tabia_gpu::Order;
 use super::super::layout::{Factor, Group};
 use tabia_nets::Heads;
 use tabia_nets::attention::Attention;

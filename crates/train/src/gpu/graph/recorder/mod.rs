@@ -10,7 +10,7 @@ use candle_core::{Error, Result};
 use tabia_encoding::Encoding;
 
 use super::super::attention as kernels;
-use super::super::device::Order;
+use tabia_gpu::Order;
 use super::super::layout::{Factor, Group};
 use super::record::{Activation, Dense, Head, Id, Learned, Matrix, Node, Op, Part, Record, by_rows};
 use super::view::{Rows, UNIT, View, padded};
@@ -53,7 +53,7 @@ fn failed<T>(message: impl Into<String>) -> Result<T> {
 /// Runs the network's forward pass once and keeps what it does.
 ///
 /// # Errors
-/// If the network does that the graph has no operation for.
+/// If the network uses an operation that the graph does not have.
 pub(super) fn record(config: &NetConfig, encoding: &'static dyn Encoding) -> Result<Record> {
     let table = config.table();
     let mut recorder = Recorder {

@@ -1,4 +1,4 @@
-//! Made-up examples: positions of random games with random targets of every kind, to check and to measure with.
+//! Synthetic examples: positions of random games with random targets of every kind, for checks and benchmarks.
 
 use fastrand::Rng;
 use shakmaty::{Chess, Position};
@@ -7,7 +7,10 @@ use tabia_encoding::{Batch, Elo, MoveVocabulary, PlayerInfo, RatingPool, Situati
 use crate::{ABSENT, Examples, Facts, NetConfig, PolicyTargets};
 
 /// `rows` examples for a network. The same seed gives the same examples.
-pub(crate) fn examples(net: &NetConfig, rows: usize, seed: u64) -> Examples {
+///
+/// # Panics
+/// If the network's encoding is not known.
+pub fn examples(net: &NetConfig, rows: usize, seed: u64) -> Examples {
     let encoding = encoding(net.encoding()).expect("a network names a known encoding");
     let moves = net.vocabulary().and_then(vocabulary);
     let mut random = Rng::with_seed(seed);
@@ -25,9 +28,8 @@ pub(crate) fn examples(net: &NetConfig, rows: usize, seed: u64) -> Examples {
             continue;
         }
         let played = legal[random.usize(..legal.len())];
-        let seat =
-            |random: &mut Rng| PlayerInfo { rating: Some(Elo(random.u16(600..2800))), time_left: None };
-        let (mover, opponent) = (seat(&mut random), seat(&mut random));
+        let mut player = || PlayerInfo { rating: Some(Elo(random.u16(600..2800))), time_left: None };
+        let (mover, opponent) = (player(), player());
         let pool = RatingPool::Online;
         examples.inputs.push(&Situation { mover, opponent, pool, ..Situation::of(&position) });
         push_targets(&mut examples, &mut random);

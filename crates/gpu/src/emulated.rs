@@ -1,5 +1,6 @@
 //! The kernels on the CPU: compiled by the system's C++ compiler over `emulation.h`, so that tests need no GPU.
 #![expect(unsafe_code, reason = "calls a library built for the test, on memory this module owns")]
+#![expect(clippy::unwrap_used, reason = "used by tests only")]
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -11,12 +12,12 @@ use std::sync::{Mutex, PoisonError};
 
 use half::bf16;
 
-use super::device::{Address, Argument, Device, DeviceError, Element, Launch, Operand, Order, Product, Wait};
+use crate::device::{Address, Argument, Device, DeviceError, Element, Launch, Operand, Order, Product, Wait};
 
 type Emulate = unsafe extern "C" fn(*const c_char, c_uint, c_uint, c_uint, *mut *mut c_void) -> c_int;
 
 /// A device made of this process: addresses are pointers.
-pub(crate) struct Emulated {
+pub struct Emulated {
     library: libloading::Library,
     memory: RefCell<Vec<Box<[u128]>>>,
     reports: RefCell<VecDeque<[f32; 8]>>,
@@ -26,8 +27,11 @@ pub(crate) struct Emulated {
 static BUILT: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
 
 impl Emulated {
-    /// Compiles the kernels; `None` means that this machine has no C++ compiler.
-    pub(crate) fn open(sources: &[&str], defines: &[(&'static str, usize)]) -> Option<Self> {
+    /// Compiles the kernels; `None` where there is no C++ compiler.
+    ///
+    /// # Panics
+    /// If the kernels do not compile.
+    pub fn open(sources: &[&str], defines: &[(&'static str, usize)]) -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         tabia_requires::program(COMPILER)?;
         let folder = std::env::temp_dir().join(format!(
@@ -67,7 +71,7 @@ fn compile(folder: &Path, sources: &[&str], defines: &[(&'static str, usize)]) -
     std::fs::read(folder.join("built.so")).unwrap()
 }
 
-/// The matrix `[rows, columns]` of an operand as full floats.
+/// The matrix `[rows, columns]` of an operand as 32-bit floats.
 fn widened(operand: &Operand, step: usize, rows: usize, columns: usize) -> Vec<f32> {
     let mut out = Vec::with_capacity(rows * columns);
     for r in 0..rows {

@@ -8,11 +8,11 @@ use std::ffi::c_void;
 use cudarc::cublaslt::{result as lt, sys};
 use cudarc::driver::{result, sys as driver};
 
-use super::device::{DeviceError, Element, Order, Product};
+use crate::device::{DeviceError, Element, Order, Product};
 
-/// How the way of multiplying a shape is chosen.
+/// How the algorithm for a product's shape is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tuning {
+pub enum Tuning {
     /// The library's first suggestion: the same in every run.
     Suggested,
     /// The fastest of its first suggestions, measured on the first use of the shape. Equal runs may then differ in

@@ -1,99 +1,123 @@
-//! What the fused trainer asks of a device: memory, kernels by name, matrix products, and copies that overlap the work.
+//! What a device does: memory, kernels by name, matrix products, and copies that overlap the work.
 
 /// Why the device could not do its work.
 #[derive(Debug, thiserror::Error)]
 #[error("{doing}: {reason}")]
-pub(crate) struct DeviceError {
+pub struct DeviceError {
     /// What was being done: a kernel's or product's name, a copy.
-    pub(crate) doing: String,
+    pub doing: String,
     /// What the driver, the compiler or the library said.
-    pub(crate) reason: String,
+    pub reason: String,
 }
 
 impl DeviceError {
-    pub(crate) fn new(doing: impl Into<String>, reason: impl std::fmt::Display) -> Self {
+    /// An error while `doing` something.
+    pub fn new(doing: impl Into<String>, reason: impl std::fmt::Display) -> Self {
         DeviceError { doing: doing.into(), reason: reason.to_string() }
     }
 }
 
-/// A place in the device's memory. Zero is nowhere.
+/// A device address; zero is null.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Address(pub(crate) u64);
+pub struct Address(pub u64);
 
 impl Address {
-    /// What an absent optional operand is passed as.
-    pub(crate) const NULL: Address = Address(0);
+    /// The null address, for optional operands that are absent.
+    pub const NULL: Address = Address(0);
 
-    /// The place `count` elements of `size` bytes further on.
-    pub(crate) fn after(self, count: usize, size: usize) -> Address {
+    /// The address `count` elements of `size` bytes further on.
+    pub fn after(self, count: usize, size: usize) -> Address {
         Address(self.0 + (count * size) as u64)
     }
 }
 
 /// One argument of a kernel.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Argument {
+pub enum Argument {
+    /// A pointer.
     At(Address),
+    /// An `int`.
     Int(i32),
+    /// A `long long`.
     Long(i64),
+    /// A `float`.
     Float(f32),
 }
 
-/// How a kernel is started.
+/// A kernel launch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Launch {
-    pub(crate) kernel: &'static str,
-    pub(crate) blocks: u32,
-    pub(crate) threads: u32,
+pub struct Launch {
+    /// The kernel's name.
+    pub kernel: &'static str,
+    /// Blocks of the grid.
+    pub blocks: u32,
+    /// Threads of a block.
+    pub threads: u32,
     /// Bytes of dynamic shared memory.
-    pub(crate) shared: u32,
+    pub shared: u32,
 }
 
-/// What a product writes.
+/// The element type of a product's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Element {
+pub enum Element {
+    /// bfloat16.
     Bf16,
+    /// 32-bit floats.
     F32,
 }
 
 /// Whether an operand is read as it is stored or transposed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Order {
+pub enum Order {
+    /// As stored.
     Stored,
+    /// Transposed.
     Transposed,
 }
 
-/// A row-major matrix of brain floats.
+/// A row-major matrix of bfloat16.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Operand {
-    pub(crate) at: Address,
+pub struct Operand {
+    /// Its first element.
+    pub at: Address,
     /// Elements from one stored row to the next.
-    pub(crate) stride: usize,
-    pub(crate) order: Order,
+    pub stride: usize,
+    /// How it is read.
+    pub order: Order,
 }
 
 /// `out[m, n] = scale * a[m, k] b[k, n] + add[m, n]`, all row-major, `count` times with the operands `steps` elements on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Product {
-    pub(crate) m: usize,
-    pub(crate) n: usize,
-    pub(crate) k: usize,
-    pub(crate) a: Operand,
-    pub(crate) b: Operand,
-    pub(crate) out: Address,
-    pub(crate) out_stride: usize,
-    pub(crate) out_element: Element,
-    /// Of the same kind and stride as `out`, or nowhere.
-    pub(crate) add: Address,
-    pub(crate) scale: f32,
-    pub(crate) count: usize,
+pub struct Product {
+    /// Rows of `a` and `out`.
+    pub m: usize,
+    /// Columns of `b` and `out`.
+    pub n: usize,
+    /// Columns of `a`, rows of `b`.
+    pub k: usize,
+    /// The left operand.
+    pub a: Operand,
+    /// The right operand.
+    pub b: Operand,
+    /// The result.
+    pub out: Address,
+    /// Elements from one row of `out` to the next.
+    pub out_stride: usize,
+    /// The element type of `out`.
+    pub out_element: Element,
+    /// Of the same type and stride as `out`, or null.
+    pub add: Address,
+    /// Factor of the product.
+    pub scale: f32,
+    /// Repetitions.
+    pub count: usize,
     /// Elements from one repetition to the next, of a, b and out.
-    pub(crate) steps: [usize; 3],
+    pub steps: [usize; 3],
 }
 
 impl Product {
     /// A layer: `out[rows, outputs] = x[rows, inputs] weight[outputs, inputs]^T`.
-    pub(crate) fn layer(
+    pub fn layer(
         rows: usize,
         inputs: usize,
         outputs: usize,
@@ -118,7 +142,7 @@ impl Product {
     }
 
     /// A layer's input gradient: `out[rows, inputs] = dy[rows, outputs] weight[outputs, inputs]`.
-    pub(crate) fn input_gradient(
+    pub fn input_gradient(
         rows: usize,
         inputs: usize,
         outputs: usize,
@@ -137,8 +161,8 @@ impl Product {
         }
     }
 
-    /// A layer's weight gradient, in full floats: `out[outputs, inputs] = dy[rows, outputs]^T x[rows, inputs]`.
-    pub(crate) fn weight_gradient(
+    /// A layer's weight gradient, in 32-bit floats: `out[outputs, inputs] = dy[rows, outputs]^T x[rows, inputs]`.
+    pub fn weight_gradient(
         rows: usize,
         inputs: usize,
         outputs: usize,
@@ -158,18 +182,18 @@ impl Product {
         }
     }
 
-    /// The same with something added.
-    pub(crate) fn plus(self, add: Address) -> Self {
+    /// The same plus `add`.
+    pub fn plus(self, add: Address) -> Self {
         Product { add, ..self }
     }
 
-    /// The same with full floats written.
-    pub(crate) fn in_f32(self) -> Self {
+    /// The same with 32-bit floats as output.
+    pub fn in_f32(self) -> Self {
         Product { out_element: Element::F32, ..self }
     }
 
     /// Its shape, for messages and profiles.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         let order = |o: Order| if o == Order::Stored { 'n' } else { 't' };
         format!(
             "product {}{} m{} n{} k{}{}{}",
@@ -184,19 +208,21 @@ impl Product {
     }
 }
 
-/// Whether to wait for something that is still under way.
+/// Whether to wait for something that has not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
+pub enum Wait {
+    /// Return at once.
     No,
+    /// Block.
     Yes,
 }
 
-/// A machine that runs the kernels. Launches, products and clears run in the order they were asked for.
-pub(crate) trait Device {
-    /// Its name, for people.
+/// A device that runs kernels. Launches and products run in the order of the calls.
+pub trait Device {
+    /// Its name, for display.
     fn describe(&self) -> String;
 
-    /// How many multiprocessors share the work.
+    /// How many multiprocessors it has.
     fn multiprocessors(&self) -> u32;
 
     /// Memory, zeroed, that lives as long as the device; 256-byte aligned.

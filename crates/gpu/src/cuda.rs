@@ -13,8 +13,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaContext, result, sys};
 use cudarc::nvrtc;
 
-use super::device::{Address, Argument, Device, DeviceError, Launch, Product, Wait};
-use super::products::{Products, Tuning};
+use crate::device::{Address, Argument, Device, DeviceError, Launch, Product, Wait};
+use crate::products::{Products, Tuning};
 
 /// Reports that may be under way at once.
 const REPORTS: usize = 16;
@@ -49,7 +49,7 @@ pub struct ProfileLine {
 }
 
 /// One GPU with its kernels.
-pub(crate) struct Cuda {
+pub struct Cuda {
     context: Arc<CudaContext>,
     name: String,
     processors: u32,
@@ -136,7 +136,7 @@ impl Cuda {
     /// Opens the first GPU and compiles `sources`, one after the other, with `defines`.
     ///
     /// `kernels` names the functions and the dynamic shared memory each may ask for.
-    pub(crate) fn open(
+    pub fn open(
         sources: &[&str],
         defines: &[(&'static str, usize)],
         kernels: &[(&'static str, u32)],
@@ -149,7 +149,7 @@ impl Cuda {
         if major < 8 {
             return Err(DeviceError::new(
                 "opening a GPU",
-                format!("{name} has compute capability {major}.{minor}; brain floats need 8.0 or later"),
+                format!("{name} has compute capability {major}.{minor}; bfloat16 need 8.0 or later"),
             ));
         }
         let processors = context
@@ -209,12 +209,12 @@ impl Cuda {
     }
 
     /// Times everything from now on until [`profile`](Cuda::profile).
-    pub(crate) fn start_profile(&self) {
+    pub fn start_profile(&self) {
         *self.profile.borrow_mut() = Some(Vec::new());
     }
 
-    /// What was timed, the dearest first.
-    pub(crate) fn profile(&self) -> Result<Vec<ProfileLine>, DeviceError> {
+    /// What was timed, the most expensive first.
+    pub fn profile(&self) -> Result<Vec<ProfileLine>, DeviceError> {
         self.wait()?;
         let timed = self.profile.borrow_mut().take().unwrap_or_default();
         let mut lines: Vec<ProfileLine> = Vec::new();
@@ -238,7 +238,7 @@ impl Cuda {
     }
 
     /// Registers and bytes of spilled memory of every kernel.
-    pub(crate) fn kernel_facts(&self) -> Vec<(&'static str, i32, i32)> {
+    pub fn kernel_facts(&self) -> Vec<(&'static str, i32, i32)> {
         let attribute = |function, attribute| {
             // SAFETY: the function belongs to the loaded module.
             unsafe { result::function::get_function_attribute(function, attribute) }.unwrap_or(-1)
@@ -257,7 +257,7 @@ impl Cuda {
     }
 
     /// Which way of multiplying was chosen for each shape.
-    pub(crate) fn tuned(&self) -> Vec<String> {
+    pub fn tuned(&self) -> Vec<String> {
         self.products.tuned()
     }
 
@@ -543,46 +543,17 @@ impl Drop for Cuda {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::super::graph::Recorded;
-    use super::super::transformer;
-    use super::*;
-    use crate::{NetConfig, TrainConfig};
-
-    /// The emulation takes what a C++ compiler takes; this asks the compiler the GPU's kernels really go through.
-    #[test]
-    fn the_kernels_of_every_configuration_compile_for_a_gpu() {
-        if !open_library("nvrtc") {
-            preload();
-        }
-        let Some(()) = tabia_requires::installed("NVRTC", open_library("nvrtc").then_some(())) else {
-            return;
-        };
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
-        let mut done = Vec::new();
-        for file in std::fs::read_dir(folder).unwrap() {
-            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-            let config = TrainConfig::parse(&text).unwrap();
-            let (sources, defines, kernels) = match &config.net {
-                NetConfig::Human(net) => {
-                    (transformer::SOURCES.to_vec(), transformer::defines(net), transformer::kernels(net))
-                }
-                _ => {
-                    let recorded = Recorded::new(&config).unwrap();
-                    (recorded.sources(), recorded.defines(), recorded.kernels())
-                }
-            };
-            if done.contains(&(sources.clone(), defines.clone())) {
-                continue;
-            }
-            let image = compile(&sources, &defines, 90).unwrap();
-            for (kernel, _) in kernels {
-                let name = format!(".text.{kernel}\0");
-                let found = image.windows(name.len()).any(|bytes| bytes == name.as_bytes());
-                assert!(found, "{}: no kernel {kernel}", config.name);
-            }
-            done.push((sources, defines));
-        }
+/// Compiles kernels for a compute capability without a GPU: 90 is 9.0. `None` where NVRTC is not installed.
+///
+/// # Errors
+/// What the compiler says.
+pub fn compile_only(
+    sources: &[&str],
+    defines: &[(&'static str, usize)],
+    architecture: i32,
+) -> Option<Result<Vec<u8>, DeviceError>> {
+    if !open_library("nvrtc") {
+        preload();
     }
+    open_library("nvrtc").then(|| compile(sources, defines, architecture))
 }
