@@ -1,4 +1,4 @@
-//! The speed of training: the CPU's step against candle's and PyTorch's, the GPU's against PyTorch's.
+//! The speed of training: the CPU's step against candle's operations, the GPU's against PyTorch.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +19,7 @@ const PROFILE: &str = "lab";
 /// The network the GPU trainer is measured with.
 const CONFIG: &str = "configs/human.toml";
 
-/// A training step of several networks, against candle and PyTorch; on an NVIDIA GPU also the human network
+/// A training step of several networks against candle's operations; on an NVIDIA GPU also the human network against PyTorch
 #[derive(clap::Args)]
 pub(crate) struct TrainBench {
     /// A Python that has torch, safetensors and numpy [default: one made in the target folder, of about 5 GB]
@@ -32,18 +32,17 @@ pub(crate) struct TrainBench {
 
 impl TrainBench {
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
-        let python = match &self.python {
-            Some(python) => python.clone(),
-            None => PYTORCH.ready(workspace)?,
-        };
         process::run(
             workspace
                 .cargo("bench")
                 .args(["--profile", PROFILE, "--package", "tabia-train", "--bench", "step", "--"])
-                .args(&self.configs)
-                .env("TABIA_PYTHON", &python),
+                .args(&self.configs),
         )?;
         if process::succeeds(Command::new("nvidia-smi").arg("-L")) {
+            let python = match &self.python {
+                Some(python) => python.clone(),
+                None => PYTORCH.ready(workspace)?,
+            };
             gpu(workspace, &python)
         } else {
             println!("\nno NVIDIA GPU is found (nvidia-smi -L): the GPU trainer is not measured");

@@ -28,5 +28,6 @@ pub use card::{
 pub use evaluation::{Candidate, Evaluation, Policy, Wdl};
 pub use load_error::{Format, LoadError, LoadErrorKind, Place};
 pub use model::{Model, Runtime};
+pub use nets::{LowerError, to_onnx};
 pub use source::{Facts, Source};
 pub use tensors::Tensor;

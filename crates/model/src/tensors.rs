@@ -141,12 +141,6 @@ impl Tensor {
             Elements::Absent => None,
         }
     }
-
-    /// Rows and columns exchanged. Only for matrices: `columns` divides the elements.
-    pub(crate) fn transposed(&self, columns: usize) -> Vec<f32> {
-        let data = self.data();
-        (0..columns).flat_map(|c| data.iter().skip(c).step_by(columns).copied()).collect()
-    }
 }
 
 /// The tensors of one file by name, taken out one at a time by the network that knows them.
@@ -333,7 +327,8 @@ impl TensorMap {
         LoadError::new(kind, self.format, message)
     }
 
-    fn missing(&self, name: &str) -> LoadError {
+    /// An error about a tensor that is not there, or could not be read.
+    pub(crate) fn missing(&self, name: &str) -> LoadError {
         let error = match self.unreadable.get(name) {
             Some(why) => self.error(LoadErrorKind::Unsupported, format!("cannot be read: {why}")),
             None => self.error(LoadErrorKind::Shape, "missing"),
@@ -417,12 +412,5 @@ mod tests {
         let error = tensors.insert("w", &[usize::MAX, 2], vec![0.0; 2]).unwrap_err();
         assert_eq!(error.kind(), LoadErrorKind::Malformed);
         assert_eq!(tensors.reserve("w", MAX_ELEMENTS + 1).unwrap_err().kind(), LoadErrorKind::TooLarge);
-    }
-
-    #[test]
-    fn transposing_exchanges_rows_and_columns() {
-        let elements = Elements::Floats(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-        let tensor = Tensor { shape: vec![2, 3], elements };
-        assert_eq!(tensor.transposed(3), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 }

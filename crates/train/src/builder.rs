@@ -37,10 +37,42 @@ pub struct ExampleBuilder {
     value: Option<(ValueLoss, View)>,
     balance: RatingBalance,
     examples: Examples,
-    /// What the rows of `examples` were made from, where somebody asked for it.
+    /// The situations behind the rows of `examples`, where they are kept.
     kept: Option<Vec<KeptSituation>>,
     distillation: Distillation,
     random: fastrand::Rng,
+}
+
+/// One row of a batch: what the network sees, and what it is to learn from that.
+struct ExampleRow<'a> {
+    situation: &'a Situation<'a>,
+    weight: f32,
+    facts: Facts,
+    target: RowTarget<'a>,
+}
+
+enum RowTarget<'a> {
+    Policy(PolicyRow<'a>),
+    /// In the units of the loss; NaN for none.
+    Value(f32),
+}
+
+/// The targets of a policy network.
+struct PolicyRow<'a> {
+    played: Move,
+    /// Probabilities to learn instead of `played`.
+    labels: &'a [(Move, f32)],
+    /// Whether the piece promoted to is a target as well.
+    promotion: bool,
+    outcome: u8,
+    think: u8,
+}
+
+impl PolicyRow<'_> {
+    /// The move alone.
+    fn of_move(played: Move) -> Self {
+        PolicyRow { played, labels: &[], promotion: true, outcome: ABSENT, think: ABSENT }
+    }
 }
 
 /// How much each rating counts: bands with few games count more.
@@ -135,13 +167,13 @@ impl ExampleBuilder {
         self
     }
 
-    /// The same, with teachers to ask. A network that chooses no moves asks nobody.
+    /// The same, with teachers. A value network does not use them.
     pub(crate) fn taught_by(mut self, teachers: Arc<[Teacher]>) -> Self {
         self.distillation = Distillation::new(teachers);
         self
     }
 
-    /// Has the teachers say what to play in the rows that wait for it. Comes before [`take`](ExampleBuilder::take).
+    /// Fills in the teachers' policies of the rows that wait for them. Call before [`take`](ExampleBuilder::take).
     ///
     /// # Errors
     /// If a teacher fails.
@@ -152,7 +184,7 @@ impl ExampleBuilder {
         }
     }
 
-    /// What the rows collected were made from, in their order. Goes with [`take`](ExampleBuilder::take).
+    /// The situations behind the collected rows, in order. Call with [`take`](ExampleBuilder::take).
     pub(crate) fn take_situations(&mut self) -> Vec<KeptSituation> {
         self.kept.as_mut().map(std::mem::take).unwrap_or_default()
     }
@@ -162,7 +194,7 @@ impl ExampleBuilder {
         self.examples.rows()
     }
 
-    /// Gives away what was collected.
+    /// Takes the collected examples out.
     pub fn take(&mut self) -> Examples {
         std::mem::replace(&mut self.examples, blank(self.encoding, self.vocabulary))
     }
@@ -190,20 +222,20 @@ impl ExampleBuilder {
         }
     }
 
-    /// A move of a game, for networks that foretell it.
+    /// A move of a game, for policy networks.
     fn push_game_move(&mut self, sample: &Sample<'_>, game: &GameSample<'_>) {
         if !self.distillation.is_empty() && self.is_to_be_taught(game) {
             return self.push_taught(sample, game);
         }
-        let situation = self.less_hidden(&sample.situation);
+        let situation = self.with_dropout(&sample.situation);
         let turn = situation.position.turn();
-        self.push_inputs(&situation, game.head, game.ply);
-        self.push_policy(situation.position, game.played, &[]);
-        self.examples.outcomes.push(match game.head.result {
+        let outcome = match game.head.result {
             Some(winner) => winner.map_or(1, |winner| if winner == turn { 0 } else { 2 }),
             None => ABSENT,
-        });
-        self.examples.think.push(game.thought.map_or(ABSENT, |time| time_bin(time.as_secs_f32()) as u8));
+        };
+        let think = game.thought.map_or(ABSENT, |time| time_bin(time.as_secs_f32()) as u8);
+        let target = PolicyRow { outcome, think, ..PolicyRow::of_move(game.played) };
+        self.push_of_game(&situation, game.head, game.ply, RowTarget::Policy(target));
     }
 
     fn is_to_be_taught(&mut self, game: &GameSample<'_>) -> bool {
@@ -217,27 +249,23 @@ impl ExampleBuilder {
         self.random.f32() < share
     }
 
-    /// A position of a game with what a teacher would play there. How the game went on says nothing about the teacher.
+    /// A position of a game, to learn the teacher's policy there. How the game went on says nothing about the teacher.
     fn push_taught(&mut self, sample: &Sample<'_>, game: &GameSample<'_>) {
-        let told = self.distillation.ask(self.examples.rows(), &sample.situation, &mut self.random);
-        self.push_situation(&told);
-        self.examples.weights.push(1.0);
-        self.examples.facts.push(facts(told.pool, told.mover.rating, told.position, game.ply));
-        self.push_policy(told.position, game.played, &[]);
-        if let Some(promotion) = self.examples.policy.as_mut().and_then(|policy| policy.promotions.last_mut())
-        {
-            *promotion = ABSENT;
-        }
-        self.examples.outcomes.push(ABSENT);
-        self.examples.think.push(ABSENT);
+        let situation = self.distillation.ask(self.examples.rows(), &sample.situation, &mut self.random);
+        self.push_row(&ExampleRow {
+            situation: &situation,
+            weight: 1.0,
+            facts: facts(situation.pool, situation.mover.rating, situation.position, game.ply),
+            target: RowTarget::Policy(PolicyRow { promotion: false, ..PolicyRow::of_move(game.played) }),
+        });
     }
 
-    /// A position of a game, for networks that judge it: the one after the move, which is what engines' notes are about.
+    /// A position of a game, for value networks: the one after the move, which is the one that engine annotations evaluate.
     fn push_game_value(&mut self, sample: &Sample<'_>, game: &GameSample<'_>, kind: ValueLoss, view: View) {
         let before = sample.situation.position;
         let mut after = before.clone();
         after.play_unchecked(game.played);
-        if self.skips_loud(&after, game.played) || after.legal_moves().is_empty() {
+        if self.skips_tactical(&after, game.played) || after.legal_moves().is_empty() {
             return;
         }
         let back = match view {
@@ -255,52 +283,45 @@ impl ExampleBuilder {
         let Some(value) = self.value_target(kind, viewer, game.evaluation, game.head.result) else { return };
         let after = if context.is_none() { self.mirrored(after) } else { after };
         let situation = Situation { context, ..Situation::of(&after) };
-        self.push_inputs(&situation, game.head, game.ply + 1);
-        self.examples.values.push(value);
+        self.push_of_game(&situation, game.head, game.ply + 1, RowTarget::Value(value));
     }
 
     fn push_evaluation(&mut self, record: &EvaluationRecord) {
         let labels = self.data.labels.labels(record);
         let best = labels.iter().copied().reduce(|best, label| if label.1 > best.1 { label } else { best });
         let (Some((best, _)), Some(deepest)) = (best, record.sessions.first()) else { return };
-        if self.value.is_some() && self.skips_loud(&record.position, best) {
+        if self.value.is_some() && self.skips_tactical(&record.position, best) {
             return;
         }
         if let Some((kind, view)) = self.value {
             let turn = record.position.turn();
             let score = deepest.lines.first().map(|line| line.score);
             let Some(value) = self.value_target(kind, view.color(turn, turn), score, None) else { return };
-            self.examples.values.push(value);
             let position = self.mirrored(record.position.clone());
-            self.push_analysed(&position, deepest.depth);
+            self.push_analysed(&position, deepest.depth, RowTarget::Value(value));
         } else {
-            self.push_analysed(&record.position, deepest.depth);
-        }
-        if self.vocabulary.is_some() {
-            self.push_policy(&record.position, best, &labels);
-            self.examples.outcomes.push(ABSENT);
-            self.examples.think.push(ABSENT);
+            let target = PolicyRow { labels: &labels, ..PolicyRow::of_move(best) };
+            self.push_analysed(&record.position, deepest.depth, RowTarget::Policy(target));
         }
     }
 
-    /// The position after a move of an analysed one, for networks that judge it.
+    /// The position after a move of an analysed one, for value networks.
     fn push_line(&mut self, position: &Chess, sample: &LineSample) {
         let Some((kind, view)) = self.value else { return };
         let LineSample { line, depth, .. } = *sample;
         let mut after = position.clone();
         after.play_unchecked(line.first);
-        if after.legal_moves().is_empty() || self.skips_loud(&after, line.first) {
+        if after.legal_moves().is_empty() || self.skips_tactical(&after, line.first) {
             return;
         }
         let viewer = view.color(after.turn(), after.turn());
         let score = Some(after_move(line.score, position.turn()));
         let Some(value) = self.value_target(kind, viewer, score, None) else { return };
-        self.examples.values.push(value);
         let after = self.mirrored(after);
-        self.push_analysed(&after, depth);
+        self.push_analysed(&after, depth, RowTarget::Value(value));
     }
 
-    /// The position, or now and then its mirror image, if nobody may castle any more.
+    /// The position or, with the configured probability and only without castling rights, its mirror image.
     fn mirrored(&mut self, position: Chess) -> Chess {
         if self.random.f32() >= self.data.mirror || position.castles().any() {
             return position;
@@ -308,25 +329,23 @@ impl ExampleBuilder {
         let mut setup = position.to_setup(EnPassantMode::Always);
         setup.board.flip_horizontal();
         setup.ep_square = setup.ep_square.map(Square::flip_horizontal);
-        // What is legal is so in a mirror too.
+        // The mirror image of a legal position is legal.
         Chess::from_setup(setup, CastlingMode::Standard).unwrap_or(position)
     }
 
-    /// The columns that every analysed position has.
-    fn push_analysed(&mut self, position: &Chess, depth: u8) {
-        self.push_situation(&Situation::of(position));
-        self.examples.weights.push(1.0);
-        self.examples.facts.push(analysed_facts(position, depth));
+    /// A position that an engine analysed.
+    fn push_analysed(&mut self, position: &Chess, depth: u8, target: RowTarget<'_>) {
+        let situation = &Situation::of(position);
+        self.push_row(&ExampleRow { situation, weight: 1.0, facts: analysed_facts(position, depth), target });
     }
 
     /// Adds the positions after every move of an analysed one, without targets. `None`, and nothing is added, if not every
-    /// move was judged or the network judges nothing.
+    /// move was evaluated or the network has no value head.
     pub(crate) fn push_root(&mut self, record: &EvaluationRecord) -> Option<Root> {
         let (_, view) = self.value?;
         let depth = complete_session(record)?.depth;
         let moves = moves(record, |after| {
-            self.push_analysed(after, depth);
-            self.examples.values.push(f32::NAN);
+            self.push_analysed(after, depth, RowTarget::Value(f32::NAN));
             self.rows() - 1
         })?;
         let turn = record.position.turn();
@@ -334,42 +353,59 @@ impl ExampleBuilder {
         Some(Root { facts, reading: Reading::of(turn, view.color(!turn, !turn)), moves })
     }
 
-    /// Adds rows that count for nothing until there are `rows`.
+    /// Adds rows of weight zero until there are `rows`.
     pub fn pad(&mut self, rows: usize) {
         let start = Chess::default();
         let Some(&first) = start.legal_moves().first() else { return };
         while self.rows() < rows {
-            self.push_situation(&Situation::of(&start));
-            self.examples.weights.push(0.0);
-            self.examples.facts.push(Facts::default());
-            if self.vocabulary.is_some() {
-                self.push_policy(&start, first, &[]);
-                self.examples.outcomes.push(ABSENT);
-                self.examples.think.push(ABSENT);
-            } else {
-                self.examples.values.push(f32::NAN);
-            }
+            let target = match self.vocabulary {
+                Some(_) => RowTarget::Policy(PolicyRow::of_move(first)),
+                None => RowTarget::Value(f32::NAN),
+            };
+            let situation = &Situation::of(&start);
+            self.push_row(&ExampleRow { situation, weight: 0.0, facts: Facts::default(), target });
         }
     }
 
-    /// The inputs of one row.
-    fn push_situation(&mut self, situation: &Situation<'_>) {
-        self.examples.inputs.push(situation);
-        if let Some(kept) = &mut self.kept {
-            kept.push(KeptSituation::of(situation));
-        }
-    }
-
-    /// The columns that every position of a game has.
-    fn push_inputs(&mut self, situation: &Situation<'_>, head: &GameHead, ply: u32) {
-        self.push_situation(situation);
+    /// A position of a game, weighted by the mover's rating.
+    fn push_of_game(
+        &mut self,
+        situation: &Situation<'_>,
+        head: &GameHead,
+        ply: u32,
+        target: RowTarget<'_>,
+    ) {
         let rating = *head.ratings.get(situation.position.turn());
-        self.examples.weights.push(self.balance.weight(head.pool, rating));
-        self.examples.facts.push(facts(head.pool, rating, situation.position, ply));
+        self.push_row(&ExampleRow {
+            situation,
+            weight: self.balance.weight(head.pool, rating),
+            facts: facts(head.pool, rating, situation.position, ply),
+            target,
+        });
+    }
+
+    /// Adds one row to every column.
+    fn push_row(&mut self, row: &ExampleRow<'_>) {
+        let Examples { inputs, weights, policy, outcomes, think, values, facts } = &mut self.examples;
+        inputs.push(row.situation);
+        weights.push(row.weight);
+        facts.push(row.facts);
+        match (&row.target, policy, self.vocabulary) {
+            (RowTarget::Policy(target), Some(policy), Some(vocabulary)) => {
+                push_policy(policy, vocabulary, row.situation.position, target);
+                outcomes.push(target.outcome);
+                think.push(target.think);
+            }
+            (RowTarget::Value(value), ..) => values.push(*value),
+            (RowTarget::Policy(_), ..) => {}
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.push(KeptSituation::of(row.situation));
+        }
     }
 
     /// Whether a value network is not to learn a position, which `m` led to or which has `m` as its best move.
-    fn skips_loud(&self, position: &Chess, m: Move) -> bool {
+    fn skips_tactical(&self, position: &Chess, m: Move) -> bool {
         match self.data.quiet_only {
             QuietOnly::No => false,
             QuietOnly::Yes => position.is_check() || m.is_capture() || m.is_promotion(),
@@ -377,29 +413,29 @@ impl ExampleBuilder {
         }
     }
 
-    /// What the network may see: what is known, less what dropout hides.
-    fn less_hidden<'a>(&mut self, known: &Situation<'a>) -> Situation<'a> {
+    /// The situation as the network sees it: without what dropout hides.
+    fn with_dropout<'a>(&mut self, known: &Situation<'a>) -> Situation<'a> {
         let Dropout { rating, opponent_rating, pool, pace, clocks, history } = self.data.dropout;
         // One draw for each, whatever is known, so that the sequence does not depend on the data.
         let [rating, opponent_rating, pool, pace, clocks, history] =
             [rating, opponent_rating, pool, pace, clocks, history].map(|p| self.random.f32() < p);
-        let seat = |seat: PlayerInfo, hidden: bool| PlayerInfo {
-            rating: seat.rating.filter(|_| !hidden && !pool),
-            time_left: seat.time_left.filter(|_| !clocks),
+        let player = |player: PlayerInfo, hidden: bool| PlayerInfo {
+            rating: player.rating.filter(|_| !hidden && !pool),
+            time_left: player.time_left.filter(|_| !clocks),
         };
         Situation {
             position: known.position,
             earlier: if history { &[] } else { known.earlier },
             last_moves: if history { &[] } else { known.last_moves },
-            mover: seat(known.mover, rating),
-            opponent: seat(known.opponent, opponent_rating),
+            mover: player(known.mover, rating),
+            opponent: player(known.opponent, opponent_rating),
             pool: if pool { RatingPool::Unknown } else { known.pool },
             pace: known.pace.filter(|_| !pace),
             context: known.context,
         }
     }
 
-    /// The target in the units of the loss, as `viewer` sees it.
+    /// The value target in the units of the loss, from `viewer`'s point of view.
     fn value_target(
         &self,
         kind: ValueLoss,
@@ -438,12 +474,6 @@ impl ExampleBuilder {
             (None, Score::Mate(moves)) => limit * moves.get().signum() as f32,
         }
     }
-
-    fn push_policy(&mut self, position: &Chess, played: Move, labels: &[(Move, f32)]) {
-        if let (Some(policy), Some(vocabulary)) = (&mut self.examples.policy, self.vocabulary) {
-            push_policy(policy, vocabulary, position, played, labels);
-        }
-    }
 }
 
 fn facts(pool: RatingPool, rating: Option<Elo>, position: &Chess, ply: u32) -> Facts {
@@ -474,14 +504,13 @@ fn push_policy(
     policy: &mut PolicyTargets,
     vocabulary: &dyn MoveVocabulary,
     position: &Chess,
-    played: Move,
-    labels: &[(Move, f32)],
+    &PolicyRow { played, labels, promotion, .. }: &PolicyRow<'_>,
 ) {
     let turn = position.turn();
     let slot = vocabulary.slot(turn, played);
     policy.played.push(slot.index.0);
     if vocabulary.promotion_width() > 0 {
-        policy.promotions.push(slot.promotion.unwrap_or(ABSENT));
+        policy.promotions.push(slot.promotion.filter(|_| promotion).unwrap_or(ABSENT));
     }
     let start = policy.legal.len();
     policy.legal.resize(start + policy.mask_stride(), 0);

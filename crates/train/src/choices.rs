@@ -1,4 +1,4 @@
-//! Positions whose every move an engine judged: what a network that looks one move ahead would play there.
+//! Positions whose every move an engine evaluated, to see which move a network chooses by a one-ply search.
 
 use shakmaty::{Chess, Color, Position};
 use tabia_data::{EvaluationRecord, Session};
@@ -6,7 +6,7 @@ use tabia_encoding::{ForMover, Score};
 
 use crate::{Examples, Facts};
 
-/// Differences of more than this many centipawns from an even game say nothing more about a choice.
+/// Scores are clamped to this many centipawns, for the side to move at the root, before moves are compared.
 const DECIDED_CP: i32 = 1000;
 
 /// Some analysed positions and those after each of their moves.
@@ -17,7 +17,7 @@ pub struct Choices {
     pub roots: Vec<Root>,
 }
 
-/// A position to choose a move in.
+/// A position to choose a move in: the root of a one-ply search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Root {
     /// What evaluation groups by.
@@ -29,12 +29,12 @@ pub struct Root {
     pub moves: Vec<Choice>,
 }
 
-/// Which numbers of a network are good for the one who chooses.
+/// Whose point of view the network's numbers take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// Large ones: the network speaks for the one who chooses.
+    /// The mover's at the root: larger is better.
     Larger,
-    /// Small ones: the network speaks for the opponent.
+    /// The opponent's: smaller is better.
     Smaller,
 }
 
@@ -45,7 +45,7 @@ pub struct Choice {
     pub after: After,
     /// Whether no move has a better score.
     pub is_best: bool,
-    /// How many centipawns worse than the best it is, from at most ten pawns to at most minus ten.
+    /// Centipawns lost against the best move, for the mover; scores are clamped to ten pawns.
     pub loss_cp: f32,
 }
 
@@ -96,15 +96,15 @@ fn bounded_cp(score: ForMover<Score>) -> i32 {
 }
 
 impl Reading {
-    /// How the one to move at the root reads numbers that are `viewer`'s.
+    /// How the mover at the root reads numbers from `viewer`'s point of view.
     pub(crate) fn of(chooser: Color, viewer: Color) -> Self {
         if chooser == viewer { Reading::Larger } else { Reading::Smaller }
     }
 }
 
 impl Root {
-    /// The move whose outcome the network likes best. `values` are its numbers for the rows, `even` is what it says of
-    /// an even game. A mate is liked best of all; among equals the worst move counts.
+    /// The move with the best evaluation. `values` are the network's numbers for the rows, `even` is that of a drawn game. Mate is
+    /// best of all; among equals the worst move counts.
     pub fn chosen(&self, values: &[f32], even: f32) -> Option<&Choice> {
         let worth = |choice: &Choice| match choice.after {
             After::Mate => f32::INFINITY,
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_speak_before_the_network() {
+    fn game_end_overrides_the_network() {
         let ends = [After::Row(0), After::Mate, After::Draw];
         assert_eq!(chosen(Reading::Smaller, &ends, &[0.0]), 1.0);
         let draw = [After::Row(0), After::Draw];

@@ -6,17 +6,17 @@ use tabia_encoding::{Batch, Situation, encoding};
 
 use crate::kernels::rows::read;
 use crate::losses::{self, ValueRule};
-use crate::nets::tensors::{Kernels, Tensors, variables};
+use crate::tensors::{Kernels, Tensors, heads, variables};
 use crate::optimiser::{self, Optimiser};
 use crate::{
     Backend, BackendError, Examples, LossFactors, Losses, NetConfig, ParameterTable, Scores, StepHyper,
     StepReport, TrainConfig, TrainerState, Weights,
 };
 
-/// Training on the CPU: candle's automatic differentiation in 32 bits and an optimiser of our own.
+/// Training on the CPU: candle's automatic differentiation in 32 bits and our own optimisers.
 ///
-/// It comes in two versions: one whose layers are candle's operations alone, clear rather than fast, which is what
-/// everything else is compared with, and one with kernels of our own, which agrees with it up to rounding.
+/// It comes in two versions: the plain one uses candle's operations only and is the specification that everything else is
+/// compared with; the default one has kernels of our own and agrees with it up to rounding.
 pub struct CpuBackend {
     kernels: Kernels,
     net: NetConfig,
@@ -120,7 +120,7 @@ impl CpuBackend {
     ) -> Result<(Losses, Vec<f32>), BackendError> {
         let parameters: Vec<Tensor> = variables.iter().map(|v| v.as_tensor().clone()).collect();
         let mut tensors = Tensors::new(&self.table, parameters, &examples.inputs, self.kernels)?;
-        let heads = self.net.forward(&mut tensors)?.dense()?;
+        let heads = heads(&self.net, &mut tensors)?;
         let (total, losses) =
             losses::total(&heads, examples, total_weight, &self.factors, self.rule, self.kernels)?;
         let store = total.backward()?;
@@ -192,7 +192,7 @@ impl Backend for CpuBackend {
             Weights::Averaged => &self.state.ema,
         };
         let mut tensors = Tensors::constant(&self.table, arena, &examples.inputs, self.kernels)?;
-        let heads = self.net.forward(&mut tensors)?.dense()?;
+        let heads = heads(&self.net, &mut tensors)?;
         Ok(losses::scores(&heads, examples, self.rule, self.kernels)?)
     }
 

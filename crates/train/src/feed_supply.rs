@@ -231,7 +231,7 @@ impl FeedSupply {
 }
 
 impl FeedSupply {
-    /// Makes the first `roots` held-out positions whose every move was judged, as many at a time as a batch has room for.
+    /// Makes the first `roots` held-out positions whose every move was evaluated, as many at a time as a batch has room for.
     fn make_choices(
         &self,
         roots: usize,

@@ -1,4 +1,4 @@
-//! Weights to begin with, from an earlier run.
+//! Initial weights from an earlier run.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use tabia_model::Source;
 use crate::checkpoint::{self, CheckpointError};
 use crate::{ParameterTable, checkpoints_path};
 
-/// Why there are no weights to begin with.
+/// Why initial weights cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum InitialWeightsError {
     /// A checkpoint cannot be read.

@@ -1,4 +1,4 @@
-//! The only crate that learns: networks, losses, the loop, checkpoints, export.
+//! Training: losses, the loop, checkpoints, export.
 //!
 //! | to find | look in |
 //! |---|---|
@@ -29,14 +29,14 @@ mod initial_weights;
 mod kernels;
 mod losses;
 mod metrics;
-pub mod nets;
 mod optimiser;
-mod parameters;
 mod run;
 mod schedule;
 mod starts;
 mod supply;
+pub mod synthetic;
 mod teacher;
+mod tensors;
 mod value_curve;
 
 pub use backend::{Backend, BackendError, Losses, Scores, StepHyper, StepReport, TrainerState, Weights};
@@ -55,11 +55,11 @@ pub use feed_supply::{FeedSupply, SupplyOptions};
 pub use forecast::{Forecast, Rates, forecast};
 pub use initial_weights::{InitialWeightsError, initial_weights};
 pub use metrics::{MetricsLine, StepLine, Window, metrics_path, read_lines};
-pub use nets::NetConfig;
-pub use parameters::{ALIGNMENT, Decay, Initial, Parameter, ParameterTable};
 pub use run::{RunEnd, RunSettings, TrainError, Watch, Work, checkpoints_path, train};
 pub use schedule::Budget;
 pub use starts::{Start, add_start, read_starts, starts_path};
 pub use supply::{Poll, Supply, SupplyError};
+pub use tabia_nets as nets;
+pub use tabia_nets::{ALIGNMENT, Decay, Initial, NetConfig, Parameter, ParameterTable};
 pub use teacher::{Teacher, TeacherError};
 pub use value_curve::ValueCurve;

@@ -1,10 +1,10 @@
-//! What is minimised, and what evaluation looks at, on candle tensors.
+//! Losses and evaluation scores, on candle tensors.
 
 use candle_core::{D, Device, Result, Tensor};
 
 use crate::kernels;
-use crate::nets::layers::Heads;
-use crate::nets::tensors::Kernels;
+use tabia_nets::Heads;
+use crate::tensors::Kernels;
 use crate::{ABSENT, Examples, LossFactors, Losses, PolicyTargets, Scores, ValueLoss};
 
 /// Instead of minus infinity, whose products with zero are not numbers.
@@ -19,7 +19,7 @@ struct ByExample {
     value: Option<Tensor>,
 }
 
-/// How values are compared, and what an expected score is worth in the network's units.
+/// The value loss and the scale of its logits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ValueRule {
     pub(crate) loss: ValueLoss,
@@ -59,7 +59,7 @@ pub(crate) fn total(
     Ok((sum, losses))
 }
 
-/// What the network says of each example, with losses that are absent as NaN.
+/// The scores of each example; NaN where a target is absent.
 pub(crate) fn scores(
     heads: &Heads<Tensor>,
     examples: &Examples,

@@ -37,12 +37,12 @@ pub struct RunSettings {
     pub checkpoint_seconds: f64,
 }
 
-/// The world around a run: its clock, its wish to stop, and who looks on.
+/// The callbacks of a run: clock, stop request, progress.
 pub trait Watch {
     /// Seconds since the run was started, its setup included.
     fn seconds(&self) -> f64;
 
-    /// Whether to stop, with a checkpoint of the last whole step. Once it says so it stays so.
+    /// Whether to stop, with a checkpoint of the last whole step. Once true it stays true.
     fn stopped(&self) -> bool;
 
     /// A part of some work is done: a micro-batch, a step, a batch of an evaluation. `progress` of the run is over.
@@ -58,7 +58,7 @@ pub trait Watch {
     fn saved(&mut self, folder: &Path);
 }
 
-/// What a run is busy with.
+/// A part of a run's work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// An optimiser step.

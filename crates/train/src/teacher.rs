@@ -1,4 +1,4 @@
-//! Networks that a run learns from: what they would play stands beside what people played.
+//! Teacher networks: policies to distil beside the moves of games.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,17 +10,17 @@ use tabia_model::{LoadError, Model};
 
 use crate::{PolicyTargets, SoftTargets};
 
-/// Positions a teacher is asked about at once.
+/// Batch size of a teacher.
 const ASKED_AT_ONCE: usize = 32;
-/// Moves less likely than this are not taught: there are many of them, and together they hardly count.
+/// Moves with a lower probability are left out of the targets.
 const UNLIKELY: f32 = 1e-4;
 
-/// The time controls, in seconds, that a taught position may be said to come from.
+/// The time controls, in seconds, that a distilled position is labelled with.
 const PACES: [(u64, u64); 7] = [(180, 0), (180, 2), (300, 0), (300, 3), (600, 0), (600, 5), (900, 10)];
-/// The least that a clock is said to show: people who are short of time play otherwise than a teacher that sees no clock.
+/// The shortest clock time given: people in time trouble play differently from a teacher that sees no clock.
 const SHORTEST_CLOCK: f32 = 30.0;
 
-/// A network with a move head, and whom it plays like.
+/// A policy network, and the rating it plays at.
 #[derive(Clone)]
 pub struct Teacher {
     model: Arc<Model>,
@@ -39,7 +39,7 @@ impl std::fmt::Debug for Teacher {
     }
 }
 
-/// Why a network cannot teach.
+/// Why a network cannot be a teacher.
 #[derive(Debug, thiserror::Error)]
 pub enum TeacherError {
     /// It cannot be read.
@@ -50,7 +50,7 @@ pub enum TeacherError {
         /// Why.
         error: Box<LoadError>,
     },
-    /// It does not say which moves are likely.
+    /// It has no policy head.
     #[error("the teacher {file} has no move head")]
     NoMoveHead {
         /// The file.
@@ -73,19 +73,19 @@ impl Teacher {
         Ok(Teacher { model: Arc::new(model), rating, pool })
     }
 
-    /// What the student is told of a position this teacher is asked about: the teacher's rating for both players, and for
-    /// half of the positions a time control and clocks such as its games may have had. Both see the same game.
-    fn told<'a>(&self, known: &Situation<'a>, random: &mut Rng) -> Situation<'a> {
+    /// The situation the student sees: the teacher's rating for both players and, for half of the positions, a random time
+    /// control and clocks. The game is the same.
+    fn student_view<'a>(&self, known: &Situation<'a>, random: &mut Rng) -> Situation<'a> {
         let timed = random.bool();
         let (base, increment) = PACES[random.usize(..PACES.len())];
         let base = Duration::from_secs(base);
-        let mut seat = || {
+        let mut player = || {
             let left = SHORTEST_CLOCK + random.f32() * (base.as_secs_f32() - SHORTEST_CLOCK);
             PlayerInfo { rating: Some(self.rating), time_left: timed.then(|| Duration::from_secs_f32(left)) }
         };
         Situation {
-            mover: seat(),
-            opponent: seat(),
+            mover: player(),
+            opponent: player(),
             pool: self.pool,
             pace: timed.then(|| Pace { base, increment: Duration::from_secs(increment) }),
             ..*known
@@ -93,11 +93,11 @@ impl Teacher {
     }
 }
 
-/// A class of teachers, and the questions that wait to be put to them.
+/// Teachers, and the positions of the batch that wait for their policies.
 #[derive(Debug, Default)]
 pub(crate) struct Distillation {
     teachers: Arc<[Teacher]>,
-    /// For each teacher: the rows of the batch that it is to judge, and what they show.
+    /// For each teacher: the rows of the batch, and their situations.
     waiting: Vec<Vec<(usize, KeptSituation)>>,
 }
 
@@ -107,21 +107,21 @@ impl Distillation {
         Distillation { teachers, waiting }
     }
 
-    /// Whether there is nobody to ask.
+    /// Whether there are no teachers.
     pub(crate) fn is_empty(&self) -> bool {
         self.teachers.is_empty()
     }
 
-    /// Has one of the teachers judge the position, to be row `row`, and says what the student is told of it.
+    /// Queues the position, which becomes row `row`, for a random teacher; returns the situation the student sees.
     pub(crate) fn ask<'a>(&mut self, row: usize, known: &Situation<'a>, random: &mut Rng) -> Situation<'a> {
         let chosen = random.usize(..self.teachers.len());
         let teacher = &self.teachers[chosen];
-        let told = teacher.told(known, random);
-        self.waiting[chosen].push((row, KeptSituation::of(&told)));
-        told
+        let seen = teacher.student_view(known, random);
+        self.waiting[chosen].push((row, KeptSituation::of(&seen)));
+        seen
     }
 
-    /// Puts the questions, and writes what the teachers say into the targets of their rows.
+    /// Runs the teachers, and writes their policies into the targets of their rows.
     pub(crate) fn hold(
         &mut self,
         policy: &mut PolicyTargets,
@@ -195,14 +195,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moves_with_one_index_are_taught_as_one() {
+    fn moves_with_one_index_are_merged_in_targets() {
         let entries = normalised([(9, 0.2), (4, 0.1), (9, 0.1)].into_iter());
         assert_eq!(entries.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [4, 9]);
         assert!((entries[0].1 - 0.25).abs() < 1e-6 && (entries[1].1 - 0.75).abs() < 1e-6);
     }
 
     #[test]
-    fn rows_that_nobody_teaches_keep_their_targets() {
+    fn rows_without_a_teacher_keep_their_targets() {
         let mut soft = SoftTargets {
             starts: vec![0, 0, 1, 3],
             indices: vec![7, 8, 9],

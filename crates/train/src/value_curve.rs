@@ -3,8 +3,7 @@ use std::num::NonZeroI32;
 use serde::{Deserialize, Serialize};
 use tabia_encoding::{ForMover, Score};
 
-/// How evaluations grow into value targets where a game is decided, so that a network that looks one move ahead still
-/// tells a good way to win from a bad one.
+/// Maps evaluations of decided games to value targets, so that a one-ply search still tells a good way to win from a bad one.
 ///
 /// Up to `knee_cp` an evaluation counts as it is, beyond it grows like a logarithm, with slope 1 at the knee. Before that
 /// evaluations are cut off at `mate_cp`, and forced mates lie between it and twice of it, nearer ones higher. Odd: what is
@@ -62,14 +61,14 @@ mod tests {
     }
 
     #[test]
-    fn it_is_straight_up_to_the_knee_and_turns_without_a_corner() {
+    fn curve_is_linear_up_to_the_knee_with_continuous_slope() {
         assert_eq!([cp(0), cp(-37), cp(999)], [0.0, -37.0, 999.0]);
         assert!((cp(1001) - 1001.0).abs() < 0.01);
         assert!((cp(2000) - (1000.0 + 1000.0 * 2_f32.ln())).abs() < 0.01);
     }
 
     #[test]
-    fn better_is_always_more() {
+    fn curve_is_increasing() {
         let mut from_worst: Vec<f32> = (1..=100).map(|moves| mate(-moves)).collect();
         from_worst.extend((-8000..=8000).map(cp));
         from_worst.extend((1..=100).rev().map(mate));
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_odd_and_finite() {
+    fn curve_is_odd_and_finite() {
         for score in [1, 700, 1000, 1234, 8000, 20_000, i32::MAX] {
             assert_eq!(cp(-score), -cp(score));
             assert_eq!(mate(-score), -mate(score));

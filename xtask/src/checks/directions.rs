@@ -10,14 +10,17 @@ use crate::workspace::Workspace;
 /// What each crate may depend on within the workspace: nothing else, in any kind of dependency.
 ///
 /// A crate that does not exist yet is allowed here; a crate that is not here is an error.
-const DIRECTIONS: [(&str, &[&str]); 21] = [
+const DIRECTIONS: [(&str, &[&str]); 23] = [
     // How the benches of the others compare.
     ("tabia-bench", &[]),
     // What the tests of the others need of the machine.
     ("tabia-requires", &[]),
     ("tabia-encoding", &[]),
     ("tabia-game", &["tabia-encoding", "tabia-requires"]),
-    ("tabia-model", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-requires"]),
+    ("tabia-nets", &["tabia-encoding"]),
+    // Kernels and products on a device: nothing of networks.
+    ("tabia-gpu", &["tabia-requires"]),
+    ("tabia-model", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-nets", "tabia-requires"]),
     ("tabia-search", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model"]),
     // Messages only: players and engines meet in the apps.
     ("tabia-uci", &["tabia-requires"]),
@@ -34,7 +37,9 @@ const DIRECTIONS: [(&str, &[&str]); 21] = [
             "tabia-data",
             "tabia-encoding",
             "tabia-game",
+            "tabia-gpu",
             "tabia-model",
+            "tabia-nets",
             "tabia-requires",
             "tabia-search",
         ],

@@ -1,16 +1,17 @@
 //! Known architectures: a state dict of named tensors in, an ONNX graph out.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod attention;
-mod humchess;
-mod layers;
-mod mlp;
-mod perspective;
-mod policy_cnn;
-pub(crate) mod tabia_human;
+mod onnx;
 
-use crate::card::StateDict;
+use std::collections::HashMap;
+
+use tabia_nets::detect::{self, DetectError, Detected, Hints, NamedTensors};
+use tabia_nets::{LayerNames, Mlp, NetConfig};
+
+pub use self::onnx::{LowerError, to_onnx};
+use crate::card::{LinearLayer, StateDict};
 use crate::onnx::proto::ModelProto;
-use crate::tensors::TensorMap;
+use crate::tensors::{Tensor, TensorMap};
 use crate::{LoadError, LoadErrorKind};
 
 /// A state dict whose network is known by its names and shapes.
@@ -28,15 +29,12 @@ pub(crate) struct Recognised {
     pub(crate) architecture: String,
 }
 
-/// The weights of a network that has a runtime of its own, and how its graph is built when somebody wants one.
+/// The weights of a network that has a runtime of its own, and what its graph is built from when it is wanted.
 #[derive(Clone, Debug)]
 pub(crate) struct WeightsApart {
     pub(crate) tensors: TensorMap,
-    build: Build,
+    detected: Detected,
 }
-
-/// Builds a network from its tensors and what a card says of them.
-type Build = fn(&mut TensorMap, &StateDict) -> Result<Recognised, LoadError>;
 
 impl WeightsApart {
     /// The graph with its weights.
@@ -44,64 +42,64 @@ impl WeightsApart {
     /// # Errors
     /// If one of them is not finite.
     pub(crate) fn into_graph(mut self) -> Result<ModelProto, LoadError> {
-        Ok((self.build)(&mut self.tensors, &StateDict::default())?.graph)
+        lower(&self.detected, &mut self.tensors)
     }
 }
 
-/// When the graph of an architecture is filled with weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Filled {
-    AtOnce,
-    /// When somebody wants to run or convert it: it has a runtime of its own.
-    Later,
+impl NamedTensors for TensorMap {
+    fn names(&self) -> Vec<&str> {
+        TensorMap::names(self).collect()
+    }
+
+    fn shape(&self, name: &str) -> Option<&[usize]> {
+        TensorMap::shape(self, name)
+    }
+
+    fn values(&self, name: &str) -> Option<Vec<f32>> {
+        self.iter().find(|(found, _)| *found == name).map(|(_, tensor)| tensor.data().to_vec())
+    }
 }
 
-/// One architecture: what it is called, how its state dicts are told from others, how its graph is built.
-struct Architecture {
-    name: &'static str,
-    fits: fn(&TensorMap) -> bool,
-    build: Build,
-    filled: Filled,
+/// What a failed detection says of the file.
+pub(crate) fn error(tensors: &TensorMap, error: DetectError) -> LoadError {
+    let (kind, tensor, message) = match error {
+        DetectError::Missing { tensor } => return tensors.missing(&tensor),
+        DetectError::Shape { tensor, message } => (LoadErrorKind::Shape, Some(tensor), message),
+        DetectError::Index { tensor, message } => (LoadErrorKind::Malformed, Some(tensor), message),
+        DetectError::Unknown { tensor, message } => (LoadErrorKind::UnknownNetwork, tensor, message),
+    };
+    let error = tensors.error(kind, message);
+    match tensor {
+        Some(tensor) => error.at_tensor(tensor),
+        None => error,
+    }
 }
 
-const KNOWN: &[Architecture] = &[
-    Architecture {
-        name: tabia_human::NAME,
-        fits: tabia_human::fits,
-        build: tabia_human::build,
-        filled: Filled::Later,
-    },
-    Architecture {
-        name: humchess::NAME,
-        fits: humchess::fits,
-        build: humchess::build,
-        filled: Filled::AtOnce,
-    },
-    Architecture {
-        name: perspective::NAME,
-        fits: perspective::fits,
-        build: perspective::build,
-        filled: Filled::AtOnce,
-    },
-    Architecture {
-        name: policy_cnn::NAME,
-        fits: policy_cnn::fits,
-        build: policy_cnn::build,
-        filled: Filled::AtOnce,
-    },
-    Architecture {
-        name: mlp::NUMBERED,
-        fits: mlp::fits_numbered,
-        build: mlp::build_numbered,
-        filled: Filled::AtOnce,
-    },
-    Architecture {
-        name: mlp::SEQUENTIAL,
-        fits: mlp::fits_sequential,
-        build: mlp::build_sequential,
-        filled: Filled::AtOnce,
-    },
-];
+/// Takes the network's tensors out of `tensors`, each checked for its shape, and writes them down as a graph.
+fn lower(detected: &Detected, tensors: &mut TensorMap) -> Result<ModelProto, LoadError> {
+    let Detected { net, table, inputs, .. } = detected;
+    let mut taken: HashMap<&str, Tensor> = HashMap::with_capacity(table.entries().len());
+    for entry in table.entries() {
+        taken.insert(&entry.name, tensors.take(&entry.name, &entry.shape)?);
+    }
+    for buffer in table.buffers() {
+        tensors.take(buffer.name, &buffer.shape)?;
+    }
+    to_onnx(net, table, inputs, |entry| taken.get(&*entry.name).map_or(&[][..], Tensor::data))
+        .map_err(|e| tensors.error(LoadErrorKind::UnknownNetwork, e.to_string()))
+}
+
+/// The MLP whose layers a card lists.
+fn detect_listed(tensors: &TensorMap, card: &StateDict) -> Result<Detected, DetectError> {
+    let layer = |layer: &LinearLayer| match layer {
+        LinearLayer::Module(name) => LayerNames::of_module(&tensors.unwrapped(name, ".weight"), tensors),
+        LinearLayer::Tensors { weight, bias } => {
+            let known = |name: &String| tensors.unwrapped(name, "");
+            LayerNames { weight: known(weight), bias: bias.as_ref().map(known) }
+        }
+    };
+    Mlp::detect(tensors, card.layers.iter().map(layer).collect())
+}
 
 /// Builds the network that `tensors` are the weights of. `card` is what a card says of them.
 ///
@@ -110,39 +108,38 @@ const KNOWN: &[Architecture] = &[
 /// not finite, or a tensor it has no use for; if the card says what means nothing to the architecture.
 pub(crate) fn recognise(mut tensors: TensorMap, card: &StateDict) -> Result<Recognised, LoadError> {
     tensors.strip_wrappers();
-    if !card.layers.is_empty() {
-        let recognised = mlp::build_listed(&mut tensors, card)?;
-        tensors.finish(mlp::LISTED)?;
-        return Ok(recognised);
-    }
-    let Some(architecture) = KNOWN.iter().find(|known| (known.fits)(&tensors)) else {
-        let known: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
-        let message = format!(
-            "no known network has these tensors: {}; known are {}. A sidecar FILE.card.json may name the layers of an \
-             MLP: {{\"state_dict\": {{\"layers\": [\"fc1\", \"fc2\"]}}}}",
-            tensors.first_names(),
-            known.join(", ")
-        );
+    let found = if card.layers.is_empty() {
+        if !detect::DETECTORS.iter().any(|known| (known.fits)(&tensors)) {
+            let known: Vec<&str> = detect::DETECTORS.iter().map(|known| known.name).collect();
+            let message = format!(
+                "no known network has these tensors: {}; known are {}. A sidecar FILE.card.json may name the layers of an \
+                 MLP: {{\"state_dict\": {{\"layers\": [\"fc1\", \"fc2\"]}}}}",
+                tensors.first_names(),
+                known.join(", ")
+            );
+            return Err(tensors.error(LoadErrorKind::UnknownNetwork, message));
+        }
+        detect::detect(&tensors, &Hints { norm_epsilon: card.norm_epsilon })
+    } else if card.norm_epsilon.is_some() {
+        let message = "the card gives a norm_epsilon, which an MLP does not have";
         return Err(tensors.error(LoadErrorKind::UnknownNetwork, message));
+    } else {
+        detect_listed(&tensors, card).map(|found| (found, "the MLP that the card lists"))
     };
-    if card.norm_epsilon.is_some() && architecture.name != humchess::NAME {
-        let message = format!("the card gives a norm_epsilon, which means nothing to {}", architecture.name);
-        return Err(tensors.error(LoadErrorKind::UnknownNetwork, message));
-    }
-    match architecture.filled {
-        Filled::AtOnce => {
-            let recognised = (architecture.build)(&mut tensors, card)?;
-            tensors.finish(architecture.name)?;
-            Ok(recognised)
-        }
-        Filled::Later => {
-            let mut outline = tensors.outline();
-            let recognised = (architecture.build)(&mut outline, card)?;
-            outline.finish(architecture.name)?;
-            let apart = Some(WeightsApart { tensors, build: architecture.build });
-            Ok(Recognised { apart, ..recognised })
-        }
-    }
+    let (detected, name) = found.map_err(|e| error(&tensors, e))?;
+    // The human network has its own runtime: its graph gets its weights when it is run or converted.
+    let has_runtime = matches!(detected.net, NetConfig::Human(_));
+    let mut outline = has_runtime.then(|| tensors.outline());
+    let used = outline.as_mut().unwrap_or(&mut tensors);
+    let graph = lower(&detected, used)?;
+    used.finish(name)?;
+    Ok(Recognised {
+        graph,
+        encoding: detected.encoding,
+        vocabulary: detected.vocabulary,
+        architecture: detected.describe(),
+        apart: has_runtime.then_some(WeightsApart { tensors, detected }),
+    })
 }
 
 #[cfg(test)]

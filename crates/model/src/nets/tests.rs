@@ -113,7 +113,7 @@ fn furthest(computed: &[OutputTensor], expected: &BTreeMap<String, Expected>) ->
 
 /// With small embeddings, as a young network has them, the epsilon of the norms shows.
 #[test]
-fn humchess_norms_add_what_torch_adds_unless_the_card_says_otherwise() {
+fn humchess_norm_epsilon_is_torchs_unless_the_card_overrides_it() {
     const EPSILON: &str = include_str!("../../../../fixtures/models/statedict/epsilon.json");
     let expected: BTreeMap<String, BTreeMap<String, Expected>> = serde_json::from_str(EPSILON).unwrap();
     let whole = read("humchess-74.pt");
@@ -132,7 +132,7 @@ fn humchess_norms_add_what_torch_adds_unless_the_card_says_otherwise() {
 }
 
 #[test]
-fn names_and_shapes_tell_the_network() {
+fn network_is_detected_from_names_and_shapes() {
     let told = [
         ("humchess-68.safetensors", Some("humchess-68"), Some("from-to-4096")),
         ("humchess-74.pt", Some("humchess-74"), Some("from-to-4096")),
@@ -155,7 +155,7 @@ fn names_and_shapes_tell_the_network() {
 }
 
 #[test]
-fn a_missing_tensor_is_never_passed_over() {
+fn missing_tensor_is_rejected() {
     for (file, _) in FILES {
         let whole = read(file);
         for gone in whole.names().filter(|name| !name.ends_with(".bias")) {
@@ -193,7 +193,7 @@ fn refused(entries: &[(&str, &[usize])], kind: LoadErrorKind, tensor: &str) {
 }
 
 #[test]
-fn layers_go_by_number_not_by_text() {
+fn layers_are_sorted_numerically() {
     let mut entries = Vec::new();
     let names: Vec<String> = (0..12).map(|i| format!("seq.linear-{i}.weight")).collect();
     let shapes: Vec<[usize; 2]> = (0..12).map(|i| [12 - i, if i == 0 { 774 } else { 13 - i }]).collect();
@@ -231,7 +231,7 @@ fn wrong_shapes_are_named() {
 }
 
 #[test]
-fn perspective_networks_see_768_features_and_32_men() {
+fn nnue_needs_768_features_and_at_most_32_buckets() {
     let net = |inputs: usize, buckets: usize, both: usize| {
         map(&[
             ("features.weight", &[4, inputs]),
@@ -254,7 +254,7 @@ fn perspective_networks_see_768_features_and_32_men() {
 }
 
 #[test]
-fn what_is_not_run_is_not_accepted() {
+fn leftover_tensors_are_rejected() {
     let unknown = LoadErrorKind::UnknownNetwork;
     refused(&[("net.0.weight", &[4, 837]), ("net.3.weight", &[1, 4])], unknown, "net.3.weight");
     refused(&[("net.0.weight", &[1, 837]), ("value_head.weight", &[1, 4])], unknown, "value_head.weight");
@@ -267,7 +267,7 @@ fn what_is_not_run_is_not_accepted() {
 }
 
 #[test]
-fn an_index_outside_its_table_is_named() {
+fn out_of_range_index_names_its_tensor() {
     let mut tensors = read("cnn-bilinear.pt");
     let mut squares = tensors.take("head.to_idx", &[90]).unwrap().data().to_vec();
     squares[7] = 64.0;

@@ -1,4 +1,4 @@
-//! The transformer of human players, as `nets/tabia_human.rs` writes it down.
+//! The transformer of human players, as `tabia_nets::human` defines it.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::elementwise::{Shared, Silu, Softmax};
@@ -9,9 +9,13 @@ use super::rounding::RoundedRows;
 use super::trunk::{Plan, Trunk, TrunkMemory, rows_in_blocks, take_row};
 use crate::LoadError;
 use crate::accumulator::block::{Block, LANES};
-use crate::nets::tabia_human::{CHANNELS, Config, EPS, GAME, LAST_RANK, PROMOTIONS, SQUARES, WDL};
+use crate::nets;
 use crate::tensors::TensorMap;
 use tabia_encoding::TIME_BINS;
+use tabia_nets::HumanConfig;
+use tabia_nets::human::{
+    EPS, GAME_INPUTS as GAME, LAST_RANK, OUTCOMES as WDL, PROMOTIONS, SQUARE_INPUTS as CHANNELS, SQUARES,
+};
 
 /// Blocks of a row of one number for each square.
 const SQUARE_BLOCKS: usize = SQUARES / LANES;
@@ -67,7 +71,8 @@ impl HumanNet {
     /// # Errors
     /// If a tensor is missing, has another shape or is not finite.
     pub(super) fn take(tensors: &mut TensorMap, level: Level) -> Result<Option<HumanNet>, LoadError> {
-        let Config { width: d, heads, layers, hidden, pair } = Config::of(tensors)?;
+        let config = HumanConfig::detect(tensors).map_err(|error| nets::error(tensors, error))?;
+        let HumanConfig { width: d, heads, layers, inner: hidden, pair, .. } = config;
         let plan = Plan {
             tokens: SQUARES,
             width: d,

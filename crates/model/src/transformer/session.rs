@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use super::human::{HumanMemory, HumanNet};
 use super::level::Level;
 use crate::LoadError;
-use crate::nets::tabia_human::{CHANNELS, GAME, SQUARES};
 use crate::runtime::{InputData, InputTensor, OutputTensor, RunError};
 use crate::tensors::TensorMap;
+use tabia_nets::human::{GAME_INPUTS as GAME, SQUARE_INPUTS as CHANNELS, SQUARES};
 
 /// A transformer with its weights packed for one [`Level`]. Runs at the same time have memory of their own, which is kept for
 /// later runs.

@@ -1,4 +1,4 @@
-//! What rounding costs: the trained network and its file on the same held-out positions.
+//! The cost of rounding: the trained network and its file on the same held-out positions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use super::card::figures;
 use super::{ExportError, file_value};
 use crate::evaluation::Tallies;
 use crate::feed_supply::{HELD_OUT_SEED, held_out_stream};
-use crate::nets::layers::Heads;
-use crate::nets::tensors::{Kernels, Tensors};
+use tabia_nets::Heads;
+use crate::tensors::{Kernels, Tensors, heads};
 use crate::{
     ExampleBuilder, Examples, GroupScore, NetConfig, PolicyTargets, RatingBalance, SupplyError, TrainConfig,
     losses,
@@ -33,21 +33,21 @@ pub struct Measurement<'a> {
     pub sets: &'a [PathBuf],
     /// At most so many positions.
     pub positions: u64,
-    /// Hears how far it is.
+    /// Called with the progress.
     pub progress: &'a mut dyn FnMut(ExportWork),
 }
 
-/// What an export that looks at positions is busy with.
+/// Progress of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportWork {
-    /// So many training positions were looked at, to round by.
+    /// Training positions seen for calibration.
     Calibrating(u64),
-    /// So many held-out positions were compared.
+    /// Held-out positions compared.
     Measuring(u64),
 }
 
 impl Measurement<'_> {
-    /// Asks the weights of `arena` and the file about the same positions.
+    /// Evaluates the weights of `arena` and the file on the same positions.
     pub(super) fn measure(&mut self, arena: &[f32], model: &Model) -> Result<Accuracy, ExportError> {
         let failed = |error: &dyn std::fmt::Display| SupplyError::Failed(error.to_string());
         let sets = self.sets.iter().map(|dir| Set::open(dir).map(Arc::new).map_err(|e| failed(&e)));
@@ -80,7 +80,7 @@ impl Measurement<'_> {
     }
 }
 
-/// What both have said so far.
+/// Scores of both so far.
 struct Sides {
     trained: Tallies,
     written: Tallies,
@@ -108,8 +108,9 @@ impl Sides {
         situations: &[KeptSituation],
     ) -> Result<(), ExportError> {
         let net = &config.net;
-        let mut tensors = Tensors::constant(&net.table(), arena, &examples.inputs, Kernels::Fast)?;
-        let trained = net.forward(&mut tensors)?.dense()?;
+        let table = net.table();
+        let mut tensors = Tensors::constant(&table, arena, &examples.inputs, Kernels::Fast)?;
+        let trained = heads(net, &mut tensors)?;
         let written = as_heads(net, model, situations)?;
         let rule = config.value_rule();
         self.trained.add(examples, &losses::scores(&trained, examples, rule, Kernels::Fast)?);
@@ -150,7 +151,7 @@ fn first_choice(targets: &PolicyTargets, row: usize, logits: &[f32]) -> Option<u
     targets.legal_of(row).max_by(|a, b| logit(*a).total_cmp(&logit(*b)))
 }
 
-/// What a file says, in the form the trainer's losses take. Promotion pieces are part of its moves.
+/// The outputs of a file as heads, which losses take. Promotion pieces are part of its moves.
 fn as_heads(net: &NetConfig, model: &Model, kept: &[KeptSituation]) -> Result<Heads<Tensor>, ExportError> {
     let situations: Vec<_> = kept.iter().map(KeptSituation::get).collect();
     let evaluations = model.evaluate(&situations)?;

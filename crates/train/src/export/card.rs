@@ -3,7 +3,6 @@ use tabia_model::{
 };
 
 use super::Provenance;
-use crate::nets::{ChallengeConfig, NnueActivation};
 use crate::{GroupScore, NetConfig};
 
 /// The card of an exported network.
@@ -17,85 +16,33 @@ pub(super) fn card(net: &NetConfig, provenance: &Provenance) -> ModelCard {
     card.training.clone_from(&provenance.training);
     card.held_out.clone_from(&provenance.held_out);
     card.notes = filled(&provenance.notes);
-    card.architecture = Some(architecture(net));
-    if let Some(vocabulary) = net.vocabulary() {
-        let (output, promotion_output) = match net {
-            NetConfig::Human(_) => ("move_logits", Some("promotion_logits")),
-            NetConfig::Humchess(_) => ("move_logits", Some("promo_logits")),
-            _ => ("policy", None),
-        };
+    card.architecture = Some(net.describe(&net.table()));
+    let outputs = net.outputs();
+    if let Some((policy, vocabulary)) = outputs.policy.zip(net.vocabulary()) {
         card.policy = Some(PolicyHead {
-            output: output.to_owned(),
+            output: policy.name.to_owned(),
             vocabulary: vocabulary.to_owned(),
-            promotion_output: promotion_output.map(str::to_owned),
+            promotion_output: outputs.promotion.map(|output| output.name.to_owned()),
         });
-    } else {
+    }
+    if let Some(value) = outputs.value {
         let centipawns = Unit::Centipawns(provenance.value_unit_cp.unwrap_or(100.0));
         let (unit, perspective) = match net {
             NetConfig::Pair(_) => (Unit::Probability(1000.0), Perspective::ContextMover),
             _ if net.encoding().starts_with("rusty") => (centipawns, Perspective::White),
             _ => (centipawns, Perspective::Mover),
         };
-        card.value = Some(ValueHead { output: "value".to_owned(), index: None, unit, perspective });
+        card.value = Some(ValueHead { output: value.name.to_owned(), index: None, unit, perspective });
     }
-    if let NetConfig::Human(_) = net {
+    if let Some(outcome) = outputs.outcome {
         card.wdl = Some(WdlHead {
-            output: "wdl".to_owned(),
+            output: outcome.name.to_owned(),
             scale: WdlScale::Probabilities,
             perspective: Side::Mover,
         });
-        card.think_time = Some(ThinkTimeHead { output: "think_time".to_owned() });
     }
+    card.think_time = outputs.think.map(|think| ThinkTimeHead { output: think.name.to_owned() });
     card
-}
-
-fn architecture(net: &NetConfig) -> String {
-    match net {
-        NetConfig::Human(c) => format!(
-            "human transformer: {} layers, width {}, {} heads, inner width {}, moves by square pairs of width {}",
-            c.layers, c.width, c.heads, c.inner, c.pair
-        ),
-        NetConfig::Humchess(c) => format!(
-            "HumChess transformer: {} layers, width {}, {} heads, inner width {}, {:?} tokens, moves by {:?}",
-            c.layers, c.width, c.heads, c.inner, c.tokens, c.moves
-        ),
-        NetConfig::PolicyCnn(c) => format!(
-            "policy CNN: {} residual blocks, {} channels, kernel {}, {:?} head",
-            c.blocks, c.channels, c.kernel, c.head
-        ),
-        NetConfig::PolicyMlp(c) => format!("policy MLP, hidden layers {:?}", c.hidden),
-        NetConfig::ValueMlp(c) => format!("value MLP, hidden layers {:?}", c.hidden),
-        NetConfig::Nnue(c) => {
-            let squared = match c.activation {
-                NnueActivation::Clipped => "",
-                NnueActivation::SquaredClipped => ", squared",
-            };
-            format!("perspective network (768 -> {}) x 2 -> 1, {} buckets{squared}", c.width, c.buckets)
-        }
-        NetConfig::ValueCnn(c) => format!("value CNN: {} residual blocks, {} channels", c.blocks, c.channels),
-        NetConfig::Pair(c) => format!("two inputs of 769, {} each, then {:?}", c.first, c.hidden),
-        NetConfig::Challenge(c) => format!("Chess Challenge entry, {}", challenge_body(c)),
-    }
-}
-
-fn challenge_body(body: &ChallengeConfig) -> String {
-    match body {
-        ChallengeConfig::Dense { hidden } => format!("dense, hidden layers {hidden:?}"),
-        ChallengeConfig::Conv { channels, blocks, .. } => {
-            format!("convolutions: {blocks} residual blocks, {channels} channels")
-        }
-        ChallengeConfig::Attention(c) => {
-            let shared = match c.distinct {
-                Some(distinct) if distinct < c.layers => format!(" with the weights of {distinct}"),
-                _ => String::new(),
-            };
-            format!(
-                "attention over the squares: {} layers{shared}, width {}, {} heads, inner width {}",
-                c.layers, c.width, c.heads, c.inner
-            )
-        }
-        ChallengeConfig::Perspective(c) => architecture(&NetConfig::Nnue(*c)),
-    }
 }
 
 /// A score as a card has it.

@@ -9,15 +9,15 @@ use tabia_model::{Evaluation, Model, Policy, Wdl};
 
 use super::{ExportError, Precision, file_value};
 use crate::NetConfig;
-use crate::nets::layers::Heads;
-use crate::nets::tensors::{Kernels, Tensors};
+use tabia_nets::Heads;
+use crate::tensors::{Kernels, Tensors, heads};
 
 /// Games and plies of the positions compared on.
 const GAMES: u64 = 6;
 const PLIES: usize = 60;
 const EVERY: usize = 5;
 
-/// What 16 bits may cost in a search.
+/// The largest error of 16-bit inference in a search, in centipawns.
 const MOST_CENTIPAWNS_OFF: f32 = 10.0;
 
 /// How closely an exported network agrees with the trained one, over positions of random games.
@@ -91,7 +91,7 @@ fn samples() -> Vec<Sample> {
     samples
 }
 
-/// Asks both networks about the same positions.
+/// Evaluates both networks on the same positions.
 pub(super) fn compare(net: &NetConfig, arena: &[f32], model: &Model) -> Result<Agreement, ExportError> {
     let samples = samples();
     let seat = PlayerInfo { rating: Some(Elo(1600)), time_left: None };
@@ -150,7 +150,7 @@ impl Agreement {
     }
 }
 
-/// What the trained network says, read as the card of the exported one says.
+/// The trained network's evaluations, read by the card of the exported one.
 fn trained(
     net: &NetConfig,
     arena: &[f32],
@@ -159,8 +159,9 @@ fn trained(
 ) -> Result<Vec<Evaluation>, ExportError> {
     let mut batch = Batch::new(model.encoding() as &'static dyn Encoding);
     situations.iter().for_each(|situation| batch.push(situation));
-    let mut tensors = Tensors::constant(&net.table(), arena, &batch, Kernels::Plain)?;
-    let Heads { policy, promotion, outcome, think, value } = net.forward(&mut tensors)?.dense()?;
+    let table = net.table();
+    let mut tensors = Tensors::constant(&table, arena, &batch, Kernels::Plain)?;
+    let Heads { policy, promotion, outcome, think, value } = heads(net, &mut tensors)?;
     let rows = |head: Option<Tensor>| -> Result<Option<Vec<Vec<f32>>>, ExportError> {
         Ok(head.map(|head| head.flatten_from(1)?.to_vec2::<f32>()).transpose()?)
     };

@@ -1,4 +1,4 @@
-//! Weights of a model file, to be written in another way.
+//! Weights of a model file, to be exported again.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::path::Path;
@@ -8,10 +8,10 @@ use tabia_model::{LoadError, Model, Unit};
 use super::{ExportError, Precision, Provenance, compare};
 use crate::{InitialWeightsError, NetConfig, initial_weights};
 
-/// Why the weights of a file cannot be taken.
+/// Why the weights of a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FromFileError {
-    /// It is no model file, or its sidecar no card.
+    /// It is not a model file, or its sidecar is not a card.
     #[error(transparent)]
     Load(#[from] LoadError),
     /// Its tensors are not the network's.

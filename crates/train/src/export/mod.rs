@@ -1,6 +1,6 @@
 //! Trained weights as model files that any player can open.
 //!
-//! No file gets its name before it was read back through `tabia-model` and gave the same answers as the trainer.
+//! A file is renamed into place only after it was read back through `tabia-model` and agreed with the trainer.
 
 mod accuracy;
 mod calibration;
@@ -16,18 +16,16 @@ use std::fmt;
 use std::path::Path;
 
 use prost::Message;
-use tabia_encoding::encoding;
-use tabia_model::{Accuracy, CARD_KEY, HeldOut, LoadError, Model, ModelCard, Rounding};
+use tabia_model::{Accuracy, CARD_KEY, HeldOut, LoadError, LowerError, Model, ModelCard, Rounding, to_onnx};
 
 pub use self::accuracy::{ExportWork, Measurement};
 use self::calibration::Calibrated;
 pub use self::compare::Agreement;
 pub use self::from_file::{FromFileError, from_file};
 pub use self::provenance::Provenance;
-use crate::nets::graph;
 use crate::{NetConfig, SupplyError};
 
-/// How many training positions an export looks at to round by.
+/// Training positions an export uses for calibration.
 pub const CALIBRATION_POSITIONS: u64 = calibration::POSITIONS as u64;
 
 /// The format of an exported file.
@@ -40,7 +38,7 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
-    /// The format a file name asks for.
+    /// The format of a file name's extension.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "safetensors" => Some(ExportFormat::Safetensors),
@@ -50,7 +48,7 @@ impl ExportFormat {
     }
 }
 
-/// How exact the weights of an exported file are.
+/// The precision of exported weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// As trained.
@@ -76,28 +74,31 @@ impl fmt::Display for Precision {
     }
 }
 
-/// Why there is no exported file.
+/// Why an export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// This network cannot be written so.
+    /// The format does not support this network.
     #[error("{0}")]
     Unsupported(String),
     /// The network could not be computed or written down.
     #[error("the network could not be computed: {0}")]
     Candle(#[from] candle_core::Error),
+    /// The network could not be written as a graph.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
     /// The weights could not be laid out.
     #[error("safetensors: {0}")]
     Safetensors(#[from] safetensors::SafeTensorError),
-    /// The file that was made cannot be opened.
+    /// The exported file cannot be opened.
     #[error("the exported network cannot be opened: {0}")]
     Reload(#[from] LoadError),
-    /// The file that was made does not run.
+    /// The exported file does not run.
     #[error("the exported network cannot be run: {0}")]
     Run(#[from] tabia_model::runtime::RunError),
-    /// The file that was made gives other answers.
+    /// The file disagrees with the trained network.
     #[error("the exported network disagrees with the trained one: {0}")]
     Disagrees(Agreement),
-    /// There was nothing to measure it on.
+    /// There are no positions to measure it on.
     #[error(transparent)]
     Data(#[from] SupplyError),
 }
@@ -109,7 +110,7 @@ pub struct Exported {
     pub bytes: Vec<u8>,
     /// How closely it agrees with the trained network.
     pub agreement: Agreement,
-    /// What it makes of held-out positions beside the trained network, if that was asked for.
+    /// Its accuracy on held-out positions beside the trained network's, if it was measured.
     pub accuracy: Option<Accuracy>,
     /// Its parameters, as `tabia-model` counts them.
     pub parameters: u64,
@@ -129,7 +130,7 @@ pub fn export(
     write(net, arena, format, precision, provenance, None)
 }
 
-/// The same, and the card says what the file makes of held-out positions beside the trained network.
+/// The same, with the file's accuracy on held-out positions beside the trained network's in the card.
 ///
 /// # Errors
 /// As [`export`], and if the sets cannot be read or hold nothing out.
@@ -168,7 +169,7 @@ fn write(
     if !agreement.within(precision) {
         return Err(ExportError::Disagrees(agreement));
     }
-    // What rounding cost is part of what the network is.
+    // The card records the cost of rounding.
     if precision != Precision::F32 || agreement.in_search.is_some() {
         let notes = card.notes.take().unwrap_or_default();
         card.notes = Some(format!("{notes} Rounding: {agreement}.").trim_start().to_owned());
@@ -185,12 +186,9 @@ fn write(
     Ok(Exported { bytes, agreement, accuracy, parameters: again.parameters() })
 }
 
-/// What a file gives where the network has this number: two-input networks give a probability.
+/// The output of a file for this value head: a probability where the head is a logit.
 fn file_value(net: &NetConfig, number: f32) -> f32 {
-    match net {
-        NetConfig::Pair(_) => 1.0 / (1.0 + (-number).exp()),
-        _ => number,
-    }
+    if net.outputs().value_is_logit { 1.0 / (1.0 + (-number).exp()) } else { number }
 }
 
 fn encode(
@@ -204,7 +202,7 @@ fn encode(
     match (format, precision) {
         (ExportFormat::Onnx, Precision::F16) => unsupported("half precision needs a .safetensors file"),
         (ExportFormat::Safetensors, _) => {
-            if !state_dict::is_known(net) {
+            if !net.is_detectable() {
                 return unsupported(
                     "this network has no state dict that is known by its names; export an .onnx file",
                 );
@@ -212,10 +210,7 @@ fn encode(
             Ok(state_dict::encode(net, arena, precision, card, matrices)?)
         }
         (ExportFormat::Onnx, _) => {
-            let encoding = encoding(net.encoding()).ok_or_else(|| {
-                ExportError::Unsupported(format!("the encoding {} is not known", net.encoding()))
-            })?;
-            let mut model = graph::graph(net, encoding, arena)?;
+            let mut model = to_onnx(net, &net.table(), &net.inputs(), |entry| entry.of(arena))?;
             match precision {
                 Precision::Int8 => int8::quantise(&mut model),
                 Precision::Int8Weights => int8::quantise_weights(&mut model),

@@ -12,9 +12,9 @@ use crate::{Evaluation, Weights};
 /// Where a network comes from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// Who made it.
+    /// Its authors.
     pub authors: String,
     /// What it was trained on.
     pub data: String,

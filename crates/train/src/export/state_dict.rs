@@ -7,24 +7,9 @@ use tabia_model::{CARD_KEY, ModelCard};
 use super::Precision;
 use super::calibration::{RoundedMatrix, nearest};
 use crate::NetConfig;
-use crate::nets::ChallengeConfig;
 
 /// In 8 bits weights of no more elements stay in 16: they cost little and lose most.
 const LARGEST_HALF: usize = 1024;
-
-/// Whether `tabia-model` knows the network by the names of its tensors.
-pub(super) fn is_known(net: &NetConfig) -> bool {
-    match net {
-        NetConfig::Human(_)
-        | NetConfig::Humchess(_)
-        | NetConfig::PolicyCnn(_)
-        | NetConfig::PolicyMlp(_)
-        | NetConfig::ValueMlp(_)
-        | NetConfig::Nnue(_)
-        | NetConfig::Challenge(ChallengeConfig::Dense { .. } | ChallengeConfig::Perspective(_)) => true,
-        NetConfig::ValueCnn(_) | NetConfig::Pair(_) | NetConfig::Challenge(_) => false,
-    }
-}
 
 /// The weights as a safetensors file with the card inside. In 8 bits those of `rounded` are written as they are there.
 pub(super) fn encode(
@@ -56,9 +41,9 @@ pub(super) fn encode(
         };
         tensors.push((entry.name.clone(), dtype, entry.shape.clone(), bytes));
     }
-    for (name, indices) in net.buffers() {
-        let bytes = indices.iter().flat_map(|v| v.to_le_bytes()).collect();
-        tensors.push((name.to_owned(), Dtype::I64, vec![indices.len()], bytes));
+    for buffer in table.buffers() {
+        let bytes = buffer.indices.iter().flat_map(|v| v.to_le_bytes()).collect();
+        tensors.push((buffer.name.to_owned(), Dtype::I64, buffer.shape.to_vec(), bytes));
     }
     let views = tensors
         .iter()

@@ -1,6 +1,6 @@
 //! How the attention kernels are started: sizes of blocks, shared memory, and the walk over boards.
 
-use super::device::Device;
+use tabia_gpu::Device;
 use super::training::{BF16, F32};
 
 /// Blocks a multiprocessor has registers and shared memory for, of the forward kernel.

@@ -1,7 +1,7 @@
 //! A network on a device as a [`Backend`]: batches in, reports out, state in the order of the parameter table.
 
 use super::batch::{Loaded, Sent, Targets};
-use super::device::{Device, DeviceError, Wait};
+use tabia_gpu::{Device, DeviceError, Wait};
 use super::training::{Arena, LOSSES, Network};
 use crate::{
     ABSENT, Backend, BackendError, Examples, Losses, NetConfig, ParameterTable, Scores, StepHyper,

@@ -1,22 +1,21 @@
-//! Is the fused trainer right, and how fast is it: what `train check` and `train bench-gpu` print.
+//! Correctness and speed of the GPU trainer: what `train check` and `train bench` print.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
 
 use super::backend::GpuBackend;
-use super::cuda::Cuda;
-use super::products::Tuning;
-use super::reference::compare_kernels;
+use tabia_gpu::Cuda;
+use tabia_gpu::Tuning;
 use super::training::Network;
-use super::{graph, human, synthetic};
-use crate::nets::ChallengeConfig;
+use super::{graph, human};
+use crate::synthetic;
 use crate::optimiser::{self, Optimiser};
 use crate::{
     Backend, BackendError, CpuBackend, Examples, Losses, NetConfig, OptimiserKind, Parameter, ParameterTable,
     StepHyper, TrainConfig, TrainerState, Weights,
 };
 
-/// The largest relative error of a parameter's gradient that rounding to brain floats explains.
+/// The largest relative error of a parameter's gradient that rounding to bfloat16 explains.
 pub(crate) const GRADIENT_TOLERANCE: f64 = 0.08;
 pub(crate) const LOSS_TOLERANCE: f64 = 0.02;
 /// The same for the way weights move. An eps above most gradients makes steps follow their size: with less, Adam's first
@@ -36,8 +35,6 @@ pub(crate) const STEP_HYPER: StepHyper = StepHyper {
 };
 /// The same for one update by a given gradient and [momentum](with_momentum).
 pub(crate) const UPDATE_TOLERANCE: f64 = 0.03;
-/// The same for one kernel alone.
-pub(crate) const KERNEL_TOLERANCE: f64 = 0.015;
 
 /// One comparison of a fused result with the plain one.
 #[derive(Clone, Debug)]
@@ -141,17 +138,19 @@ fn compare_losses(fused: &Losses, plain: &Losses) -> Vec<Compared> {
 pub(crate) fn stirred(backend: &dyn Backend, net: &NetConfig, seed: u64) -> TrainerState {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut weights = backend.table().initial(seed);
-    let (shrink, lift) = match net {
-        NetConfig::ValueCnn(_) | NetConfig::Challenge(ChallengeConfig::Conv { .. }) => (0.1, 1.0),
-        NetConfig::ValueMlp(_)
-        | NetConfig::PolicyMlp(_)
-        | NetConfig::Pair(_)
-        | NetConfig::Challenge(ChallengeConfig::Dense { .. }) => (0.3, 1.0),
-        NetConfig::Nnue(_) | NetConfig::Challenge(ChallengeConfig::Perspective(_)) => (0.3, 0.5),
+    let body = match net {
+        NetConfig::Challenge(entry) => entry.body(),
+        net => net.clone(),
+    };
+    let (shrink, lift) = match body {
+        NetConfig::ValueCnn(_) => (0.1, 1.0),
+        NetConfig::ValueMlp(_) | NetConfig::PolicyMlp(_) | NetConfig::Mlp(_) | NetConfig::Pair(_) => (0.3, 1.0),
+        NetConfig::Nnue(_) => (0.3, 0.5),
         NetConfig::PolicyCnn(_) => (0.3, 0.0),
         NetConfig::Human(_)
         | NetConfig::Humchess(_)
-        | NetConfig::Challenge(ChallengeConfig::Attention(_)) => (1.0, 0.0),
+        | NetConfig::ValueAttention(_)
+        | NetConfig::Challenge(_) => (1.0, 0.0),
     };
     for entry in backend.table().entries() {
         let small = entry.decay == crate::Decay::Exempt;
@@ -181,7 +180,7 @@ fn wrote(result: std::io::Result<()>) -> Result<(), BackendError> {
     result.map_err(|error| BackendError::Device(format!("writing the report: {error}")))
 }
 
-/// Compares the fused trainer with the plain one on made-up examples: losses, gradients, evaluation, a few steps.
+/// Compares the fused trainer with the plain one on synthetic examples: losses, gradients, evaluation, a few steps.
 ///
 /// Writes a line for each comparison and returns how many were out of tolerance.
 ///
@@ -194,14 +193,13 @@ pub fn check(config: &TrainConfig, out: &mut dyn Write) -> Result<usize, Backend
     match &config.net {
         NetConfig::Human(net) => {
             let gpu = human(&config, *net, 1, Tuning::Suggested)?;
-            let kernels = compare_kernels(gpu.device_of(), net)?;
             describe(&gpu, out)?;
-            compare(&config, gpu, &kernels, out)
+            compare(&config, gpu, out)
         }
         _ => {
             let gpu = graph::open(&config, 1, Tuning::Suggested)?;
             describe(&gpu, out)?;
-            compare(&config, gpu, &[], out)
+            compare(&config, gpu, out)
         }
     }
 }
@@ -214,11 +212,10 @@ fn describe<N: Network<Device = Cuda>>(gpu: &GpuBackend<N>, out: &mut dyn Write)
     Ok(())
 }
 
-/// Compares batches of the configuration's size, and says what was found for each kernel too.
+/// Compares batches of the configuration's size.
 pub(crate) fn compare<N: Network>(
     config: &TrainConfig,
     mut gpu: GpuBackend<N>,
-    kernels: &[Compared],
     out: &mut dyn Write,
 ) -> Result<usize, BackendError> {
     let rows = config.data.batch;
@@ -230,9 +227,6 @@ pub(crate) fn compare<N: Network>(
         let Compared { name, norm, error } = compared;
         wrote(writeln!(out, "{name:34} norm {norm:12.5e}  relative error {error:9.5} {verdict}"))
     };
-    for compared in kernels {
-        line(out, compared, KERNEL_TOLERANCE)?;
-    }
     let mut plain = CpuBackend::plain(config, 1);
     gpu.load(&stirred(&gpu, &config.net, 3))?;
     let examples = synthetic::examples(&config.net, rows, 11);
@@ -309,9 +303,14 @@ pub struct BenchPlan {
     pub time: Duration,
     /// Steps to profile afterwards; none for 0.
     pub profiled_steps: u32,
+    /// Whether to measure the human network's hand-scheduled path against the GPU graph.
+    pub compare_graph: bool,
 }
 
-/// Trains on made-up batches and prints positions a second, and what each kernel and product costs.
+/// Rounds in which two paths take turns; the best of each counts.
+const ROUNDS: u32 = 5;
+
+/// Trains on synthetic batches and prints positions per second, and what each kernel and product costs.
 ///
 /// # Errors
 /// If there is no GPU or it fails; the message says where.
@@ -319,12 +318,92 @@ pub struct BenchPlan {
 pub fn bench(config: &TrainConfig, plan: BenchPlan, out: &mut dyn Write) -> Result<(), BackendError> {
     let opened = Instant::now();
     match &config.net {
+        NetConfig::Human(net) if plan.compare_graph => {
+            let scheduled = human(config, *net, 1, Tuning::Measured)?;
+            let graph = graph::open(config, 1, Tuning::Measured)?;
+            compare_paths(config, scheduled, graph, plan.time, out)
+        }
+        _ if plan.compare_graph => Err(BackendError::Mismatch(
+            "only the human network has a hand-scheduled path to compare with the GPU graph".to_owned(),
+        )),
         NetConfig::Human(net) => {
             measure(config, human(config, *net, 1, Tuning::Measured)?, opened, plan, out)
         }
         _ => measure(config, graph::open(config, 1, Tuning::Measured)?, opened, plan, out),
     }
 }
+
+/// Trains both paths on the same batches in turns and prints the ratio of their best rounds.
+fn compare_paths<A: Network<Device = Cuda>, B: Network<Device = Cuda>>(
+    config: &TrainConfig,
+    mut scheduled: GpuBackend<A>,
+    mut graph: GpuBackend<B>,
+    time: Duration,
+    out: &mut dyn Write,
+) -> Result<(), BackendError> {
+    let batches = batches(config);
+    let names = ["hand-scheduled", "graph"];
+    let mut paths: [&mut dyn Backend; 2] = [&mut scheduled, &mut graph];
+    for path in &mut paths {
+        // The first steps choose how products are computed.
+        steps(*path, &batches, Duration::ZERO)?;
+    }
+    let mut best = [0.0_f64; 2];
+    for round in 1..=ROUNDS {
+        for ((path, name), best) in paths.iter_mut().zip(names).zip(&mut best) {
+            let Timed { steps, seconds, loss, .. } = steps(*path, &batches, time / (2 * ROUNDS))?;
+            let rate = (steps * config.data.batch) as f64 / seconds;
+            wrote(writeln!(out, "round {round} {name:14} positions/s={rate:.0} loss={loss:.5}"))?;
+            *best = best.max(rate);
+        }
+    }
+    let [scheduled, graph] = best;
+    wrote(writeln!(
+        out,
+        "RESULT hand-scheduled={scheduled:.0} graph={graph:.0} batch={} ratio={:.3}",
+        config.data.batch,
+        scheduled / graph
+    ))
+}
+
+fn batches(config: &TrainConfig) -> Vec<Examples> {
+    (0..4).map(|seed| synthetic::examples(&config.net, config.data.batch, seed)).collect()
+}
+
+/// Steps that were timed.
+struct Timed {
+    steps: usize,
+    seconds: f64,
+    /// Time spent in calls of the trainer, before the last step was waited for.
+    host: Duration,
+    loss: f32,
+}
+
+/// Trains for `time`, and at least once on every batch.
+#[expect(clippy::disallowed_methods, reason = "measuring time is what it is for")]
+fn steps(gpu: &mut dyn Backend, batches: &[Examples], time: Duration) -> Result<Timed, BackendError> {
+    let begin = Instant::now();
+    let (mut steps, mut last, mut host) = (0_usize, None, Duration::ZERO);
+    while steps < batches.len() || begin.elapsed() < time {
+        let called = Instant::now();
+        last = gpu.step(&batches[steps % batches.len()], &BENCH_HYPER)?.pop().or(last);
+        host += called.elapsed();
+        steps += 1;
+    }
+    last = gpu.finish()?.pop().or(last);
+    let loss = last.map_or(f32::NAN, |report| report.losses.total);
+    Ok(Timed { steps, seconds: begin.elapsed().as_secs_f64(), host, loss })
+}
+
+const BENCH_HYPER: StepHyper = StepHyper {
+    lr: 1e-4,
+    beta1: 0.9,
+    beta2: 0.98,
+    eps: 1e-8,
+    weight_decay: 0.01,
+    clip: 1.0,
+    ema_decay: 0.999,
+};
 
 #[expect(clippy::disallowed_methods, reason = "measuring time is what it is for")]
 fn measure<N: Network<Device = Cuda>>(
@@ -337,38 +416,10 @@ fn measure<N: Network<Device = Cuda>>(
     wrote(writeln!(out, "device: {}, {} parameters", gpu.device(), gpu.table().parameters()))?;
     wrote(writeln!(out, "opened in {:.2} s", opened.elapsed().as_secs_f64()))?;
     let batch = config.data.batch;
-    let batches: Vec<Examples> = (0..4).map(|seed| synthetic::examples(&config.net, batch, seed)).collect();
-    let hyper = StepHyper {
-        lr: 1e-4,
-        beta1: 0.9,
-        beta2: 0.98,
-        eps: 1e-8,
-        weight_decay: 0.01,
-        clip: 1.0,
-        ema_decay: 0.999,
-    };
-    let warm = Instant::now();
-    for examples in &batches {
-        gpu.step(examples, &hyper)?;
-    }
-    gpu.finish()?;
-    wrote(writeln!(
-        out,
-        "first {} steps (tuning included) {:.2} s",
-        batches.len(),
-        warm.elapsed().as_secs_f64()
-    ))?;
-    let begin = Instant::now();
-    let (mut steps, mut last, mut host) = (0_usize, None, Duration::ZERO);
-    while begin.elapsed() < plan.time {
-        let called = Instant::now();
-        last = gpu.step(&batches[steps % batches.len()], &hyper)?.pop().or(last);
-        host += called.elapsed();
-        steps += 1;
-    }
-    last = gpu.finish()?.pop().or(last);
-    let seconds = begin.elapsed().as_secs_f64();
-    let loss = last.map_or(f32::NAN, |report| report.losses.total);
+    let batches = batches(config);
+    let Timed { steps: first, seconds, .. } = steps(&mut gpu, &batches, Duration::ZERO)?;
+    wrote(writeln!(out, "first {first} steps (tuning included) {seconds:.2} s"))?;
+    let Timed { steps, seconds, host, loss } = steps(&mut gpu, &batches, plan.time)?;
     wrote(writeln!(
         out,
         "RESULT positions/s={:.0} batch={batch} steps={steps} ms/step={:.3} host ms/step={:.3} loss={loss:.5}",
@@ -377,7 +428,7 @@ fn measure<N: Network<Device = Cuda>>(
         host.as_secs_f64() * 1e3 / steps as f64,
     ))?;
     if plan.profiled_steps > 0 {
-        profile(&mut gpu, &batches, &hyper, plan.profiled_steps, out)?;
+        profile(&mut gpu, &batches, plan.profiled_steps, out)?;
     }
     Ok(())
 }
@@ -385,7 +436,6 @@ fn measure<N: Network<Device = Cuda>>(
 fn profile<N: Network<Device = Cuda>>(
     gpu: &mut GpuBackend<N>,
     batches: &[Examples],
-    hyper: &StepHyper,
     steps: u32,
     out: &mut dyn Write,
 ) -> Result<(), BackendError> {
@@ -394,7 +444,7 @@ fn profile<N: Network<Device = Cuda>>(
     }
     gpu.device_of().start_profile();
     for examples in batches.iter().cycle().take(steps as usize) {
-        gpu.step(examples, hyper)?;
+        gpu.step(examples, &BENCH_HYPER)?;
     }
     gpu.finish()?;
     let lines = gpu.device_of().profile()?;
@@ -415,7 +465,7 @@ fn profile<N: Network<Device = Cuda>>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::emulated::Emulated;
+    use tabia_gpu::Emulated;
     use super::super::transformer::{HEADS, SOURCES, Transformer, defines};
     use super::*;
     use crate::nets::HumanConfig;

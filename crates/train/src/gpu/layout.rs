@@ -146,7 +146,7 @@ pub(crate) struct Layout {
     parameters: usize,
 }
 
-/// Every group starts at a multiple of this many elements: 256 bytes of brain floats.
+/// Every group starts at a multiple of this many elements: 256 bytes of bfloat16.
 const ALIGNMENT: usize = 128;
 
 impl Layout {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn merged_parameters_are_neighbours_and_come_back() {
+    fn merged_parameters_are_adjacent_and_round_trip() {
         let table = table();
         let groups =
             [Group::single("gain", 3), Group::merged("w", &["w1".to_string(), "w2".to_string()], 8 * 8)];
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_of_the_devices_own_spreads_a_parameter_and_gathers_it_again() {
+    fn device_order_round_trips() {
         let table = table();
         // w1 [4, 8] as 4 rows of 16, where the index 2a + b of a row is at 4b + a.
         let order = [(4, 16), (4, 1), (2, 4)].map(|(size, stride)| Factor { size, stride }).to_vec();

@@ -1,32 +1,22 @@
-//! The fast way to train: hand-written kernels and cuBLASLt on an NVIDIA GPU.
+//! Training on an NVIDIA GPU: CUDA kernels and cuBLASLt products through `tabia-gpu`.
 //!
 //! | to find | look in |
 //! |---|---|
-//! | what a device has to do | `device` |
-//! | the GPU: driver, compiler, transfers | `cuda`, `products` |
-//! | the same kernels on a CPU, for tests | `emulated`, `emulation.h` |
 //! | how a batch crosses to the device | `batch` |
 //! | parameters, losses, the optimiser's step | `training`, `layout`, `muon` |
-//! | any network of `nets`, recorded and planned | `kit` |
+//! | any network of `nets`, recorded and planned | `graph` |
 //! | the human network, scheduled by hand | `transformer` |
-//! | how the attention kernels are started | `attention` |
-//! | the trainer the loop sees | `backend` |
-//! | is it right, how fast is it | `check`, `reference`, `synthetic` |
+//! | launch sizes of the attention kernels | `attention` |
+//! | the trainer that the loop uses | `backend` |
+//! | checks against the plain trainer, benchmarks | `check` |
 
 mod attention;
 mod backend;
 mod batch;
 mod check;
-mod cuda;
-mod device;
-#[cfg(test)]
-mod emulated;
 mod graph;
 mod layout;
 mod muon;
-mod products;
-mod reference;
-mod synthetic;
 mod training;
 mod transformer;
 
@@ -34,9 +24,8 @@ use crate::nets::HumanConfig;
 use crate::{Backend, BackendError, NetConfig, TrainConfig};
 use backend::GpuBackend;
 pub use check::{BenchPlan, bench, check};
-use cuda::Cuda;
-pub use cuda::ProfileLine;
-use products::Tuning;
+pub use tabia_gpu::ProfileLine;
+use tabia_gpu::{Cuda, Tuning};
 use transformer::{HEADS, SOURCES, Transformer, defines, kernels};
 
 fn human(
@@ -60,4 +49,40 @@ pub fn open(config: &TrainConfig, seed: u64) -> Result<Box<dyn Backend>, Backend
         NetConfig::Human(net) => Box::new(human(config, net, seed, Tuning::Measured)?),
         _ => Box::new(graph::open(config, seed, Tuning::Measured)?),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::graph::Recorded;
+    use super::*;
+
+    /// The emulation takes what a C++ compiler takes; this uses the compiler that GPU kernels go through.
+    #[test]
+    fn kernels_of_every_configuration_compile_with_nvrtc() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
+        let mut done = Vec::new();
+        for file in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let config = TrainConfig::parse(&text).unwrap();
+            let (sources, defines, kernels) = match &config.net {
+                NetConfig::Human(net) => (SOURCES.to_vec(), defines(net), kernels(net)),
+                _ => {
+                    let recorded = Recorded::new(&config).unwrap();
+                    (recorded.sources(), recorded.defines(), recorded.kernels())
+                }
+            };
+            if done.contains(&(sources.clone(), defines.clone())) {
+                continue;
+            }
+            let image = tabia_gpu::compile_only(&sources, &defines, 90);
+            let Some(image) = tabia_requires::installed("NVRTC", image) else { return };
+            let image = image.unwrap();
+            for (kernel, _) in kernels {
+                let name = format!(".text.{kernel}\0");
+                let found = image.windows(name.len()).any(|bytes| bytes == name.as_bytes());
+                assert!(found, "{}: no kernel {kernel}", config.name);
+            }
+            done.push((sources, defines));
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! Muon on a device: the momentum of every matrix of the body, made orthogonal by batched products, one batch a shape.
 //!
 //! With the polynomial `a x + b x^3 + c x^5`, a round is three products that only scale and add: `A = s^2 X X^T`,
-//! `B = A + (c / b) A A`, `X' = X + (b / a) B X`. The true matrix is `s X`, and `s` grows by `a` a round, which brain floats
+//! `B = A + (c / b) A A`, `X' = X + (b / a) B X`. The true matrix is `s X`, and `s` grows by `a` a round, which bfloat16
 //! have room for; the last `s` is in the factor of the step. A matrix and its transpose have the same shape here: the
 //! shorter side comes first. Sides are filled up with zeros, which stay zeros.
 
 use std::collections::BTreeMap;
 
-use super::device::{Address, Argument, Device, DeviceError, Element, Launch, Operand, Order, Product};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Element, Launch, Operand, Order, Product};
 use super::layout::{BodyMatrix, Layout};
 use super::training::{BF16, F32};
 use crate::optimiser::muon::{COEFFICIENTS, EPS, ROUNDS, factor};

@@ -1,4 +1,4 @@
-// What every kernel builds on: 16-bit brain floats, vectors of eight, sums over a warp, tensor-core tiles.
+// What every kernel builds on: bfloat16, vectors of eight, sums over a warp, tensor-core tiles.
 //
 // Compiled by NVRTC without any header, or as C++ over emulation.h. Sizes come from the configuration as macros:
 // TOKENS, WIDTH, HEADS, HEAD, FFN, HIDDEN, TIME_BINS, OUTPUTS.

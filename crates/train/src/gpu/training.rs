@@ -1,10 +1,10 @@
 //! What training any network on a device needs: parameters and moments in the device's order, the memory batches arrive
 //! in, the losses, and the optimiser's step.
 //!
-//! Master weights, moments and averaged weights are full floats; products read a rounded copy of the weights.
+//! Master weights, moments and averaged weights are 32-bit floats; products read a rounded copy of the weights.
 
 use super::batch::{Loaded, Places};
-use super::device::{Address, Argument, Device, DeviceError, Launch};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Launch};
 use super::layout::Layout;
 use super::muon::{self, Muon};
 use crate::LossFactors;
@@ -50,7 +50,7 @@ pub(crate) struct Source {
     pub(crate) rounded: Address,
 }
 
-/// The arenas: full floats but for `rounded` and `rounded_averaged`.
+/// The arenas: 32-bit floats but for `rounded` and `rounded_averaged`.
 struct Arenas {
     weights: Address,
     first: Address,
@@ -248,7 +248,7 @@ impl<D: Device> Training<D> {
         self.device.launch(Launch { kernel, blocks, threads, shared: 0 }, arguments)
     }
 
-    /// Full floats as brain floats; `count` a multiple of 8.
+    /// 32-bit floats as bfloat16; `count` a multiple of 8.
     pub(crate) fn round(&self, from: Address, to: Address, count: usize) -> Result<(), DeviceError> {
         let blocks = self.blocks(count.div_ceil(256 * 8), 16);
         self.run("round_to_bf16", blocks, 256, &[At(from), At(to), Long(count as i64)])
@@ -282,12 +282,12 @@ impl<D: Device> Training<D> {
         Ok(Source { full: self.arenas.averaged, rounded: self.arenas.rounded_averaged })
     }
 
-    /// A group in full floats.
+    /// A group in 32-bit floats.
     pub(crate) fn full(&self, source: Source, group: &str) -> Address {
         source.full.after(self.layout.offset(group), F32)
     }
 
-    /// A group in brain floats.
+    /// A group in bfloat16.
     pub(crate) fn rounded(&self, source: Source, group: &str) -> Address {
         source.rounded.after(self.layout.offset(group), BF16)
     }

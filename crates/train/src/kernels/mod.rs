@@ -1,8 +1,8 @@
-//! Faster ways to compute some layers on the CPU, each an operation of candle's with a gradient of its own.
+//! CPU kernels: candle custom operations with their own gradients.
 //!
-//! They say what the plain layers of [`Tensors`](crate::nets::tensors::Tensors) say, up to rounding: those are the
+//! They compute what the plain layers of [`Tensors`](crate::tensors::Tensors) compute, up to rounding: those are the
 //! specification, and tests compare gradients of both for every kind of network. Results do not depend on the number of
-//! threads: what is summed is summed in an order of its own.
+//! threads: sums have a fixed order.
 
 mod activation;
 mod conv;

@@ -30,7 +30,7 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Who computes a product.
+/// Which threads compute a product.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Threads {
     /// This thread alone: others have products of their own.

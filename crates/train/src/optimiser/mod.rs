@@ -1,4 +1,4 @@
-//! What moves the weights once the gradient is known: AdamW, and Muon for the matrices of a network's body.
+//! Optimisers: AdamW, and Muon for the matrices of a network's body.
 
 mod adamw;
 pub(crate) mod muon;

@@ -73,7 +73,7 @@ fn writes_checkpoints_until_it_is_killed() {
 }
 
 #[test]
-fn a_process_killed_while_it_writes_leaves_whole_checkpoints_alone() {
+fn killed_writer_leaves_existing_checkpoints_intact() {
     let folder = Folder::new("killed");
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "checkpoints::writes_checkpoints_until_it_is_killed"])

@@ -48,7 +48,7 @@ fn pawns(data: &str) -> TrainConfig {
 }
 
 #[test]
-fn a_line_teaches_the_position_after_its_move_as_its_mover_sees_it() {
+fn line_sample_targets_the_position_after_its_move() {
     let config = pawns("positions = 'children'");
     let start = Chess::default();
     let examples = learned(&config, &start, "e2e4", ForWhite(Score::Centipawns(30)));
@@ -65,7 +65,7 @@ fn a_line_teaches_the_position_after_its_move_as_its_mover_sees_it() {
 }
 
 #[test]
-fn the_end_of_the_game_is_not_learned() {
+fn finished_positions_are_skipped() {
     let config = pawns("positions = 'children'");
     let ladder = position("6k1/8/8/8/8/8/1R6/R5K1 w - - 0 1");
     assert_eq!(learned(&config, &ladder, "b2b7", mate(2)).rows(), 1);
@@ -74,7 +74,7 @@ fn the_end_of_the_game_is_not_learned() {
 }
 
 #[test]
-fn a_nearer_mate_is_worse_for_whom_it_is_against() {
+fn nearer_mate_is_worse_for_the_losing_side() {
     let config = pawns("positions = 'children'\nvalue_curve = { knee_cp = 500, mate_cp = 4000 }");
     let ladder = position("6k1/8/8/8/8/8/1R6/R5K1 w - - 0 1");
     let value = |uci: &str, score| learned(&config, &ladder, uci, score).values[0];
@@ -88,7 +88,7 @@ fn a_nearer_mate_is_worse_for_whom_it_is_against() {
 }
 
 #[test]
-fn loud_positions_are_left_out_where_that_is_asked_for() {
+fn quiet_only_skips_tactical_positions() {
     let score = ForWhite(Score::Centipawns(100));
     // Black's knight on e5 has the rook's attention; a king on d6 would protect it.
     let hanging = position("8/3k4/8/4n3/8/8/6P1/4R1K1 b - - 0 1");
@@ -106,7 +106,7 @@ fn loud_positions_are_left_out_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_mirror_reverses_the_files_unless_somebody_may_castle() {
+fn mirror_flips_files_only_without_castling_rights() {
     let score = ForWhite(Score::Centipawns(100));
     let config = pawns("positions = 'children'\nmirror = 1.0");
     let inputs = |fen: &str| {
@@ -137,7 +137,7 @@ fn setting(folder: &Folder, run: &str) -> Setting {
 }
 
 #[test]
-fn a_run_over_children_goes_on_as_if_it_had_not_been_stopped() {
+fn resumed_run_over_children_matches_uninterrupted_run() {
     let folder = Folder::new("children-resume");
     let whole = setting(&folder, "whole");
     assert!(whole.begin(Clock::endless()).unwrap().complete);
@@ -149,7 +149,7 @@ fn a_run_over_children_goes_on_as_if_it_had_not_been_stopped() {
 }
 
 #[test]
-fn an_evaluation_says_how_well_moves_are_chosen() {
+fn evaluation_reports_one_ply_move_choice() {
     let folder = Folder::new("children-evaluation");
     let run = setting(&folder, "run");
     run.begin(Clock::endless()).unwrap();
@@ -198,7 +198,7 @@ fn given_away(backend: &mut CpuBackend, supply: &mut FeedSupply) -> (f32, usize)
 }
 
 #[test]
-fn a_network_that_learns_from_children_chooses_better_moves() {
+fn training_on_children_improves_move_choice() {
     let folder = Folder::new("children-learn");
     let set = folder.path().join("moves");
     sets::every_move(&set);

@@ -170,7 +170,7 @@ fn the_optimiser_is_adamw_unless_it_is_named() {
 }
 
 #[test]
-fn mistakes_are_named() {
+fn invalid_configs_are_rejected() {
     let error = |text: &str| TrainConfig::parse(text).unwrap_err().to_string();
     let net = "name = 'x'\n[net]\nkind = 'human'\n";
     assert!(error(&format!("{net}widht = 3")).contains("widht"));

@@ -8,7 +8,7 @@ use crate::configs::shipped;
 use crate::folder::Folder;
 use crate::runs::{Clock, Setting};
 
-/// The network that is scheduled by hand, and one of the kit's.
+/// The hand-scheduled network, and one that runs as a graph.
 fn configs() -> [TrainConfig; 2] {
     ["human", "value-nnue"].map(shipped)
 }
@@ -31,7 +31,7 @@ fn a_gpu_does_what_the_plain_trainer_does() {
 }
 
 #[test]
-fn a_forecast_leaves_a_gpu_as_it_was() {
+fn forecast_leaves_gpu_state_unchanged() {
     if !is_there() {
         return;
     }

@@ -5,7 +5,7 @@ use tabia_encoding::Situation;
 use tabia_model::Model;
 use tabia_train::export::{ExportFormat, Precision, Provenance, export};
 use tabia_train::{
-    Backend, CpuBackend, FeedSupply, NetConfig, OptimiserKind, StepHyper, Supply, SupplyOptions, Weights,
+    Backend, CpuBackend, FeedSupply, NetConfig, StepHyper, Supply, SupplyOptions, Weights,
 };
 
 use crate::configs::{From, KINDS, config};
@@ -18,7 +18,7 @@ const HYPER: StepHyper =
     StepHyper { lr: 0.005, beta1: 0.9, beta2: 0.98, eps: 1e-8, weight_decay: 0.0, clip: 1.0, ema_decay: 0.8 };
 
 #[test]
-fn every_kind_learns_and_plays() {
+fn every_network_kind_trains_and_plays() {
     let folder = Folder::new("learning");
     let (games, evaluations) = (folder.path().join("games"), folder.path().join("evaluations"));
     sets::games(&games);
@@ -43,32 +43,6 @@ fn every_kind_learns_and_plays() {
         assert_eq!(scores.policy.len() + scores.value.len(), examples.rows(), "{name}");
         plays(name, &config.net, &backend.state().unwrap().ema);
     }
-}
-
-#[test]
-fn muon_learns_more_from_as_many_steps() {
-    let folder = Folder::new("muon");
-    let dir = folder.path().join("evaluations");
-    sets::evaluations(&dir);
-    let (config, _) = config("challenge-relative");
-    let options = SupplyOptions { sets: vec![dir], seed: 1, threads: 1, teachers: Vec::new() };
-    let examples = FeedSupply::open(&config, options, None).unwrap().next().unwrap();
-    // The same batch again and again: how soon it is known by heart does not depend on what comes next. Each has the rate
-    // that suits it best.
-    let least_by = |kind: OptimiserKind| {
-        let mut config = config.clone();
-        config.optimiser.kind = kind;
-        let losses = [0.005, 0.015, 0.03].map(|lr| {
-            let mut backend = CpuBackend::new(&config, 1);
-            for _ in 0..20 {
-                backend.step(&examples, &StepHyper { lr, ..HYPER }).unwrap();
-            }
-            backend.gradients(&examples).unwrap().0.total
-        });
-        losses.into_iter().fold(f32::INFINITY, f32::min)
-    };
-    let (adamw, muon) = (least_by(OptimiserKind::Adamw), least_by(OptimiserKind::Muon));
-    assert!(muon < adamw - 0.01, "Muon {muon}, AdamW {adamw}");
 }
 
 /// Exports in every way there is and asks the files for moves.

@@ -133,7 +133,7 @@ impl Setting {
 }
 
 #[test]
-fn a_seed_gives_the_same_run_to_the_bit_whatever_the_threads() {
+fn run_is_bit_identical_for_a_seed_and_any_thread_count() {
     let folder = Folder::new("same");
     for kind in [OptimiserKind::Muon, OptimiserKind::Adamw] {
         let one = Setting::moved_by(kind, &folder, "one");
@@ -162,7 +162,7 @@ fn a_seed_gives_the_same_run_to_the_bit_whatever_the_threads() {
 }
 
 #[test]
-fn a_forecast_changes_nothing() {
+fn forecast_leaves_state_unchanged() {
     let folder = Folder::new("forecast");
     let (alone, after) = (Setting::new(&folder, "alone"), Setting::new(&folder, "after"));
     alone.begin(Clock::endless()).unwrap();
@@ -179,7 +179,7 @@ fn a_forecast_changes_nothing() {
 }
 
 #[test]
-fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
+fn resumed_run_matches_uninterrupted_run() {
     let folder = Folder::new("resume");
     for kind in [OptimiserKind::Adamw, OptimiserKind::Muon] {
         let whole = Setting::moved_by(kind, &folder, "whole");
@@ -196,7 +196,7 @@ fn a_run_that_was_stopped_goes_on_as_if_it_had_not_been() {
 }
 
 #[test]
-fn a_run_that_was_stopped_within_a_step_goes_on_before_it() {
+fn run_stopped_within_a_step_resumes_before_it() {
     let folder = Folder::new("within");
     // Four micro-batches a step, the last one smaller.
     let setting = |run: &str| Setting { micro_batch: 5, ..Setting::new(&folder, run) };
@@ -233,7 +233,7 @@ impl Watch for Slow {
 }
 
 #[test]
-fn a_bound_in_time_holds_within_steps_and_evaluations() {
+fn time_budget_holds_within_steps_and_evaluations() {
     let folder = Folder::new("bound");
     let begin = |seconds: f64, times: u32| {
         let mut run = Setting { micro_batch: 4, ..Setting::new(&folder, &format!("{seconds}-{times}")) };
@@ -259,7 +259,7 @@ fn a_bound_in_time_holds_within_steps_and_evaluations() {
 }
 
 #[test]
-fn a_checkpoint_gives_weights_to_begin_with() {
+fn checkpoint_provides_initial_weights() {
     let folder = Folder::new("init");
     let run = Setting::new(&folder, "run");
     let end = run.begin(Clock::stopping_after(2)).unwrap();
@@ -307,7 +307,7 @@ impl Backend for Poisoned {
 }
 
 #[test]
-fn a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint() {
+fn nan_loss_ends_the_run_and_keeps_the_last_checkpoint() {
     let folder = Folder::new("nan");
     let run = Setting::new(&folder, "run");
     let good = run.begin(Clock::stopping_after(4)).unwrap().checkpoint;
@@ -325,7 +325,7 @@ fn a_loss_that_is_no_number_ends_the_run_and_keeps_the_last_checkpoint() {
 }
 
 #[test]
-fn weights_that_are_no_numbers_are_not_updated() {
+fn nan_weights_are_not_updated() {
     let folder = Folder::new("not-updated");
     let hyper = StepHyper {
         lr: 0.1,
@@ -350,7 +350,7 @@ fn weights_that_are_no_numbers_are_not_updated() {
 }
 
 #[test]
-fn what_a_crash_left_unfinished_is_passed_over() {
+fn incomplete_checkpoints_are_skipped() {
     let folder = Folder::new("crash");
     let run = Setting::new(&folder, "run");
     let good = run.begin(Clock::stopping_after(3)).unwrap().checkpoint;
@@ -366,7 +366,7 @@ fn what_a_crash_left_unfinished_is_passed_over() {
 }
 
 #[test]
-fn damage_is_found_wherever_it_is() {
+fn corrupt_checkpoint_is_rejected() {
     let folder = Folder::new("damage");
     let run = Setting::new(&folder, "run");
     let good = run.begin(Clock::stopping_after(1)).unwrap().checkpoint;

@@ -29,7 +29,7 @@ fn batch(name: &str, share: f32, teachers: Vec<Teacher>) -> Examples {
 }
 
 #[test]
-fn a_taught_position_has_the_teachers_rating_and_moves_and_no_result() {
+fn distilled_position_has_teacher_rating_and_policy_but_no_result() {
     let examples = batch("taught", 1.0, vec![teacher(1300)]);
     let policy = examples.policy.as_ref().unwrap();
     assert_eq!(policy.soft.starts.len(), examples.rows() + 1);
@@ -53,7 +53,7 @@ fn a_taught_position_has_the_teachers_rating_and_moves_and_no_result() {
 }
 
 #[test]
-fn a_share_is_taught_and_the_rest_is_what_people_played() {
+fn configured_share_of_positions_is_distilled() {
     let plain = batch("plain", 0.5, Vec::new());
     assert!(plain.policy.as_ref().unwrap().soft.starts.is_empty());
     let mixed = batch("mixed", 0.5, vec![teacher(1300), teacher(1700)]);
@@ -66,14 +66,14 @@ fn a_share_is_taught_and_the_rest_is_what_people_played() {
 }
 
 #[test]
-fn the_same_seed_teaches_the_same() {
+fn same_seed_gives_same_distillation_targets() {
     let twice = [0, 1].map(|time| batch(&format!("again-{time}"), 0.5, vec![teacher(1300), teacher(1700)]));
     let [first, second] = twice.map(|examples| examples.policy.unwrap());
     assert_eq!(first, second);
 }
 
 #[test]
-fn a_network_that_chooses_no_moves_cannot_teach() {
+fn value_network_cannot_be_a_teacher() {
     let error = Teacher::open(&network("challenge-s.onnx"), Elo(1500), RatingPool::Online).unwrap_err();
     assert!(error.to_string().ends_with("challenge-s.onnx has no move head"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Scale moved from inputs that products round into the weights behind them, so that both are rounded well.
+//! Moves scale from quantised inputs into the weights that take them, so that both are rounded well.
 //!
 //! Inputs of a product are rounded as it runs, those of a span over one range: an input of a large range makes the steps of
 //! its span coarse for all. Divided where it is made (a norm's gain, a row of the weights before) and multiplied where it is used
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_input_costs_less_when_it_is_divided() {
+    fn dividing_a_large_input_reduces_the_error() {
         let inputs = uneven(64);
         let mut random = fastrand::Rng::with_seed(8);
         let weights: Vec<f32> = (0..64 * 16).map(|_| random.f32() - 0.5).collect();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn scale_is_moved_and_not_lost() {
+    fn balancing_keeps_the_product() {
         let net = small();
         let table = net.table();
         let before = table.initial(1);

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_cancel_where_inputs_go_together() {
+    fn errors_cancel_for_correlated_inputs() {
         let inputs = inputs(4);
         let feedback = Feedback::new(&moments(&inputs), WIDTH);
         let (mut near, mut fed) = (0.0, 0.0);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn without_common_causes_it_is_the_nearest_number() {
+    fn uncorrelated_inputs_round_to_nearest() {
         let mut alone = vec![0.0; WIDTH * WIDTH];
         (0..WIDTH).for_each(|i| alone[i * WIDTH + i] = 1.0);
         let feedback = Feedback::new(&alone, WIDTH);

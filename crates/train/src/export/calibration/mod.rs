@@ -1,4 +1,4 @@
-//! Rounding to 8 bits by what the network meets: positions it was trained on decide which way its weights are rounded.
+//! Calibrated rounding to 8 bits: training positions decide which way weights are rounded.
 //!
 //! Three things, each exact but for the last: [`observe`] looks at the inputs of every product, [`balance`] moves scale out of
 //! inputs that would be rounded coarsely into the weights behind them, and [`feedback`] rounds a row of weights so that the

@@ -11,7 +11,7 @@ use tabia_data::Set;
 
 use super::super::{ExportError, ExportWork};
 use crate::feed_supply::calibration_stream;
-use crate::nets::tensors::{Kernels, Tensors};
+use crate::tensors::{Kernels, Tensors};
 use crate::{ExampleBuilder, RatingBalance, SupplyError, TrainConfig};
 
 /// Positions looked at: 64 rows of inputs each where tokens are squares.
@@ -112,7 +112,8 @@ pub(in super::super) fn observe(
             let mut observed = into.borrow_mut();
             observed.entry(name.to_owned()).or_insert_with(|| Inputs::new(width)).add(&rows)
         };
-        let tensors = Tensors::constant(&config.net.table(), arena, &examples.inputs, Kernels::Fast)?;
+        let table = config.net.table();
+        let tensors = Tensors::constant(&table, arena, &examples.inputs, Kernels::Fast)?;
         config.net.forward(&mut tensors.watched(Box::new(watch)))?;
         progress(ExportWork::Calibrating(seen as u64));
     }

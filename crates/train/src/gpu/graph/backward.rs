@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::super::attention as kernels;
-use super::super::device::{Address, Device, DeviceError, Element, Operand, Order, Product};
+use tabia_gpu::{Address, Device, DeviceError, Element, Operand, Order, Product};
 use super::super::training::F32;
 use super::plan::{Planner, norm_lanes};
 use super::record::{Activation, Dense, Id, Matrix, Op, Part};

@@ -1,7 +1,7 @@
-// Kernels of the kit that treat elements one by one: inputs, activations, sums, copies.
+// Elementwise kernels of the graph: inputs, activations, sums, copies.
 //
-// A value has `row` elements an example, a multiple of 8 with zeros as padding. Values are brain floats, or full floats
-// where a flag says so; gradients are brain floats. `before`, where it is given, is a gradient to add to.
+// A value has `row` elements an example, a multiple of 8 with zeros as padding. Values are bfloat16, or 32-bit floats
+// where a flag says so; gradients are bfloat16. `before`, where it is given, is a gradient to add to.
 
 // Loops over all of `count` with 32-bit numbers, which divide faster; plans keep every count below 2^31.
 #define EACH(i, count) for (u32 i = (u32)grid_first(); i < (u32)(count); i += (u32)grid_step())
@@ -193,7 +193,7 @@ KERNEL(gather, 256, const void* from, int from_full, int from_row, void* to, int
         put_number(to, to_full, example * to_row + to_places[at], v);
     }
 }
-// The same with eight brain floats for each place.
+// The same with eight bfloat16 for each place.
 KERNEL(gather8, 256, const bf16* from, int from_row, bf16* to, int to_row, const u32* from_places,
        const u32* to_places, int count, int examples) {
     EACH(i, examples * count) {
@@ -251,7 +251,7 @@ KERNEL(mean_rows_backward, 256, const bf16* dy, const bf16* before, bf16* dx, in
     }
 }
 
-// y[example][0] = the sum of the first `count` elements; y has rows of 8 full floats. A warp an example.
+// y[example][0] = the sum of the first `count` elements; y has rows of 8 32-bit floats. A warp an example.
 KERNEL(sum_elements, 256, const void* x, int x_full, float* y, int count, int examples, int row) {
     int lane = threadIdx.x & 31;
     for (long e = blockIdx.x * 8 + (threadIdx.x >> 5); e < examples; e += gridDim.x * 8) {
@@ -269,7 +269,7 @@ KERNEL(sum_elements_backward, 256, const bf16* dy, const bf16* before, bf16* dx,
     }
 }
 
-// y[example] = table[x[example][0]], `width` full floats in rows of `row`; x has rows of 8.
+// y[example] = table[x[example][0]], `width` 32-bit floats in rows of `row`; x has rows of 8.
 KERNEL(look_up, 256, const float* x, const float* table, float* y, int width, int examples, int row) {
     EACH(i, examples * row) {
         long example = i / (u32)row;

@@ -1,6 +1,6 @@
 //! The plan of the losses: from the heads' logits to the loss of every example and the logits' gradients.
 
-use super::super::device::{Address, Device, DeviceError, Element};
+use tabia_gpu::{Address, Device, DeviceError, Element};
 use super::plan::Planner;
 use super::record::Head;
 use super::work::{Given, Grid, at, float, int};
@@ -93,7 +93,7 @@ impl<D: Device> Planner<'_, D> {
         Ok(())
     }
 
-    /// A buffer for the gradient of a head's logits, which are to be full floats.
+    /// A buffer for the gradient of a head's logits, which are to be 32-bit floats.
     fn begin(&mut self, head: &Head) -> Result<Address, DeviceError> {
         if self.elements[head.of] != Element::F32 || self.gradients[head.of] != Address::NULL {
             return Err(DeviceError::new("planning the network", "two heads of one value"));

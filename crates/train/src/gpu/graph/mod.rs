@@ -24,10 +24,10 @@ use tabia_encoding::{ElementKind, Encoding, MoveVocabulary, encoding, vocabulary
 use super::attention as attention_kernels;
 use super::backend::{GpuBackend, HeadsKnown};
 use super::batch::{Form, Loaded, Places};
-use super::cuda::Cuda;
-use super::device::{Device, DeviceError};
+use tabia_gpu::Cuda;
+use tabia_gpu::{Device, DeviceError};
 use super::layout::Layout;
-use super::products::Tuning;
+use tabia_gpu::Tuning;
 use super::training::{KERNELS, Network, Source, Training};
 use crate::optimiser::Optimiser;
 use crate::{BackendError, TrainConfig};
@@ -61,7 +61,7 @@ impl Recorded {
     /// Records the network of a configuration.
     ///
     /// # Errors
-    /// If it does something the kit has no operation for.
+    /// If it uses an operation that the graph does not have.
     pub(crate) fn new(config: &TrainConfig) -> Result<Self, BackendError> {
         let id = config.net.encoding();
         let encoding =

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::super::attention as kernels;
-use super::super::device::{Address, Device, DeviceError, Element, Operand, Product};
+use tabia_gpu::{Address, Device, DeviceError, Element, Operand, Product};
 use super::super::training::{BF16, F32, Training};
 use super::record::{Activation, Dense, Id, Learned, Matrix, Op, Part, Record};
 use super::work::{Given, Grid, Grows, Work, at, float, int};
@@ -79,7 +79,7 @@ pub(super) fn plan<D: Device>(
 }
 
 impl<D: Device> Planner<'_, D> {
-    /// Finds what is used, what must be full floats, and how often each parameter is.
+    /// Finds what is used, what must be 32-bit floats, and how often each parameter is.
     fn trace(&mut self) -> Result<(), DeviceError> {
         let heads = &self.record.heads;
         let heads = [&heads.policy, &heads.promotion, &heads.outcome, &heads.think, &heads.value];
@@ -185,7 +185,7 @@ impl<D: Device> Planner<'_, D> {
         self.training.layout.offset(group)
     }
 
-    /// A value as two arguments: where it is, and whether in full floats.
+    /// A value as two arguments: where it is, and whether in 32-bit floats.
     pub(super) fn value(&self, id: Id) -> [Given; 2] {
         [at(self.values[id]), self.full(id)]
     }

@@ -1,9 +1,9 @@
 //! A network as a list of operations with shapes: what recording it gives, and what it is planned from.
 
-use super::super::device::Order;
+use tabia_gpu::Order;
 use super::super::layout::{Factor, Group};
-use crate::nets::attention::Attention;
-use crate::nets::layers::Heads;
+use tabia_nets::Heads;
+use tabia_nets::attention::Attention;
 
 /// A place in the list of operations.
 pub(super) type Id = usize;

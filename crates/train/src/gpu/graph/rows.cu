@@ -1,4 +1,4 @@
-// Kernels of the kit over rows: norms, softmax, sums down the columns; and the patches of a convolution.
+// Row-wise kernels of the graph: norms, softmax, sums down the columns; and the patches of a convolution.
 
 #define MOST_WARPS 8
 

@@ -2,7 +2,7 @@
 
 use super::super::layout::Factor;
 
-/// Rows of a product's operand, and every row of a value, are multiples of this many elements: 16 bytes of brain floats.
+/// Rows of a product's operand, and every row of a value, are multiples of this many elements: 16 bytes of bfloat16.
 pub(super) const UNIT: usize = 8;
 
 pub(super) fn padded(width: usize) -> usize {

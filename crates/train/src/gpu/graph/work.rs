@@ -1,7 +1,7 @@
 //! What a step consists of: launches and products whose sizes grow with the batch.
 
 use super::super::batch::{Loaded, Sent, Targets};
-use super::super::device::{Address, Argument, Device, DeviceError, Launch, Product};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Launch, Product};
 use super::super::training::{BF16, F32, Source, Training};
 
 /// An argument of a kernel, as far as it is known before a batch is.
@@ -10,7 +10,7 @@ pub(super) enum Given {
     Known(Argument),
     /// Positions of the batch times this.
     Examples(usize),
-    /// A parameter in full floats, by its place in the arena.
+    /// A parameter in 32-bit floats, by its place in the arena.
     Full(usize),
     /// A column of the batch, by its place in the slot.
     Column(usize),
@@ -55,7 +55,7 @@ pub(super) enum Work {
         grows: Grows,
         weight: Option<usize>,
     },
-    /// An input of numbers in rows of `width`, as brain floats in rows of `padded`.
+    /// An input of numbers in rows of `width`, as bfloat16 in rows of `padded`.
     Numbers {
         input: usize,
         to: Address,

@@ -2,7 +2,7 @@
 
 use super::super::attention;
 use super::super::batch::Loaded;
-use super::super::device::{Address, Argument, Device, DeviceError, Launch, Product};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Launch, Product};
 use super::super::training::F32;
 use super::memory::{EMBED_BLOCKS, NORM_BLOCKS};
 use super::{GAME_INPUTS, MOVES, SQUARE_INPUTS, TOKENS, Transformer};

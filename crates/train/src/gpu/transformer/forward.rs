@@ -2,7 +2,7 @@
 
 use super::super::attention;
 use super::super::batch::Loaded;
-use super::super::device::{Address, Argument, Device, DeviceError, Product};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Product};
 use super::super::training::{F32, Source};
 use super::{GAME, GAME_INPUTS, SQUARE_INPUTS, SQUARES, TOKENS, Transformer};
 use Argument::{At, Int};

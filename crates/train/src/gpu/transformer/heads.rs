@@ -1,7 +1,7 @@
 //! The heads: losses of every example forward, from the gradients of the logits to that of the last norm backward.
 
 use super::super::batch::{Loaded, Targets};
-use super::super::device::{Address, Argument, Device, DeviceError, Element, Operand, Order, Product};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Element, Operand, Order, Product};
 use super::super::training::{BF16, Source};
 use super::{MOVES, OUTPUTS, TOKENS, Transformer};
 use crate::nets::HumanConfig;

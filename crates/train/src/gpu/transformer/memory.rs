@@ -1,7 +1,7 @@
 //! Every buffer of a step besides the parameters. All are made once.
 
 use super::super::attention;
-use super::super::device::{Address, Device, DeviceError};
+use tabia_gpu::{Address, Device, DeviceError};
 use super::super::training::{BF16, F32};
 use super::{GAME_INPUTS, MOVES, OUTPUTS, SQUARE_INPUTS, TOKENS};
 use crate::nets::HumanConfig;

@@ -1,6 +1,6 @@
 //! The transformer over squares on a device: its buffers, its forward and backward pass, its update.
 //!
-//! Brain floats in every product, full floats in every sum; master weights, moments and averaged weights in full floats.
+//! bfloat16 in every product, 32-bit floats in every sum; master weights, moments and averaged weights in 32-bit floats.
 //! All buffers are made once. The plain version in `nets` says what is computed; this one says in which order.
 
 mod backward;
@@ -11,7 +11,7 @@ mod memory;
 use super::attention;
 use super::backend::HeadsKnown;
 use super::batch::{Form, Loaded, Places};
-use super::device::{Device, DeviceError};
+use tabia_gpu::{Device, DeviceError};
 use super::layout::{Group, Layout};
 use super::training::{KERNELS, Network, Source, Training};
 use crate::nets::HumanConfig;

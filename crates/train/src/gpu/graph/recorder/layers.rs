@@ -7,12 +7,21 @@ use super::super::super::layout::{Factor, Group};
 use super::super::record::{Activation, Dense, Op, Part, by_rows};
 use super::super::view::{UNIT, View, padded};
 use super::{Batch, Recorder, Value, failed};
-use crate::nets::attention::Attention;
-use crate::nets::layers::Layers;
-use crate::nets::relative_bias;
+use crate::ParameterTable;
+use tabia_nets::attention::Attention;
+use tabia_nets::{Layers, relative_bias};
 
 impl Layers for Recorder<'_> {
     type Value = Value;
+    type Error = candle_core::Error;
+
+    fn error(message: String) -> candle_core::Error {
+        candle_core::Error::Msg(message)
+    }
+
+    fn table(&self) -> &ParameterTable {
+        self.table
+    }
 
     fn input(&mut self, index: usize) -> Result<Value> {
         let spec = &self.encoding.inputs()[index];
@@ -60,8 +69,8 @@ impl Layers for Recorder<'_> {
         Ok(self.canonical(op, &shape))
     }
 
-    fn linear(&mut self, x: &Value, layer: &str) -> Result<Value> {
-        self.dense(x, &format!("{layer}.weight"), Some(format!("{layer}.bias")))
+    fn linear_of(&mut self, x: &Value, weight: &str, bias: Option<&str>) -> Result<Value> {
+        self.dense(x, weight, bias.map(str::to_owned))
     }
 
     fn project(&mut self, x: &Value, weight: &str) -> Result<Value> {
@@ -263,11 +272,11 @@ impl Layers for Recorder<'_> {
         Ok(self.canonical(Op::Sum { x: x.of, count: shape[0] }, &[1]))
     }
 
-    fn look_up(&mut self, x: &Value, table: &[f32], width: usize) -> Result<Value> {
+    fn look_up(&mut self, x: &Value, table: &[i64], width: usize) -> Result<Value> {
         if x.view.shape() != [1] {
             return failed("a table is looked up by one number");
         }
-        Ok(self.canonical(Op::LookUp { x: x.of, table: table.to_vec(), width }, &[width]))
+        Ok(self.canonical(Op::LookUp { x: x.of, table: table.iter().map(|&number| number as f32).collect(), width }, &[width]))
     }
 
     fn relu(&mut self, x: &Value) -> Result<Value> {

@@ -10,13 +10,12 @@ use candle_core::{Error, Result};
 use tabia_encoding::Encoding;
 
 use super::super::attention as kernels;
-use super::super::device::Order;
+use tabia_gpu::Order;
 use super::super::layout::{Factor, Group};
 use super::record::{Activation, Dense, Head, Id, Learned, Matrix, Node, Op, Part, Record, by_rows};
 use super::view::{Rows, UNIT, View, padded};
-use crate::nets::attention::Attention;
-use crate::nets::layers::Heads;
 use crate::{NetConfig, ParameterTable};
+use tabia_nets::attention::Attention;
 
 /// The eps the attention kernels were written with.
 const ATTENTION_EPS: f32 = 1e-6;
@@ -54,7 +53,7 @@ fn failed<T>(message: impl Into<String>) -> Result<T> {
 /// Runs the network's forward pass once and keeps what it does.
 ///
 /// # Errors
-/// If the network does something the kit has no operation for.
+/// If the network uses an operation that the graph does not have.
 pub(super) fn record(config: &NetConfig, encoding: &'static dyn Encoding) -> Result<Record> {
     let table = config.table();
     let mut recorder = Recorder {
@@ -66,14 +65,7 @@ pub(super) fn record(config: &NetConfig, encoding: &'static dyn Encoding) -> Res
         attention: None,
     };
     let heads = config.forward(&mut recorder)?;
-    let mut head = |value: Option<Value>| value.map(|value| recorder.head(&value)).transpose();
-    let heads = Heads {
-        policy: head(heads.policy)?,
-        promotion: head(heads.promotion)?,
-        outcome: head(heads.outcome)?,
-        think: head(heads.think)?,
-        value: head(heads.value)?,
-    };
+    let heads = heads.try_map(|value| recorder.head(&value))?;
     for entry in table.entries() {
         if !recorder.placed.iter().any(|(name, _)| *name == entry.name) {
             recorder.groups.push(Group::single(&entry.name, entry.len()));
@@ -168,7 +160,7 @@ impl Recorder<'_> {
         Ok(Head { of: value.of, rows: row / stride, stride, width })
     }
 
-    /// A layer on rows; the bias is `{layer}.bias`.
+    /// A layer on rows.
     fn dense(&mut self, x: &Value, weight: &str, bias: Option<String>) -> Result<Value> {
         let shape = self.shape_of(weight)?;
         let [outputs, inputs] = shape[..] else { return failed(format!("{weight} is not a matrix")) };

@@ -1,0 +1,454 @@
+//! The convolutional policy network of Learning a Chess Policy, with each of its heads.
+//!
+//! Features are `[channels, rank, file]`, so square `s` (a1 = 0) is place `s` of a flattened plane.
+#![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use serde::{Deserialize, Serialize};
+use tabia_encoding::{CANONICAL_1968_ROWS, ElementKind};
+
+use crate::detect::{Detected, DetectError, Detector, Hints, Input, NamedTensors, contains, dims};
+use crate::parameters::{Decay, Initial, ParameterTable};
+use crate::{Architecture, Heads, Layers, NetConfig, Outputs};
+
+pub(crate) const DETECTOR: Detector = Detector {
+    name: "the convolutional policy network",
+    fits: |tensors| tensors.shape("layers.0.weight").is_some_and(|shape| shape.len() == 4),
+    detect,
+};
+
+const SQUARES: usize = 64;
+const CANONICAL_MOVES: usize = 1968;
+/// Outputs at a from-square: one for every to-square, and one for each piece to promote to.
+const MOVE_PLANES: usize = SQUARES + 4;
+/// No promotion, knight, bishop, rook, queen.
+const PROMOTION_KINDS: usize = 5;
+/// What `nn.RMSNorm` takes when it is given no eps: the machine epsilon of its 32-bit input.
+const RMS_EPS: f32 = f32::EPSILON;
+const LAYER_EPS: f32 = 1e-5;
+
+/// The convolutional policy of Learning a Chess Policy: residual blocks over planes, 1968 moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyCnnConfig {
+    /// Whose point of view the board is seen from.
+    pub view: PolicyView,
+    /// Channels of the blocks.
+    pub channels: usize,
+    /// Residual blocks.
+    pub blocks: usize,
+    /// Size of the square kernels; odd.
+    pub kernel: usize,
+    /// How moves are read off the features.
+    pub head: PolicyCnnHead,
+    /// Moves; only files have another number than 1968.
+    #[serde(skip, default = "canonical_moves")]
+    pub moves: usize,
+}
+
+fn canonical_moves() -> usize {
+    CANONICAL_MOVES
+}
+
+/// Whose point of view a convolutional policy sees the board from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyView {
+    /// The side to move: 17 planes, moves flipped for Black.
+    Mover,
+    /// White: 18 planes, one of them the turn.
+    White,
+}
+
+/// How a convolutional policy turns features into one logit per move. Some heads are read from files only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyCnnHead {
+    /// A norm and a linear layer on all features.
+    Flatten,
+    /// The product of a from-vector and a to-vector of this depth.
+    Bilinear(usize),
+    /// [`Flatten`](PolicyCnnHead::Flatten) under other names, the norm optional: `out_ln`, `output`.
+    #[serde(skip)]
+    Output,
+    /// [`Flatten`](PolicyCnnHead::Flatten) after a convolution to this many channels.
+    #[serde(skip)]
+    Reduce(usize),
+    /// One decoder for all from-squares.
+    #[serde(skip)]
+    SpatialShared,
+    /// A decoder for each from-square.
+    #[serde(skip)]
+    SpatialUnshared,
+    /// The sum of a from-logit and a to-logit.
+    #[serde(skip)]
+    Factored,
+}
+
+impl PolicyCnnHead {
+    /// Tensors that only one head has.
+    const MARKS: [&str; 7] = [
+        "output.weight",
+        "head.reduce.0.weight",
+        "head.out.weight",
+        "head.conv.weight",
+        "head.weight",
+        "head.from_proj.weight",
+        "head.from_head.weight",
+    ];
+
+    /// The head that the tensors have, and how many moves it knows.
+    fn detect(tensors: &dyn NamedTensors) -> Result<(Self, usize), DetectError> {
+        let Some(mark) = PolicyCnnHead::MARKS.into_iter().find(|mark| contains(tensors, mark)) else {
+            let marks = PolicyCnnHead::MARKS.join(", ");
+            let message = format!("no known head; one of these tensors is needed: {marks}");
+            return Err(DetectError::unknown(None, message));
+        };
+        let rows = |name| dims::<2>(tensors, name).map(|[moves, _]| moves);
+        let entries = |name| dims::<1>(tensors, name).map(|[moves]| moves);
+        let channels = |name| dims::<4>(tensors, name).map(|[channels, ..]| channels);
+        Ok(match mark {
+            "output.weight" => (PolicyCnnHead::Output, rows(mark)?),
+            "head.reduce.0.weight" => (PolicyCnnHead::Reduce(channels(mark)?), rows("head.out.weight")?),
+            "head.out.weight" => (PolicyCnnHead::Flatten, rows(mark)?),
+            "head.conv.weight" => (PolicyCnnHead::SpatialShared, entries("head.base_idx")?),
+            "head.weight" => (PolicyCnnHead::SpatialUnshared, entries("head.base_idx")?),
+            "head.from_proj.weight" => (PolicyCnnHead::Bilinear(channels(mark)?), entries("head.from_idx")?),
+            _ => (PolicyCnnHead::Factored, entries("head.from_idx")?),
+        })
+    }
+
+    /// Its index tables, and the number of places each chooses from.
+    fn index_tables(self) -> &'static [(&'static str, usize)] {
+        match self {
+            PolicyCnnHead::Output | PolicyCnnHead::Flatten | PolicyCnnHead::Reduce(_) => &[],
+            PolicyCnnHead::SpatialShared | PolicyCnnHead::SpatialUnshared => {
+                &[("head.base_idx", SQUARES * MOVE_PLANES), ("head.promo_idx", SQUARES * MOVE_PLANES)]
+            }
+            PolicyCnnHead::Bilinear(_) | PolicyCnnHead::Factored => &[
+                ("head.from_idx", SQUARES),
+                ("head.to_idx", SQUARES),
+                ("head.promo_idx", PROMOTION_KINDS),
+            ],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            PolicyCnnHead::Flatten => "Flatten",
+            PolicyCnnHead::Bilinear(_) => "Bilinear",
+            PolicyCnnHead::Output => "Output",
+            PolicyCnnHead::Reduce(_) => "Reduce",
+            PolicyCnnHead::SpatialShared => "SpatialShared",
+            PolicyCnnHead::SpatialUnshared => "SpatialUnshared",
+            PolicyCnnHead::Factored => "Factored",
+        }
+    }
+}
+
+fn detect(tensors: &dyn NamedTensors, _: &Hints) -> Result<Detected, DetectError> {
+    let [channels, planes, kernel, _] = dims(tensors, "layers.0.weight")?;
+    let view = match planes {
+        17 => PolicyView::Mover,
+        18 => PolicyView::White,
+        _ => {
+            let message = format!("{planes} input planes; 17 (side to move's view) and 18 are known");
+            return Err(DetectError::shape("layers.0.weight", message));
+        }
+    };
+    let (head, moves) = PolicyCnnHead::detect(tensors)?;
+    // The input convolution and its activation are places 0 and 1.
+    let blocks = (2..).take_while(|i| contains(tensors, &format!("layers.{i}.conv1.weight"))).count();
+    let config = PolicyCnnConfig { view, channels, blocks, kernel, head, moves };
+
+    let whole = config.table();
+    let optional = |name: &str| name == "out_ln.weight" || whole.is_linear_bias(name);
+    let mut table = whole.filtered(|entry| !optional(&entry.name) || contains(tensors, &entry.name));
+    // A norm with a bias is a LayerNorm, one without an RMSNorm.
+    for entry in whole.entries() {
+        let layer = entry.name.strip_suffix(".weight").filter(|layer| is_norm(layer));
+        let bias = layer.map(|layer| format!("{layer}.bias")).filter(|bias| contains(tensors, bias));
+        if let (Some(bias), true) = (bias, table.get(&entry.name).is_some()) {
+            table.push(bias, &entry.shape, Initial::Zeros, Decay::Exempt);
+        }
+    }
+    for &(name, bound) in head.index_tables() {
+        let Some(values) = tensors.values(name) else {
+            return Err(DetectError::Missing { tensor: name.to_owned() });
+        };
+        // Below 2^24 a 32-bit float holds every whole number.
+        let inside = |v: &f32| v.fract() == 0.0 && *v >= 0.0 && *v < bound as f32;
+        if let Some(at) = values.iter().position(|v| !inside(v)) {
+            let message = format!("entry {at} is not a whole number below {bound}");
+            return Err(DetectError::Index { tensor: name.to_owned(), message });
+        }
+        if values.len() != moves {
+            let message = format!("has {} entries, but the network has {moves} moves", values.len());
+            return Err(DetectError::shape(name, message));
+        }
+        table.set_buffer(name, values.iter().map(|&v| v as i64).collect());
+    }
+    let inputs = vec![Input { name: "board", shape: vec![planes, 8, 8], kind: ElementKind::Value }];
+    Ok(Detected { inputs, ..Detected::new(NetConfig::PolicyCnn(config), table) })
+}
+
+fn is_norm(layer: &str) -> bool {
+    layer == "out_ln" || layer == "head.norm" || layer.ends_with(".ln1") || layer.ends_with(".ln2")
+}
+
+impl PolicyCnnConfig {
+    fn planes(&self) -> usize {
+        match self.view {
+            PolicyView::Mover => 17,
+            PolicyView::White => 18,
+        }
+    }
+
+    fn head<L: Layers>(&self, net: &mut L, x: &L::Value) -> Result<L::Value, L::Error> {
+        let features = self.channels * SQUARES;
+        match self.head {
+            PolicyCnnHead::Output => {
+                let mut flat = net.reshape(x, &[features])?;
+                if net.has("out_ln.weight") {
+                    flat = norm(net, &flat, "out_ln")?;
+                }
+                net.linear(&flat, "output")
+            }
+            PolicyCnnHead::Flatten => {
+                let flat = net.reshape(x, &[features])?;
+                let flat = norm(net, &flat, "head.norm")?;
+                net.linear(&flat, "head.out")
+            }
+            PolicyCnnHead::Reduce(fewer) => {
+                let y = net.conv(x, "head.reduce.0")?;
+                let y = net.gelu(&y)?;
+                let flat = net.reshape(&y, &[fewer * SQUARES])?;
+                let flat = norm(net, &flat, "head.norm")?;
+                net.linear(&flat, "head.out")
+            }
+            PolicyCnnHead::SpatialShared => {
+                let y = norm_planes(net, x, "head.norm", self.channels)?;
+                let y = net.conv(&y, "head.conv")?;
+                let by_square = squares_first(net, &y, MOVE_PLANES)?;
+                gather_spatial(net, &by_square)
+            }
+            PolicyCnnHead::SpatialUnshared => {
+                let y = norm_planes(net, x, "head.norm", self.channels)?;
+                let y = squares_first(net, &y, self.channels)?;
+                let rows = net.reshape(&y, &[SQUARES, 1, self.channels])?;
+                let weight = net.parameter("head.weight")?;
+                let y = net.matmul(&rows, &weight)?;
+                let y = net.reshape(&y, &[SQUARES, MOVE_PLANES])?;
+                let bias = net.parameter("head.bias")?;
+                let y = net.add(&y, &bias)?;
+                gather_spatial(net, &y)
+            }
+            PolicyCnnHead::Bilinear(depth) => {
+                let y = norm_planes(net, x, "head.norm", self.channels)?;
+                let from = net.conv(&y, "head.from_proj")?;
+                let from = squares_first(net, &from, depth)?;
+                let to = net.conv(&y, "head.to_proj")?;
+                let to = net.reshape(&to, &[depth, SQUARES])?;
+                let pairs = net.matmul(&from, &to)?;
+                let pairs = net.reshape(&pairs, &[SQUARES * SQUARES])?;
+                let (from, to) = (indices(net, "head.from_idx")?, indices(net, "head.to_idx")?);
+                let places: Vec<u32> = from.iter().zip(to).map(|(from, to)| from * SQUARES as u32 + to).collect();
+                let scores = net.select(&pairs, 1, &places)?;
+                add_promotion_bias(net, &scores)
+            }
+            PolicyCnnHead::Factored => {
+                let flat = net.reshape(x, &[features])?;
+                let flat = norm(net, &flat, "head.norm")?;
+                let from = net.linear(&flat, "head.from_head")?;
+                let to = net.linear(&flat, "head.to_head")?;
+                let places = indices(net, "head.from_idx")?;
+                let from = net.select(&from, 1, &places)?;
+                let places = indices(net, "head.to_idx")?;
+                let to = net.select(&to, 1, &places)?;
+                let scores = net.add(&from, &to)?;
+                add_promotion_bias(net, &scores)
+            }
+        }
+    }
+}
+
+/// A norm over the last dimension: with a bias it is a LayerNorm, without an RMSNorm.
+fn norm<L: Layers>(net: &mut L, x: &L::Value, layer: &str) -> Result<L::Value, L::Error> {
+    if net.has(&format!("{layer}.bias")) {
+        net.layer_norm(x, layer, LAYER_EPS)
+    } else {
+        net.rms_norm(x, &format!("{layer}.weight"), RMS_EPS)
+    }
+}
+
+/// A norm over all features of a position, on their planes.
+fn norm_planes<L: Layers>(
+    net: &mut L,
+    x: &L::Value,
+    layer: &str,
+    channels: usize,
+) -> Result<L::Value, L::Error> {
+    let flat = net.reshape(x, &[channels * SQUARES])?;
+    let normal = norm(net, &flat, layer)?;
+    net.reshape(&normal, &[channels, 8, 8])
+}
+
+/// `[planes, 8, 8]` as `[64, planes]`.
+fn squares_first<L: Layers>(net: &mut L, x: &L::Value, planes: usize) -> Result<L::Value, L::Error> {
+    let x = net.reshape(x, &[planes, SQUARES])?;
+    net.permute(&x, &[0, 2, 1])
+}
+
+/// From `[from, plane]`, the logit of each move's to-square plus, where it promotes, that of its promotion.
+fn gather_spatial<L: Layers>(net: &mut L, x: &L::Value) -> Result<L::Value, L::Error> {
+    let flat = net.reshape(x, &[SQUARES * MOVE_PLANES])?;
+    let mask = net.parameter("head.promo_mask")?;
+    let places = indices(net, "head.base_idx")?;
+    let plain = net.select(&flat, 1, &places)?;
+    let places = indices(net, "head.promo_idx")?;
+    let extra = net.select(&flat, 1, &places)?;
+    let extra = net.mul(&extra, &mask)?;
+    net.add(&plain, &extra)
+}
+
+fn add_promotion_bias<L: Layers>(net: &mut L, scores: &L::Value) -> Result<L::Value, L::Error> {
+    let kinds = indices(net, "head.promo_idx")?;
+    let bias = net.parameter("head.promo_bias")?;
+    let bias = net.select(&bias, 0, &kinds)?;
+    net.add(scores, &bias)
+}
+
+/// The entries of an index table.
+fn indices<L: Layers>(net: &L, name: &str) -> Result<Vec<u32>, L::Error> {
+    let entries = net.table().buffer(name).ok_or_else(|| L::error(format!("no index table {name}")))?;
+    Ok(entries.iter().map(|&index| index as u32).collect())
+}
+
+impl Architecture for PolicyCnnConfig {
+    fn graph_name(&self) -> &'static str {
+        "policy_cnn"
+    }
+
+    fn encoding(&self) -> &str {
+        match self.view {
+            PolicyView::Mover => "policy-planes-17",
+            PolicyView::White => "policy-planes-18",
+        }
+    }
+
+    fn vocabulary(&self) -> Option<&'static str> {
+        let known = match self.view {
+            PolicyView::Mover => "canonical-1968-mover",
+            PolicyView::White => "canonical-1968",
+        };
+        (self.moves == CANONICAL_MOVES).then_some(known)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.channels == 0 || self.head == PolicyCnnHead::Bilinear(0) {
+            return Err("has a size of zero".to_owned());
+        }
+        if self.kernel.is_multiple_of(2) {
+            return Err(format!("has a kernel of {}, which is not odd", self.kernel));
+        }
+        Ok(())
+    }
+
+    fn table(&self) -> ParameterTable {
+        let PolicyCnnConfig { channels: c, blocks, kernel: k, moves, .. } = *self;
+        let features = c * SQUARES;
+        let mut table = ParameterTable::new();
+        let conv = |table: &mut ParameterTable, name: &str, outputs, inputs: usize, kernel: usize| {
+            let fan = inputs as f32 * kernel as f32 * kernel as f32;
+            let shape = [outputs, inputs, kernel, kernel];
+            table.push(format!("{name}.weight"), &shape, Initial::Normal((2.0 / fan).sqrt()), Decay::Decayed);
+            table.push(format!("{name}.bias"), &[outputs], Initial::Zeros, Decay::Exempt);
+        };
+        let norm = |table: &mut ParameterTable, name: &str, shape: &[usize]| {
+            table.push(format!("{name}.weight"), shape, Initial::Ones, Decay::Exempt);
+        };
+        let linear = |table: &mut ParameterTable, name: &str, outputs, inputs: usize| {
+            let initial = Initial::Normal(1.0 / (inputs as f32).sqrt());
+            table.push(format!("{name}.weight"), &[outputs, inputs], initial, Decay::Decayed);
+            table.push(format!("{name}.bias"), &[outputs], Initial::Zeros, Decay::Exempt);
+        };
+        conv(&mut table, "layers.0", c, self.planes(), k);
+        for i in 2..2 + blocks {
+            for half in [1, 2] {
+                norm(&mut table, &format!("layers.{i}.ln{half}"), &[c, 8, 8]);
+                conv(&mut table, &format!("layers.{i}.conv{half}"), c, c, k);
+            }
+        }
+        match self.head {
+            PolicyCnnHead::Flatten => {
+                norm(&mut table, "head.norm", &[features]);
+                linear(&mut table, "head.out", moves, features);
+            }
+            PolicyCnnHead::Output => {
+                norm(&mut table, "out_ln", &[features]);
+                linear(&mut table, "output", moves, features);
+            }
+            PolicyCnnHead::Reduce(fewer) => {
+                conv(&mut table, "head.reduce.0", fewer, c, 1);
+                norm(&mut table, "head.norm", &[fewer * SQUARES]);
+                linear(&mut table, "head.out", moves, fewer * SQUARES);
+            }
+            PolicyCnnHead::SpatialShared | PolicyCnnHead::SpatialUnshared => {
+                norm(&mut table, "head.norm", &[c, 8, 8]);
+                if self.head == PolicyCnnHead::SpatialShared {
+                    conv(&mut table, "head.conv", MOVE_PLANES, c, 1);
+                } else {
+                    let shape = [SQUARES, c, MOVE_PLANES];
+                    table.push("head.weight", &shape, Initial::Zeros, Decay::Decayed);
+                    table.push("head.bias", &[SQUARES, MOVE_PLANES], Initial::Zeros, Decay::Exempt);
+                }
+                table.push("head.promo_mask", &[moves], Initial::Zeros, Decay::Exempt);
+            }
+            PolicyCnnHead::Bilinear(depth) => {
+                norm(&mut table, "head.norm", &[c, 8, 8]);
+                conv(&mut table, "head.from_proj", depth, c, 1);
+                conv(&mut table, "head.to_proj", depth, c, 1);
+                table.push("head.promo_bias", &[PROMOTION_KINDS], Initial::Zeros, Decay::Exempt);
+                for (at, &(name, _)) in self.head.index_tables().iter().enumerate() {
+                    let column = CANONICAL_1968_ROWS.iter().filter_map(|row| row.get(at).copied());
+                    table.set_buffer(name, column.map(i64::from).collect());
+                }
+            }
+            PolicyCnnHead::Factored => {
+                norm(&mut table, "head.norm", &[features]);
+                linear(&mut table, "head.from_head", SQUARES, features);
+                linear(&mut table, "head.to_head", SQUARES, features);
+                table.push("head.promo_bias", &[PROMOTION_KINDS], Initial::Zeros, Decay::Exempt);
+            }
+        }
+        table
+    }
+
+    fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>, L::Error> {
+        let board = net.input(0)?;
+        let x = net.conv(&board, "layers.0")?;
+        let mut x = net.gelu(&x)?;
+        for i in 2..2 + self.blocks {
+            let mut y = x.clone();
+            for half in [1, 2] {
+                let normal = norm_planes(net, &y, &format!("layers.{i}.ln{half}"), self.channels)?;
+                let z = net.conv(&normal, &format!("layers.{i}.conv{half}"))?;
+                y = net.gelu(&z)?;
+            }
+            x = net.add(&x, &y)?;
+        }
+        Ok(Heads { policy: Some(self.head(net, &x)?), ..Heads::default() })
+    }
+
+    fn outputs(&self) -> Outputs {
+        Outputs::policy(self.moves)
+    }
+
+    fn describe(&self, _: &ParameterTable) -> String {
+        let PolicyCnnConfig { channels, blocks, kernel, head, moves, .. } = *self;
+        format!(
+            "policy CNN: {} planes, {blocks} residual blocks, {channels} channels, kernel {kernel}, {} head, {moves} moves",
+            self.planes(),
+            head.name()
+        )
+    }
+}
