@@ -40,9 +40,9 @@ export class Watch {
     if (names !== null) this.#wanted = new Set(names.split(',').map(decodeURIComponent));
     this.#feed = new Feed(this.#runs, {
       changed: () => this.#changed(),
-      trouble: (text) => (this.trouble = text ?? undefined),
+      failed: (text) => (this.trouble = text ?? undefined),
     });
-    void this.#feed.ask();
+    void this.#feed.poll();
   }
 
   get now(): number {
@@ -60,7 +60,7 @@ export class Watch {
     else run.slot = null;
     this.remember();
     this.beat++;
-    void this.#feed.ask();
+    void this.#feed.poll();
   }
 
   /** Draws exactly these. */
@@ -69,7 +69,7 @@ export class Watch {
     runs.forEach((run) => this.#take(run));
     this.remember();
     this.beat++;
-    void this.#feed.ask();
+    void this.#feed.poll();
   }
 
   toggle(metric: string): void {
@@ -113,7 +113,7 @@ export class Watch {
       const wanted = this.#wanted;
       const first = wanted ? this.runs.filter(({ name }) => wanted.has(name)) : this.runs.slice(0, AT_FIRST);
       first.forEach((run) => this.#take(run));
-      void this.#feed.ask();
+      void this.#feed.poll();
     }
     this.answered = true;
     this.beat++;
