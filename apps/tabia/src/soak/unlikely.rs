@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use shakmaty::{Move, Position as _};
-use tabia_arena::{Entrant, Lifetime};
+use tabia_arena::{Entrant, PlayerLifetime};
 use tabia_encoding::{Elo, KeptSituation, RatingPool};
 use tabia_game::History;
 use tabia_human_eval::{ClusteredMean, UNLIKELY};
@@ -171,9 +171,9 @@ impl<E: Entrant> Entrant for RecordedEntrant<E> {
         }))
     }
 
-    fn lifetime(&self) -> Lifetime {
+    fn lifetime(&self) -> PlayerLifetime {
         // A player a game: moves of the same game are not independent.
-        Lifetime::Game
+        PlayerLifetime::PerGame
     }
 }
 

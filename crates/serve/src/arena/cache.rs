@@ -74,7 +74,7 @@ fn read(file: &FoundFile) -> Entry {
                 "games": index.records.len(),
                 "report": index.report(),
             })),
-            Err(error) => Entry::Problem(error.problem.to_string()),
+            Err(error) => Entry::Problem(error.kind.to_string()),
         },
         Kind::Json => scorecard(&file.path).map_or(Entry::Other, Entry::Challenge),
     }
