@@ -1,5 +1,5 @@
-//! Lists the files of the built page, so that the program carries them. There are none until `cargo xtask web` has run.
-#![expect(clippy::disallowed_macros, reason = "printing is how a build script speaks to cargo")]
+//! Generates the list of embedded page files. Empty until `cargo xtask web` has run.
+#![expect(clippy::disallowed_macros, reason = "build scripts print to cargo")]
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ fn main() -> io::Result<()> {
     fs::write(PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("files.rs"), code)
 }
 
-/// Every file below `folder` whose name does not begin with a dot.
+/// All files below `folder` except hidden ones.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

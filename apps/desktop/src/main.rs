@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Parser;
-use tabia_serve::{Offer, Server};
+use tabia_serve::{ServeConfig, Server};
 
 /// The page in a window of its own; with a model, that network plays itself
 #[derive(Parser)]
@@ -40,7 +40,7 @@ struct Arguments {
 
 fn main() -> Result<()> {
     let Arguments { model, delay, data, runs, ledgers, page } = Arguments::parse();
-    let (given, hash) = match model {
+    let (models, hash) = match model {
         Some(file) => {
             let watched = watch::Watched::open(&file)?;
             let hash = watched.address(delay);
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
         None => (Vec::new(), String::new()),
     };
     let server = Server::bind(
-        &Offer { data, runs, ledgers, given, page },
+        &ServeConfig { data, runs, ledgers, models, page },
         // Nobody else on the machine needs to know the port.
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
     )?;

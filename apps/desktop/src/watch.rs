@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use tabia_model::Model;
-use tabia_serve::GivenModel;
+use tabia_serve::LocalModel;
 
 /// A network to watch, and the player it is.
 pub(crate) struct Watched {
-    pub(crate) model: GivenModel,
+    pub(crate) model: LocalModel,
     spec: String,
 }
 
@@ -22,7 +22,7 @@ impl Watched {
         // Opened here first: a message in the terminal comes before a window that says the same.
         let network = Model::from_bytes(&bytes).with_context(|| file.display().to_string())?;
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
-        let model = GivenModel::new(&name, bytes);
+        let model = LocalModel::new(&name, bytes);
         // A network with a move head plays from it; any other one looks a move ahead.
         let kind = if network.card().policy.is_some() { "human" } else { "net" };
         let spec = format!("{kind}:given/{}", model.name());

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &EloArgs) -> Result<()> {
         )?;
     }
     if players > MOST_ENCOUNTERS {
-        report.encounters.clear();
+        report.pairings.clear();
     }
     print!("{report}");
     if let Some(test) = test {

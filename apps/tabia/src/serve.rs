@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::Result;
-use tabia_serve::{Offer, Server};
+use tabia_serve::{ServeConfig, Server};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tabia serve --open\n  \
@@ -43,14 +43,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let offer = Offer {
+    let config = ServeConfig {
         data: args.data.clone(),
         runs: args.runs.clone(),
         ledgers: args.ledgers.clone(),
-        given: Vec::new(),
+        models: Vec::new(),
         page: args.page.clone(),
     };
-    let server = Server::bind(&offer, SocketAddr::new(args.bind, args.port))?;
+    let server = Server::bind(&config, SocketAddr::new(args.bind, args.port))?;
     for line in server.summary() {
         println!("{line}");
     }

@@ -251,8 +251,8 @@ impl Match {
         let name = |PlayerId(place): PlayerId| names.get(place).cloned().unwrap_or_default();
         let opening = |sitting: &SteppedMatch, place: usize| sitting.openings().list().get(place).cloned();
         let started = match self.sitting.step(&PageTimer)? {
-            ArenaEvent::Starts(fixture) => *fixture,
-            ArenaEvent::Moved { fixture, played, plies, before, after } => {
+            ArenaEvent::GameStarted(fixture) => *fixture,
+            ArenaEvent::Moved { scheduled: fixture, played, plies, before, after } => {
                 return Ok(MatchEvent::Move {
                     game: fixture.game,
                     ply: u32::try_from(plies).unwrap_or(u32::MAX),
@@ -263,7 +263,7 @@ impl Match {
                     thought: thought(&before, played),
                 });
             }
-            ArenaEvent::Ends(record) => {
+            ArenaEvent::GameEnded(record) => {
                 return Ok(MatchEvent::GameEnd {
                     game: record.game,
                     result: result(record),

@@ -133,8 +133,8 @@ impl Challenge {
         let number = u32::from(level.number());
         loop {
             match sitting.step(&PageTimer)? {
-                ArenaEvent::Starts(_) | ArenaEvent::Moved { .. } => {}
-                ArenaEvent::Ends(record) => {
+                ArenaEvent::GameStarted(_) | ArenaEvent::Moved { .. } => {}
+                ArenaEvent::GameEnded(record) => {
                     let (fen, last_move) = last_position(record)?;
                     let (game, result) = (record.game + 1, result(record));
                     let points = sitting.standings().overall(PlayerId(0)).points();

@@ -1,31 +1,30 @@
 use tabia_search::Player;
 
-/// Somebody who takes part: makes its player wherever one is needed, because every worker has its own.
+/// A participant, which builds a player for every worker.
 ///
-/// Games come out the same whatever the number of workers if the players are deterministic: their choice depends on the
-/// game, the limits and the seed alone, and [`Player::new_game`] makes them forget the last game.
+/// Results do not depend on the number of workers if players are deterministic: their moves depend only on the game,
+/// the limits and the seed, and [`Player::new_game`] resets their state.
 pub trait Entrant: Send + Sync {
-    /// What people call it; also what ties a ledger to it, so it should name everything the play depends on.
+    /// Name. Identifies the entrant in ledgers, so it should include all settings that affect play.
     fn name(&self) -> String;
 
-    /// Makes a player.
+    /// Builds a player from a random seed.
     ///
     /// # Errors
-    /// What is missing, in words: the run cannot go on then.
+    /// The reason. Ends the run.
     fn build(&self, seed: u64) -> Result<Box<dyn Player>, String>;
 
-    /// How long a player lives.
-    fn lifetime(&self) -> Lifetime {
-        Lifetime::Worker
+    /// Lifetime of a player.
+    fn lifetime(&self) -> PlayerLifetime {
+        PlayerLifetime::PerWorker
     }
 }
 
-/// How long a player lives.
+/// Lifetime of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lifetime {
-    /// As long as its worker: for players that need nothing random, and for those that are slow to start.
-    Worker,
-    /// One game, with a seed of its own that depends on the run's seed and the number of the game: for players that
-    /// throw dice.
-    Game,
+pub enum PlayerLifetime {
+    /// One player per worker: for deterministic players and those that are slow to start.
+    PerWorker,
+    /// One player per game, with a seed derived from the run's seed and the game number: for randomised players.
+    PerGame,
 }

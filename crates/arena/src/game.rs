@@ -10,80 +10,80 @@ use tabia_search::{Line, Player};
 
 use crate::{GameInProgress, Opening, Rules, Step, Stop, Timer, uci_of};
 
-/// A finished game, with all that the players said.
+/// A finished game with scores and times of all moves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayedGame {
-    /// Where it began.
+    /// Opening.
     pub opening: Opening,
-    /// The moves after the opening.
+    /// Moves after the opening.
     pub moves: Vec<PlayedMove>,
-    /// How it ended.
+    /// Outcome.
     pub outcome: Outcome,
-    /// What a player did wrong, if that ended the game.
-    pub fault: Option<Fault>,
+    /// Set if a player lost by a forfeit.
+    pub forfeit: Option<Forfeit>,
 }
 
-/// One move of a game.
+/// A move of a game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayedMove {
     /// The move.
     pub mv: Move,
-    /// How long the player thought.
+    /// Time used.
     pub elapsed: Duration,
-    /// What the player's clock showed afterwards, if there are clocks.
+    /// The player's clock after the move.
     pub clock: Option<Duration>,
-    /// Positions the player visited.
+    /// Nodes searched.
     pub nodes: u64,
-    /// What the player thought of its candidates, best first.
+    /// The player's MultiPV lines, best first.
     pub lines: Vec<Line>,
 }
 
 impl PlayedMove {
-    /// The player's opinion of the position, from its own side.
+    /// The player's score.
     pub fn score(&self) -> Option<ForMover<Score>> {
         self.lines.first().and_then(|line| line.score)
     }
 }
 
-/// What a player did wrong.
+/// A game lost by an illegal move, an error or on time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Who.
+pub struct Forfeit {
+    /// The player that lost.
     pub by: Color,
-    /// What.
-    pub kind: FaultKind,
+    /// Reason.
+    pub reason: ForfeitReason,
 }
 
-/// The ways to lose without being mated.
+/// Reason of a forfeit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FaultKind {
-    /// A move that the rules do not allow, in UCI notation.
+pub enum ForfeitReason {
+    /// Illegal move, in UCI notation.
     IllegalMove(String),
-    /// No move, but an error: what it says.
+    /// The player returned this error.
     Failed(String),
-    /// The player panicked: what it said.
+    /// The player panicked with this message.
     Panicked(String),
-    /// The move took longer than the clock or the time for a move allows.
-    OutOfTime,
+    /// The move exceeded the clock or the move time.
+    Timeout,
 }
 
-impl FaultKind {
-    /// Whether the player can no longer be trusted and is built anew for the next game.
-    pub(crate) fn spoils_player(&self) -> bool {
-        matches!(self, FaultKind::Failed(_) | FaultKind::Panicked(_))
+impl ForfeitReason {
+    /// Whether the player must be rebuilt for the next game.
+    pub(crate) fn requires_rebuild(&self) -> bool {
+        matches!(self, ForfeitReason::Failed(_) | ForfeitReason::Panicked(_))
     }
 }
 
 impl PlayedGame {
-    /// Why the game ended, in a few words.
+    /// Why the game ended.
     pub fn reason(&self) -> String {
-        if let Some(Fault { by, kind }) = &self.fault {
+        if let Some(Forfeit { by, reason }) = &self.forfeit {
             let who = by.fold_wb("White", "Black");
-            return match kind {
-                FaultKind::IllegalMove(m) => format!("{who} made an illegal move: {m}"),
-                FaultKind::Failed(what) => format!("{who} failed: {what}"),
-                FaultKind::Panicked(what) => format!("{who} crashed: {what}"),
-                FaultKind::OutOfTime => match self.outcome {
+            return match reason {
+                ForfeitReason::IllegalMove(m) => format!("{who} made an illegal move: {m}"),
+                ForfeitReason::Failed(error) => format!("{who} failed: {error}"),
+                ForfeitReason::Panicked(message) => format!("{who} crashed: {message}"),
+                ForfeitReason::Timeout => match self.outcome {
                     Outcome::Draw(_) => format!("{who} ran out of time against insufficient material"),
                     _ => format!("{who} ran out of time"),
                 },
@@ -92,15 +92,15 @@ impl PlayedGame {
         self.outcome.reason().to_owned()
     }
 
-    /// The moves after the opening in UCI notation.
+    /// Moves after the opening in UCI notation.
     pub fn uci_moves(&self) -> Vec<String> {
         self.moves.iter().map(|played| uci_of(played.mv, self.opening.start())).collect()
     }
 }
 
-/// Plays one game; `None` if it was given up because of [`StopRequest::Now`](crate::StopRequest::Now).
+/// Plays a game; `None` if it was aborted by [`StopRequest::Now`](crate::StopRequest::Now).
 ///
-/// Draws that can be claimed are: threefold repetition and fifty moves end the game. A player that errs, crashes, moves
+/// Draws by threefold repetition and the fifty-move rule are claimed automatically. A player that fails, panics, moves
 /// illegally or runs out of time loses.
 pub fn play_game(
     players: ByColor<&mut (dyn Player + '_)>,
@@ -111,7 +111,7 @@ pub fn play_game(
 ) -> Option<PlayedGame> {
     let mut players = players;
     for player in &mut players {
-        // A player that crashes here does so again when asked to move, and loses then.
+        // A player that panics here will panic again when it has to move, and forfeit.
         let _ = catch_unwind(AssertUnwindSafe(|| player.new_game()));
     }
     let mut game = GameInProgress::new(opening, rules);
@@ -122,8 +122,8 @@ pub fn play_game(
         };
         match game.step(*player, timer, stop) {
             Step::Moved => {}
-            Step::Over(played) => return Some(*played),
-            Step::GivenUp => return None,
+            Step::Ended(played) => return Some(*played),
+            Step::Aborted => return None,
         }
     }
 }

@@ -14,11 +14,11 @@ use tabia_game::{Game, write_game};
 
 use crate::{GameRecord, Settings, hex};
 
-/// The finished games of a run on disk: a PGN file, and an index of it with one line of JSON a game.
+/// Finished games of a run on disk: a PGN file and an index with one JSON line per game.
 ///
-/// A game is on disk, and known to be, when [`append`](Self::append) returns: the PGN is written and synchronised first,
-/// the line of the index after it. Killed at any moment, a run loses only games that were not appended; a line or a game
-/// that was cut in the middle is removed when the ledger is opened again. The format is in `docs/formats/ledger.md`.
+/// [`append`](Self::append) syncs the game to disk before it returns, first the PGN, then the index line. A run killed
+/// at any time loses only games that were not appended; truncated games and lines are removed when the ledger is
+/// reopened. The format is documented in `docs/formats/ledger.md`.
 #[derive(Debug)]
 pub struct Ledger {
     pgn: File,
@@ -31,53 +31,58 @@ pub struct Ledger {
     numbers: BTreeSet<u32>,
 }
 
-/// Why a ledger cannot be used.
+/// Error of a ledger.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}: {problem}")]
+#[error("{file}: {kind}")]
 pub struct LedgerError {
-    /// The file.
+    /// File.
     pub file: String,
-    /// What is wrong.
+    /// Kind of error.
     #[source]
-    pub problem: LedgerProblem,
+    pub kind: LedgerErrorKind,
 }
 
-/// What is wrong with a ledger.
+/// Kind of [`LedgerError`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum LedgerProblem {
-    /// The file cannot be read or written.
+pub enum LedgerErrorKind {
+    /// I/O error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// Another run writes to it.
-    #[error("another run is writing to it")]
-    InUse,
-    /// A PGN file without an index, which a run would have to overwrite.
-    #[error("there are games in it that belong to no run; name another file")]
-    NotOurs,
-    /// The first line is not a ledger's.
-    #[error("it is not the index of a match")]
+    /// Locked by another run.
+    #[error("locked by another run")]
+    Locked,
+    /// A PGN file without an index, which would be overwritten.
+    #[error("PGN file without an index (expected an empty or new file)")]
+    UnindexedGames,
+    /// Not an index.
+    #[error("not the index of a match")]
     NotAnIndex,
-    /// A version this program does not know.
-    #[error("it is of version {0}; this program reads version {VERSION}")]
+    /// Unsupported version.
+    #[error("unsupported version {0} (expected version {VERSION})")]
     Version(u32),
-    /// The games were played with other settings.
-    #[error("it holds games with other settings ({}); use these settings again, or name another file", .0.join("; "))]
-    OtherSettings(Vec<String>),
-    /// A line in the middle makes no sense.
-    #[error("line {line}: {what}")]
-    Damaged {
-        /// The line, from 1.
+    /// The ledger has games with other settings.
+    #[error("games with other settings ({}); restore the settings or use another file", .0.join("; "))]
+    SettingsMismatch(Vec<String>),
+    /// Corrupt line.
+    #[error("line {line}: {reason}")]
+    Corrupt {
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong with it.
-        what: String,
+        /// Reason.
+        reason: String,
     },
-    /// A game appended twice, or one of other settings.
-    #[error("game {0} is there already")]
-    PlayedTwice(u32),
+    /// A game was appended twice.
+    #[error("duplicate game {0}")]
+    DuplicateGame(u32),
 }
 
-/// What the first line says the file is.
+impl LedgerErrorKind {
+    pub(crate) fn in_file(self, path: &Path) -> LedgerError {
+        LedgerError { file: path.display().to_string(), kind: self }
+    }
+}
+
 const MAGIC: &str = "tabia arena";
 const VERSION: u32 = 1;
 
@@ -91,9 +96,9 @@ struct Head {
 
 #[derive(Serialize, Deserialize)]
 struct Entry {
-    /// The settings' hash.
+    /// Hash of the settings.
     settings: String,
-    /// Where the game's PGN begins, in bytes.
+    /// Byte offset in the PGN file.
     pgn_at: u64,
     pgn_bytes: u64,
     pgn_sha256: String,
@@ -101,26 +106,22 @@ struct Entry {
 }
 
 impl Ledger {
-    /// Begins a ledger, or goes on with one of the same settings. The index lies beside the PGN file, with the ending
-    /// `.jsonl` added to its name.
+    /// Creates a ledger, or continues one with the same settings. The index is next to the PGN file, with `.jsonl`
+    /// appended to its name.
     ///
     /// # Errors
-    /// When the files cannot be used, another run uses them, or they hold games of other settings or of no run.
+    /// If the files cannot be used, are locked, or have games of other settings.
     pub fn open(pgn_path: &Path, settings: &Settings) -> Result<Ledger, LedgerError> {
         let mut index_path = OsString::from(pgn_path);
         index_path.push(".jsonl");
         let index_path = PathBuf::from(index_path);
-        let in_file = |path: &Path| {
-            let file = path.display().to_string();
-            move |problem| LedgerError { file, problem }
-        };
-        let index = open_for_update(&index_path).map_err(in_file(&index_path))?;
+        let index = open_for_update(&index_path).map_err(|kind| kind.in_file(&index_path))?;
         match index.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(in_file(&index_path)(LedgerProblem::InUse)),
-            Err(TryLockError::Error(error)) => return Err(in_file(&index_path)(error.into())),
+            Err(TryLockError::WouldBlock) => return Err(LedgerErrorKind::Locked.in_file(&index_path)),
+            Err(TryLockError::Error(error)) => return Err(LedgerErrorKind::Io(error).in_file(&index_path)),
         }
-        let pgn = open_for_update(pgn_path).map_err(in_file(pgn_path))?;
+        let pgn = open_for_update(pgn_path).map_err(|kind| kind.in_file(pgn_path))?;
         let mut ledger = Ledger {
             pgn,
             index,
@@ -131,32 +132,31 @@ impl Ledger {
             records: Vec::new(),
             numbers: BTreeSet::new(),
         };
-        let fresh = ledger.restore(settings).map_err(in_file(&index_path))?;
-        if fresh {
-            ledger.begin(settings).map_err(|(path, problem)| in_file(&path)(problem))?;
+        let is_new = ledger.restore(settings).map_err(|kind| kind.in_file(&index_path))?;
+        if is_new {
+            ledger.create(settings)?;
         }
         Ok(ledger)
     }
 
-    /// The games so far, in the order they were finished.
+    /// Games in order of completion.
     pub fn records(&self) -> &[GameRecord] {
         &self.records
     }
 
-    /// Puts a finished game on disk.
+    /// Writes a finished game to disk.
     ///
     /// # Errors
-    /// When the files cannot be written, or the game is there already.
+    /// If the files cannot be written or the game is a duplicate.
     pub fn append(&mut self, record: GameRecord, game: &Game) -> Result<(), LedgerError> {
-        let to = |path: &Path, problem| LedgerError { file: path.display().to_string(), problem };
         if !self.numbers.insert(record.game) {
-            return Err(to(&self.index_path, LedgerProblem::PlayedTwice(record.game)));
+            return Err(LedgerErrorKind::DuplicateGame(record.game).in_file(&self.index_path));
         }
         let mut text = Vec::new();
         let write = write_game(game, &mut text)
             .and_then(|()| self.pgn.write_all(&text))
             .and_then(|()| self.pgn.sync_data());
-        write.map_err(|error| to(&self.pgn_path, error.into()))?;
+        write.map_err(|error| LedgerErrorKind::Io(error).in_file(&self.pgn_path))?;
         let entry = Entry {
             settings: self.settings.clone(),
             pgn_at: self.pgn_end,
@@ -168,49 +168,46 @@ impl Ledger {
         let write = line_of(&entry)
             .and_then(|line| self.index.write_all(&line))
             .and_then(|()| self.index.sync_data());
-        write.map_err(|error| to(&self.index_path, error.into()))?;
+        write.map_err(|error| LedgerErrorKind::Io(error).in_file(&self.index_path))?;
         self.records.push(entry.game);
         Ok(())
     }
 
-    /// Reads what is there and cuts off what is torn; whether the ledger is still to be begun.
-    fn restore(&mut self, settings: &Settings) -> Result<bool, LedgerProblem> {
+    /// Reads an existing ledger and removes truncated games; returns whether it must be created.
+    fn restore(&mut self, settings: &Settings) -> Result<bool, LedgerErrorKind> {
         let (mut index, mut pgn) = (Vec::new(), Vec::new());
         self.index.seek(SeekFrom::Start(0))?;
         self.index.read_to_end(&mut index)?;
         self.pgn.seek(SeekFrom::Start(0))?;
         self.pgn.read_to_end(&mut pgn)?;
-        // A line counts once its end is written.
-        let whole = index.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let lines: Vec<&[u8]> =
-            index.get(..whole).unwrap_or_default().split_inclusive(|byte| *byte == b'\n').collect();
+        let lines = complete_lines(&index);
         let Some((head, entries)) = lines.split_first() else {
             let ours = index.is_empty()
                 || b"{\"ledger\":\"tabia arena\"".starts_with(index.get(..22).unwrap_or(&index));
             return if pgn.is_empty() && ours {
                 Ok(true)
             } else {
-                Err(if ours { LedgerProblem::NotOurs } else { LedgerProblem::NotAnIndex })
+                Err(if ours { LedgerErrorKind::UnindexedGames } else { LedgerErrorKind::NotAnIndex })
             };
         };
         check_head(head, settings)?;
         let mut index_end = head.len();
         for (place, line) in entries.iter().enumerate() {
             let number = place + 2;
-            let damaged = |what: String| LedgerProblem::Damaged { line: number, what };
+            let corrupt = |reason: &str| LedgerErrorKind::Corrupt { line: number, reason: reason.to_owned() };
             let last = place + 1 == entries.len();
             let entry: Entry = match serde_json::from_slice(line) {
                 Ok(entry) => entry,
-                // A disk may keep a line's end and lose what was before it.
+                // After a crash, the disk may have the end of a line without the rest.
                 Err(_) if last => break,
-                Err(error) => return Err(damaged(error.to_string())),
+                Err(error) => return Err(corrupt(&error.to_string())),
             };
             if entry.settings != self.settings {
-                return Err(damaged("a game with other settings".to_owned()));
+                return Err(corrupt("game with other settings"));
             }
             let end = entry.pgn_at.saturating_add(entry.pgn_bytes);
             if entry.pgn_at != self.pgn_end {
-                return Err(damaged("games are missing before this one".to_owned()));
+                return Err(corrupt("missing games before this one"));
             }
             let text = usize::try_from(entry.pgn_at)
                 .ok()
@@ -220,16 +217,16 @@ impl Ledger {
                 if last {
                     break;
                 }
-                return Err(damaged("the PGN file ends before this game".to_owned()));
+                return Err(corrupt("PGN file ends before this game"));
             };
             if hex(&Sha256::digest(text)) != entry.pgn_sha256 {
                 if last {
                     break;
                 }
-                return Err(damaged("the game in the PGN file is not the one that was written".to_owned()));
+                return Err(corrupt("PGN of this game was modified"));
             }
             if !self.numbers.insert(entry.game.game) {
-                return Err(LedgerProblem::PlayedTwice(entry.game.game));
+                return Err(LedgerErrorKind::DuplicateGame(entry.game.game));
             }
             index_end += line.len();
             self.pgn_end = end;
@@ -242,7 +239,7 @@ impl Ledger {
         Ok(false)
     }
 
-    fn begin(&mut self, settings: &Settings) -> Result<(), (PathBuf, LedgerProblem)> {
+    fn create(&mut self, settings: &Settings) -> Result<(), LedgerError> {
         let head = Head {
             ledger: MAGIC.to_owned(),
             version: VERSION,
@@ -256,14 +253,20 @@ impl Ledger {
             .and_then(|_| line_of(&head))
             .and_then(|line| self.index.write_all(&line))
             .and_then(|()| self.index.sync_all());
-        write.map_err(|error| (self.index_path.clone(), error.into()))?;
+        write.map_err(|error| LedgerErrorKind::Io(error).in_file(&self.index_path))?;
         let write = self.pgn.sync_all().and_then(|()| sync_folder(&self.pgn_path));
-        write.map_err(|error| (self.pgn_path.clone(), error.into()))
+        write.map_err(|error| LedgerErrorKind::Io(error).in_file(&self.pgn_path))
     }
 }
 
-fn open_for_update(path: &Path) -> Result<File, LedgerProblem> {
+fn open_for_update(path: &Path) -> Result<File, LedgerErrorKind> {
     Ok(OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?)
+}
+
+/// Lines with a line ending: others are still being written.
+pub(crate) fn complete_lines(index: &[u8]) -> Vec<&[u8]> {
+    let end = index.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    index.get(..end).unwrap_or_default().split_inclusive(|byte| *byte == b'\n').collect()
 }
 
 fn line_of(value: &impl Serialize) -> io::Result<Vec<u8>> {
@@ -272,35 +275,35 @@ fn line_of(value: &impl Serialize) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-fn check_head(line: &[u8], settings: &Settings) -> Result<(), LedgerProblem> {
+fn check_head(line: &[u8], settings: &Settings) -> Result<(), LedgerErrorKind> {
     let differences = parse_head(line)?.differences(settings);
-    if differences.is_empty() { Ok(()) } else { Err(LedgerProblem::OtherSettings(differences)) }
+    if differences.is_empty() { Ok(()) } else { Err(LedgerErrorKind::SettingsMismatch(differences)) }
 }
 
-/// The settings of an index, from its first line.
-pub(crate) fn parse_head(line: &[u8]) -> Result<Settings, LedgerProblem> {
-    let value: serde_json::Value = serde_json::from_slice(line).map_err(|_| LedgerProblem::NotAnIndex)?;
+/// Settings from the first line of an index.
+pub(crate) fn parse_head(line: &[u8]) -> Result<Settings, LedgerErrorKind> {
+    let value: serde_json::Value = serde_json::from_slice(line).map_err(|_| LedgerErrorKind::NotAnIndex)?;
     if value.get("ledger").and_then(serde_json::Value::as_str) != Some(MAGIC) {
-        return Err(LedgerProblem::NotAnIndex);
+        return Err(LedgerErrorKind::NotAnIndex);
     }
     match value.get("version").and_then(serde_json::Value::as_u64) {
         Some(version) if version == u64::from(VERSION) => {}
         version => {
             let version = version.and_then(|version| u32::try_from(version).ok()).unwrap_or(u32::MAX);
-            return Err(LedgerProblem::Version(version));
+            return Err(LedgerErrorKind::Version(version));
         }
     }
     let head: Head = serde_json::from_value(value)
-        .map_err(|error| LedgerProblem::Damaged { line: 1, what: error.to_string() })?;
+        .map_err(|error| LedgerErrorKind::Corrupt { line: 1, reason: error.to_string() })?;
     Ok(head.settings)
 }
 
-/// The game of any other line of an index.
+/// Game of any other line of an index.
 pub(crate) fn parse_entry(line: &[u8]) -> serde_json::Result<GameRecord> {
     Ok(serde_json::from_slice::<Entry>(line)?.game)
 }
 
-/// Makes sure that the names of new files are on disk too.
+/// Syncs the directory entries of new files.
 fn sync_folder(file: &Path) -> io::Result<()> {
     let folder = match file.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

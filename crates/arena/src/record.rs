@@ -3,9 +3,9 @@ use shakmaty::{ByColor, Color, KnownOutcome, Position as _};
 use tabia_encoding::{ForMover, Score};
 use tabia_game::{Evaluation, Game, NodeId, fen_of};
 
-use crate::{Fixture, PlayedGame, PlayedMove, PlayerId, statistics::Points, uci_of};
+use crate::{PlayedGame, PlayedMove, PlayerId, Rules, ScheduledGame, statistics::Points, uci_of};
 
-/// Who took the point.
+/// Result of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum GameResult {
     /// White won.
@@ -14,121 +14,132 @@ pub enum GameResult {
     /// Black won.
     #[serde(rename = "0-1")]
     BlackWins,
-    /// Nobody did.
+    /// Draw.
     #[serde(rename = "1/2-1/2")]
     Draw,
 }
 
 impl GameResult {
-    /// The result of a finished game; `None` where there is none.
+    /// Result of a known outcome; `None` for an unfinished game.
     pub fn from_outcome(outcome: shakmaty::Outcome) -> Option<GameResult> {
-        match outcome {
-            shakmaty::Outcome::Known(KnownOutcome::Decisive { winner: Color::White }) => {
-                Some(GameResult::WhiteWins)
-            }
-            shakmaty::Outcome::Known(KnownOutcome::Decisive { winner: Color::Black }) => {
-                Some(GameResult::BlackWins)
-            }
-            shakmaty::Outcome::Known(KnownOutcome::Draw) => Some(GameResult::Draw),
-            shakmaty::Outcome::Unknown => None,
-        }
+        Some(match outcome.known()? {
+            KnownOutcome::Decisive { winner } => winner.fold_wb(GameResult::WhiteWins, GameResult::BlackWins),
+            KnownOutcome::Draw => GameResult::Draw,
+        })
     }
 
-    /// What a side takes from the game.
+    /// Points of a side.
     pub fn points(self, color: Color) -> Points {
         let white = match self {
             GameResult::WhiteWins => Points::Win,
             GameResult::BlackWins => Points::Loss,
             GameResult::Draw => Points::Draw,
         };
-        color.fold_wb(white, white.of_opponent())
+        color.fold_wb(white, white.inverted())
     }
 }
 
-/// A finished game as a ledger keeps it: all that reports need.
+/// A finished game in a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GameRecord {
-    /// The number of the game.
+    /// Game number.
     pub game: u32,
-    /// The number of its pair.
+    /// Pair number.
     pub pair: u32,
-    /// The opening, by place in the set.
+    /// Index of the opening.
     pub opening: usize,
-    /// The opening's name, or else its FEN.
+    /// Name of the opening, or its FEN.
     pub opening_label: String,
-    /// The position in which the players began to think.
+    /// Position after the opening.
     pub fen: String,
-    /// Who had White.
+    /// Player with White.
     pub white: PlayerId,
-    /// Who had Black.
+    /// Player with Black.
     pub black: PlayerId,
-    /// Who took the point.
+    /// Result.
     pub result: GameResult,
-    /// Why the game ended, in a few words.
+    /// Why the game ended.
     pub reason: String,
-    /// Whether a player lost by an illegal move, an error, a crash or on time.
+    /// Whether a player lost by a forfeit.
     pub by_fault: bool,
-    /// The moves after the opening, in UCI notation.
+    /// Moves after the opening in UCI notation.
     pub moves: Vec<String>,
 }
 
 impl GameRecord {
     /// `None` for a game without a result.
-    pub fn of(fixture: &Fixture, played: &PlayedGame) -> Option<GameRecord> {
+    pub fn of(scheduled: &ScheduledGame, played: &PlayedGame) -> Option<GameRecord> {
         Some(GameRecord {
-            game: fixture.game,
-            pair: fixture.pair,
-            opening: fixture.opening,
+            game: scheduled.game,
+            pair: scheduled.pair,
+            opening: scheduled.opening,
             opening_label: played.opening.label(),
             fen: fen_of(played.opening.position()),
-            white: fixture.players.white,
-            black: fixture.players.black,
+            white: scheduled.players.white,
+            black: scheduled.players.black,
             result: GameResult::from_outcome(played.outcome.result())?,
             reason: played.reason(),
-            by_fault: played.fault.is_some(),
+            by_fault: played.forfeit.is_some(),
             moves: played.uci_moves(),
         })
     }
 
-    /// Who had a colour.
+    /// Player with a colour.
     pub fn player(&self, color: Color) -> PlayerId {
         color.fold_wb(self.white, self.black)
     }
 
-    /// The colour a player had, if it played.
+    /// Colour of a player.
     pub fn color_of(&self, player: PlayerId) -> Option<Color> {
         Color::ALL.into_iter().find(|color| self.player(*color) == player)
     }
 
-    /// What a player took from the game, if it played.
+    /// Points of a player.
     pub fn points_of(&self, player: PlayerId) -> Option<Points> {
         self.color_of(player).map(|color| self.result.points(color))
     }
 }
 
-/// The tags of a game that do not come from the game itself.
+/// PGN tags that do not follow from the moves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PgnTags {
-    /// What the run is called.
+    /// Event.
     pub event: String,
-    /// When, as `2026.01.31`; unknown when empty.
+    /// Date such as `2026.01.31`; may be empty.
     pub date: String,
-    /// The number of the pair and of the game in it, `12.1`.
+    /// Pair number and game number within the pair, such as `12.1`.
     pub round: String,
-    /// The players' names.
+    /// Player names.
     pub names: ByColor<String>,
-    /// The clocks' control; unknown when empty.
+    /// Time control; may be empty.
     pub time_control: String,
 }
 
+impl PgnTags {
+    pub(crate) fn new(
+        event: &str,
+        date: &str,
+        scheduled: &ScheduledGame,
+        names: ByColor<String>,
+        rules: &Rules,
+    ) -> PgnTags {
+        PgnTags {
+            event: event.to_owned(),
+            date: date.to_owned(),
+            round: format!("{}.{}", scheduled.pair + 1, scheduled.game % 2 + 1),
+            names,
+            time_control: rules.budget.control.as_ref().map(ToString::to_string).unwrap_or_default(),
+        }
+    }
+}
+
 impl PlayedGame {
-    /// The game as PGN: each move with the player's score and depth (`[%eval]`), clock (`[%clk]`), time used (`[%emt]`),
-    /// nodes, and its other candidates.
+    /// The game as PGN with score and depth (`[%eval]`), clock (`[%clk]`), time (`[%emt]`), nodes and MultiPV lines.
     pub fn to_pgn(&self, tags: &PgnTags) -> Game {
         let mut game = Game::from_position(self.opening.start().clone());
         let mut set = |name, value: &str| {
             if !value.is_empty() {
-                game.headers.set(name, value).expect("a plain word can be a tag's name");
+                game.headers.set(name, value).expect("a valid tag name");
             }
         };
         set("Event", &tags.event);
@@ -140,14 +151,14 @@ impl PlayedGame {
         set("Opening", &self.opening.name);
         let mut at = NodeId::ROOT;
         for m in self.opening.moves() {
-            at = game.add_move(at, *m).expect("an opening's moves are legal");
+            at = game.add_move(at, *m).expect("opening moves are legal");
         }
         if !self.opening.moves().is_empty() {
             game.notes_mut(at).after = "end of book".to_owned();
         }
         let mut turn = self.opening.position().turn();
         for played in &self.moves {
-            at = game.add_move(at, played.mv).expect("a played move is legal");
+            at = game.add_move(at, played.mv).expect("played moves are legal");
             let notes = game.notes_mut(at);
             notes.evaluation = played.score().map(|score| Evaluation {
                 score: score.for_white(turn),
@@ -155,11 +166,11 @@ impl PlayedGame {
             });
             notes.clock = played.clock.map(in_milliseconds);
             notes.elapsed = Some(in_milliseconds(played.elapsed)).filter(|time| !time.is_zero());
-            notes.after = self.remarks(played);
+            notes.after = self.comment(played);
             turn = !turn;
         }
         game.finish(self.outcome);
-        if self.fault.is_some() {
+        if self.forfeit.is_some() {
             let last = game.last();
             let notes = game.notes_mut(last);
             let separator = if notes.after.is_empty() { "" } else { "; " };
@@ -168,14 +179,14 @@ impl PlayedGame {
         game
     }
 
-    /// Nodes, and the candidates when there are several or they have probabilities.
-    fn remarks(&self, played: &PlayedMove) -> String {
+    /// Nodes, and the lines if there are several or they have probabilities.
+    fn comment(&self, played: &PlayedMove) -> String {
         let mut parts = Vec::new();
         if played.nodes > 0 {
             parts.push(format!("nodes {}", played.nodes));
         }
-        let shows = played.lines.len() > 1 || played.lines.iter().any(|line| line.probability.is_some());
-        for line in played.lines.iter().filter(|_| shows) {
+        let with_lines = played.lines.len() > 1 || played.lines.iter().any(|line| line.probability.is_some());
+        for line in played.lines.iter().filter(|_| with_lines) {
             let Some(first) = line.moves.first() else { continue };
             let mut text = uci_of(*first, self.opening.start());
             if let Some(probability) = line.probability {

@@ -11,64 +11,65 @@ use crate::{
     statistics::{Anchor, EloEstimate, Pairs, PoolRating, Tally},
 };
 
-/// The tables of a run. As text through [`fmt::Display`], as JSON through serde.
+/// Result tables of a run, as text through [`fmt::Display`] and as JSON through serde.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// A row a player, in order.
+    /// One row per player.
     pub players: Vec<PlayerRow>,
-    /// A row for each two players who met, as the earlier one sees it.
-    pub encounters: Vec<EncounterRow>,
-    /// For two players, a row an opening, as the first one sees it; empty for more players.
+    /// One row per pairing, from the first player's point of view.
+    #[serde(rename = "encounters")]
+    pub pairings: Vec<HeadToHeadRow>,
+    /// One row per opening from the first player's point of view; empty for more than two players.
     pub openings: Vec<OpeningRow>,
-    /// How games ended, with how many did so; the commonest first.
+    /// Reasons for the end of games with their counts, most frequent first.
     pub reasons: Vec<(String, u64)>,
 }
 
-/// One player's results.
+/// Results of a player.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlayerRow {
-    /// The player.
+    /// Name.
     pub name: String,
     /// All games.
     pub games: Tally,
-    /// Those with White.
+    /// Games with White.
     pub as_white: Tally,
-    /// Those with Black.
+    /// Games with Black.
     pub as_black: Tally,
-    /// The rating that fits all games, zero on average.
+    /// Fitted rating; the average is zero.
     pub rating: Option<PoolRating>,
 }
 
-/// Two players' results.
+/// Results of two players.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct EncounterRow {
-    /// The player.
+pub struct HeadToHeadRow {
+    /// Player.
     pub player: String,
-    /// The opponent.
+    /// Opponent.
     pub opponent: String,
     /// All games.
     pub games: Tally,
-    /// Those in pairs.
+    /// Complete pairs.
     pub pairs: Pairs,
-    /// The share of games drawn.
+    /// Draw ratio.
     pub draw_ratio: Option<f64>,
-    /// How much stronger the player is.
+    /// Elo difference.
     pub elo: Option<EloEstimate>,
 }
 
-/// The results on one opening.
+/// Results on one opening.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpeningRow {
-    /// The opening.
+    /// Name of the opening.
     pub opening: String,
     /// The first player's games with White.
     pub as_white: Tally,
-    /// And with Black.
+    /// The first player's games with Black.
     pub as_black: Tally,
 }
 
 impl Report {
-    /// The tables of a run's games.
+    /// Tables of a run's games.
     pub fn of_records(standings: &Standings, records: &[GameRecord]) -> Report {
         let mut report = Report::of(
             standings,
@@ -83,7 +84,7 @@ impl Report {
         report
     }
 
-    /// The tables of results, each with the name of its opening.
+    /// Tables of results with the names of their openings.
     pub fn of<'a>(standings: &Standings, rows: impl IntoIterator<Item = (ResultRow, &'a str)>) -> Report {
         let ids = || (0..standings.names().len()).map(PlayerId);
         let pool = standings.ratings(Anchor::Average(0.0)).ok();
@@ -99,13 +100,13 @@ impl Report {
                 }
             })
             .collect();
-        let encounters = ids()
+        let pairings = ids()
             .flat_map(|player| {
                 ids().filter(move |opponent| player < *opponent).map(move |other| (player, other))
             })
             .filter_map(|(player, opponent)| {
                 let between = standings.between(player, opponent);
-                (between.games.games() > 0).then(|| EncounterRow {
+                (between.games.games() > 0).then(|| HeadToHeadRow {
                     player: standings.names()[player.0].clone(),
                     opponent: standings.names()[opponent.0].clone(),
                     games: between.games,
@@ -116,11 +117,11 @@ impl Report {
             })
             .collect();
         let openings = if standings.names().len() == 2 { by_opening(rows) } else { Vec::new() };
-        Report { players, encounters, openings, reasons: Vec::new() }
+        Report { players, pairings, openings, reasons: Vec::new() }
     }
 }
 
-/// In the order the openings were first played.
+/// Rows in the order in which openings were first played.
 fn by_opening<'a>(rows: impl IntoIterator<Item = (ResultRow, &'a str)>) -> Vec<OpeningRow> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut openings: Vec<OpeningRow> = Vec::new();
@@ -159,7 +160,7 @@ impl fmt::Display for Report {
             ]);
         }
         write!(f, "{table}")?;
-        for row in &self.encounters {
+        for row in &self.pairings {
             writeln!(f, "\n{} against {}", row.player, row.opponent)?;
             let Tally { wins, draws, losses } = row.games;
             writeln!(f, "  games   +{wins} ={draws} -{losses}, {} drawn", percent(row.draw_ratio))?;
@@ -201,10 +202,10 @@ fn percent(share: Option<f64>) -> String {
 }
 
 fn rating_text(rating: &PoolRating) -> String {
-    // A positive zero, where the fit leaves a little less than nothing.
+    // Adding zero turns -0 into +0.
     let whole = |rating: f64| rating.round() + 0.0;
     match (rating.rating.map(whole), rating.low.map(whole), rating.high.map(whole)) {
-        // Whoever else is rated only in relation to this one: nothing is uncertain about that.
+        // The anchor has no interval.
         (Some(value), ..) if rating.low == rating.high => format!("{value:+.0}"),
         (Some(value), Some(low), Some(high)) => format!("{value:+.0} [{low:+.0}, {high:+.0}]"),
         (_, Some(low), _) => format!("above {low:+.0}"),
@@ -213,7 +214,7 @@ fn rating_text(rating: &PoolRating) -> String {
     }
 }
 
-/// Columns of text: the first to the left, the others to the right.
+/// Text table: the first column left-aligned, the others right-aligned.
 struct Table {
     rows: Vec<Vec<String>>,
 }
@@ -263,7 +264,7 @@ mod tests {
     use crate::GameResult;
 
     #[test]
-    fn a_match_reads_as_tables() {
+    fn match_report_as_text_and_json() {
         let row = |white: usize, result, pair| ResultRow {
             players: ByColor { white: PlayerId(white), black: PlayerId(1 - white) },
             result,

@@ -7,27 +7,26 @@ use tabia_game::{BrokenGame, Game, PgnReader, RawGames, ReadOptions, Variations,
 
 use crate::{GameResult, PlayerId, ResultRow, Standings};
 
-/// The results in a PGN file of any program.
+/// Results read from PGN.
 #[derive(Clone, Debug)]
 pub struct PgnResults {
-    /// The players in the order they first appear, and their results.
+    /// Standings; players are in order of first appearance.
     pub standings: Standings,
-    /// Games counted, with what reports need.
+    /// Counted games with the names of their openings.
     pub rows: Vec<(ResultRow, String)>,
-    /// Games without a result, which are not counted.
+    /// Number of games without a result.
     pub unfinished: usize,
-    /// Games that cannot be read, which are not counted: what is wrong, and where.
+    /// Errors of games that cannot be read.
     pub broken: Vec<String>,
 }
 
 /// Reads results from PGN.
 ///
-/// Two games make a pair when the same two players play the same round (`12` and `12`, or `12.1` and `12.2`) from the
-/// same start with colours swapped; where rounds are not given, when they start from the same set-up position, in the
-/// order of the file. Other games count singly.
+/// Two games are a pair if the same players play the same round (`12` and `12`, or `12.1` and `12.2`) from the same
+/// start position with reversed colours. Without rounds, games from the same set-up position are paired in file order.
 ///
 /// # Errors
-/// When the stream fails. Broken games do not end the reading.
+/// On I/O errors. Invalid games are collected in [`PgnResults::broken`].
 pub fn read_results(input: impl Read) -> Result<PgnResults, Box<BrokenGame>> {
     let options = ReadOptions { variations: Variations::Skip, ..ReadOptions::default() };
     let mut names: Vec<String> = Vec::new();
@@ -52,7 +51,7 @@ pub fn read_results(input: impl Read) -> Result<PgnResults, Box<BrokenGame>> {
         let pair = pair_key(&game).map(|(round, start)| {
             let ByColor { white, black } = players;
             let open = pairs.entry((white.min(black), white.max(black), round, start)).or_default();
-            // The oldest game that still lacks one with the colours swapped.
+            // The oldest unpaired game with reversed colours.
             match open.iter().position(|(_, had_white)| *had_white != white) {
                 Some(at) => open.remove(at).0,
                 None => {
@@ -78,7 +77,7 @@ fn id_of(names: &mut Vec<String>, game: &Game, color: Color) -> PlayerId {
     }))
 }
 
-/// The round without the number of the game in it, and the start; `None` when neither says anything.
+/// Round without game number, and start position; `None` if neither is given.
 fn pair_key(game: &Game) -> Option<(String, String)> {
     let round = game.headers.get("Round").filter(|round| !matches!(*round, "" | "?" | "-"));
     let round = round.map(|round| round.rsplit_once('.').map_or(round, |(pair, _)| pair).to_owned());

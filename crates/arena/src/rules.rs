@@ -2,20 +2,20 @@ use std::{fmt, time::Duration};
 
 use tabia_game::TimeControl;
 
-/// What both players of a game are held to.
+/// Rules of a game.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
-    /// How long they may think.
+    /// Limits and time control.
     pub budget: Budget,
-    /// After this many plies, the opening's not counted, the game is a draw.
+    /// Number of plies after the opening at which the game is drawn.
     pub max_plies: Option<u32>,
-    /// When a game is ended early by what the players say of it. Off unless set.
+    /// Adjudication by the players' scores.
     pub adjudication: Adjudication,
-    /// How many candidates a player is asked to report; 0 leaves it to the player.
+    /// Number of MultiPV lines requested; 0 is the player's default.
     pub lines: usize,
 }
 
-/// How long a player may think. Without any limit, a player uses its own default.
+/// Limits and time control of both players. Without limits, players use their own defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Budget {
     /// Plies to look ahead.
@@ -24,49 +24,49 @@ pub struct Budget {
     pub nodes: Option<u64>,
     /// Time for each move; a player who takes longer loses the game.
     pub movetime: Option<Duration>,
-    /// The clocks' control; a player whose flag falls loses the game.
+    /// Time control; a player whose flag falls loses the game.
     pub control: Option<TimeControl>,
-    /// How much longer than allowed a move may take before it counts: for what passes between the clock and the player.
+    /// Time margin: how far a move may exceed its time before the game is lost.
     pub margin: Duration,
 }
 
-/// When a game is ended by the players' own scores, as cutechess does it. A move without a score breaks every count.
+/// Adjudication by the players' scores, as in cutechess. A move without a score resets all counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Adjudication {
-    /// When a losing player is taken to resign.
-    pub resign: Option<Resign>,
-    /// When a level game is taken for a draw.
-    pub draw: Option<LevelDraw>,
+    /// Resignation.
+    pub resign: Option<ResignAdjudication>,
+    /// Draw.
+    pub draw: Option<DrawAdjudication>,
 }
 
-/// A player loses whose own score was this bad on its last moves.
+/// A player loses after a number of consecutive moves with a bad score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resign {
-    /// On how many of its moves in a row.
-    pub moves: u32,
-    /// At least this many centipawns behind, or being mated.
+pub struct ResignAdjudication {
+    /// Number of consecutive moves of the player.
+    pub move_count: u32,
+    /// Centipawns behind; being mated counts too.
     pub score: i32,
-    /// Whose opinion counts.
-    pub opinion: Opinion,
+    /// Whose scores are needed.
+    pub agreement: Agreement,
 }
 
-/// Whose scores an adjudication needs.
+/// Whose scores a resignation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opinion {
+pub enum Agreement {
     /// The loser's.
-    Loser,
-    /// The loser's, and the winner must be as sure of winning on as many moves.
-    Both,
+    OneSided,
+    /// Both players'.
+    TwoSided,
 }
 
-/// A game is drawn that both players thought level on their last moves.
+/// A game is drawn after a number of consecutive moves of both players with a score near zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LevelDraw {
-    /// Not before this move number.
-    pub from_move: u32,
-    /// On how many moves of each player in a row, captures and pawn moves breaking the row.
-    pub moves: u32,
-    /// At most this many centipawns from level.
+pub struct DrawAdjudication {
+    /// First move number at which it applies.
+    pub move_number: u32,
+    /// Number of consecutive moves of each player. Captures and pawn moves reset the count.
+    pub move_count: u32,
+    /// Maximum distance from zero in centipawns.
     pub score: i32,
 }
 
@@ -96,19 +96,19 @@ impl fmt::Display for Budget {
     }
 }
 
-/// `off`, or the rules in words.
+/// `off`, or a description of the rules.
 impl fmt::Display for Adjudication {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
-        if let Some(Resign { moves, score, opinion }) = self.resign {
-            let who = match opinion {
-                Opinion::Loser => "",
-                Opinion::Both => " for both",
+        if let Some(ResignAdjudication { move_count: moves, score, agreement }) = self.resign {
+            let who = match agreement {
+                Agreement::OneSided => "",
+                Agreement::TwoSided => " for both",
             };
             parts.push(format!("resign after {moves} moves at -{score} cp{who}"));
         }
-        if let Some(LevelDraw { from_move, moves, score }) = self.draw {
-            parts.push(format!("draw after {moves} moves within {score} cp from move {from_move}"));
+        if let Some(DrawAdjudication { move_number, move_count, score }) = self.draw {
+            parts.push(format!("draw after {move_count} moves within {score} cp from move {move_number}"));
         }
         f.write_str(&if parts.is_empty() { "off".to_owned() } else { parts.join(", ") })
     }

@@ -1,7 +1,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     num::NonZeroUsize,
-    sync::mpsc::channel,
+    sync::mpsc::{RecvTimeoutError, Sender, channel},
     thread,
     time::Duration,
 };
@@ -10,129 +10,141 @@ use serde::Serialize;
 use shakmaty::ByColor;
 
 use crate::{
-    Entrant, Fixture, Format, GameRecord, Ledger, LedgerError, Openings, PgnTags, PlayedGame, PlayerId,
-    ResultRow, Rules, Schedule, Settings, Standings, Stop, StopRequest, Timer,
+    Entrant, Format, GameRecord, Ledger, LedgerError, Openings, PgnTags, PlayedGame, PlayerId, ResultRow,
+    Rules, Schedule, ScheduledGame, Settings, Standings, Stop, StopRequest, Timer,
     statistics::{Pairs, Points, Sprt, Verdict},
-    worker::{News, WorkerContext, WorkerHandle, worker},
+    worker::{Worker, WorkerContext, WorkerEvent},
 };
 
-/// A schedule about to be played.
+/// A scheduled match or tournament.
 pub struct Run<'a> {
-    /// What it is called, for PGN.
+    /// PGN event.
     pub event: String,
-    /// When, as `2026.01.31`, for PGN; may be empty.
+    /// PGN date such as `2026.01.31`; may be empty.
     pub date: String,
-    /// Who plays, as many as the schedule has players.
+    /// Entrants, as many as the schedule has players.
     pub entrants: Vec<&'a dyn Entrant>,
-    /// What is played on.
+    /// Openings.
     pub openings: &'a Openings,
-    /// Who meets whom.
+    /// Schedule.
     pub schedule: &'a Schedule,
-    /// By what rules.
+    /// Rules of the games.
     pub rules: &'a Rules,
-    /// For players that throw dice.
+    /// Random seed.
     pub seed: u64,
-    /// How many games at a time.
+    /// Number of concurrent games.
     pub jobs: NonZeroUsize,
-    /// A test that ends the run when it has shown something. Only a match can have one; it is about the first player.
+    /// SPRT of the first player that ends the run once decided. Only for matches.
     pub sprt: Option<Sprt>,
 }
 
-/// What somebody who watches a run is told after each game.
+/// Progress after a game.
 #[derive(Debug)]
 pub struct Progress<'a> {
-    /// Games finished, those of earlier runs on the same ledger included.
+    /// Finished games, including those already in the ledger.
     pub done: u32,
-    /// Games in the schedule.
+    /// Scheduled games.
     pub total: u32,
-    /// The results so far.
+    /// Standings.
     pub standings: &'a Standings,
-    /// The test so far: the log-likelihood ratio.
+    /// Log-likelihood ratio of the SPRT.
     pub llr: Option<f64>,
-    /// Time since the run began.
+    /// Time since the start of the run.
     pub elapsed: Duration,
-    /// About how much longer it takes to play the whole schedule.
+    /// Estimated time to the end of the schedule.
     pub remaining: Duration,
     /// The game just finished.
     pub record: &'a GameRecord,
-    /// The same with all that the players said.
+    /// The same game with scores and times.
     pub played: &'a PlayedGame,
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finished {
-    /// All games, by number; those of earlier runs on the same ledger included.
+    /// All games by number, including those already in the ledger.
     pub records: Vec<GameRecord>,
-    /// The results.
+    /// Standings.
     pub standings: Standings,
-    /// Why it ended.
+    /// Why the run ended.
     pub end: End,
-    /// What the test shows, if there was one.
-    pub test: Option<TestResult>,
+    /// Result of the SPRT.
+    pub test: Option<SprtResult>,
 }
 
 /// Why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// Every game was played.
+    /// All games were played.
     Complete,
-    /// The test has shown something.
-    Proved,
-    /// Somebody wished so.
+    /// The SPRT was decided.
+    #[serde(rename = "proved")]
+    SprtDecided,
+    /// Stopped on request.
     Stopped,
 }
 
-/// Where a test stands. It looks at the pairs in the order of the schedule, and at a pair only when all before it are
-/// finished: quick games do not count sooner, and the answer does not depend on how many games were played at a time.
+/// State of an SPRT. Pairs are counted in schedule order, each after all earlier pairs are finished, so that the result
+/// does not depend on the number of jobs and short games are not counted first.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct TestResult {
-    /// The log-likelihood ratio.
+pub struct SprtResult {
+    /// Log-likelihood ratio.
     pub llr: f64,
-    /// What it shows, if that is enough.
+    /// Accepted hypothesis, once decided.
     pub verdict: Option<Verdict>,
-    /// The pairs it rests on.
+    /// Pentanomial counts so far.
     pub pairs: Pairs,
 }
 
-/// Why a run cannot go on.
+/// Error of a run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// A player cannot be made.
-    #[error("{name} cannot play: {what}")]
-    NoPlayer {
-        /// The entrant.
+    /// A player cannot be built.
+    #[error("cannot build player {name}: {reason}")]
+    Build {
+        /// Name of the entrant.
         name: String,
-        /// What is missing.
-        what: String,
+        /// Reason.
+        reason: String,
     },
-    /// A game cannot be put on disk.
+    /// A game cannot be written to the ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The schedule is not for these players and openings.
-    #[error("the schedule is for {players} players, and there are {entrants}")]
+    /// The schedule has another number of players.
+    #[error("{entrants} players (expected {players} by the schedule)")]
     WrongPlayers {
-        /// How many the schedule has.
+        /// Players in the schedule.
         players: usize,
-        /// How many there are.
+        /// Entrants.
         entrants: usize,
     },
-    /// The schedule names openings that are not there.
-    #[error("the schedule is for more openings than the {0} there are")]
+    /// The schedule has more openings.
+    #[error("too few openings for the schedule: {0}")]
     WrongOpenings(usize),
-    /// A test needs two players.
-    #[error("only a match of two players can be ended by a test")]
-    TestNeedsMatch,
-    /// A thread that plays games came to an end.
-    #[error("a worker ended without a word")]
+    /// An SPRT needs two players.
+    #[error("an SPRT needs a match of two players")]
+    SprtNeedsMatch,
+    /// A worker thread panicked.
+    #[error("worker thread panicked")]
     WorkerLost,
 }
 
+/// Checks that a schedule fits the entrants and openings.
+pub(crate) fn check(schedule: &Schedule, entrants: usize, openings: &Openings) -> Result<(), RunError> {
+    let players = schedule.players();
+    if entrants != players {
+        return Err(RunError::WrongPlayers { players, entrants });
+    }
+    if schedule.scheduled_games().any(|scheduled| scheduled.opening >= openings.list().len()) {
+        return Err(RunError::WrongOpenings(openings.list().len()));
+    }
+    Ok(())
+}
+
 impl Run<'_> {
-    /// What the games depend on; for [`Ledger::open`]. How many rounds there are is not part of it: a run can be made
-    /// longer.
+    /// Settings for [`Ledger::open`]. They do not include the number of rounds, so that a run can be extended.
     pub fn settings(&self) -> Settings {
         let mut settings = Settings::new();
         let names: Vec<String> = self.entrants.iter().map(|entrant| entrant.name()).collect();
@@ -140,7 +152,7 @@ impl Run<'_> {
         settings.set_players(&names);
         if self.schedule.format() == Format::Pairings {
             let pairs =
-                self.schedule.encounters().iter().map(|(first, second)| format!("{}-{}", first.0, second.0));
+                self.schedule.pairings().iter().map(|(first, second)| format!("{}-{}", first.0, second.0));
             settings.set("pairings", pairs.collect::<Vec<_>>().join(" "));
         }
         settings.set("openings", self.openings.digest());
@@ -150,17 +162,17 @@ impl Run<'_> {
         settings.set("adjudication", self.rules.adjudication.to_string());
         settings.set("seed", self.seed.to_string());
         if self.rules.lines > 0 {
-            // A search that reports several candidates is another search.
+            // MultiPV changes the search.
             settings.set("candidates", self.rules.lines.to_string());
         }
         settings
     }
 
-    /// Plays all games that are not in the ledger yet. Each is in the ledger before `on_progress` hears of it; games are
-    /// told of in the order they end.
+    /// Plays all games that are not in the ledger yet. Each game is written to the ledger before `on_progress` is
+    /// called, in the order in which games end.
     ///
     /// # Errors
-    /// When a player cannot be made or a game cannot be put on disk; games finished before that are in the ledger.
+    /// If a player cannot be built or a game cannot be written. Earlier games stay in the ledger.
     pub fn play(
         &self,
         mut ledger: Option<&mut Ledger>,
@@ -169,24 +181,23 @@ impl Run<'_> {
         on_progress: &mut dyn FnMut(&Progress<'_>),
     ) -> Result<Finished, RunError> {
         self.check()?;
-        let mut score = Score::new(self);
+        let mut state = RunState::new(self);
         for record in ledger.as_deref().map(Ledger::records).unwrap_or_default() {
-            score.add(record.clone());
+            state.add(record.clone());
         }
-        let already = score.played.len();
-        let began = timer.now();
+        let resumed = state.played.len();
+        let start = timer.now();
         let mut waiting = self
             .schedule
-            .fixtures()
-            .filter(|fixture| !score.played.contains(&fixture.game))
+            .scheduled_games()
+            .filter(|scheduled| !state.played.contains(&scheduled.game))
             .collect::<Vec<_>>();
         waiting.reverse();
-        // A test that ends the run gives up the games under way; the caller's wish stays the caller's.
+        // The workers' stop: requests of the caller are forwarded to it, and a decided SPRT aborts running games.
         let halt = Stop::new();
         thread::scope(|scope| {
-            let (sender, news) = channel();
-            let both = Both { stop, halt: &halt };
-            let hall = WorkerContext {
+            let (sender, events) = channel();
+            let context = WorkerContext {
                 entrants: &self.entrants,
                 openings: self.openings,
                 rules: self.rules,
@@ -194,162 +205,137 @@ impl Run<'_> {
                 timer,
                 stop: &halt,
             };
-            let mut workers: Vec<WorkerHandle> = Vec::new();
-            let mut under_way = 0_usize;
+            let mut workers: Vec<Sender<ScheduledGame>> = Vec::new();
+            let mut running = 0_usize;
+            let send = |worker: &Sender<ScheduledGame>, scheduled| {
+                // A worker that ended has sent an event.
+                let _ = worker.send(scheduled);
+            };
             for number in 0..self.jobs.get().min(waiting.len()) {
-                if score.decided() || both.requested() != StopRequest::GoOn {
+                if state.decided() || stop.requested() != StopRequest::Continue {
                     break;
                 }
-                let Some(fixture) = waiting.pop() else { break };
-                let (handle, actor) = worker(number, hall, sender.clone());
-                scope.spawn(move || actor.run());
-                handle.play(fixture);
-                workers.push(handle);
-                under_way += 1;
+                let Some(scheduled) = waiting.pop() else { break };
+                let (games, worker) = Worker::new(number, context, sender.clone());
+                scope.spawn(move || worker.run());
+                send(&games, scheduled);
+                workers.push(games);
+                running += 1;
             }
             drop(sender);
-            let mut trouble = None;
-            while under_way > 0 {
-                both.pass_on();
-                let message = match news.recv_timeout(Duration::from_millis(50)) {
-                    Ok(message) => message,
-                    Err(std::sync::mpsc::RecvTimeoutError::Timeout) => continue,
-                    Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
-                        trouble.get_or_insert(RunError::WorkerLost);
+            let mut failure = None;
+            while running > 0 {
+                halt.request(stop.requested());
+                let event = match events.recv_timeout(Duration::from_millis(50)) {
+                    Ok(event) => event,
+                    Err(RecvTimeoutError::Timeout) => continue,
+                    Err(RecvTimeoutError::Disconnected) => {
+                        failure.get_or_insert(RunError::WorkerLost);
                         break;
                     }
                 };
-                under_way -= 1;
-                let free = match message {
-                    News::GivenUp => continue,
-                    News::NoPlayer { player, what } => {
-                        trouble
-                            .get_or_insert(RunError::NoPlayer { name: self.entrants[player.0].name(), what });
+                running -= 1;
+                let idle = match event {
+                    WorkerEvent::Aborted => continue,
+                    WorkerEvent::BuildFailed { player, reason } => {
+                        let name = self.entrants[player.0].name();
+                        failure.get_or_insert(RunError::Build { name, reason });
                         halt.request(StopRequest::Now);
                         continue;
                     }
-                    News::Finished { worker, fixture, played } => {
-                        let told = self.finish(fixture, &played, &mut ledger, &mut score);
-                        match told {
-                            Ok(Some(record)) => on_progress(&score.progress(
-                                already,
-                                timer.now().saturating_sub(began),
-                                &record,
-                                &played,
-                            )),
+                    WorkerEvent::Finished { worker, scheduled, played } => {
+                        match self.record(scheduled, &played, &mut ledger, &mut state) {
+                            Ok(Some(record)) => {
+                                let elapsed = timer.now().saturating_sub(start);
+                                on_progress(&state.progress(resumed, elapsed, &record, &played));
+                            }
                             Ok(None) => {}
                             Err(error) => {
-                                trouble.get_or_insert(error.into());
+                                failure.get_or_insert(error.into());
                                 halt.request(StopRequest::Now);
                             }
                         }
                         worker
                     }
                 };
-                if score.decided() {
+                if state.decided() {
                     halt.request(StopRequest::Now);
                 }
-                let goes_on = trouble.is_none()
-                    && both.requested() == StopRequest::GoOn
-                    && halt.requested() == StopRequest::GoOn;
-                if goes_on && let Some(fixture) = waiting.pop() {
-                    workers[free].play(fixture);
-                    under_way += 1;
+                halt.request(stop.requested());
+                let continues = failure.is_none() && halt.requested() == StopRequest::Continue;
+                if continues && let Some(scheduled) = waiting.pop() {
+                    send(&workers[idle], scheduled);
+                    running += 1;
                 }
             }
             drop(workers);
-            trouble.map_or(Ok(()), Err)
+            failure.map_or(Ok(()), Err)
         })?;
-        Ok(score.finish(self.schedule.games()))
+        Ok(state.finish(self.schedule.games()))
     }
 
     fn check(&self) -> Result<(), RunError> {
-        if self.entrants.len() != self.schedule.players() {
-            return Err(RunError::WrongPlayers {
-                players: self.schedule.players(),
-                entrants: self.entrants.len(),
-            });
-        }
-        if self.schedule.fixtures().any(|fixture| fixture.opening >= self.openings.list().len()) {
-            return Err(RunError::WrongOpenings(self.openings.list().len()));
-        }
+        check(self.schedule, self.entrants.len(), self.openings)?;
         if self.sprt.is_some() && self.schedule.format() != Format::Match {
-            return Err(RunError::TestNeedsMatch);
+            return Err(RunError::SprtNeedsMatch);
         }
         Ok(())
     }
 
-    /// Puts a game on disk and counts it.
-    fn finish(
+    /// Writes a game to the ledger and counts it.
+    fn record(
         &self,
-        fixture: Fixture,
+        scheduled: ScheduledGame,
         played: &PlayedGame,
         ledger: &mut Option<&mut Ledger>,
-        score: &mut Score,
+        state: &mut RunState,
     ) -> Result<Option<GameRecord>, LedgerError> {
-        let Some(record) = GameRecord::of(&fixture, played) else { return Ok(None) };
+        let Some(record) = GameRecord::of(&scheduled, played) else { return Ok(None) };
         if let Some(ledger) = ledger {
-            let names = ByColor::new_with(|color| self.entrants[fixture.players[color].0].name());
-            let tags = PgnTags {
-                event: self.event.clone(),
-                date: self.date.clone(),
-                round: format!("{}.{}", fixture.pair + 1, fixture.game % 2 + 1),
-                names,
-                time_control: self.rules.budget.control.as_ref().map(ToString::to_string).unwrap_or_default(),
-            };
+            let names = ByColor::new_with(|color| self.entrants[scheduled.players[color].0].name());
+            let tags = PgnTags::new(&self.event, &self.date, &scheduled, names, self.rules);
             ledger.append(record.clone(), &played.to_pgn(&tags))?;
         }
-        score.add(record.clone());
+        state.add(record.clone());
         Ok(Some(record))
     }
 }
 
-/// The caller's wish and the run's own.
-struct Both<'a> {
-    stop: &'a Stop,
-    halt: &'a Stop,
-}
-
-impl Both<'_> {
-    fn requested(&self) -> StopRequest {
-        self.stop.requested().max(self.halt.requested())
-    }
-
-    /// Tells the workers what the caller wishes.
-    fn pass_on(&self) {
-        self.halt.request(self.stop.requested());
-    }
-}
-
-/// The games of a run, counted as they come.
-struct Score {
+/// Results of a run so far.
+struct RunState {
     records: Vec<GameRecord>,
     played: BTreeSet<u32>,
     standings: Standings,
     total: u32,
-    test: Option<Test>,
+    test: Option<SprtState>,
 }
 
-struct Test {
+struct SprtState {
     sprt: Sprt,
-    result: TestResult,
-    /// The next pair to look at.
+    result: SprtResult,
+    /// Next pair to count.
     next: u32,
-    /// What the first player took from the games of pairs not looked at yet.
+    /// Points of the first player in pairs not counted yet.
     waiting: BTreeMap<u32, Vec<Points>>,
 }
 
-impl Score {
-    fn new(run: &Run<'_>) -> Score {
+impl RunState {
+    fn new(run: &Run<'_>) -> RunState {
         let names = run.entrants.iter().map(|entrant| entrant.name()).collect();
-        let test = run.sprt.map(|sprt| Test {
+        let test = run.sprt.map(|sprt| SprtState {
             sprt,
-            result: TestResult { llr: 0.0, verdict: None, pairs: Pairs::default() },
+            result: SprtResult { llr: 0.0, verdict: None, pairs: Pairs::default() },
             next: 0,
             waiting: BTreeMap::new(),
         });
         let total = run.schedule.games();
-        Score { records: Vec::new(), played: BTreeSet::new(), standings: Standings::new(names), total, test }
+        RunState {
+            records: Vec::new(),
+            played: BTreeSet::new(),
+            standings: Standings::new(names),
+            total,
+            test,
+        }
     }
 
     fn add(&mut self, record: GameRecord) {
@@ -367,13 +353,13 @@ impl Score {
 
     fn progress<'a>(
         &'a self,
-        already: usize,
+        resumed: usize,
         elapsed: Duration,
         record: &'a GameRecord,
         played: &'a PlayedGame,
     ) -> Progress<'a> {
         let done = self.records.len();
-        let now = done.saturating_sub(already).max(1);
+        let played_now = done.saturating_sub(resumed).max(1);
         let left = (self.total as usize).saturating_sub(done);
         Progress {
             done: u32::try_from(done).unwrap_or(u32::MAX),
@@ -381,7 +367,7 @@ impl Score {
             standings: &self.standings,
             llr: self.test.as_ref().map(|test| test.result.llr),
             elapsed,
-            remaining: elapsed.mul_f64(left as f64 / now as f64),
+            remaining: elapsed.mul_f64(left as f64 / played_now as f64),
             record,
             played,
         }
@@ -391,7 +377,7 @@ impl Score {
         self.records.sort_by_key(|record| record.game);
         let complete = (0..games).all(|game| self.played.contains(&game));
         let end = if self.decided() {
-            End::Proved
+            End::SprtDecided
         } else if complete {
             End::Complete
         } else {
@@ -406,7 +392,7 @@ impl Score {
     }
 }
 
-impl Test {
+impl SprtState {
     fn add(&mut self, pair: u32, points: Points) {
         self.waiting.entry(pair).or_default().push(points);
         while self.result.verdict.is_none()

@@ -3,22 +3,22 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use shakmaty::ByColor;
 
-/// A player of a run, by place among the entrants.
+/// Index of a player among the entrants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PlayerId(pub usize);
 
-/// Who meets whom.
+/// Tournament format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// Two players.
     Match,
-    /// The first player meets each of the others.
+    /// The first player against all others.
     Gauntlet,
-    /// Everybody meets everybody.
+    /// All against all.
     RoundRobin,
-    /// Somebody has chosen who meets whom.
+    /// Explicit pairings.
     Pairings,
 }
 
@@ -33,160 +33,160 @@ impl fmt::Display for Format {
     }
 }
 
-/// All games of a run, numbered.
+/// Numbered games of a run.
 ///
-/// In every round each two players who meet play two games on the round's opening, or on one of their own where somebody
-/// has chosen who meets whom, with colours swapped. The first games
-/// of a longer schedule are those of a shorter one, so a run can be made longer.
+/// In every round, each pairing plays a pair of games with reversed colours on the round's opening; with explicit
+/// pairings, each pairing has its own opening. A longer schedule starts with the games of a shorter one, so that a run
+/// can be extended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// In the order they play within a round.
-    encounters: Vec<(PlayerId, PlayerId)>,
+    /// Pairings of a round, in order.
+    pairings: Vec<(PlayerId, PlayerId)>,
     format: Format,
     players: usize,
     rounds: u32,
     openings: usize,
 }
 
-/// One game to be played.
+/// A game of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fixture {
-    /// From 0, without gaps.
+pub struct ScheduledGame {
+    /// Game number, from 0 without gaps.
     pub game: u32,
-    /// Two games that belong together have the same number, from 0.
+    /// Pair number, from 0.
     pub pair: u32,
-    /// Place in the set of openings.
+    /// Index of the opening.
     pub opening: usize,
-    /// Who has which colour.
+    /// Players.
     pub players: ByColor<PlayerId>,
 }
 
-/// A schedule that cannot be played.
+/// Invalid schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadSchedule {
-    /// The number of players does not fit the format.
-    #[error("a {format} cannot be played by {players} players")]
+pub enum ScheduleError {
+    /// The number of players does not fit the format, or a pairing is invalid.
+    #[error("invalid number of players for a {format}: {players}")]
     Players {
-        /// The format.
+        /// Format.
         format: Format,
-        /// How many players there are.
+        /// Number of players.
         players: usize,
     },
-    /// There is no opening.
-    #[error("there is no opening to play")]
+    /// No openings.
+    #[error("no openings")]
     NoOpening,
-    /// More games than can be numbered.
-    #[error("{0} rounds are more games than can be numbered")]
+    /// Too many games.
+    #[error("too many rounds: {0}")]
     TooLong(u32),
 }
 
 impl Schedule {
-    /// Games of `players` players in `rounds` rounds over `openings` openings, which are used in turn.
+    /// A schedule over `openings` openings, used in turn.
     ///
     /// # Errors
-    /// When the numbers do not make a schedule.
+    /// If the numbers are invalid.
     pub fn new(
         format: Format,
         players: usize,
         rounds: u32,
         openings: usize,
-    ) -> Result<Schedule, BadSchedule> {
-        let fits = match format {
+    ) -> Result<Schedule, ScheduleError> {
+        let valid = match format {
             Format::Match => players == 2,
             Format::Gauntlet | Format::RoundRobin => players >= 2,
             Format::Pairings => false,
         };
-        if !fits {
-            return Err(BadSchedule::Players { format, players });
+        if !valid {
+            return Err(ScheduleError::Players { format, players });
         }
-        let encounters: Vec<(PlayerId, PlayerId)> = (0..players)
+        let pairings: Vec<(PlayerId, PlayerId)> = (0..players)
             .flat_map(|first| (first + 1..players).map(move |second| (first, second)))
             .filter(|(first, _)| format != Format::Gauntlet || *first == 0)
             .map(|(first, second)| (PlayerId(first), PlayerId(second)))
             .collect();
-        Schedule::of_encounters(encounters, format, players, rounds, openings)
+        Schedule::with_pairings(pairings, format, players, rounds, openings)
     }
 
-    /// Games of those `players` players who are to meet, in `rounds` rounds over `openings` openings.
+    /// A schedule of explicit pairings.
     ///
     /// # Errors
-    /// When nobody is to meet, somebody is not there or to meet itself, or there is no opening.
+    /// If there are no pairings or openings, or a pairing is invalid.
     pub fn of_pairings(
         pairings: Vec<(PlayerId, PlayerId)>,
         players: usize,
         rounds: u32,
         openings: usize,
-    ) -> Result<Schedule, BadSchedule> {
-        let wrong = |(first, second): &(PlayerId, PlayerId)| {
+    ) -> Result<Schedule, ScheduleError> {
+        let invalid = |(first, second): &(PlayerId, PlayerId)| {
             first == second || first.0 >= players || second.0 >= players
         };
-        if pairings.is_empty() || pairings.iter().any(wrong) {
-            return Err(BadSchedule::Players { format: Format::Pairings, players });
+        if pairings.is_empty() || pairings.iter().any(invalid) {
+            return Err(ScheduleError::Players { format: Format::Pairings, players });
         }
-        Schedule::of_encounters(pairings, Format::Pairings, players, rounds, openings)
+        Schedule::with_pairings(pairings, Format::Pairings, players, rounds, openings)
     }
 
-    fn of_encounters(
-        encounters: Vec<(PlayerId, PlayerId)>,
+    fn with_pairings(
+        pairings: Vec<(PlayerId, PlayerId)>,
         format: Format,
         players: usize,
         rounds: u32,
         openings: usize,
-    ) -> Result<Schedule, BadSchedule> {
+    ) -> Result<Schedule, ScheduleError> {
         if openings == 0 {
-            return Err(BadSchedule::NoOpening);
+            return Err(ScheduleError::NoOpening);
         }
-        let games = u64::from(rounds) * encounters.len() as u64 * 2;
+        let games = u64::from(rounds) * pairings.len() as u64 * 2;
         if u32::try_from(games).is_err() {
-            return Err(BadSchedule::TooLong(rounds));
+            return Err(ScheduleError::TooLong(rounds));
         }
-        Ok(Schedule { encounters, format, players, rounds, openings })
+        Ok(Schedule { pairings, format, players, rounds, openings })
     }
 
-    /// Who meets whom.
+    /// Format.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Who meets whom in every round.
-    pub fn encounters(&self) -> &[(PlayerId, PlayerId)] {
-        &self.encounters
+    /// Pairings of every round.
+    pub fn pairings(&self) -> &[(PlayerId, PlayerId)] {
+        &self.pairings
     }
 
-    /// How many players take part.
+    /// Number of players.
     pub fn players(&self) -> usize {
         self.players
     }
 
-    /// How many games there are.
+    /// Number of games.
     pub fn games(&self) -> u32 {
-        self.rounds * self.encounters.len() as u32 * 2
+        self.rounds * self.pairings.len() as u32 * 2
     }
 
-    /// The game of this number, if there is one.
-    pub fn fixture(&self, game: u32) -> Option<Fixture> {
+    /// The game with this number.
+    pub fn scheduled_game(&self, game: u32) -> Option<ScheduledGame> {
         if game >= self.games() {
             return None;
         }
         let pair = game / 2;
-        let per_round = self.encounters.len();
+        let per_round = self.pairings.len();
         let round = pair as usize / per_round;
-        let (first, second) = self.encounters[pair as usize % per_round];
+        let (first, second) = self.pairings[pair as usize % per_round];
         let players = match game % 2 {
             0 => ByColor { white: first, black: second },
             _ => ByColor { white: second, black: first },
         };
         let turn = match self.format {
-            // The same two may meet several times in a round.
+            // The same players may meet several times in a round.
             Format::Pairings => pair as usize,
             Format::Match | Format::Gauntlet | Format::RoundRobin => round,
         };
-        Some(Fixture { game, pair, opening: turn % self.openings, players })
+        Some(ScheduledGame { game, pair, opening: turn % self.openings, players })
     }
 
-    /// All games in order.
-    pub fn fixtures(&self) -> impl Iterator<Item = Fixture> {
-        (0..self.games()).filter_map(|game| self.fixture(game))
+    /// All games, in order.
+    pub fn scheduled_games(&self) -> impl Iterator<Item = ScheduledGame> {
+        (0..self.games()).filter_map(|game| self.scheduled_game(game))
     }
 }
 
@@ -203,20 +203,20 @@ mod tests {
         openings: usize,
     ) -> Vec<(u32, usize, usize, usize)> {
         let schedule = Schedule::new(format, players, rounds, openings).unwrap();
-        let row = |f: Fixture| (f.pair, f.opening, f.players.white.0, f.players.black.0);
-        let rows: Vec<_> = schedule.fixtures().map(row).collect();
+        let row = |f: ScheduledGame| (f.pair, f.opening, f.players.white.0, f.players.black.0);
+        let rows: Vec<_> = schedule.scheduled_games().map(row).collect();
         assert_eq!(rows.len(), schedule.games() as usize);
         rows
     }
 
     #[test]
-    fn a_match_swaps_colours_on_each_opening() {
+    fn match_reverses_colours_on_each_opening() {
         let expected = [(0, 0, 0, 1), (0, 0, 1, 0), (1, 1, 0, 1), (1, 1, 1, 0), (2, 0, 0, 1), (2, 0, 1, 0)];
         assert_eq!(listing(Format::Match, 2, 3, 2), expected);
     }
 
     #[test]
-    fn a_gauntlet_is_run_by_the_first() {
+    fn gauntlet_is_played_by_the_first_player() {
         assert_eq!(
             listing(Format::Gauntlet, 3, 1, 9),
             [(0, 0, 0, 1), (0, 0, 1, 0), (1, 0, 0, 2), (1, 0, 2, 0)]
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_robin_gives_everybody_the_same() {
+    fn round_robin_is_balanced() {
         let mut met = BTreeMap::new();
         for (_, opening, white, black) in listing(Format::RoundRobin, 5, 4, 4) {
             *met.entry((opening, white, black)).or_insert(0) += 1;
@@ -234,20 +234,21 @@ mod tests {
     }
 
     #[test]
-    fn pairings_are_those_chosen() {
+    fn explicit_pairings_are_scheduled() {
         let pairs = vec![(PlayerId(2), PlayerId(0)), (PlayerId(1), PlayerId(2))];
         let schedule = Schedule::of_pairings(pairs, 3, 2, 5).unwrap();
-        let met: Vec<_> = schedule.fixtures().map(|f| (f.players.white.0, f.players.black.0)).collect();
+        let met: Vec<_> =
+            schedule.scheduled_games().map(|f| (f.players.white.0, f.players.black.0)).collect();
         assert_eq!(met[..4], [(2, 0), (0, 2), (1, 2), (2, 1)]);
         assert_eq!(met.len(), 8);
         for wrong in [vec![], vec![(PlayerId(1), PlayerId(1))], vec![(PlayerId(0), PlayerId(3))]] {
             assert!(Schedule::of_pairings(wrong, 3, 1, 1).is_err());
         }
-        assert!(Schedule::new(Format::Pairings, 2, 1, 1).is_err(), "nobody has chosen");
+        assert!(Schedule::new(Format::Pairings, 2, 1, 1).is_err(), "no pairings");
     }
 
     #[test]
-    fn a_longer_schedule_begins_like_a_shorter_one() {
+    fn longer_schedule_starts_with_the_shorter_one() {
         for format in [Format::Gauntlet, Format::RoundRobin] {
             let short = listing(format, 4, 3, 2);
             assert_eq!(listing(format, 4, 7, 2)[..short.len()], short);
@@ -255,13 +256,13 @@ mod tests {
     }
 
     #[test]
-    fn schedules_that_make_no_sense_are_refused() {
-        let refused = |format, players, rounds, openings| {
-            Schedule::new(format, players, rounds, openings).unwrap_err().to_string()
-        };
-        assert_eq!(refused(Format::Match, 3, 1, 1), "a match cannot be played by 3 players");
-        assert_eq!(refused(Format::RoundRobin, 1, 1, 1), "a round robin cannot be played by 1 players");
-        assert_eq!(refused(Format::Match, 2, 1, 0), "there is no opening to play");
-        assert!(refused(Format::Match, 2, u32::MAX, 1).contains("can be numbered"));
+    fn invalid_schedules_are_rejected() {
+        let error =
+            |format, players, rounds, openings| Schedule::new(format, players, rounds, openings).unwrap_err();
+        for (format, players) in [(Format::Match, 3), (Format::RoundRobin, 1)] {
+            assert_eq!(error(format, players, 1, 1), ScheduleError::Players { format, players });
+        }
+        assert_eq!(error(Format::Match, 2, 1, 0), ScheduleError::NoOpening);
+        assert_eq!(error(Format::Match, 2, u32::MAX, 1), ScheduleError::TooLong(u32::MAX));
     }
 }

@@ -5,57 +5,55 @@ use sha2::{Digest as _, Sha256};
 
 use crate::hex;
 
-/// What stands between the names of players.
-const PLAYERS_APART: &str = " | ";
+/// Separator of player names.
+const PLAYER_SEPARATOR: &str = " | ";
 
-/// Everything a run's games depend on, as named texts: two runs with the same settings play the same games, if their
-/// players are deterministic.
+/// Named settings that determine the games of a run, if its players are deterministic.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Settings(BTreeMap<String, String>);
 
 impl Settings {
-    /// Nothing set yet.
+    /// No settings.
     pub fn new() -> Settings {
         Settings::default()
     }
 
-    /// Sets one.
+    /// Sets a value.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         self.0.insert(name.to_owned(), value.into());
     }
 
-    /// The names of the players, in the order games refer to them.
+    /// Player names by [`PlayerId`](crate::PlayerId).
     pub fn players(&self) -> Vec<String> {
         let names = self.0.get("players").map_or("", String::as_str);
-        names.split(PLAYERS_APART).map(str::to_owned).collect()
+        names.split(PLAYER_SEPARATOR).map(str::to_owned).collect()
     }
 
-    /// Sets the names of the players.
     pub(crate) fn set_players(&mut self, names: &[String]) {
-        self.set("players", names.join(PLAYERS_APART));
+        self.set("players", names.join(PLAYER_SEPARATOR));
     }
 
-    /// A short name for exactly these settings: a hash in hexadecimal.
+    /// Hash of all settings in hexadecimal.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         for (name, value) in &self.0 {
-            // Lengths first, so that no two sets of texts run together into the same bytes.
+            // Length prefixes make the encoding unambiguous.
             hash.update(format!("{}:{name}{}:{value}", name.len(), value.len()));
         }
         hex(&hash.finalize())[..16].to_owned()
     }
 
-    /// What differs, in words: `limits: 10+0.1 then, 5+0.1 now`.
+    /// Differences, such as `limits: 10+0.1 then, 5+0.1 now`.
     pub fn differences(&self, now: &Settings) -> Vec<String> {
         let names: std::collections::BTreeSet<&String> = self.0.keys().chain(now.0.keys()).collect();
-        let word = |settings: &Settings, name: &String| {
+        let value = |settings: &Settings, name: &String| {
             settings.0.get(name).map_or("not set".to_owned(), String::clone)
         };
         names
             .into_iter()
             .filter(|name| self.0.get(*name) != now.0.get(*name))
-            .map(|name| format!("{name}: {} then, {} now", word(self, name), word(now, name)))
+            .map(|name| format!("{name}: {} then, {} now", value(self, name), value(now, name)))
             .collect()
     }
 }
@@ -65,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_told_apart() {
+    fn different_settings_have_different_hashes() {
         let mut one = Settings::new();
         one.set("limits", "10+0.1");
         one.set("openings", "abc");

@@ -4,17 +4,17 @@ use shakmaty::{ByColor, Color};
 
 use crate::{
     GameRecord, GameResult, PlayerId,
-    statistics::{Anchor, EloEstimate, Encounter, Pairs, Points, PoolError, RatingPool, Tally, rate_pool},
+    statistics::{Anchor, EloEstimate, HeadToHead, Pairs, Points, PoolError, RatingPool, Tally, rate_pool},
 };
 
-/// One result, as far as counting goes.
+/// Result of a game for [`Standings`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultRow {
-    /// Who played.
+    /// Players.
     pub players: ByColor<PlayerId>,
-    /// Who took the point.
+    /// Result.
     pub result: GameResult,
-    /// The same for two games on one opening with colours swapped; `None` for a game that has no such other.
+    /// Identifier shared by two games on one opening with reversed colours; `None` for single games.
     pub pair: Option<u64>,
 }
 
@@ -28,60 +28,59 @@ impl From<&GameRecord> for ResultRow {
     }
 }
 
-/// The results so far: who took how much from whom.
+/// Results of all players against each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standings {
     names: Vec<String>,
     by_color: Vec<ByColor<Tally>>,
-    /// By the two players, the earlier one first, and as that one sees it.
-    between: BTreeMap<(PlayerId, PlayerId), Between>,
-    /// The first game of a pair that waits for the second: who had White in it, and what the earlier player took.
+    /// By pairing with the lower id first, from its point of view.
+    between: BTreeMap<(PlayerId, PlayerId), MatchScore>,
+    /// First games of incomplete pairs: the player with White, and the points of the lower id.
     waiting: BTreeMap<(PlayerId, PlayerId, u64), (PlayerId, Points)>,
 }
 
-/// The games of two players, as one of them sees them.
+/// Results of two players from the point of view of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Between {
+pub struct MatchScore {
     /// All games.
     pub games: Tally,
-    /// Those that come in pairs.
+    /// Complete pairs.
     pub pairs: Pairs,
 }
 
-impl Between {
-    /// How many games have no other to make a pair.
+impl MatchScore {
+    /// Number of games outside of pairs.
     pub fn unpaired(&self) -> u64 {
         self.games.games() - 2 * self.pairs.pairs()
     }
 
-    /// How much stronger the player is: from pairs, or from single games when most of them are not in pairs. `None`
-    /// without games.
+    /// Elo difference from pairs, or from single games if most games are not paired; `None` without games.
     pub fn elo(&self) -> Option<EloEstimate> {
         if self.unpaired() > 2 * self.pairs.pairs() { self.games.elo() } else { self.pairs.elo() }
     }
 
-    fn of_opponent(self) -> Between {
+    fn inverted(self) -> MatchScore {
         let mut counts = self.pairs.0;
         counts.reverse();
-        Between { games: self.games.of_opponent(), pairs: Pairs(counts) }
+        MatchScore { games: self.games.inverted(), pairs: Pairs(counts) }
     }
 }
 
 impl Standings {
-    /// Nothing played yet.
+    /// No games.
     pub fn new(names: Vec<String>) -> Standings {
         let by_color = vec![ByColor::default(); names.len()];
         Standings { names, by_color, between: BTreeMap::new(), waiting: BTreeMap::new() }
     }
 
-    /// The standings after these games.
+    /// Standings of these games.
     pub fn of(names: Vec<String>, rows: impl IntoIterator<Item = ResultRow>) -> Standings {
         let mut standings = Standings::new(names);
         rows.into_iter().for_each(|row| standings.add(row));
         standings
     }
 
-    /// Counts a game. The players are among those named.
+    /// Adds a game of known players.
     pub fn add(&mut self, row: ResultRow) {
         let ByColor { white, black } = row.players;
         for color in Color::ALL {
@@ -103,7 +102,7 @@ impl Standings {
         }
     }
 
-    /// The players' names.
+    /// Player names.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -114,32 +113,32 @@ impl Standings {
         white + black
     }
 
-    /// A player's games with White and with Black.
+    /// Games of a player by colour.
     pub fn by_color(&self, player: PlayerId) -> ByColor<Tally> {
         self.by_color.get(player.0).copied().unwrap_or_default()
     }
 
-    /// The games of two players, as `player` sees them.
-    pub fn between(&self, player: PlayerId, opponent: PlayerId) -> Between {
+    /// Results of two players from the point of view of `player`.
+    pub fn between(&self, player: PlayerId, opponent: PlayerId) -> MatchScore {
         let get = |key| self.between.get(&key).copied().unwrap_or_default();
-        if player <= opponent { get((player, opponent)) } else { get((opponent, player)).of_opponent() }
+        if player <= opponent { get((player, opponent)) } else { get((opponent, player)).inverted() }
     }
 
-    /// The ratings that fit all games.
+    /// Ratings fitted to all games.
     ///
     /// # Errors
-    /// When the anchor is not tied to the others by games.
+    /// If the anchor is not connected to the other players.
     pub fn ratings(&self, anchor: Anchor) -> Result<RatingPool, PoolError> {
-        let encounters: Vec<Encounter> = self
+        let pairings: Vec<HeadToHead> = self
             .between
             .iter()
-            .map(|((first, second), between)| Encounter {
+            .map(|((first, second), between)| HeadToHead {
                 first: first.0,
                 second: second.0,
                 games: between.games,
             })
             .collect();
-        rate_pool(self.names.len(), &encounters, anchor)
+        rate_pool(self.names.len(), &pairings, anchor)
     }
 }
 
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_need_swapped_colours() {
+    fn pairs_need_reversed_colours() {
         let rows = [
             row(0, 1, GameResult::WhiteWins, Some(0)),
             row(0, 1, GameResult::Draw, Some(1)),
@@ -166,7 +165,7 @@ mod tests {
         assert_eq!((seen.pairs, seen.unpaired()), (Pairs([0, 0, 0, 0, 1]), 3));
         let other = standings.between(PlayerId(1), PlayerId(0));
         assert_eq!(other.pairs, Pairs([1, 0, 0, 0, 0]));
-        assert_eq!(other.games, seen.games.of_opponent());
+        assert_eq!(other.games, seen.games.inverted());
         let colors = standings.by_color(PlayerId(1));
         assert_eq!(colors.white, Tally { wins: 0, draws: 1, losses: 1 });
         assert_eq!(colors.black, Tally { wins: 0, draws: 1, losses: 2 });

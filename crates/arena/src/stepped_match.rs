@@ -3,62 +3,62 @@ use tabia_game::Game;
 use tabia_search::Player;
 
 use crate::{
-    Entrant, Fixture, GameInProgress, GameRecord, Openings, PgnTags, PlayedMove, PlayerId, ResultRow, Rules,
-    RunError, Schedule, Standings, Step, Stop, Timer, roster::Roster,
+    Entrant, GameInProgress, GameRecord, Openings, PgnTags, PlayedMove, PlayerId, ResultRow, Rules, RunError,
+    Schedule, ScheduledGame, Standings, Step, Stop, Timer, roster::Roster, run::check,
 };
 
-/// A schedule played on the thread that asks, a move at a time: where there are no other threads, or somebody watches.
+/// A match played move by move on the calling thread, for platforms without threads and for live display.
 ///
-/// The games are those of a [`Run`](crate::Run) with the same entrants, openings, schedule, rules and seed.
+/// Plays the same games as a [`Run`](crate::Run) with the same entrants, openings, schedule, rules and seed.
 pub struct SteppedMatch {
     event: String,
     entrants: Vec<Box<dyn Entrant>>,
     openings: Openings,
     rules: Rules,
-    /// The games to come, the next one last.
-    waiting: Vec<Fixture>,
+    /// Games to play, in reverse order.
+    waiting: Vec<ScheduledGame>,
     roster: Roster,
-    under_way: Option<UnderWay>,
+    current: Option<CurrentGame>,
     records: Vec<GameRecord>,
     games: Vec<Game>,
     standings: Standings,
 }
 
-struct UnderWay {
-    fixture: Fixture,
+struct CurrentGame {
+    scheduled: ScheduledGame,
     game: GameInProgress,
     players: ByColor<Box<dyn Player>>,
 }
 
-/// What happened in a step.
+/// Event of a step.
 #[derive(Debug)]
 pub enum MatchEvent<'a> {
-    /// A game begins.
-    Starts(&'a Fixture),
+    /// A game started.
+    GameStarted(&'a ScheduledGame),
     /// A player moved.
     Moved {
         /// The game.
-        fixture: &'a Fixture,
+        scheduled: &'a ScheduledGame,
         /// The move.
         played: &'a PlayedMove,
-        /// How many half-moves the game has now, the opening's not counted.
+        /// Number of plies after the opening.
         plies: usize,
-        /// The position before the move.
+        /// Position before the move.
         before: Box<Chess>,
-        /// The position after it.
+        /// Position after the move.
         after: &'a Chess,
     },
-    /// A game is over.
-    Ends(&'a GameRecord),
-    /// All games are played.
+    /// A game ended.
+    GameEnded(&'a GameRecord),
+    /// All games were played.
     Done,
 }
 
 impl SteppedMatch {
-    /// A sitting of at most `games` games of the schedule.
+    /// A match of the first `games` games of the schedule.
     ///
     /// # Errors
-    /// When the schedule is for other numbers of players or openings.
+    /// If the schedule does not fit the entrants or openings.
     pub fn new(
         event: impl Into<String>,
         entrants: Vec<Box<dyn Entrant>>,
@@ -68,13 +68,8 @@ impl SteppedMatch {
         rules: Rules,
         seed: u64,
     ) -> Result<SteppedMatch, RunError> {
-        if entrants.len() != schedule.players() {
-            return Err(RunError::WrongPlayers { players: schedule.players(), entrants: entrants.len() });
-        }
-        let mut waiting: Vec<Fixture> = schedule.fixtures().take(games as usize).collect();
-        if waiting.iter().any(|fixture| fixture.opening >= openings.list().len()) {
-            return Err(RunError::WrongOpenings(openings.list().len()));
-        }
+        check(schedule, entrants.len(), &openings)?;
+        let mut waiting: Vec<ScheduledGame> = schedule.scheduled_games().take(games as usize).collect();
         waiting.reverse();
         let names = entrants.iter().map(|entrant| entrant.name()).collect();
         Ok(SteppedMatch {
@@ -84,98 +79,87 @@ impl SteppedMatch {
             openings,
             rules,
             waiting,
-            under_way: None,
+            current: None,
             records: Vec::new(),
             games: Vec::new(),
             standings: Standings::new(names),
         })
     }
 
-    /// Goes on by a move, or by the beginning or end of a game.
+    /// Advances to the next event.
     ///
     /// # Errors
-    /// When a player cannot be made.
+    /// If a player cannot be built.
     pub fn step(&mut self, timer: &dyn Timer) -> Result<MatchEvent<'_>, RunError> {
-        let Some(mut under_way) = self.under_way.take() else { return self.begin() };
-        let before = under_way.game.position().clone();
+        let Some(mut current) = self.current.take() else { return self.start_game() };
+        let before = current.game.position().clone();
         let player = match before.turn() {
-            Color::White => &mut under_way.players.white,
-            Color::Black => &mut under_way.players.black,
+            Color::White => &mut current.players.white,
+            Color::Black => &mut current.players.black,
         };
-        match under_way.game.step(player.as_mut(), timer, &Stop::new()) {
-            Step::Moved | Step::GivenUp => {
-                let UnderWay { fixture, game, .. } = self.under_way.insert(under_way);
+        match current.game.step(player.as_mut(), timer, &Stop::new()) {
+            Step::Moved | Step::Aborted => {
+                let CurrentGame { scheduled, game, .. } = self.current.insert(current);
                 let (plies, after) = (game.moves().len(), game.position());
-                let played = game.moves().last().expect("nobody stops a sitting but between its steps");
-                Ok(MatchEvent::Moved { fixture, played, plies, before: Box::new(before), after })
+                let played = game.moves().last().expect("a step is never stopped");
+                Ok(MatchEvent::Moved { scheduled, played, plies, before: Box::new(before), after })
             }
-            Step::Over(played) => {
-                let UnderWay { fixture, players, .. } = under_way;
-                let entrants = seats(&self.entrants, &fixture);
-                self.roster.dismiss(&fixture, entrants, players, played.fault.as_ref());
-                let tags = PgnTags {
-                    event: self.event.clone(),
-                    round: format!("{}.{}", fixture.pair + 1, fixture.game % 2 + 1),
-                    names: entrants.map(Entrant::name),
-                    time_control: self
-                        .rules
-                        .budget
-                        .control
-                        .as_ref()
-                        .map(ToString::to_string)
-                        .unwrap_or_default(),
-                    ..PgnTags::default()
-                };
+            Step::Ended(played) => {
+                let CurrentGame { scheduled, players, .. } = current;
+                let entrants = seats(&self.entrants, &scheduled);
+                self.roster.put_back(&scheduled, entrants, players, played.forfeit.as_ref());
+                let names = entrants.map(Entrant::name);
+                let tags = PgnTags::new(&self.event, "", &scheduled, names, &self.rules);
                 self.games.push(played.to_pgn(&tags));
-                let record = GameRecord::of(&fixture, &played).expect("a game that was played has a result");
+                let record = GameRecord::of(&scheduled, &played).expect("a finished game has a result");
                 self.standings.add(ResultRow::from(&record));
                 self.records.push(record);
-                Ok(self.records.last().map_or(MatchEvent::Done, MatchEvent::Ends))
+                Ok(self.records.last().map_or(MatchEvent::Done, MatchEvent::GameEnded))
             }
         }
     }
 
-    fn begin(&mut self) -> Result<MatchEvent<'_>, RunError> {
-        let Some(fixture) = self.waiting.pop() else { return Ok(MatchEvent::Done) };
-        let called = self.roster.call(&fixture, seats(&self.entrants, &fixture));
-        let mut players = called.map_err(|(PlayerId(player), what)| RunError::NoPlayer {
+    fn start_game(&mut self) -> Result<MatchEvent<'_>, RunError> {
+        let Some(scheduled) = self.waiting.pop() else { return Ok(MatchEvent::Done) };
+        let taken = self.roster.take(&scheduled, seats(&self.entrants, &scheduled));
+        let mut players = taken.map_err(|(PlayerId(player), reason)| RunError::Build {
             name: self.entrants[player].name(),
-            what,
+            reason,
         })?;
         for player in &mut players {
             player.new_game();
         }
-        let game = GameInProgress::new(&self.openings.list()[fixture.opening], &self.rules);
-        let under_way = self.under_way.insert(UnderWay { fixture, game, players });
-        Ok(MatchEvent::Starts(&under_way.fixture))
+        let game = GameInProgress::new(&self.openings.list()[scheduled.opening], &self.rules);
+        let current = self.current.insert(CurrentGame { scheduled, game, players });
+        Ok(MatchEvent::GameStarted(&current.scheduled))
     }
 
-    /// All games so far.
+    /// Records of all games so far.
     pub fn records(&self) -> &[GameRecord] {
         &self.records
     }
 
-    /// All games so far, as PGN.
+    /// All games so far.
     pub fn games(&self) -> &[Game] {
         &self.games
     }
 
-    /// The results so far.
+    /// Standings.
     pub fn standings(&self) -> &Standings {
         &self.standings
     }
 
-    /// What is played on.
+    /// Openings.
     pub fn openings(&self) -> &Openings {
         &self.openings
     }
 
-    /// Whether every game has been played.
+    /// Whether all games were played.
     pub fn is_done(&self) -> bool {
-        self.waiting.is_empty() && self.under_way.is_none()
+        self.waiting.is_empty() && self.current.is_none()
     }
 }
 
-fn seats<'a>(entrants: &'a [Box<dyn Entrant>], fixture: &Fixture) -> ByColor<&'a dyn Entrant> {
-    fixture.players.map(|PlayerId(place)| entrants[place].as_ref())
+fn seats<'a>(entrants: &'a [Box<dyn Entrant>], scheduled: &ScheduledGame) -> ByColor<&'a dyn Entrant> {
+    scheduled.players.map(|PlayerId(place)| entrants[place].as_ref())
 }

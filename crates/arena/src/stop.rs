@@ -1,37 +1,37 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The wish to end a run, shared by those who may have it and those who play.
+/// A stop request shared between a run and its caller.
 #[derive(Debug, Default)]
 pub struct Stop {
-    wish: AtomicU8,
+    request: AtomicU8,
 }
 
 /// How soon a run should end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StopRequest {
-    /// It goes on.
-    GoOn = 0,
-    /// Games under way are finished, none is begun.
+    /// No request.
+    Continue = 0,
+    /// Finish running games and start no more.
     AfterGames = 1,
-    /// Games under way are given up: they count as never played.
+    /// Abort running games; they are not recorded.
     Now = 2,
 }
 
 impl Stop {
-    /// Nobody wishes to stop yet.
+    /// No request.
     pub fn new() -> Stop {
         Stop::default()
     }
 
-    /// Wishes to stop; a wish cannot be taken back or made weaker.
-    pub fn request(&self, wish: StopRequest) {
-        self.wish.fetch_max(wish as u8, Ordering::Relaxed);
+    /// Requests a stop. A request cannot be withdrawn or weakened.
+    pub fn request(&self, request: StopRequest) {
+        self.request.fetch_max(request as u8, Ordering::Relaxed);
     }
 
-    /// What is wished.
+    /// The strongest request so far.
     pub fn requested(&self) -> StopRequest {
-        match self.wish.load(Ordering::Relaxed) {
-            0 => StopRequest::GoOn,
+        match self.request.load(Ordering::Relaxed) {
+            0 => StopRequest::Continue,
             1 => StopRequest::AfterGames,
             _ => StopRequest::Now,
         }

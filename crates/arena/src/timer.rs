@@ -1,29 +1,26 @@
 use std::time::{Duration, Instant};
 
-/// Somebody who measures time.
+/// A monotonic clock.
 pub trait Timer: Sync {
-    /// Time since some moment that stays the same.
+    /// Time since a fixed origin.
     fn now(&self) -> Duration;
 
-    /// Lets about so much time pass; a timer that cannot returns at once.
-    fn pass(&self, time: Duration) {
+    /// Sleeps, or returns at once if the timer cannot.
+    fn sleep(&self, time: Duration) {
         let _ = time;
     }
 }
 
-/// The machine's own clock.
+/// The system's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct WallTimer {
     origin: Instant,
 }
 
 impl WallTimer {
-    /// Begins to measure.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the one place where the arena reads a clock; everything else is given a Timer"
-    )]
-    #[expect(clippy::new_without_default, reason = "when it is made matters")]
+    /// A clock that starts now.
+    #[expect(clippy::disallowed_methods, reason = "all other code uses a Timer")]
+    #[expect(clippy::new_without_default, reason = "the time of creation matters")]
     pub fn new() -> WallTimer {
         WallTimer { origin: Instant::now() }
     }
@@ -34,8 +31,8 @@ impl Timer for WallTimer {
         self.origin.elapsed()
     }
 
-    fn pass(&self, time: Duration) {
-        // There is one thread in a browser, and nobody may hold it.
+    fn sleep(&self, time: Duration) {
+        // The only thread of a browser must not block.
         if !cfg!(target_family = "wasm") {
             std::thread::sleep(time);
         }

@@ -1,27 +1,30 @@
-//! One thread's share of a run: plays the games it is handed with players of its own.
+//! A worker thread that plays games with its own players.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use shakmaty::ByColor;
 
 use crate::{
-    Entrant, Fixture, Openings, PlayedGame, PlayerId, Rules, Stop, Timer, play_game, roster::Roster,
+    Entrant, Openings, PlayedGame, PlayerId, Rules, ScheduledGame, Stop, Timer, play_game, roster::Roster,
 };
 
-/// A game to play. A worker that is sent no more orders ends.
-pub(crate) struct Order(pub(crate) Fixture);
-
-/// What a worker reports.
-pub(crate) enum News {
-    /// A game is finished.
-    Finished { worker: usize, fixture: Fixture, played: Box<PlayedGame> },
-    /// A game was given up because the run is to stop.
-    GivenUp,
-    /// A player cannot be made.
-    NoPlayer { player: PlayerId, what: String },
+/// Result of a game.
+pub(crate) enum WorkerEvent {
+    Finished {
+        worker: usize,
+        scheduled: ScheduledGame,
+        played: Box<PlayedGame>,
+    },
+    /// The game was aborted by a stop request.
+    Aborted,
+    /// A player cannot be built.
+    BuildFailed {
+        player: PlayerId,
+        reason: String,
+    },
 }
 
-/// What all workers of a run share.
+/// Shared by all workers of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct WorkerContext<'a> {
     pub(crate) entrants: &'a [&'a dyn Entrant],
@@ -32,65 +35,52 @@ pub(crate) struct WorkerContext<'a> {
     pub(crate) stop: &'a Stop,
 }
 
-/// Where orders go.
-pub(crate) struct WorkerHandle {
-    orders: Sender<Order>,
-}
-
-impl WorkerHandle {
-    /// Hands over a game. A worker that is gone has said why.
-    pub(crate) fn play(&self, fixture: Fixture) {
-        let _ = self.orders.send(Order(fixture));
-    }
-}
-
-/// The worker itself.
-pub(crate) struct WorkerActor<'a> {
+pub(crate) struct Worker<'a> {
     number: usize,
-    hall: WorkerContext<'a>,
-    orders: Receiver<Order>,
-    news: Sender<News>,
+    context: WorkerContext<'a>,
+    games: Receiver<ScheduledGame>,
+    events: Sender<WorkerEvent>,
     roster: Roster,
 }
 
-/// A worker with its handle.
-pub(crate) fn worker(
-    number: usize,
-    hall: WorkerContext<'_>,
-    news: Sender<News>,
-) -> (WorkerHandle, WorkerActor<'_>) {
-    let (orders, inbox) = channel();
-    let roster = Roster::new(hall.entrants.len(), hall.seed);
-    (WorkerHandle { orders }, WorkerActor { number, hall, orders: inbox, news, roster })
-}
+impl Worker<'_> {
+    /// A worker and the channel that gives it games. It ends when that channel is closed.
+    pub(crate) fn new(
+        number: usize,
+        context: WorkerContext<'_>,
+        events: Sender<WorkerEvent>,
+    ) -> (Sender<ScheduledGame>, Worker<'_>) {
+        let (sender, games) = channel();
+        let roster = Roster::new(context.entrants.len(), context.seed);
+        (sender, Worker { number, context, games, events, roster })
+    }
 
-impl WorkerActor<'_> {
-    /// Plays until no more orders come, or a player cannot be made.
+    /// Plays until the channel is closed, a game is aborted or a player cannot be built.
     pub(crate) fn run(mut self) {
-        while let Ok(Order(fixture)) = self.orders.recv() {
-            let (news, goes_on) = match self.play(fixture) {
+        while let Ok(scheduled) = self.games.recv() {
+            let event = match self.play(scheduled) {
                 Ok(Some(played)) => {
-                    (News::Finished { worker: self.number, fixture, played: Box::new(played) }, true)
+                    WorkerEvent::Finished { worker: self.number, scheduled, played: Box::new(played) }
                 }
-                Ok(None) => (News::GivenUp, false),
-                Err((player, what)) => (News::NoPlayer { player, what }, false),
+                Ok(None) => WorkerEvent::Aborted,
+                Err((player, reason)) => WorkerEvent::BuildFailed { player, reason },
             };
-            // The run ends when nobody listens any more.
-            if self.news.send(news).is_err() || !goes_on {
+            let is_last = !matches!(event, WorkerEvent::Finished { .. });
+            if self.events.send(event).is_err() || is_last {
                 break;
             }
         }
     }
 
-    fn play(&mut self, fixture: Fixture) -> Result<Option<PlayedGame>, (PlayerId, String)> {
-        let entrants = fixture.players.map(|id| self.hall.entrants[id.0]);
-        let mut players = self.roster.call(&fixture, entrants)?;
-        let opening = &self.hall.openings.list()[fixture.opening];
+    fn play(&mut self, scheduled: ScheduledGame) -> Result<Option<PlayedGame>, (PlayerId, String)> {
+        let WorkerContext { entrants, openings, rules, timer, stop, .. } = self.context;
+        let entrants = scheduled.players.map(|id| entrants[id.0]);
+        let mut players = self.roster.take(&scheduled, entrants)?;
         let ByColor { white, black } = &mut players;
         let seats = ByColor { white: white.as_mut(), black: black.as_mut() };
-        let played = play_game(seats, opening, self.hall.rules, self.hall.timer, self.hall.stop);
-        let fault = played.as_ref().and_then(|played| played.fault.as_ref());
-        self.roster.dismiss(&fixture, entrants, players, fault);
+        let played = play_game(seats, &openings.list()[scheduled.opening], rules, timer, stop);
+        let forfeit = played.as_ref().and_then(|played| played.forfeit.as_ref());
+        self.roster.put_back(&scheduled, entrants, players, forfeit);
         Ok(played)
     }
 }

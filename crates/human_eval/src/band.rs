@@ -7,24 +7,24 @@ use tabia_data::GameHead;
 use tabia_data::stats::{Category, Phase, Pool, TimeClass};
 use tabia_encoding::{Elo, RatingPool, Situation};
 
-/// How positions are divided into bands.
+/// Grouping of positions into bands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Grouping {
-    /// All in one.
+    /// One band.
     All,
-    /// By the rating of the side to move, 200 points a band.
+    /// Rating of the side to move, in steps of 200.
     Elo,
-    /// By how far the game has come.
+    /// Game phase.
     Phase,
-    /// By the time control.
+    /// Time control.
     Time,
-    /// By whose scale the ratings are on.
+    /// Rating pool.
     Pool,
 }
 
 impl Grouping {
-    /// What it is called.
+    /// Name.
     pub fn label(self) -> &'static str {
         match self {
             Grouping::All => "all",
@@ -36,7 +36,7 @@ impl Grouping {
     }
 }
 
-/// How much time a game gives: as Lichess calls it, with what is faster than bullet counted as bullet.
+/// Speed category of a game as on Lichess, with ultrabullet counted as bullet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Speed {
     /// Below 3 minutes for 40 moves.
@@ -45,17 +45,17 @@ pub enum Speed {
     Blitz,
     /// Below 25 minutes.
     Rapid,
-    /// The rest.
+    /// 25 minutes or more.
     Classical,
-    /// No time control is known.
+    /// Unknown time control.
     Unknown,
 }
 
 impl Speed {
-    /// All of them, fastest first.
+    /// All speeds, fastest first.
     pub const ALL: [Speed; 5] = [Speed::Bullet, Speed::Blitz, Speed::Rapid, Speed::Classical, Speed::Unknown];
 
-    /// The speed of a game.
+    /// Speed of a game.
     pub fn of(head: &GameHead) -> Speed {
         match TimeClass::of(head.pace) {
             TimeClass::UltraBullet | TimeClass::Bullet => Speed::Bullet,
@@ -66,7 +66,7 @@ impl Speed {
         }
     }
 
-    /// What it is called.
+    /// Name.
     pub fn label(self) -> &'static str {
         match self {
             Speed::Bullet => "bullet",
@@ -83,38 +83,39 @@ impl FromStr for Speed {
 
     fn from_str(text: &str) -> Result<Speed, String> {
         let found = Speed::ALL.into_iter().find(|speed| speed.label() == text);
-        found.ok_or_else(|| format!("{text:?} is no speed: bullet, blitz, rapid, classical or unknown"))
+        found.ok_or_else(|| {
+            format!("invalid speed {text:?} (expected bullet, blitz, rapid, classical or unknown)")
+        })
     }
 }
 
-/// Where one position belongs in every grouping.
+/// Categories of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Categories {
     rating: Option<Elo>,
     phase: Phase,
     speed: Speed,
     pool: RatingPool,
 }
 
-/// Points of a rating band.
-const WIDTH: u16 = 200;
+const BAND_WIDTH: u16 = 200;
 
-/// One band of a grouping; bands of one grouping are ordered as a table shows them.
+/// A band of a grouping, in display order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Band {
     All,
-    /// From this rating.
+    /// Lower bound of the ratings.
     Elo(u16),
     NoElo,
     Phase(Phase),
     Time(Speed),
-    /// Its number among the pools.
+    /// Index in [`Pool::ALL`].
     Pool(usize),
 }
 
-impl Place {
-    pub(crate) fn of(situation: &Situation<'_>, head: &GameHead) -> Place {
-        Place {
+impl Categories {
+    pub(crate) fn of(situation: &Situation<'_>, head: &GameHead) -> Categories {
+        Categories {
             rating: situation.mover.rating,
             phase: Phase::of(situation.position.board()),
             speed: Speed::of(head),
@@ -137,7 +138,7 @@ impl Place {
 
 impl Band {
     pub(crate) fn of_rating(rating: Elo) -> Band {
-        Band::Elo(rating.0 / WIDTH * WIDTH)
+        Band::Elo(rating.0 / BAND_WIDTH * BAND_WIDTH)
     }
 }
 
@@ -145,11 +146,11 @@ impl fmt::Display for Band {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Band::All => f.write_str("all"),
-            Band::Elo(from) => write!(f, "{from}-{}", from + WIDTH - 1),
+            Band::Elo(from) => write!(f, "{from}-{}", from + BAND_WIDTH - 1),
             Band::NoElo => f.write_str("unknown"),
             Band::Phase(phase) => f.write_str(phase.label()),
             Band::Time(speed) => f.write_str(speed.label()),
-            Band::Pool(number) => f.write_str(Pool::ALL.get(number).map_or("?", |pool| pool.label())),
+            Band::Pool(index) => f.write_str(Pool::ALL.get(index).map_or("?", |pool| pool.label())),
         }
     }
 }

@@ -1,66 +1,67 @@
 use serde::Serialize;
 
-/// Bins of equal width that probabilities are sorted into.
+/// Number of bins of equal width.
 const BINS: usize = 10;
 
-/// Whether a network's likeliest move comes as often as it says.
+/// Calibration of the probability of the predicted move.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Calibration {
-    /// Mean distance between what it says and what happens, each bin counting by its positions.
+    /// Expected calibration error.
     pub error: f64,
-    /// Bin by bin, those without positions left out.
+    /// Reliability diagram without empty bins.
     pub bins: Vec<Reliability>,
 }
 
-/// The positions in which the likeliest move had a probability within one bin.
+/// A bin of the reliability diagram.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Reliability {
-    /// The lowest probability of the bin.
+    /// Lower bound of the probability.
     pub from: f64,
-    /// The probability above it.
+    /// Upper bound of the probability.
     pub to: f64,
-    /// How many positions there are.
+    /// Number of positions.
     pub positions: u64,
-    /// The mean probability of the likeliest move.
-    pub said: f64,
-    /// How often that move was played.
-    pub happened: f64,
+    /// Mean predicted probability.
+    #[serde(rename = "said")]
+    pub predicted: f64,
+    /// Observed frequency.
+    #[serde(rename = "happened")]
+    pub observed: f64,
 }
 
-/// Counts positions by what was said of the likeliest move.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CalibrationTally([Bin; BINS]);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
     positions: u64,
-    said: f64,
-    happened: u64,
+    predicted: f64,
+    observed: u64,
 }
 
 impl CalibrationTally {
-    pub(crate) fn add(&mut self, said: f32, happened: bool) {
-        let bin = &mut self.0[((said * BINS as f32) as usize).min(BINS - 1)];
+    pub(crate) fn add(&mut self, predicted: f32, observed: bool) {
+        let bin = &mut self.0[((predicted * BINS as f32) as usize).min(BINS - 1)];
         bin.positions += 1;
-        bin.said += f64::from(said);
-        bin.happened += u64::from(happened);
+        bin.predicted += f64::from(predicted);
+        bin.observed += u64::from(observed);
     }
 
     pub(crate) fn calibration(&self) -> Calibration {
         let total = self.0.iter().map(|bin| bin.positions).sum::<u64>() as f64;
-        let bins = self.0.iter().enumerate().filter(|(_, bin)| bin.positions > 0).map(|(number, bin)| {
+        let bins = self.0.iter().enumerate().filter(|(_, bin)| bin.positions > 0).map(|(index, bin)| {
             let count = bin.positions as f64;
             Reliability {
-                from: number as f64 / BINS as f64,
-                to: (number + 1) as f64 / BINS as f64,
+                from: index as f64 / BINS as f64,
+                to: (index + 1) as f64 / BINS as f64,
                 positions: bin.positions,
-                said: bin.said / count,
-                happened: bin.happened as f64 / count,
+                predicted: bin.predicted / count,
+                observed: bin.observed as f64 / count,
             }
         });
         let bins: Vec<_> = bins.collect();
-        let error =
-            bins.iter().map(|bin| bin.positions as f64 / total * (bin.said - bin.happened).abs()).sum();
+        let gap = |bin: &Reliability| (bin.predicted - bin.observed).abs();
+        let error = bins.iter().map(|bin| bin.positions as f64 / total * gap(bin)).sum();
         Calibration { error, bins }
     }
 }
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_error_is_the_mean_distance_of_the_bins() {
+    fn error_is_the_weighted_mean_gap() {
         let mut tally = CalibrationTally::default();
         for n in 0..10 {
             tally.add(0.85, n < 6);

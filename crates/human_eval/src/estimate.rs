@@ -1,26 +1,22 @@
 use serde::Serialize;
 
-/// Fewer games than this may agree by chance and seem sure.
-const FEWEST_GAMES: f64 = 5.0;
+/// Minimum number of games for an interval: fewer may agree by chance.
+const MIN_GAMES: f64 = 5.0;
 
-/// A mean over positions and how sure it is.
+/// A mean over positions with its 95% confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The mean.
+    /// Mean.
     pub value: f64,
-    /// Where its 95% interval begins; `None` where fewer than five games have such positions, or nothing tells how far
-    /// games differ.
+    /// Lower bound; `None` for fewer than five games or without variance between games.
     pub low: Option<f64>,
-    /// Where its 95% interval ends.
+    /// Upper bound.
     pub high: Option<f64>,
 }
 
-/// Collects a quantity over the positions of many games, game by game.
-///
-/// Intervals are cluster-robust: games are drawn at random, not positions, so that a game whose positions are all easy
-/// counts as one piece of luck.
+/// Mean over the positions of many games with cluster-robust intervals: games are independent, positions are not.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Clustered {
+pub struct ClusteredMean {
     games: f64,
     count: f64,
     sum: f64,
@@ -29,8 +25,8 @@ pub struct Clustered {
     sum_squared: f64,
 }
 
-impl Clustered {
-    /// A game with `count` positions, over which the quantity adds up to `sum`. One without positions says nothing.
+impl ClusteredMean {
+    /// Adds a game with `count` positions that sum to `sum`. Games without positions are ignored.
     pub fn add_game(&mut self, count: u64, sum: f64) {
         if count == 0 {
             return;
@@ -44,25 +40,25 @@ impl Clustered {
         self.sum_squared += sum * sum;
     }
 
-    /// The mean of a quantity without bounds. Where no game differs from the mean there is no interval.
+    /// Mean of an unbounded quantity. Without variance there is no interval.
     pub fn mean(&self) -> Estimate {
         let value = self.value();
         let bounds = self.variance().filter(|variance| *variance > 0.0).map(|variance| {
-            let margin = standard_errors(self.games - 1.0) * variance.sqrt();
+            let margin = student_t(self.games - 1.0) * variance.sqrt();
             (value - margin, value + margin)
         });
         Estimate { value, low: bounds.map(|(low, _)| low), high: bounds.map(|(_, high)| high) }
     }
 
-    /// The mean of a quantity that is 0 or 1 at each position, with Wilson's interval.
+    /// Proportion of a 0/1 quantity with a Wilson interval.
     ///
-    /// It is computed for as many independent positions as would scatter like these games; where all positions are alike,
-    /// for one a game. So it stays within 0 and 1 and never closes.
-    pub fn share(&self) -> Estimate {
+    /// The interval uses the effective number of independent positions; if all positions are equal, one per game. It
+    /// stays within 0 and 1 and always has a positive width.
+    pub fn proportion(&self) -> Estimate {
         let value = self.value();
         let bounds = self.variance().map(|variance| {
             let independent = if variance > 0.0 { value * (1.0 - value) / variance } else { self.games };
-            wilson(value, independent.min(self.count), standard_errors(self.games - 1.0))
+            wilson(value, independent.min(self.count), student_t(self.games - 1.0))
         });
         Estimate { value, low: bounds.map(|(low, _)| low), high: bounds.map(|(_, high)| high) }
     }
@@ -71,34 +67,33 @@ impl Clustered {
         if self.count == 0.0 { f64::NAN } else { self.sum / self.count }
     }
 
-    /// The variance of the mean; `None` for too few games.
+    /// Variance of the mean; `None` for too few games.
     fn variance(&self) -> Option<f64> {
         let mean = self.value();
-        // The sum over games of (sum - mean * count)^2. What rounding leaves of equal games is nothing.
+        // Sum over games of (sum - mean * count)^2, without the rounding error of equal games.
         let terms = [self.sum_squared, mean * mean * self.count_squared];
         let spread = terms[0] - 2.0 * mean * self.product + terms[1];
         let spread = if spread > 1e-12 * (terms[0] + terms[1]) { spread } else { 0.0 };
-        (self.games >= FEWEST_GAMES)
+        (self.games >= MIN_GAMES)
             .then(|| spread * self.games / (self.games - 1.0) / (self.count * self.count))
     }
 }
 
-/// Wilson's score interval of a share found in `count` independent trials, `errors` standard errors to each side.
-fn wilson(share: f64, count: f64, errors: f64) -> (f64, f64) {
-    let square = errors * errors / count;
-    let middle = (share + square / 2.0) / (1.0 + square);
-    let half = (share * (1.0 - share) * square + square * square / 4.0).sqrt() / (1.0 + square);
-    ((middle - half).clamp(0.0, share), (middle + half).clamp(share, 1.0))
+/// Wilson score interval of a proportion in `count` independent trials, at `z` standard errors.
+fn wilson(proportion: f64, count: f64, z: f64) -> (f64, f64) {
+    let square = z * z / count;
+    let middle = (proportion + square / 2.0) / (1.0 + square);
+    let half = (proportion * (1.0 - proportion) * square + square * square / 4.0).sqrt() / (1.0 + square);
+    ((middle - half).clamp(0.0, proportion), (middle + half).clamp(proportion, 1.0))
 }
 
-/// How many standard errors lie to each side of a 95% interval: the quantile of Student's distribution with so many
-/// degrees of freedom, four or more. Few games say little, however many positions they have.
-fn standard_errors(degrees: f64) -> f64 {
+/// 97.5% quantile of Student's t distribution with four or more degrees of freedom.
+fn student_t(degrees: f64) -> f64 {
     const FEW: [f64; 6] = [2.776, 2.571, 2.447, 2.365, 2.306, 2.262];
     const MANY: f64 = 1.959_964;
     match FEW.get(degrees as usize - 4) {
         Some(&quantile) => quantile,
-        // The beginning of its expansion around the normal one; from ten degrees on right to a thousandth.
+        // Expansion around the normal quantile, accurate to 0.001 from ten degrees on.
         None => {
             let [z, z3, z5, z7] = [1, 3, 5, 7].map(|power| MANY.powi(power));
             z + (z3 + z) / (4.0 * degrees)
@@ -117,8 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn games_of_one_position_give_the_usual_intervals() {
-        let mut hits = Clustered::default();
+    fn independent_positions_have_standard_intervals() {
+        let mut hits = ClusteredMean::default();
         for game in 0..400 {
             hits.add_game(1, f64::from(u8::from(game % 4 == 0)));
         }
@@ -126,50 +121,52 @@ mod tests {
         let mean = hits.mean();
         assert_eq!(mean.value, 0.25);
         assert!(near(mean.low, 0.25 - margin) && near(mean.high, 0.25 + margin), "{mean:?}");
-        // Wilson's interval of 99.75 in 399.
-        let share = hits.share();
+        // Wilson interval of 99.75 in 399.
+        let share = hits.proportion();
         assert!(near(share.low, 0.2099) && near(share.high, 0.2949), "{share:?}");
     }
 
     #[test]
-    fn copies_of_a_position_within_a_game_make_nothing_surer() {
-        let (mut once, mut ten_times) = (Clustered::default(), Clustered::default());
+    fn duplicate_positions_do_not_narrow_the_interval() {
+        let (mut once, mut ten_times) = (ClusteredMean::default(), ClusteredMean::default());
         for game in 0..50 {
             let hit = f64::from(u8::from(game % 3 == 0));
             once.add_game(1, hit);
             ten_times.add_game(10, 10.0 * hit);
         }
-        for (once, ten_times) in [(once.mean(), ten_times.mean()), (once.share(), ten_times.share())] {
+        for (once, ten_times) in
+            [(once.mean(), ten_times.mean()), (once.proportion(), ten_times.proportion())]
+        {
             assert!(near(once.low, ten_times.low.unwrap()) && near(once.high, ten_times.high.unwrap()));
             assert!((once.value - ten_times.value).abs() < 1e-12);
         }
     }
 
     #[test]
-    fn shares_of_nothing_and_of_everything_have_an_interval() {
+    fn proportions_of_zero_and_one_have_an_interval() {
         // Eight of eight: 1 / (1 + t^2 / 8) with Student's t = 2.365.
         for (hit, low, high) in [(1.0, 0.5885, 1.0), (0.0, 0.0, 0.4115)] {
-            let mut hits = Clustered::default();
+            let mut hits = ClusteredMean::default();
             (0..8).for_each(|_| hits.add_game(1, hit));
-            let share = hits.share();
+            let share = hits.proportion();
             assert!(near(share.low, low) && near(share.high, high), "{share:?}");
-            // The same games with more positions each say hardly more.
-            let mut longer = Clustered::default();
+            // More positions in the same games change nothing.
+            let mut longer = ClusteredMean::default();
             (0..8).for_each(|_| longer.add_game(7, 7.0 * hit));
-            assert_eq!(longer.share(), share);
+            assert_eq!(longer.proportion(), share);
         }
     }
 
     #[test]
-    fn no_interval_has_zero_width() {
-        let mut alike = Clustered::default();
+    fn intervals_never_have_zero_width() {
+        let mut alike = ClusteredMean::default();
         (0..8).for_each(|_| alike.add_game(3, 3.0 * 0.1));
         assert_eq!((alike.mean().low, alike.mean().high), (None, None));
         for hits in 0..=6_u8 {
             for games in 5..12_u8 {
-                let mut tally = Clustered::default();
+                let mut tally = ClusteredMean::default();
                 (0..games).for_each(|_| tally.add_game(6, f64::from(hits)));
-                let Estimate { value, low, high } = tally.share();
+                let Estimate { value, low, high } = tally.proportion();
                 let (low, high) = (low.unwrap(), high.unwrap());
                 assert!(0.0 <= low && low <= value && value <= high && high <= 1.0, "{low} {value} {high}");
                 assert!(high - low > 0.05, "{hits} of 6 in {games} games: {low} {high}");
@@ -178,8 +175,8 @@ mod tests {
     }
 
     #[test]
-    fn few_games_have_wider_intervals() {
-        let near = |degrees, quantile: f64| (standard_errors(degrees) - quantile).abs() < 1e-3;
+    fn student_t_matches_tables() {
+        let near = |degrees, quantile: f64| (student_t(degrees) - quantile).abs() < 1e-3;
         assert!(
             near(4.0, 2.776)
                 && near(9.0, 2.262)
@@ -190,13 +187,13 @@ mod tests {
     }
 
     #[test]
-    fn a_few_games_have_no_interval_and_none_has_no_mean() {
-        let mut one = Clustered::default();
-        assert!(one.mean().value.is_nan() && one.share().value.is_nan());
+    fn too_few_games_have_no_interval() {
+        let mut one = ClusteredMean::default();
+        assert!(one.mean().value.is_nan() && one.proportion().value.is_nan());
         one.add_game(30, 12.0);
         one.add_game(0, 0.0);
         one.add_game(30, 12.0);
         let expected = Estimate { value: 0.4, low: None, high: None };
-        assert_eq!((one.mean(), one.share()), (expected, expected));
+        assert_eq!((one.mean(), one.proportion()), (expected, expected));
     }
 }

@@ -1,37 +1,42 @@
-//! How like people a network is: the moves it foretells, the puzzles it solves, the time it would take.
+//! Evaluates how closely networks match human play: move prediction, puzzle solving, think time.
 //!
-//! Everything is measured on positions of real games, each put to the networks as a training stream would give it, and
-//! comes with 95% intervals that know that the positions of one game are alike. The same input gives the same figures, bit
-//! by bit, however many threads work.
+//! Metrics are computed on positions of real games, presented to the networks as training streams present them. Their
+//! 95% confidence intervals are clustered by game, because positions of one game are correlated. Results are identical
+//! to the bit for any number of threads.
 //!
 //! | to find | look in |
 //! |---|---|
-//! | a network that is asked | [`Subject`] |
-//! | the games or puzzles to ask about | [`Choice`], [`Selected`] |
-//! | which moves people play | [`MoveTerms`], [`MoveReport`] |
-//! | how hard puzzles may be | [`PuzzleTerms`], [`PuzzlePlayer`], [`PuzzleReport`] |
-//! | how long people think | [`TimeReport`] |
+//! | a network under evaluation | [`EvalModel`] |
+//! | the games or puzzles used | [`GameSelection`], [`SelectedGames`] |
+//! | move prediction | [`MoveFilter`], [`MoveReport`] |
+//! | puzzle solving | [`PuzzleContext`], [`PuzzlePlayer`], [`PuzzleReport`] |
+//! | think time | [`TimeReport`] |
 #![forbid(unsafe_code)]
 
 mod band;
 mod calibration;
 mod estimate;
+mod eval_model;
 mod moves;
-mod parallel;
 mod puzzle_rating;
 mod puzzles;
 mod select;
-mod subject;
 mod time;
-mod time_chances;
+mod time_scores;
+mod workers;
 
 pub use band::{Grouping, Speed};
 pub use calibration::{Calibration, Reliability};
-pub use estimate::{Clustered, Estimate};
-pub use moves::{Comparison, Figures, MoveGroup, MoveReport, MoveTerms, UNLIKELY};
-pub use parallel::{JudgeError, Work};
+pub use estimate::{ClusteredMean, Estimate};
+pub use eval_model::EvalModel;
+pub use moves::{Comparison, MoveFilter, MoveGroup, MoveMetrics, MoveReport, UNLIKELY};
 pub use puzzle_rating::PuzzleRating;
-pub use puzzles::{MakePlayer, PuzzleBand, PuzzleFigures, PuzzlePlayer, PuzzleReport, PuzzleTerms, Solver};
-pub use select::{Choice, SelectError, Selected, SelectedGame};
-pub use subject::Subject;
-pub use time::{Teller, TimeFigures, TimeGroup, TimeReport};
+pub use puzzles::{
+    BuildPlayer, PuzzleBand, PuzzleContext, PuzzleMetrics, PuzzlePlayer, PuzzleReport, Solver,
+};
+pub use select::{GameSelection, SelectError, SelectedGame, SelectedGames};
+pub use time::{TimeGroup, TimeMetrics, TimePredictor, TimeReport};
+pub use workers::{EvalError, Workers};
+
+/// Lower bound of probabilities in the log loss.
+const MIN_PROBABILITY: f32 = 1e-9;

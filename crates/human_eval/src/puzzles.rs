@@ -1,4 +1,4 @@
-//! Which puzzles a network solves by its likeliest move alone, or a player as it plays, and what rating that is.
+//! Puzzle solving by a network's most probable moves, or by a player.
 
 use std::collections::BTreeMap;
 
@@ -10,94 +10,94 @@ use tabia_game::History;
 use tabia_search::{Limits, NoControl, Player};
 
 use crate::band::Band;
-use crate::estimate::Clustered;
-use crate::{Estimate, JudgeError, PuzzleRating, SelectedGame, Subject, Work};
+use crate::estimate::ClusteredMean;
+use crate::{Estimate, EvalError, EvalModel, PuzzleRating, SelectedGame, Workers};
 
-/// What the networks are told besides the position.
+/// Network input besides the position.
 #[derive(Clone, Copy, Debug)]
-pub struct PuzzleTerms {
-    /// Whose scale the rating that is asked for is on.
+pub struct PuzzleContext {
+    /// Pool of the target rating.
     pub pool: RatingPool,
 }
 
-impl PuzzleTerms {
-    /// 1 for a puzzle with a rating and a solution, 0 for anything else.
+impl PuzzleContext {
+    /// 1 for a puzzle with a rating and a solution, otherwise 0.
     ///
     /// # Errors
-    /// None; the form is that of a [choice](crate::Choice).
+    /// Never; the signature is that of [`GameSelection::select`](crate::GameSelection::select).
     pub fn count(&self, game: &GameBytes<'_>) -> Result<u64, RecordError> {
         let is_puzzle = game.head.pool == RatingPool::Puzzle && game.head.ratings.white.is_some();
         Ok(u64::from(is_puzzle && game.plies > 0))
     }
 }
 
-/// Makes a player whose chances come from a seed, or says why it cannot.
-pub type MakePlayer<'a> = &'a (dyn Fn(u64) -> Result<Box<dyn Player>, String> + Sync);
+/// Builds a player from a random seed.
+pub type BuildPlayer<'a> = &'a (dyn Fn(u64) -> Result<Box<dyn Player>, String> + Sync);
 
-/// A player who is given puzzles as people meet it: with its own dials, and dice where it throws them.
+/// A player with its own strength settings and randomness.
 pub struct PuzzlePlayer<'a> {
-    /// What it is called.
+    /// Display name.
     pub name: String,
-    /// The rating it plays at.
-    pub asked: Elo,
-    /// Makes it, anew for every puzzle.
-    pub make: MakePlayer<'a>,
+    /// Rating it plays at.
+    pub elo: Elo,
+    /// Builds the player for each puzzle.
+    pub build: BuildPlayer<'a>,
 }
 
-/// Who solves puzzles.
+/// Kind of solver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Solver {
-    /// A network's likeliest moves.
+    /// Most probable moves of a network.
     Network,
-    /// A player, as it plays.
+    /// A player.
     Player,
 }
 
-/// Which puzzles some networks and players solve.
+/// Puzzle results of networks and players.
 #[derive(Clone, Debug, Serialize)]
 pub struct PuzzleReport {
-    /// How many puzzles there were.
+    /// Number of puzzles.
     pub puzzles: u64,
-    /// The mean of their ratings.
+    /// Mean rating of the puzzles.
     pub mean_rating: f64,
-    /// One for each network and rating it was asked to play at, then one for each player.
-    pub figures: Vec<PuzzleFigures>,
+    /// One entry per network and target rating, then one per player.
+    pub figures: Vec<PuzzleMetrics>,
 }
 
-/// How one network or player does.
+/// Results of one solver.
 #[derive(Clone, Debug, Serialize)]
-pub struct PuzzleFigures {
-    /// The network or player.
+pub struct PuzzleMetrics {
+    /// Name of the network or player.
     pub model: String,
-    /// Which of the two.
+    /// Kind of solver.
     pub solver: Solver,
-    /// The rating it was asked to play at, if it heeds one.
-    pub asked: Option<u16>,
-    /// The share of puzzles of which it found every move.
+    /// Target rating, if the solver is conditioned on one.
+    #[serde(rename = "asked")]
+    pub elo: Option<u16>,
+    /// Proportion of puzzles with all moves found.
     pub solved: Estimate,
-    /// The share of puzzles of which it found the first move.
+    /// Proportion of puzzles with the first move found.
     pub first_move: Estimate,
-    /// The rating of a solver who does as well.
+    /// Puzzle rating that fits the results.
     pub rating: Option<PuzzleRating>,
-    /// The same by the puzzles' ratings.
+    /// Results by puzzle rating.
     pub bands: Vec<PuzzleBand>,
 }
 
-/// Puzzles of one band of ratings.
+/// Results on puzzles of one rating band.
 #[derive(Clone, Debug, Serialize)]
 pub struct PuzzleBand {
-    /// Which ratings.
+    /// Label of the band.
     pub band: String,
-    /// How many puzzles.
+    /// Number of puzzles.
     pub puzzles: u64,
-    /// The share of them that were solved.
+    /// Proportion with all moves found.
     pub solved: Estimate,
-    /// The share of them whose first move was found.
+    /// Proportion with the first move found.
     pub first_move: Estimate,
 }
 
-/// What became of one puzzle.
 #[derive(Clone, Copy)]
 struct Attempt {
     rating: Elo,
@@ -107,54 +107,54 @@ struct Attempt {
 
 #[derive(Default)]
 struct Tally {
-    solved: Clustered,
-    first_move: Clustered,
+    solved: ClusteredMean,
+    first_move: ClusteredMean,
     puzzles: u64,
 }
 
 impl PuzzleReport {
-    /// Gives every puzzle to every network, at each of the ratings if it heeds them, and to every player.
+    /// Evaluates every network, at each rating if it is rating-conditioned, and every player on the puzzles.
     ///
     /// # Errors
-    /// If a network or a player fails.
+    /// If a record is invalid, or a network or player fails.
     pub fn new(
         puzzles: &[SelectedGame],
-        subjects: &[Subject],
+        models: &[EvalModel],
         ratings: &[Elo],
         players: &[PuzzlePlayer<'_>],
-        terms: &PuzzleTerms,
-        work: &Work<'_>,
-    ) -> Result<PuzzleReport, JudgeError> {
-        let mut asked: Vec<(Subject, Option<Elo>)> = Vec::new();
-        for subject in subjects {
-            if subject.heeds_ratings()? {
-                asked.extend(ratings.iter().map(|&rating| (subject.rated(rating), Some(rating))));
+        context: &PuzzleContext,
+        workers: &Workers<'_>,
+    ) -> Result<PuzzleReport, EvalError> {
+        let mut networks: Vec<(EvalModel, Option<Elo>)> = Vec::new();
+        for model in models {
+            if model.is_rating_conditioned()? {
+                networks.extend(ratings.iter().map(|&rating| (model.rated(rating), Some(rating))));
             } else {
-                asked.push((subject.clone(), None));
+                networks.push((model.clone(), None));
             }
         }
-        let attempts = work.map(puzzles, |puzzle| {
-            let mut attempts = attempt(puzzle, &asked, terms)?;
+        let attempts = workers.map(puzzles, |puzzle| {
+            let mut attempts = predict(puzzle, &networks, context)?;
             for player in players {
-                attempts.push(play(puzzle, player, terms)?);
+                attempts.push(play(puzzle, player, context)?);
             }
-            (work.done)(1);
+            (workers.on_progress)(1);
             Ok(attempts)
         })?;
         let ratings = attempts.iter().filter_map(|of| of.first()).map(|attempt| f64::from(attempt.rating.0));
         let mean_rating = ratings.sum::<f64>() / attempts.len().max(1) as f64;
-        let networks = asked.iter().map(|(subject, rating)| (subject.name(), Solver::Network, *rating));
-        let playing = players.iter().map(|player| (player.name.as_str(), Solver::Player, Some(player.asked)));
-        let figures = networks.chain(playing).enumerate().map(|(number, (name, solver, rating))| {
-            let of_one = attempts.iter().filter_map(|of| of.get(number).copied());
-            PuzzleFigures::of(name, solver, rating, &of_one.collect::<Vec<_>>())
+        let networks = networks.iter().map(|(model, rating)| (model.name(), Solver::Network, *rating));
+        let players = players.iter().map(|player| (player.name.as_str(), Solver::Player, Some(player.elo)));
+        let figures = networks.chain(players).enumerate().map(|(index, (name, solver, elo))| {
+            let own = attempts.iter().filter_map(|of| of.get(index).copied());
+            PuzzleMetrics::of(name, solver, elo, &own.collect::<Vec<_>>())
         });
         Ok(PuzzleReport { puzzles: attempts.len() as u64, mean_rating, figures: figures.collect() })
     }
 }
 
-impl PuzzleFigures {
-    fn of(name: &str, solver: Solver, asked: Option<Elo>, attempts: &[Attempt]) -> PuzzleFigures {
+impl PuzzleMetrics {
+    fn of(name: &str, solver: Solver, elo: Option<Elo>, attempts: &[Attempt]) -> PuzzleMetrics {
         let (mut all, mut bands) = (Tally::default(), BTreeMap::<Band, Tally>::new());
         for attempt in attempts {
             for tally in [&mut all, bands.entry(Band::of_rating(attempt.rating)).or_default()] {
@@ -164,12 +164,12 @@ impl PuzzleFigures {
             }
         }
         let rated: Vec<_> = attempts.iter().map(|of| (f64::from(of.rating.0), of.solved)).collect();
-        PuzzleFigures {
+        PuzzleMetrics {
             model: name.to_owned(),
             solver,
-            asked: asked.map(|rating| rating.0),
-            solved: all.solved.share(),
-            first_move: all.first_move.share(),
+            elo: elo.map(|rating| rating.0),
+            solved: all.solved.proportion(),
+            first_move: all.first_move.proportion(),
             rating: PuzzleRating::fit(&rated),
             bands: bands.into_iter().map(|(band, tally)| tally.band(band)).collect(),
         }
@@ -181,34 +181,37 @@ impl Tally {
         PuzzleBand {
             band: band.to_string(),
             puzzles: self.puzzles,
-            solved: self.solved.share(),
-            first_move: self.first_move.share(),
+            solved: self.solved.proportion(),
+            first_move: self.first_move.proportion(),
         }
     }
 }
 
-/// What each network makes of one puzzle.
-fn attempt(
+/// Attempts of the networks at one puzzle.
+fn predict(
     puzzle: &SelectedGame,
-    asked: &[(Subject, Option<Elo>)],
-    terms: &PuzzleTerms,
-) -> Result<Vec<Attempt>, JudgeError> {
-    let fault = |error| JudgeError::Game { key: puzzle.key, error };
-    let bytes = GameBytes::parse(&puzzle.bytes).map_err(fault)?;
+    networks: &[(EvalModel, Option<Elo>)],
+    context: &PuzzleContext,
+) -> Result<Vec<Attempt>, EvalError> {
+    let bytes = puzzle.parse()?;
     let rating = bytes.head.ratings.white.unwrap_or(Elo(0));
     let (mut kept, mut solution) = (Vec::new(), Vec::new());
-    let solver = bytes.replay(&Filter::default(), |situation, sample| {
-        // The puzzle's own rating would tell how hard the move is to find.
+    let replayed = bytes.replay(&Filter::default(), |situation, sample| {
+        // The puzzle's rating would leak how hard the move is to find.
         let hidden = PlayerInfo::default();
-        let told = Situation { mover: hidden, opponent: hidden, pool: terms.pool, ..*situation };
-        kept.push(KeptSituation::of(&told));
+        kept.push(KeptSituation::of(&Situation {
+            mover: hidden,
+            opponent: hidden,
+            pool: context.pool,
+            ..*situation
+        }));
         solution.push(sample.played);
     });
-    solver.map_err(fault)?;
-    let attempts = asked.iter().map(|(subject, _)| {
-        let said = subject.ask(&kept)?;
-        let found = said.iter().zip(&kept).zip(&solution).map(|((said, at), &solution)| {
-            let best = said.policy.as_ref().and_then(tabia_model::Policy::best);
+    replayed.map_err(|error| puzzle.invalid(error))?;
+    let attempts = networks.iter().map(|(model, _)| {
+        let outputs = model.evaluate(&kept)?;
+        let found = outputs.iter().zip(&kept).zip(&solution).map(|((output, at), &solution)| {
+            let best = output.policy.as_ref().and_then(tabia_model::Policy::best);
             best.is_some_and(|best| best.mv == solution || mates(at.get().position, best.mv))
         });
         let found: Vec<bool> = found.collect();
@@ -218,23 +221,22 @@ fn attempt(
     attempts.collect()
 }
 
-/// What a player makes of one puzzle. Its first wrong move ends it.
+/// Attempt of a player at one puzzle, ended by its first wrong move.
 fn play(
     puzzle: &SelectedGame,
     player: &PuzzlePlayer<'_>,
-    terms: &PuzzleTerms,
-) -> Result<Attempt, JudgeError> {
-    let fault = |error| JudgeError::Game { key: puzzle.key, error };
-    let failed = |error: String| JudgeError::Player { name: player.name.clone(), error };
-    let record = GameRecord::from_bytes(&puzzle.bytes).map_err(fault)?;
+    context: &PuzzleContext,
+) -> Result<Attempt, EvalError> {
+    let failed = |error: String| EvalError::Player { name: player.name.clone(), error };
+    let record = GameRecord::from_bytes(&puzzle.bytes).map_err(|error| puzzle.invalid(error))?;
     let rating = record.head.ratings.white.unwrap_or(Elo(0));
-    let mut playing = (player.make)(puzzle.key.0 ^ u64::from(player.asked.0)).map_err(failed)?;
-    let mut history = History::new(record.start, ByColor::default()).under(terms.pool, None);
+    let mut solver = (player.build)(puzzle.key.0 ^ u64::from(player.elo.0)).map_err(failed)?;
+    let mut history = History::new(record.start, ByColor::default()).under(context.pool, None);
     let (mut first_move, mut solved) = (false, true);
-    for (number, ply) in record.plies.iter().enumerate() {
-        // The solver's moves are the first, the third and so on.
-        if number % 2 == 0 {
-            let choice = playing.choose(&history, &Limits::default(), &NoControl);
+    for (index, ply) in record.plies.iter().enumerate() {
+        // The solver's moves are at even plies.
+        if index % 2 == 0 {
+            let choice = solver.choose(&history, &Limits::default(), &NoControl);
             let mv = choice.map_err(|error| failed(error.to_string()))?.mv;
             solved = mv == ply.played || mates(history.current(), mv);
             if !solved {
@@ -247,7 +249,7 @@ fn play(
     Ok(Attempt { rating, first_move, solved })
 }
 
-/// Whether a move gives mate: any that does solves a puzzle, whichever the author had in mind.
+/// Whether a move gives mate. Any mating move solves a puzzle.
 fn mates(position: &Chess, m: Move) -> bool {
     let mut after = position.clone();
     after.play_unchecked(m);

@@ -1,4 +1,4 @@
-//! Choosing the games to ask about: whole games, at random by their keys, the same ones every time.
+//! Deterministic selection of whole games, in random order by record key.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -11,44 +11,59 @@ use tabia_data::{
     SetError, Side, SourceFile, SourceKind, Split,
 };
 
-/// Which of the games or puzzles of some files count.
+use crate::EvalError;
+
+/// Counts the usable positions of a game.
+type CountPositions<'a> = &'a (dyn Fn(&GameBytes<'_>) -> Result<u64, RecordError> + Sync);
+
+/// Selects games or puzzles from files.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
-    /// What is taken for granted about games of PGN.
+pub struct GameSelection {
+    /// Assumptions about PGN games.
     pub rules: GameRules,
-    /// How trainings divide records.
+    /// Train/test split.
     pub split: Split,
-    /// The side of it that counts.
+    /// Side of the split to use.
     pub side: Side,
-    /// Games are taken until they have so many positions; `None` takes all.
+    /// Minimum number of positions to select; `None` selects all games.
     pub positions: Option<u64>,
-    /// Threads that read.
+    /// Number of reader threads.
     pub jobs: NonZeroUsize,
 }
 
-/// What was chosen.
+/// Selected games.
 #[derive(Debug, Default)]
-pub struct Selected {
-    /// In the order of their keys, each once.
+pub struct SelectedGames {
+    /// Unique games, sorted by key.
     pub games: Vec<SelectedGame>,
-    /// How many games or puzzles were read.
+    /// Number of games or puzzles read.
     pub read: u64,
-    /// What could not be read.
+    /// Games that could not be read.
     pub faults: Faults,
 }
 
 /// A game or puzzle.
 #[derive(Clone, Debug)]
 pub struct SelectedGame {
-    /// What it is known by.
+    /// Record key.
     pub key: RecordKey,
-    /// Its bytes, as [`GameBytes`] reads them.
+    /// Encoded record, see [`GameBytes`].
     pub bytes: Vec<u8>,
-    /// How many of its positions count.
+    /// Number of usable positions.
     pub positions: u64,
 }
 
-/// Why games cannot be chosen.
+impl SelectedGame {
+    pub(crate) fn parse(&self) -> Result<GameBytes<'_>, EvalError> {
+        GameBytes::parse(&self.bytes).map_err(|error| self.invalid(error))
+    }
+
+    pub(crate) fn invalid(&self, error: RecordError) -> EvalError {
+        EvalError::Game { key: self.key, error }
+    }
+}
+
+/// Error selecting games.
 #[derive(Debug, thiserror::Error)]
 pub enum SelectError {
     /// A source cannot be opened.
@@ -57,47 +72,47 @@ pub enum SelectError {
     /// A set cannot be read.
     #[error(transparent)]
     Set(#[from] SetError),
-    /// Not games.
-    #[error("{0}: holds engine evaluations; this needs games or puzzles")]
+    /// The input contains evaluations.
+    #[error("{0}: contains engine evaluations (expected games or puzzles)")]
     NotGames(String),
-    /// A record of a set makes no sense.
-    #[error("{}: the game with key {:016x}: {error}", path.display(), key.0)]
+    /// Invalid record of a set.
+    #[error("{}: game {:016x}: {error}", path.display(), key.0)]
     Record {
-        /// The set.
+        /// Folder of the set.
         path: PathBuf,
-        /// Which of its records.
+        /// Key of the record.
         key: RecordKey,
-        /// What is wrong.
+        /// Cause.
         error: RecordError,
     },
 }
 
-impl Selected {
-    /// How many positions count.
+impl SelectedGames {
+    /// Total number of usable positions.
     pub fn positions(&self) -> u64 {
         self.games.iter().map(|game| game.positions).sum()
     }
 }
 
-impl Choice {
-    /// Chooses among the games of `inputs`: files, folders of files, sets, or `-`. `counts` says how many positions of a
-    /// game count; a game of which none does is left out. `progress` is told how many bytes of files have been read.
+impl GameSelection {
+    /// Selects from `inputs`: files, folders of files, sets, or `-`. Games without usable positions according to
+    /// `count` are skipped. `on_progress` receives the number of bytes read.
     ///
-    /// A game that comes more than once is taken once. Which games are taken depends on nothing but the games.
+    /// Duplicates are merged. The selection depends only on the set of games, not on their order or on threads.
     ///
     /// # Errors
-    /// If an input cannot be opened or holds something else. Games that cannot be read are counted, not errors.
+    /// If an input cannot be opened or contains no games. Unreadable games are counted in [`SelectedGames::faults`].
     pub fn select(
         &self,
         inputs: &[PathBuf],
-        counts: &(dyn Fn(&GameBytes<'_>) -> Result<u64, RecordError> + Sync),
-        progress: &(dyn Fn(u64) + Sync),
-    ) -> Result<Selected, SelectError> {
-        let chosen = Mutex::new(Chosen { most: self.positions, ..Chosen::default() });
+        count: CountPositions<'_>,
+        on_progress: &(dyn Fn(u64) + Sync),
+    ) -> Result<SelectedGames, SelectError> {
+        let selected = Mutex::new(Selection { max_positions: self.positions, ..Selection::default() });
         let bytes_read = BytesRead::default();
         for input in inputs {
             if input.join("set.json").is_file() {
-                self.select_of_set(input, counts, &chosen)?;
+                self.select_from_set(input, count, &selected)?;
                 continue;
             }
             for file in SourceFile::find(input)? {
@@ -105,52 +120,52 @@ impl Choice {
                 if chunks.kind() == SourceKind::EvaluationsJsonl {
                     return Err(SelectError::NotGames(file.name.to_string()));
                 }
-                self.select_of_chunks(chunks, counts, &chosen, &|| progress(bytes_read.get()));
+                self.select_from_chunks(chunks, count, &selected, &|| on_progress(bytes_read.get()));
             }
         }
-        let chosen = chosen.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let games = chosen
+        let selected = selected.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let games = selected
             .games
             .into_iter()
             .map(|(key, (bytes, positions))| SelectedGame { key, bytes, positions })
             .collect();
-        Ok(Selected { games, read: chosen.read, faults: chosen.faults })
+        Ok(SelectedGames { games, read: selected.read, faults: selected.faults })
     }
 
-    fn select_of_set(
+    fn select_from_set(
         &self,
         folder: &Path,
-        counts: &(dyn Fn(&GameBytes<'_>) -> Result<u64, RecordError> + Sync),
-        chosen: &Mutex<Chosen>,
+        count: CountPositions<'_>,
+        selected: &Mutex<Selection>,
     ) -> Result<(), SelectError> {
         let set = Set::open(folder)?;
         if set.kind() != RecordKind::Games {
             return Err(SelectError::NotGames(folder.display().to_string()));
         }
-        let mut chosen = chosen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut selected = selected.lock().unwrap_or_else(PoisonError::into_inner);
         for record in set.iter() {
             let (key, bytes) = record?;
-            // The records of a set come in the order of their keys.
-            if !chosen.may_take(key) {
+            // Records of a set are sorted by key.
+            if !selected.accepts(key) {
                 break;
             }
-            let fault = |error| SelectError::Record { path: folder.to_owned(), key, error };
-            let game = GameBytes::parse(&bytes).map_err(fault)?;
-            chosen.read += 1;
+            let invalid = |error| SelectError::Record { path: folder.to_owned(), key, error };
+            let game = GameBytes::parse(&bytes).map_err(invalid)?;
+            selected.read += 1;
             if self.side.takes(self.split.side(key, game.head.players)) {
-                let positions = counts(&game).map_err(fault)?;
-                chosen.offer(key, bytes, positions, counts);
+                let positions = count(&game).map_err(invalid)?;
+                selected.insert(key, bytes, positions, count);
             }
         }
         Ok(())
     }
 
-    fn select_of_chunks(
+    fn select_from_chunks(
         &self,
         chunks: Chunks,
-        counts: &(dyn Fn(&GameBytes<'_>) -> Result<u64, RecordError> + Sync),
-        chosen: &Mutex<Chosen>,
-        progress: &(dyn Fn() + Sync),
+        count: CountPositions<'_>,
+        selected: &Mutex<Selection>,
+        on_progress: &(dyn Fn() + Sync),
     ) {
         let chunks = Mutex::new(chunks);
         std::thread::scope(|scope| {
@@ -159,28 +174,28 @@ impl Choice {
                     loop {
                         let chunk = chunks.lock().unwrap_or_else(PoisonError::into_inner).next();
                         let Some(chunk) = chunk else { return };
-                        let harvest = chunk.read(&self.rules);
-                        let mut offers = Vec::new();
-                        let read = harvest.games.len() as u64;
-                        for game in harvest.games {
-                            // Whatever was read from text has bytes that can be read again.
+                        let parsed_chunk = chunk.read(&self.rules);
+                        let mut candidates = Vec::new();
+                        let read = parsed_chunk.games.len() as u64;
+                        for game in parsed_chunk.games {
+                            // Games read from text always encode and parse.
                             let Ok(bytes) = game.to_bytes() else { continue };
                             let Ok(parsed) = GameBytes::parse(&bytes) else { continue };
                             let key = parsed.key();
                             if self.side.takes(self.split.side(key, parsed.head.players))
-                                && let Ok(positions) = counts(&parsed)
+                                && let Ok(positions) = count(&parsed)
                             {
-                                offers.push((key, bytes, positions));
+                                candidates.push((key, bytes, positions));
                             }
                         }
-                        let mut chosen = chosen.lock().unwrap_or_else(PoisonError::into_inner);
-                        chosen.read += read;
-                        chosen.faults.merge(harvest.faults);
-                        for (key, bytes, positions) in offers {
-                            chosen.offer(key, bytes, positions, counts);
+                        let mut selected = selected.lock().unwrap_or_else(PoisonError::into_inner);
+                        selected.read += read;
+                        selected.faults.merge(parsed_chunk.faults);
+                        for (key, bytes, positions) in candidates {
+                            selected.insert(key, bytes, positions, count);
                         }
-                        drop(chosen);
-                        progress();
+                        drop(selected);
+                        on_progress();
                     }
                 });
             }
@@ -188,48 +203,42 @@ impl Choice {
     }
 }
 
-/// The games chosen so far: those with the smallest keys, as many as it takes to reach `most` positions.
+/// Games selected so far: those with the smallest keys, as many as needed to reach `max_positions`.
 #[derive(Default)]
-struct Chosen {
+struct Selection {
     games: BTreeMap<RecordKey, (Vec<u8>, u64)>,
     positions: u64,
-    most: Option<u64>,
+    max_positions: Option<u64>,
     read: u64,
     faults: Faults,
 }
 
-impl Chosen {
-    /// Whether a game with this key would be taken.
-    fn may_take(&self, key: RecordKey) -> bool {
-        let is_full = self.most.is_some_and(|most| self.positions >= most);
+impl Selection {
+    /// Whether a game with this key would be selected.
+    fn accepts(&self, key: RecordKey) -> bool {
+        let is_full = self.max_positions.is_some_and(|max| self.positions >= max);
         !is_full || self.games.last_key_value().is_some_and(|(last, _)| key <= *last)
     }
 
-    fn offer(
-        &mut self,
-        key: RecordKey,
-        bytes: Vec<u8>,
-        positions: u64,
-        counts: &dyn Fn(&GameBytes<'_>) -> Result<u64, RecordError>,
-    ) {
-        if positions == 0 || !self.may_take(key) {
+    fn insert(&mut self, key: RecordKey, bytes: Vec<u8>, positions: u64, count: CountPositions<'_>) {
+        if positions == 0 || !self.accepts(key) {
             return;
         }
         let (bytes, positions) = match self.games.remove(&key) {
             None => (bytes, positions),
             Some((other, other_positions)) => {
                 self.positions -= other_positions;
-                // Of the same game, the one of which most is known.
+                // Keep the copy with more information.
                 let both = [bytes.as_slice(), other.as_slice()];
                 let united = RecordKind::Games.unite(both).unwrap_or(bytes);
-                let positions = GameBytes::parse(&united).and_then(|game| counts(&game)).unwrap_or(positions);
+                let positions = GameBytes::parse(&united).and_then(|game| count(&game)).unwrap_or(positions);
                 (united, positions)
             }
         };
         self.positions += positions;
         self.games.insert(key, (bytes, positions));
-        while let (Some(most), Some(last)) = (self.most, self.games.last_entry()) {
-            if self.positions - last.get().1 < most {
+        while let (Some(max), Some(last)) = (self.max_positions, self.games.last_entry()) {
+            if self.positions - last.get().1 < max {
                 break;
             }
             self.positions -= last.remove().1;

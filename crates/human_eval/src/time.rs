@@ -1,4 +1,4 @@
-//! How long people think, and how near a network comes to it.
+//! Think-time prediction.
 
 use std::collections::BTreeMap;
 
@@ -11,81 +11,83 @@ use tabia_encoding::{KeptSituation, Situation, TIME_BINS, time_bin};
 use tabia_model::Policy;
 use tabia_search::{HumanBehaviour, TimeLeft, think_time_for};
 
-use crate::estimate::Clustered;
-use crate::time_chances::{distance, log_loss, ranked_score};
-use crate::{Estimate, JudgeError, MoveTerms, SelectedGame, Speed, Subject, Work};
+use crate::estimate::ClusteredMean;
+use crate::time_scores::{crps, log_loss, wasserstein};
+use crate::{Estimate, EvalError, EvalModel, MoveFilter, SelectedGame, Speed, Workers};
 
-/// How near networks come to the times people took, and three who know only the clock.
+/// Think-time prediction of networks and of three baselines that know only the clock.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimeReport {
-    /// All moves first, then recaptures and others, by clock, by phase, by speed.
+    /// All moves, then by recapture, clock, phase and speed.
     pub groups: Vec<TimeGroup>,
 }
 
-/// Some of the moves.
+/// Results of one group of moves.
 #[derive(Clone, Debug, Serialize)]
 pub struct TimeGroup {
-    /// Which.
+    /// Label of the group.
     pub group: String,
-    /// How many.
+    /// Number of moves.
     pub moves: u64,
-    /// The mean of the seconds that people took.
+    /// Mean think time of humans in seconds.
     pub mean_seconds: f64,
-    /// Their median; times of clocks without tenths count as if spread evenly around what was shown.
+    /// Median think time of humans. Whole seconds are taken as spread evenly around the value shown.
     pub median_seconds: f64,
-    /// How near each comes: the networks in their order, then the three who know only the clock.
-    pub figures: Vec<TimeFigures>,
+    /// Metrics of the networks, in order, then of the baselines.
+    pub figures: Vec<TimeMetrics>,
 }
 
-/// Who says how long people think.
+/// Source of think-time predictions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Teller {
+pub enum TimePredictor {
     /// A network.
     Network(String),
-    /// The same time for every move of a speed: the median of these moves, the best there is.
+    /// Baseline: the median time of these moves, per speed.
     Constant,
-    /// The same share of the clock for every move of a speed: the median of these moves.
+    /// Baseline: the median fraction of the clock, per speed.
     ClockShare,
-    /// The same chances for every move of a speed: those of these moves, the best there are.
+    /// Baseline: the marginal distribution of these moves, per speed.
     Marginal,
 }
 
-/// How near one comes to the times people took.
+/// Metrics of one predictor.
 #[derive(Clone, Debug, Serialize)]
-pub struct TimeFigures {
-    /// Who.
-    pub teller: Teller,
-    /// Mean of minus the natural logarithm of the chance of the bin that was right; a time that is certain has none.
+pub struct TimeMetrics {
+    /// Predictor.
+    #[serde(rename = "teller")]
+    pub predictor: TimePredictor,
+    /// Log loss of the time bin in nats; `None` for point predictions.
     pub log_loss: Option<Estimate>,
-    /// Mean of the continuous ranked probability score, in natural logarithms of 1 + seconds.
+    /// Mean continuous ranked probability score of `ln(1 + seconds)`.
     pub ranked_score: Estimate,
-    /// The Wasserstein distance in natural logarithms of 1 + seconds between the times that people took and those that
-    /// would be played, bounded by the clock as a player's are and read from the same kind of clock as people's.
+    /// Wasserstein distance of `ln(1 + seconds)` between human times and sampled times. Samples are bounded by the
+    /// clock as a player's are, and rounded as the humans' clock does.
     pub distance: f64,
-    /// The same in seconds: what few long thoughts weigh.
+    /// Wasserstein distance in seconds, dominated by long thinks.
     pub distance_seconds: f64,
-    /// The mean of the seconds that would be played.
+    /// Mean of the sampled times in seconds.
     pub mean_seconds: f64,
-    /// Their median, as for people.
+    /// Median of the sampled times in seconds.
     pub median_seconds: f64,
 }
 
-/// One move, what was taken and what each said.
-struct Taken {
+/// A move with its think time and the score of each predictor.
+struct TimedMove {
     seconds: f32,
     groups: [Group; 5],
     speed: Speed,
     clock: Option<TimeLeft>,
     played: Move,
-    told: Vec<Told>,
+    scores: Vec<TimeScore>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct TimeScore {
     log_loss: Option<f64>,
-    ranked_score: f64,
-    played: f32,
+    crps: f64,
+    /// Sampled time in seconds.
+    sample: f32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,11 +95,9 @@ enum Group {
     All,
     Recapture,
     NoRecapture,
-    /// Below 10 s.
-    Scramble,
-    /// Below 30 s.
-    Short,
-    Ample,
+    ClockBelow10,
+    ClockBelow30,
+    ClockFrom30,
     Phase(Phase),
     Speed(Speed),
 }
@@ -108,9 +108,9 @@ impl Group {
             Group::All => "all".to_owned(),
             Group::Recapture => "recaptures".to_owned(),
             Group::NoRecapture => "other moves".to_owned(),
-            Group::Scramble => "clock under 10 s".to_owned(),
-            Group::Short => "clock 10 to 30 s".to_owned(),
-            Group::Ample => "clock 30 s or more".to_owned(),
+            Group::ClockBelow10 => "clock under 10 s".to_owned(),
+            Group::ClockBelow30 => "clock 10 to 30 s".to_owned(),
+            Group::ClockFrom30 => "clock 30 s or more".to_owned(),
             Group::Phase(phase) => phase.label().to_owned(),
             Group::Speed(speed) => speed.label().to_owned(),
         }
@@ -119,111 +119,110 @@ impl Group {
     fn of(situation: &Situation<'_>, sample: &GameSample<'_>) -> [Group; 5] {
         let left = situation.mover.time_left.unwrap_or_default().as_secs();
         let clock = match left {
-            0..10 => Group::Scramble,
-            10..30 => Group::Short,
-            _ => Group::Ample,
+            0..10 => Group::ClockBelow10,
+            10..30 => Group::ClockBelow30,
+            _ => Group::ClockFrom30,
         };
-        let retakes = situation.last_moves.first().is_some_and(|last| recaptures(*last, sample.played));
-        let recapture = if retakes { Group::Recapture } else { Group::NoRecapture };
+        let recaptures = situation.last_moves.first().is_some_and(|last| is_recapture(*last, sample.played));
+        let recapture = if recaptures { Group::Recapture } else { Group::NoRecapture };
         let phase = Group::Phase(Phase::of(situation.position.board()));
         [Group::All, recapture, clock, phase, Group::Speed(Speed::of(sample.head))]
     }
 }
 
-fn recaptures(last: Move, played: Move) -> bool {
+fn is_recapture(last: Move, played: Move) -> bool {
     last.is_capture() && played.is_capture() && played.to() == last.to()
 }
 
-/// What is known of the times of all moves of one speed.
-struct OfSpeed {
+/// Baselines fitted to all moves of one speed.
+struct Baselines {
     median: f32,
-    /// Of the clock.
-    share: f32,
-    chances: [f32; TIME_BINS],
+    clock_share: f32,
+    marginal: [f32; TIME_BINS],
 }
 
-impl OfSpeed {
-    fn new(moves: &[(f32, Option<f32>)]) -> OfSpeed {
-        let mut chances = [0.0; TIME_BINS];
-        for (taken, _) in moves {
-            chances[time_bin(*taken)] += 1.0 / moves.len() as f32;
+impl Baselines {
+    /// Fits to pairs of think time and clock in seconds.
+    fn fit(moves: &[(f32, Option<f32>)]) -> Baselines {
+        let mut marginal = [0.0; TIME_BINS];
+        for (seconds, _) in moves {
+            marginal[time_bin(*seconds)] += 1.0 / moves.len() as f32;
         }
-        let shares = moves.iter().filter_map(|(taken, clock)| clock.map(|clock| taken / clock.max(1.0)));
-        let seconds = moves.iter().map(|(taken, _)| *taken);
-        OfSpeed { median: middle(seconds.collect()), share: middle(shares.collect()), chances }
+        let shares = moves.iter().filter_map(|(seconds, clock)| clock.map(|clock| seconds / clock.max(1.0)));
+        let seconds = moves.iter().map(|(seconds, _)| *seconds);
+        Baselines { median: middle(seconds.collect()), clock_share: middle(shares.collect()), marginal }
     }
 }
 
 impl TimeReport {
-    /// How many moves of a game have a known time.
+    /// Number of selected moves of a game with a known think time.
     ///
     /// # Errors
-    /// If the game makes no sense.
-    pub fn count(terms: &MoveTerms, game: &GameBytes<'_>) -> Result<u64, RecordError> {
+    /// If the game is invalid.
+    pub fn count(filter: &MoveFilter, game: &GameBytes<'_>) -> Result<u64, RecordError> {
         let mut count = 0;
-        terms.each(game, |_, sample| count += u64::from(sample.thought.is_some()))?;
+        filter.each(game, |_, sample| count += u64::from(sample.thought.is_some()))?;
         Ok(count)
     }
 
-    /// Asks every network about every move of the games of which the time is known.
+    /// Evaluates every network on the moves with a known think time.
     ///
     /// # Errors
-    /// If a network fails.
+    /// If a game is invalid or inference fails.
     ///
     /// # Panics
-    /// If a network does not [tell the time](Subject::tells_time).
+    /// If a network has no [think-time head](EvalModel::predicts_time).
     pub fn new(
         games: &[SelectedGame],
-        subjects: &[Subject],
-        terms: &MoveTerms,
-        work: &Work<'_>,
-    ) -> Result<TimeReport, JudgeError> {
-        let mut taken = work.map(games, |game| take(game, subjects, terms, work.done))?;
-        add_who_know_the_clock(games, &mut taken);
-        let names = subjects.iter().map(|subject| Teller::Network(subject.name().to_owned()));
-        let tellers: Vec<_> = names.chain([Teller::Constant, Teller::ClockShare, Teller::Marginal]).collect();
-        let mut groups: Vec<Group> = taken.iter().flatten().flat_map(|moves| moves.groups).collect();
+        models: &[EvalModel],
+        filter: &MoveFilter,
+        workers: &Workers<'_>,
+    ) -> Result<TimeReport, EvalError> {
+        let mut timed = workers.map(games, |game| score(game, models, filter, workers.on_progress))?;
+        add_baselines(games, &mut timed);
+        let networks = models.iter().map(|model| TimePredictor::Network(model.name().to_owned()));
+        let baselines = [TimePredictor::Constant, TimePredictor::ClockShare, TimePredictor::Marginal];
+        let predictors: Vec<_> = networks.chain(baselines).collect();
+        let mut groups: Vec<Group> = timed.iter().flatten().flat_map(|moves| moves.groups).collect();
         groups.sort_unstable();
         groups.dedup();
-        let groups = groups.into_iter().map(|group| summary(group, &taken, &tellers)).collect();
+        let groups = groups.into_iter().map(|group| summary(group, &timed, &predictors)).collect();
         Ok(TimeReport { groups })
     }
 }
 
-fn take(
+fn score(
     game: &SelectedGame,
-    subjects: &[Subject],
-    terms: &MoveTerms,
-    done: &dyn Fn(u64),
-) -> Result<Vec<Taken>, JudgeError> {
-    let fault = |error| JudgeError::Game { key: game.key, error };
-    let bytes = GameBytes::parse(&game.bytes).map_err(fault)?;
-    let (mut kept, mut taken) = (Vec::new(), Vec::new());
-    let replayed = terms.each(&bytes, |situation, sample| {
+    models: &[EvalModel],
+    filter: &MoveFilter,
+    on_progress: &dyn Fn(u64),
+) -> Result<Vec<TimedMove>, EvalError> {
+    let (mut kept, mut timed) = (Vec::new(), Vec::new());
+    let visited = filter.each(&game.parse()?, |situation, sample| {
         let Some(thought) = sample.thought else { return };
         kept.push(KeptSituation::of(situation));
         let increment = situation.pace.map(|pace| pace.increment).unwrap_or_default();
-        taken.push(Taken {
+        timed.push(TimedMove {
             seconds: thought.as_secs_f32(),
             groups: Group::of(situation, sample),
             speed: Speed::of(sample.head),
             clock: situation.mover.time_left.map(|remaining| TimeLeft { remaining, increment }),
             played: sample.played,
-            told: Vec::new(),
+            scores: Vec::new(),
         });
     });
-    replayed.map_err(fault)?;
-    for (number, subject) in (0..).zip(subjects) {
-        let mut clock = Clock::of(&taken, game.key.0 ^ number);
-        for (said, taken) in subject.ask(&kept)?.iter().zip(&mut taken) {
-            let chances = said.think_time.as_ref().expect("only networks that tell the time are asked");
-            let chances = think_time_for(chances, probability(said.policy.as_ref(), taken.played));
-            let told = Told::of(&chances, taken, &mut clock);
-            taken.told.push(told);
+    visited.map_err(|error| game.invalid(error))?;
+    for (index, model) in (0..).zip(models) {
+        let mut clock = Clock::new(&timed, game.key.0 ^ index);
+        for (output, timed) in model.evaluate(&kept)?.iter().zip(&mut timed) {
+            let bins = output.think_time.as_ref().expect("caller checks the think-time head");
+            let bins = think_time_for(bins, probability(output.policy.as_ref(), timed.played));
+            let score = TimeScore::of(&bins, timed, &mut clock);
+            timed.scores.push(score);
         }
     }
-    done(taken.len() as u64);
-    Ok(taken)
+    on_progress(timed.len() as u64);
+    Ok(timed)
 }
 
 fn probability(policy: Option<&Policy>, mv: Move) -> f32 {
@@ -231,7 +230,7 @@ fn probability(policy: Option<&Policy>, mv: Move) -> f32 {
     candidates.find(|candidate| candidate.mv == mv).map_or(0.0, |candidate| candidate.probability)
 }
 
-/// A player's patience, and the clock by which its times are read: one like that of the people it is compared with.
+/// Samples think times and rounds them as the clock of the game does.
 struct Clock {
     behaviour: HumanBehaviour,
     rng: Rng,
@@ -239,78 +238,79 @@ struct Clock {
 }
 
 impl Clock {
-    fn of(moves: &[Taken], seed: u64) -> Clock {
+    fn new(moves: &[TimedMove], seed: u64) -> Clock {
         let has_tenths = moves.iter().any(|one| one.seconds.fract() != 0.0);
         Clock { behaviour: HumanBehaviour::new(seed), rng: Rng::with_seed(!seed), has_tenths }
     }
 
-    /// The seconds this clock shows for a time drawn from the chances.
-    fn read(&mut self, chances: &[f32; TIME_BINS], left: Option<TimeLeft>) -> f32 {
-        let seconds = self.behaviour.pause(chances, left).as_secs_f32();
-        // The move may begin at any part of a second.
-        let begun = self.rng.f32();
-        if self.has_tenths { seconds } else { (seconds + begun).floor() }
+    /// Samples a time from the bins, in seconds.
+    fn sample(&mut self, bins: &[f32; TIME_BINS], left: Option<TimeLeft>) -> f32 {
+        let seconds = self.behaviour.pause(bins, left).as_secs_f32();
+        // The move may start at any fraction of a second.
+        let start = self.rng.f32();
+        if self.has_tenths { seconds } else { (seconds + start).floor() }
     }
 }
 
-impl Told {
-    fn of(chances: &[f32; TIME_BINS], taken: &Taken, clock: &mut Clock) -> Told {
-        Told {
-            log_loss: Some(log_loss(chances, taken.seconds)),
-            ranked_score: ranked_score(chances, taken.seconds),
-            played: clock.read(chances, taken.clock),
+impl TimeScore {
+    fn of(bins: &[f32; TIME_BINS], timed: &TimedMove, clock: &mut Clock) -> TimeScore {
+        TimeScore {
+            log_loss: Some(log_loss(bins, timed.seconds)),
+            crps: crps(bins, timed.seconds),
+            sample: clock.sample(bins, timed.clock),
         }
     }
 
-    /// Somebody who would take just so long.
-    fn certain(seconds: f32, taken: &Taken) -> Told {
-        let ranked_score = f64::from((seconds.ln_1p() - taken.seconds.ln_1p()).abs());
-        Told { log_loss: None, ranked_score, played: seconds }
+    /// Score of a point prediction.
+    fn of_point(seconds: f32, timed: &TimedMove) -> TimeScore {
+        let crps = f64::from((seconds.ln_1p() - timed.seconds.ln_1p()).abs());
+        TimeScore { log_loss: None, crps, sample: seconds }
     }
 }
 
-/// Adds what the constant time, the share of the clock and the chances of each speed say.
-fn add_who_know_the_clock(games: &[SelectedGame], taken: &mut [Vec<Taken>]) {
-    let left = |one: &Taken| one.clock.map(|clock| clock.remaining.as_secs_f32());
+/// Adds the scores of the baselines.
+fn add_baselines(games: &[SelectedGame], timed: &mut [Vec<TimedMove>]) {
+    let left = |timed: &TimedMove| timed.clock.map(|clock| clock.remaining.as_secs_f32());
     let mut by_speed: BTreeMap<Speed, Vec<(f32, Option<f32>)>> = BTreeMap::new();
-    for one in taken.iter().flatten() {
-        by_speed.entry(one.speed).or_default().push((one.seconds, left(one)));
+    for timed in timed.iter().flatten() {
+        by_speed.entry(timed.speed).or_default().push((timed.seconds, left(timed)));
     }
-    let known: BTreeMap<Speed, OfSpeed> =
-        by_speed.into_iter().map(|(speed, moves)| (speed, OfSpeed::new(&moves))).collect();
-    for (game, taken) in games.iter().zip(taken) {
-        let mut clock = Clock::of(taken, !game.key.0);
-        for one in taken {
-            let of_speed = &known[&one.speed];
-            let constant = Told::certain(of_speed.median, one);
-            let share = Told::certain(left(one).unwrap_or(0.0) * of_speed.share, one);
-            let marginal = Told::of(&of_speed.chances, one, &mut clock);
-            one.told.extend([constant, share, marginal]);
+    let baselines: BTreeMap<Speed, Baselines> =
+        by_speed.into_iter().map(|(speed, moves)| (speed, Baselines::fit(&moves))).collect();
+    for (game, moves) in games.iter().zip(timed) {
+        let mut clock = Clock::new(moves, !game.key.0);
+        for timed in moves {
+            let baselines = &baselines[&timed.speed];
+            let constant = TimeScore::of_point(baselines.median, timed);
+            let share = TimeScore::of_point(left(timed).unwrap_or(0.0) * baselines.clock_share, timed);
+            let marginal = TimeScore::of(&baselines.marginal, timed, &mut clock);
+            timed.scores.extend([constant, share, marginal]);
         }
     }
 }
 
-fn summary(group: Group, taken: &[Vec<Taken>], tellers: &[Teller]) -> TimeGroup {
-    let chosen: Vec<Vec<&Taken>> =
-        taken.iter().map(|moves| moves.iter().filter(|one| one.groups.contains(&group)).collect()).collect();
+fn summary(group: Group, timed: &[Vec<TimedMove>], predictors: &[TimePredictor]) -> TimeGroup {
+    let chosen: Vec<Vec<&TimedMove>> =
+        timed.iter().map(|moves| moves.iter().filter(|one| one.groups.contains(&group)).collect()).collect();
     let seconds: Vec<f32> = chosen.iter().flatten().map(|one| one.seconds).collect();
-    let figures = tellers.iter().enumerate().map(|(number, teller)| {
-        let told = |one: &&Taken| one.told.get(number).copied().unwrap_or_default();
-        let (mut losses, mut scores) = (Clustered::default(), Clustered::default());
+    let figures = predictors.iter().enumerate().map(|(index, predictor)| {
+        let score = |one: &&TimedMove| one.scores.get(index).copied().unwrap_or_default();
+        let (mut log_losses, mut crps) = (ClusteredMean::default(), ClusteredMean::default());
         for game in &chosen {
-            let sum = |of: fn(Told) -> f64| game.iter().map(|one| of(told(one))).sum::<f64>();
-            losses.add_game(game.len() as u64, sum(|told| told.log_loss.unwrap_or(f64::NAN)));
-            scores.add_game(game.len() as u64, sum(|told| told.ranked_score));
+            let sum = |of: fn(TimeScore) -> f64| game.iter().map(|one| of(score(one))).sum::<f64>();
+            log_losses.add_game(game.len() as u64, sum(|score| score.log_loss.unwrap_or(f64::NAN)));
+            crps.add_game(game.len() as u64, sum(|score| score.crps));
         }
-        let played: Vec<f32> = chosen.iter().flatten().map(|one| told(one).played).collect();
-        TimeFigures {
-            teller: teller.clone(),
-            log_loss: matches!(teller, Teller::Network(_) | Teller::Marginal).then(|| losses.mean()),
-            ranked_score: scores.mean(),
-            mean_seconds: mean(&played),
-            median_seconds: median(&played),
-            distance: distance(logarithms(&played), logarithms(&seconds)),
-            distance_seconds: distance(played, seconds.clone()),
+        let samples: Vec<f32> = chosen.iter().flatten().map(|one| score(one).sample).collect();
+        let has_bins = matches!(predictor, TimePredictor::Network(_) | TimePredictor::Marginal);
+        TimeMetrics {
+            predictor: predictor.clone(),
+            log_loss: has_bins.then(|| log_losses.mean()),
+            ranked_score: crps.mean(),
+            mean_seconds: mean(&samples),
+            median_seconds: median(&samples),
+            distance: wasserstein(logarithms(&samples), logarithms(&seconds)),
+            distance_seconds: wasserstein(samples, seconds.clone()),
         }
     });
     TimeGroup {
@@ -330,20 +330,20 @@ fn logarithms(seconds: &[f32]) -> Vec<f32> {
     seconds.iter().map(|seconds| seconds.ln_1p()).collect()
 }
 
-/// The one in the middle; 0 of none.
+/// Upper median; 0 if empty.
 fn middle(mut numbers: Vec<f32>) -> f32 {
     numbers.sort_by(f32::total_cmp);
     numbers.get(numbers.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// The median of seconds that a clock without tenths showed: each stands for the second around it.
+/// Median of times in whole seconds, each taken as spread evenly over the second around it.
 fn median(seconds: &[f32]) -> f64 {
     let at = middle(seconds.to_vec());
     if seconds.is_empty() || at.fract() != 0.0 {
         return f64::from(at);
     }
-    let below = seconds.iter().filter(|&&taken| taken < at).count() as f64;
-    let there = seconds.iter().filter(|&&taken| taken == at).count().max(1) as f64;
-    let share = (seconds.len() as f64 / 2.0 - below) / there;
-    (f64::from(at) - 0.5 + share).max(0.0)
+    let below = seconds.iter().filter(|&&time| time < at).count() as f64;
+    let equal = seconds.iter().filter(|&&time| time == at).count().max(1) as f64;
+    let fraction = (seconds.len() as f64 / 2.0 - below) / equal;
+    (f64::from(at) - 0.5 + fraction).max(0.0)
 }

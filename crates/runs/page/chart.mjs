@@ -1,16 +1,16 @@
-// One chart: curves of several runs over a shared axis.
-import { element, say, shape } from "./dom.mjs";
+// A chart with curves of several runs over a shared axis.
+import { element, setText, shape } from "./dom.mjs";
 import { nearest, outline, smooth } from "./series.mjs";
 import { range, scale, short } from "./scale.mjs";
 
 const HEIGHT = 230, LEFT = 50, RIGHT = 10, TOP = 8, BOTTOM = 24;
-/** A drag of fewer pixels is a click. */
+/** Minimum length of a drag in pixels. */
 const DRAG = 6;
-/** With more curves than this the unsmoothed ones would hide the others. */
+/** Maximum number of curves for which unsmoothed data is drawn too. */
 const RAW = 4;
 
 export class Chart {
-  /** `moved(x)` is told where the reader points, `zoomed([x0, x1])` what range was asked for, or null for all of it. */
+  /** `moved(x)` reports the cursor, `zoomed([x0, x1])` a selected range, or null for the whole range. */
   constructor(title, note, { moved, zoomed }) {
     this.title = title;
     this.moved = moved;
@@ -25,8 +25,8 @@ export class Chart {
   }
 
   /**
-   * Draws `series`, a list of `{ run, points }`, as `view` says: `kind` of scale, `smoothing`, `cut`, `zoom`, `format` of values and
-   * `place`, the text of a place on the axis.
+   * Draws `series`, a list of `{ run, points }`. `view` has the `kind` of scale, `smoothing`, `cut`, `zoom`, `format` of values and
+   * `place`, the label of an x value.
    */
   draw(series, view) {
     this.view = view;
@@ -41,7 +41,7 @@ export class Chart {
   render() {
     const width = Math.max(this.figure.clientWidth - 24, 200);
     const { view } = this;
-    // What has no logarithm is not hidden but drawn on a linear scale.
+    // Data with values <= 0 falls back to a linear scale.
     const log = view.kind === "log" && this.series.every(({ shown }) => shown.every(([, y]) => y > 0));
     const xs = this.series.flatMap(({ shown }) => (shown.length ? [shown[0][0], shown.at(-1)[0]] : []));
     const ys = range(this.series.flatMap(({ shown }) => shown.map(([, y]) => y)), { cut: view.cut, log });
@@ -50,7 +50,7 @@ export class Chart {
     this.marks = shape("g");
     if (!ys) {
       this.X = null;
-      this.svg.append(shape("text", { x: width / 2, y: HEIGHT / 2, "text-anchor": "middle" }, "nothing in this range"));
+      this.svg.append(shape("text", { x: width / 2, y: HEIGHT / 2, "text-anchor": "middle" }, "no data in this range"));
       return;
     }
     const [x0, x1] = view.zoom ?? [view.fromZero ? Math.min(0, ...xs) : Math.min(...xs), Math.max(...xs)];
@@ -103,7 +103,7 @@ export class Chart {
     for (const { run, shown } of this.series) {
       if (!shown.length) continue;
       const [at, y] = shown[nearest(shown, x)];
-      // A run that ended before has nothing to say here.
+      // Skip runs that ended before x.
       if (x > shown.at(-1)[0] * 1.02 && at < x) continue;
       this.marks.append(shape("circle", { class: `dot c${run.slot % 8}`, cx: this.X(at), cy: Math.max(this.Y(y), 2), r: 4 }));
       rows.push([run, y]);
@@ -126,7 +126,7 @@ export class Chart {
     this.reading.style.right = share < 0.5 ? "auto" : `${figure - place + 4}px`;
   }
 
-  /** Makes the curves of one run stand out. */
+  /** Highlights the curves of one run. */
   mark(name) {
     this.svg.classList.toggle("dim", name !== null);
     for (const path of this.svg.querySelectorAll("path.curve")) path.classList.toggle("marked", path.dataset.run === name);
@@ -161,7 +161,7 @@ export class Chart {
     svg.addEventListener("keydown", event => this.key(event));
   }
 
-  /** What the axis goes from and to. */
+  /** Range of the x axis. */
   bounds() {
     return [this.X.back(LEFT), this.X.back(Number(this.svg.getAttribute("viewBox").split(" ")[2]) - RIGHT)];
   }
@@ -181,11 +181,11 @@ export class Chart {
   }
 
   describe(note) {
-    say(this.caption.lastChild, note);
+    setText(this.caption.lastChild, note);
   }
 }
 
-/** How numbers of an axis are written. */
+/** Formatting of x values by axis. */
 export const places = {
   positions: { tick: short, said: x => `${short(x)} positions` },
   seconds: { tick: x => `${short(x)} s`, said: x => `${short(x)} s` },

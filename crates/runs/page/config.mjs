@@ -1,7 +1,7 @@
-// Configurations side by side.
+// Comparison of configurations.
 import { isObject } from "./lines.mjs";
 
-/** A tree of settings as one map from `a.b.c` to text. */
+/** Flattens a tree of settings into a map from `a.b.c` to text. */
 export function flatten(tree, prefix = "", into = new Map()) {
   if (!isObject(tree)) return into;
   for (const [key, value] of Object.entries(tree)) {
@@ -11,21 +11,19 @@ export function flatten(tree, prefix = "", into = new Map()) {
   return into;
 }
 
-// A 32-bit float written with the digits of a 64-bit one: 0.30000001192092896.
+// Rounds 32-bit floats written with 64-bit digits, such as 0.30000001192092896.
 const text = value => (typeof value === "number" ? String(Number(value.toPrecision(7))) : typeof value === "string" ? value : JSON.stringify(value));
 
-/** Everything that is known to decide a run. */
+/** All known settings of a run. */
 export function settings(about) {
   const all = flatten(about?.facts);
-  for (const [key, name] of [["max_seconds", "bound in seconds"], ["max_positions", "bound in positions"]]) {
+  for (const [key, name] of [["max_seconds", "max seconds"], ["max_positions", "max positions"]]) {
     if (about?.[key] != null) all.set(name, text(about[key]));
   }
   return flatten(about?.config, "", all);
 }
 
-/**
- * The settings of several runs: rows `{ key, values, differs }` in the order of the first run that has each.
- */
+/** Settings of several runs as rows `{ key, values, differs }`, in order of first appearance. */
 export function compare(all) {
   const keys = new Set(all.flatMap(settings => [...settings.keys()]));
   return [...keys].map(key => ({

@@ -1,11 +1,11 @@
-// Elements by the line.
+// DOM helpers.
 
-/** An element with attributes and children. Text never becomes markup. */
+/** Creates an element with attributes and children. Strings become text, never markup. */
 export function element(tag, attributes = {}, ...children) {
   return fill(document.createElement(tag), attributes, children);
 }
 
-/** The same for SVG. */
+/** Creates an SVG element. */
 export function shape(tag, attributes = {}, ...children) {
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
@@ -18,7 +18,7 @@ function fill(made, attributes, children) {
 
 export const byId = id => document.getElementById(id);
 
-/** Changes an element's text only if it differs, so that a reader's selection stays. */
-export function say(target, text) {
+/** Sets an element's text only if it differs, to keep the user's selection. */
+export function setText(target, text) {
   if (target.textContent !== text) target.textContent = text;
 }

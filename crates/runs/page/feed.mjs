@@ -1,14 +1,14 @@
-// Where runs come from: written into the page, or a server that is asked again and again.
+// Sources of runs: data embedded in the page, or a server that is polled.
 import { Lines } from "./lines.mjs";
 
-/** Seconds between questions; more while the server does not answer. */
-const PATIENCE = 2, MOST_PATIENCE = 30;
+/** Polling interval in seconds, and its maximum while the server does not answer. */
+const INTERVAL = 2, MAX_INTERVAL = 30;
 
-/** A run as the page knows it. `slot` is its place among the colours, null while it is not drawn. */
+/** Client state of a run. `slot` is its index among the colours, null while it is not drawn. */
 export const fresh = name => ({ name, lines: new Lines(), about: null, loaded: false, slot: null, file: "", next: 0 });
 
-/** The runs written into the page. */
-export function written(data) {
+/** Runs embedded in the page. */
+export function embedded(data) {
   return data.runs.map(({ name, glance, about, metrics, unreadable }) => {
     const run = Object.assign(fresh(name), glance, { about, loaded: true });
     run.lines.add(metrics);
@@ -17,38 +17,38 @@ export function written(data) {
   });
 }
 
-/** Asks a server: the list when it changed, and of the runs that are drawn the lines that are new. */
+/** Polls the server for the list of runs and for new lines of the runs that are drawn. */
 export class Feed {
-  /** `changed(redraw)` is told after each answer; `trouble(text)` what is wrong, or null. */
-  constructor(runs, { changed, trouble }) {
+  /** `changed(redraw)` is called after each poll, `failed(text)` with an error message or null. */
+  constructor(runs, { changed, failed }) {
     this.runs = runs;
     this.changed = changed;
-    this.trouble = trouble;
-    this.tag = null;
-    this.pause = PATIENCE;
+    this.failed = failed;
+    this.etag = null;
+    this.interval = INTERVAL;
     this.timer = null;
-    this.asking = false;
+    this.polling = false;
     this.again = false;
     this.stopped = false;
-    this.seen = () => { if (!document.hidden && !this.stopped) this.ask(); };
-    document.addEventListener("visibilitychange", this.seen);
+    this.resume = () => { if (!document.hidden && !this.stopped) this.poll(); };
+    document.addEventListener("visibilitychange", this.resume);
   }
 
-  /** Asks no more. */
+  /** Stops polling. */
   stop() {
     this.stopped = true;
     clearTimeout(this.timer);
-    document.removeEventListener("visibilitychange", this.seen);
+    document.removeEventListener("visibilitychange", this.resume);
   }
 
-  /** Asks now, and then every few seconds while the page can be seen. */
-  async ask() {
-    if (this.asking) {
+  /** Polls now, and then periodically while the page is visible. */
+  async poll() {
+    if (this.polling) {
       this.again = true;
       return;
     }
     clearTimeout(this.timer);
-    this.asking = true;
+    this.polling = true;
     try {
       do {
         this.again = false;
@@ -56,27 +56,27 @@ export class Feed {
         const read = await this.read();
         this.changed(listed || read);
       } while (this.again);
-      this.pause = PATIENCE;
-      this.trouble(null);
+      this.interval = INTERVAL;
+      this.failed(null);
     } catch (error) {
-      this.pause = Math.min(this.pause * 2, MOST_PATIENCE);
-      this.trouble(error instanceof TypeError ? "The server does not answer; what is shown may be old. Trying again." : error.message);
+      this.interval = Math.min(this.interval * 2, MAX_INTERVAL);
+      this.failed(error instanceof TypeError ? "No answer from the server; the data shown may be outdated. Retrying." : error.message);
     }
-    this.asking = false;
-    if (!document.hidden && !this.stopped) this.timer = setTimeout(() => this.ask(), 1000 * this.pause);
+    this.polling = false;
+    if (!document.hidden && !this.stopped) this.timer = setTimeout(() => this.poll(), 1000 * this.interval);
   }
 
   async list() {
-    const answer = await fetch("/api/runs", { headers: this.tag ? { "If-None-Match": this.tag } : {} });
+    const answer = await fetch("/api/runs", { headers: this.etag ? { "If-None-Match": this.etag } : {} });
     this.now = Date.parse(answer.headers.get("date")) / 1000 || undefined;
     if (answer.status === 304) return false;
     const { runs } = await body(answer).then(JSON.parse);
-    this.tag = answer.headers.get("etag");
+    this.etag = answer.headers.get("etag");
     const names = new Set(runs.map(run => run.name));
     for (const name of [...this.runs.keys()]) if (!names.has(name)) this.runs.delete(name);
     for (const { name, glance } of runs) {
       const run = this.runs.get(name) ?? fresh(name);
-      // Continued or begun anew: its bounds may be others.
+      // Resumed or restarted: the budget may have changed.
       if (run.started !== glance.started) run.about = null;
       Object.assign(run, glance, { file: run.file, listed: glance.file });
       this.runs.set(name, run);
@@ -84,7 +84,7 @@ export class Feed {
     return true;
   }
 
-  /** Reads what is new of the runs that are drawn. */
+  /** Reads new lines of the runs that are drawn. */
   async read() {
     const wanted = [...this.runs.values()].filter(run => run.slot !== null);
     const read = await Promise.all(wanted.map(run => this.readRun(run)));
@@ -108,7 +108,7 @@ export class Feed {
       [run.file, run.next, run.loaded] = [answer.headers.get("tabia-file"), number("tabia-next"), true];
       run.listed = run.file;
       any ||= text !== "" || moved;
-      // What is left is a line that is being written.
+      // The rest is an incomplete line.
       if (!moved || text === "") break;
     }
     return any;
@@ -119,8 +119,8 @@ async function body(answer) {
   const text = await answer.text();
   if (!answer.ok) {
     let message = text.trim();
-    try { message = JSON.parse(text).error; } catch { /* it was plain text */ }
-    throw new Error(`The server says: ${message || answer.status}`);
+    try { message = JSON.parse(text).error; } catch { /* plain text */ }
+    throw new Error(`Server error: ${message || answer.status}`);
   }
   return text;
 }

@@ -1,6 +1,6 @@
 // A run's metrics, line by line.
 
-/** The lines of one `metrics.jsonl`, of the kinds that can be drawn. Whatever is odd is counted and left out. */
+/** Step and evaluation lines of a `metrics.jsonl`. Invalid lines are counted and skipped. */
 export class Lines {
   constructor() {
     this.steps = [];
@@ -8,7 +8,7 @@ export class Lines {
     this.unreadable = 0;
   }
 
-  /** Takes in whole lines. */
+  /** Adds complete lines. */
   add(text) {
     for (const line of text.split("\n")) {
       if (!line.trim()) continue;
@@ -19,13 +19,13 @@ export class Lines {
     }
   }
 
-  /** The line written last, if any. */
+  /** The last line, if any. */
   get last() {
     const step = this.steps.at(-1), evaluation = this.evaluations.at(-1);
     return !step || (evaluation && evaluation.step >= step.step) ? evaluation : step;
   }
 
-  /** Whether a loss was written that is no number. */
+  /** Whether the last loss is not finite. */
   get notFinite() {
     const last = this.steps.at(-1);
     return last !== undefined && "loss" in last && !Number.isFinite(last.loss);
@@ -43,7 +43,7 @@ function parsed(line) {
   }
 }
 
-/** Keeps the order of steps, should a run have gone back. */
+/** Appends a line and drops lines of the same or later steps: a resumed run goes back to its checkpoint. */
 function insert(lines, line) {
   if (!Number.isFinite(line.step)) return;
   while (lines.length && lines.at(-1).step >= line.step) lines.pop();

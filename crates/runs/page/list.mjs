@@ -1,29 +1,29 @@
-// The list of runs: which are drawn, and how each stands.
-import { byId, element, say, shape } from "./dom.mjs";
+// The list of runs: selection and status.
+import { byId, element, setText, shape } from "./dom.mjs";
 import { duration, score, short } from "./scale.mjs";
 
 const SIGNS = { running: "▶", complete: "✓", stopped: "■", failed: "✕", "broken-off": "!", unknown: "·" };
-/** A run that says nothing for so long, in seconds, is worth a word. */
+/** Seconds without a new line after which the age of the last line is shown. */
 const SILENCE = 60;
 
-/** How a run stands: `{ kind, text }`. `now` is in seconds since 1970; `live` is false in a page that was made at some moment. */
-export function standing(run, now, live) {
+/** Status of a run: `{ kind, text }`. `now` is Unix time; `live` is false in a standalone page. */
+export function status(run, now, live) {
   const silent = run.modified ? now - run.modified / 1000 : NaN;
   const ago = silent > SILENCE ? `, last line ${duration(silent)} ago` : "";
   switch (run.standing) {
-    case "running": return { kind: "running", text: live ? `going on${progress(run)}${ago}` : `was going on${progress(run)}` };
+    case "running": return { kind: "running", text: live ? `running${progress(run)}${ago}` : `was running${progress(run)}` };
     case "complete": return { kind: "complete", text: "complete" };
-    case "stopped": return { kind: "stopped", text: `stopped${progress(run)}; --resume continues it` };
+    case "stopped": return { kind: "stopped", text: `stopped${progress(run)}; continue with --resume` };
     case "failed": return { kind: "failed", text: `failed${progress(run)}` };
-    case "broken-off": return { kind: "broken-off", text: `broke off${progress(run)}: killed, or a copy` };
+    case "broken-off": return { kind: "broken-off", text: `interrupted${progress(run)}: killed, or a copy of a running run` };
   }
-  if (run.lines.notFinite) return { kind: "failed", text: "failed: its loss is not a number" };
-  if (live && silent <= SILENCE) return { kind: "running", text: "going on, it seems" };
+  if (run.lines.notFinite) return { kind: "failed", text: "failed: loss is not finite" };
+  if (live && silent <= SILENCE) return { kind: "running", text: "probably running" };
   const date = run.modified ? `, last line ${new Date(run.modified).toLocaleString([], { dateStyle: "short", timeStyle: "short" })}` : "";
-  return { kind: "unknown", text: `ended, it seems${date}` };
+  return { kind: "unknown", text: `probably ended${date}` };
 }
 
-/** The share of a run that is over, if its bound is known. */
+/** Completed fraction of a run, or null if its budget is unknown. */
 export function share(run) {
   const last = run.lines.last, { max_seconds, max_positions } = run.about ?? {};
   const shares = [last?.seconds / max_seconds, last?.positions / max_positions].filter(Number.isFinite);
@@ -37,22 +37,22 @@ function progress(run) {
   return ` at ${Math.floor(100 * over)}%${left}`;
 }
 
-/** What a run came to, in a few words. */
+/** Key figures of a run as text. */
 export function facts(run) {
   const { last, steps, evaluations, unreadable } = run.lines;
   if (!run.loaded) return run.bytes ? `${short(run.bytes)}B of metrics` : "no metrics yet";
   if (!last) return "no metrics yet";
-  const words = [`${short(last.positions)} positions`, `${short(last.step)} steps`, duration(last.seconds)];
-  if (last.seconds > 0) words.push(`${short(Math.round(last.positions / last.seconds))}/s`);
+  const parts = [`${short(last.positions)} positions`, `${short(last.step)} steps`, duration(last.seconds)];
+  if (last.seconds > 0) parts.push(`${short(Math.round(last.positions / last.seconds))}/s`);
   const loss = steps.at(-1)?.loss, all = evaluations.at(-1)?.groups.all;
-  if (Number.isFinite(loss)) words.push(`loss ${score(loss)}`);
-  if (Number.isFinite(all?.top1)) words.push(`top-1 ${score(all.top1, true)}`);
-  else if (Number.isFinite(all?.value_error)) words.push(`value error ${score(all.value_error)}`);
-  if (unreadable) words.push(`${unreadable} unreadable ${unreadable === 1 ? "line" : "lines"}`);
-  return words.join(" · ");
+  if (Number.isFinite(loss)) parts.push(`loss ${score(loss)}`);
+  if (Number.isFinite(all?.top1)) parts.push(`top-1 ${score(all.top1, true)}`);
+  else if (Number.isFinite(all?.value_error)) parts.push(`value error ${score(all.value_error)}`);
+  if (unreadable) parts.push(`${unreadable} unreadable ${unreadable === 1 ? "line" : "lines"}`);
+  return parts.join(" · ");
 }
 
-/** The rows of the list. Rows stay the same elements, so that the keyboard's place is not lost when numbers change. */
+/** Rows of the list. Elements are reused so that keyboard focus survives updates. */
 export class RunList {
   constructor({ chosen, pointed }) {
     this.chosen = chosen;
@@ -75,12 +75,12 @@ export class RunList {
       row.box.checked = run.slot !== null;
       row.swatch.setAttribute("class", run.slot === null ? "" : `c${run.slot % 8} d${Math.floor(run.slot / 8) % 4}`);
       row.swatch.parentElement.setAttribute("visibility", run.slot === null ? "hidden" : "visible");
-      const { kind, text } = standing(run, now, live);
+      const { kind, text } = status(run, now, live);
       row.state.className = `state ${kind}`;
-      say(row.state, `${SIGNS[kind]} ${text}`);
-      say(row.facts, facts(run));
+      setText(row.state, `${SIGNS[kind]} ${text}`);
+      setText(row.facts, facts(run));
       row.message.hidden = !run.message;
-      say(row.message, run.message ?? "");
+      setText(row.message, run.message ?? "");
     });
   }
 

@@ -1,16 +1,14 @@
-// The page: state, controls, and what is drawn when.
+// State, controls and drawing of the page.
 import { Chart, places } from "./chart.mjs";
-import { byId, element, say } from "./dom.mjs";
-import { Feed, written } from "./feed.mjs";
-import { RunList, standing } from "./list.mjs";
+import { byId, element, setText } from "./dom.mjs";
+import { embedded, Feed } from "./feed.mjs";
+import { RunList, status } from "./list.mjs";
 import { about, bandOf, byRating, groupNames, groupTitle, heldOut, scoreKeys, speed, training, trainingKeys } from "./series.mjs";
 import { score, short } from "./scale.mjs";
 import { drawGroups, drawSettings, ENOUGH } from "./tables.mjs";
 
-/** So many runs are drawn unless the reader chooses. */
-const AT_FIRST = 8;
-/** More would be a thicket, and slow. */
-const AT_MOST = 40;
+/** Default and maximum number of runs drawn. */
+const DEFAULT_RUNS = 8, MAX_RUNS = 40;
 
 const data = JSON.parse(byId("data").textContent);
 const live = data === null;
@@ -19,24 +17,24 @@ const charts = new Map();
 const sections = new Map();
 let feed = null, zoom = null, pending = false, shownOnce = false;
 
-// What the reader chose is kept in the address, so that it survives a reload and can be passed on.
+// Choices are kept in the URL fragment, so that they survive a reload and can be shared.
 const chosen = new URLSearchParams(location.hash.slice(1));
 const choice = (key, otherwise) => chosen.get(key) ?? otherwise;
 function choose(key, value) {
   if (value === null) chosen.delete(key);
   else chosen.set(key, value);
-  try { history.replaceState(null, "", `#${chosen}`); } catch { /* the choice just does not outlive the page */ }
+  try { history.replaceState(null, "", `#${chosen}`); } catch { /* not kept across reloads */ }
 }
 
 const drawn = () => [...runs.values()].filter(run => run.slot !== null).sort((a, b) => a.slot - b.slot);
 const newestFirst = all => [...all].sort((a, b) => (b.standing === "running") - (a.standing === "running") || (b.modified ?? 0) - (a.modified ?? 0) || a.name.localeCompare(b.name));
 const inOrder = () => (live ? newestFirst(runs.values()) : [...runs.values()]);
 
-/** Shows or hides a run; a run keeps its colour while it is shown. */
+/** Shows or hides a run. A run keeps its colour while it is shown. */
 function show(run, on) {
   if (on && run.slot === null) {
     const taken = new Set(drawn().map(run => run.slot));
-    if (taken.size >= AT_MOST) return;
+    if (taken.size >= MAX_RUNS) return;
     run.slot = 0;
     while (taken.has(run.slot)) run.slot++;
   } else if (!on) run.slot = null;
@@ -57,12 +55,12 @@ const found = () => inOrder().filter(run => run.name.toLowerCase().includes(byId
 function firstChoice() {
   const kept = chosen.get("runs")?.split(",").map(decodeURIComponent).filter(name => runs.has(name));
   if (kept?.length) select(new Set(kept));
-  else if (chosen.get("runs") !== "-") select(new Set((live ? inOrder() : [...runs.values()]).slice(0, live ? AT_FIRST : 2 * AT_FIRST).map(run => run.name)));
+  else if (chosen.get("runs") !== "-") select(new Set((live ? inOrder() : [...runs.values()]).slice(0, live ? DEFAULT_RUNS : 2 * DEFAULT_RUNS).map(run => run.name)));
 }
 
-/** Draws again, once, before the next picture. */
+/** Polls, and redraws once before the next frame. */
 function refresh() {
-  feed?.ask();
+  feed?.poll();
   redraw();
 }
 function redraw() {
@@ -87,14 +85,14 @@ const list = new RunList({
 function drawList() {
   const now = live ? feed?.now ?? Date.now() / 1000 : data.made;
   list.draw(inOrder(), byId("find").value.trim().toLowerCase(), now, live);
-  const all = [...runs.values()], going = all.filter(run => standing(run, now, live).kind === "running").length;
+  const all = [...runs.values()], running = all.filter(run => status(run, now, live).kind === "running").length;
   const shown = drawn().length;
-  say(byId("count"), `${shown} of ${all.length} shown${shown >= AT_MOST ? ", the most that can be" : ""}`);
-  if (live) say(byId("source"), all.length ? `Live: ${all.length} ${all.length === 1 ? "run" : "runs"}, ${going || "none"} going on` : "No run yet: `tabia-lab train CONFIG --data SET` begins one, and it shows up here.");
-  else say(byId("source"), `As of ${new Date(data.made * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`);
+  setText(byId("count"), `${shown} of ${all.length} shown${shown >= MAX_RUNS ? " (maximum)" : ""}`);
+  if (live) setText(byId("source"), all.length ? `Live: ${all.length} ${all.length === 1 ? "run" : "runs"}, ${running || "none"} running` : "No runs yet. `tabia-lab train CONFIG --data SET` starts one, and it will appear here.");
+  else setText(byId("source"), `As of ${new Date(data.made * 1000).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}`);
 }
 
-/** The charts of a section, by key: each is made once and then drawn again. */
+/** Draws the charts of a section. Charts are created once and reused. */
 function drawSection(id, title, wanted, into, controls = []) {
   if (!sections.has(id)) {
     const grid = into ?? element("div", { class: "grid" });
@@ -159,7 +157,7 @@ const better = key => (about(key).better ? `${about(key).better} is better` : ""
 
 const groupChoice = element("select", { id: "group" });
 const groupLabel = element("label", {}, "of ", groupChoice);
-const hollowNote = element("span", { class: "quiet" }, "○ is on many more or fewer positions than the first");
+const hollowNote = element("span", { class: "quiet" }, "○: evaluated on a very different number of positions");
 
 function drawCharts() {
   const shown = drawn(), smoothing = Number(choice("smooth", "0.6"));
@@ -175,9 +173,9 @@ function drawCharts() {
   }));
   drawSection("held-out", "Held out", scores, null, [groupLabel, hollowNote]);
   hollowNote.hidden = !scores.some(({ series }) => series.some(({ points }) => points.some(([, , marked]) => marked)));
-  drawSection("pace", "Pace", [
+  drawSection("pace", "Speed", [
     { key: "lr", title: about("lr").title, note: "", series: each(lines => training(lines, "lr", axis())), view: view("lr", { cut: false, format: short }) },
-    { key: "speed", title: about("speed").title, note: "evaluations and checkpoints included", series: each(lines => speed(lines, axis())), view: view("speed", { smoothing, format: y => short(Math.round(y)) }) },
+    { key: "speed", title: about("speed").title, note: "including evaluations and checkpoints", series: each(lines => speed(lines, axis())), view: view("speed", { smoothing, format: y => short(Math.round(y)) }) },
     { key: "gradient", title: about("gradient_norm").title, note: "before clipping", series: each(lines => training(lines, "gradient_norm", axis())), view: view("gradient_norm", { smoothing }) },
   ]);
   if (!sections.has("empty")) {
@@ -187,10 +185,10 @@ function drawCharts() {
   }
   const { section } = sections.get("empty");
   section.hidden = charts.size > 0;
-  say(section, !runs.size ? "" : !shown.length ? "Choose a run to draw." : shown.every(run => run.loaded) ? "These runs have no metrics yet." : "Reading…");
+  setText(section, !runs.size ? "" : !shown.length ? "Select a run." : shown.every(run => run.loaded) ? "These runs have no metrics yet." : "Reading…");
 }
 
-/** What the tables were made of: they are made again only when that changes, so that text can be selected. */
+/** Inputs of the tables, which are rebuilt only when these change, to keep the user's text selection. */
 let tablesOf = "";
 function drawTables() {
   const shown = drawn(), keys = scoreKeys(shown);
@@ -231,7 +229,7 @@ function wire() {
   }
   const smoothing = byId("smoothing");
   smoothing.value = choice("smooth", "0.6");
-  const said = () => say(byId("smoothing-said"), Number(smoothing.value) ? Number(smoothing.value).toFixed(2) : "off");
+  const said = () => setText(byId("smoothing-value"), Number(smoothing.value) ? Number(smoothing.value).toFixed(2) : "off");
   said();
   smoothing.addEventListener("input", () => {
     choose("smooth", smoothing.value);
@@ -253,7 +251,7 @@ function wire() {
   }
   byId("find").addEventListener("input", drawList);
   byId("unzoom").addEventListener("click", () => zoomTo(null));
-  const all = { newest: () => newestFirst(found()).slice(0, AT_FIRST), everything: found, none: () => [] };
+  const all = { newest: () => newestFirst(found()).slice(0, DEFAULT_RUNS), everything: found, none: () => [] };
   for (const [id, which] of Object.entries(all)) {
     byId(id).addEventListener("click", () => {
       select(new Set(which().map(run => run.name)));
@@ -274,14 +272,14 @@ if (live) {
       if (any) redraw();
       else drawList();
     },
-    trouble: text => {
-      byId("trouble").hidden = text === null;
-      say(byId("trouble"), text ?? "");
+    failed: text => {
+      byId("error").hidden = text === null;
+      setText(byId("error"), text ?? "");
     },
   });
-  feed.ask();
+  feed.poll();
 } else {
-  for (const run of written(data)) runs.set(run.name, run);
+  for (const run of embedded(data)) runs.set(run.name, run);
   firstChoice();
   redraw();
 }

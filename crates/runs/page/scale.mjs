@@ -1,6 +1,6 @@
-// Numbers as places and as text.
+// Axis scales and number formatting.
 
-/** A linear or logarithmic scale of `[low, high]` onto `[from, to]`. A logarithmic one needs `low` above zero. */
+/** Linear or logarithmic scale from `[low, high]` to `[from, to]`. A logarithmic scale needs `low > 0`. */
 export function scale(kind, [low, high], [from, to]) {
   const log = kind === "log" && low > 0;
   const f = log ? x => Math.log10(Math.max(x, Number.MIN_VALUE)) : x => x, g = log ? x => 10 ** x : x => x;
@@ -11,7 +11,7 @@ export function scale(kind, [low, high], [from, to]) {
   return at;
 }
 
-/** Round numbers within `[low, high]`, about `count` of them. */
+/** About `count` round numbers within `[low, high]`. */
 export function ticks(low, high, count) {
   if (!(high > low)) return [low];
   const rough = (high - low) / Math.max(count, 1), size = 10 ** Math.floor(Math.log10(rough));
@@ -33,7 +33,7 @@ function logTicks(low, high, count) {
   return fewer.filter((_, i) => i % Math.ceil(fewer.length / (2 * count)) === 0);
 }
 
-/** The range of `values`; with `cut` without the few that would flatten the rest. A little room is left at both ends. */
+/** Padded range of `values`; `cut` excludes outliers. */
 export function range(values, { cut = false, log = false } = {}) {
   const sorted = Float64Array.from(values.filter(y => Number.isFinite(y) && (!log || y > 0))).sort();
   if (!sorted.length) return null;
@@ -45,7 +45,7 @@ export function range(values, { cut = false, log = false } = {}) {
   return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
 }
 
-/** A number with few digits: 93.9M, 0.00003 as 3e-5. */
+/** Formats a number with few digits: 93.9M, 0.00003 as 3e-5. */
 export function short(x) {
   const size = Math.abs(x);
   if (!Number.isFinite(x)) return "–";
@@ -56,16 +56,16 @@ export function short(x) {
   return String(Number(x.toPrecision(4)));
 }
 
-/** A score as text: four digits, or percent for shares. */
+/** Formats a score: four digits, or percent for fractions. */
 export const score = (x, share) => (!Number.isFinite(x) ? "–" : share ? `${(100 * x).toFixed(1)}%` : Math.abs(x) < 1e-3 && x !== 0 ? short(x) : x.toFixed(4));
 
-/** A difference of scores as text, with its sign. */
+/** Formats a signed difference of scores. */
 export function difference(x, share) {
   const text = share ? (100 * Math.abs(x)).toFixed(1) : Math.abs(x).toFixed(4);
   return Number(text) === 0 ? "±0" : (x < 0 ? "−" : "+") + text;
 }
 
-/** Seconds as text: 42 s, 13 min, 2 h 5 min. */
+/** Formats seconds: 42 s, 13 min, 2 h 5 min. */
 export function duration(seconds) {
   if (!Number.isFinite(seconds)) return "–";
   if (seconds < 100) return `${Math.round(seconds)} s`;

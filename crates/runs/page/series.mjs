@@ -1,13 +1,13 @@
-// From lines to points: what can be drawn of runs, over what.
+// Converts metrics lines to series of points.
 import { isObject } from "./lines.mjs";
 
-/** Where a run stands and what a line is, rather than how well the run does. */
-const PLACES = new Set(["kind", "step", "positions", "seconds", "lr", "lines", "gradient_norm"]);
+/** Keys of step lines that are not losses. */
+const NOT_LOSSES = new Set(["kind", "step", "positions", "seconds", "lr", "lines", "gradient_norm"]);
 
-/** What is counted rather than scored. */
+/** Keys of evaluations that are counts, not scores. */
 const COUNTS = new Set(["count", "choices"]);
 
-/** What numbers are called, in the order they are shown. `better` says which way is good, `share` that it is a part of one. */
+/** Titles of known metrics in display order. `better` is the direction of improvement; `share` marks fractions. */
 const KNOWN = {
   loss: { title: "Loss", better: "lower" },
   policy: { title: "Move loss", better: "lower" },
@@ -34,18 +34,18 @@ const inOrder = keys => {
   return [...keys].sort((a, b) => place(a) - place(b) || a.localeCompare(b));
 };
 
-/** The losses in the step lines of some runs. */
+/** Losses in the step lines of runs. */
 export function trainingKeys(runs) {
   const keys = new Set();
   for (const { lines } of runs) {
     for (const line of [lines.steps[0], lines.steps.at(-1)]) {
-      for (const key in line) if (!PLACES.has(key) && typeof line[key] === "number") keys.add(key);
+      for (const key in line) if (!NOT_LOSSES.has(key) && typeof line[key] === "number") keys.add(key);
     }
   }
   return inOrder(keys);
 }
 
-/** The scores in the evaluations of some runs. */
+/** Scores in the last evaluations of runs. */
 export function scoreKeys(runs) {
   const keys = new Set();
   for (const { lines } of runs) {
@@ -56,7 +56,7 @@ export function scoreKeys(runs) {
   return inOrder(keys);
 }
 
-/** The groups of evaluations that can be drawn over time: all but rating bands. */
+/** Evaluation groups that are drawn over time: all except rating bands. */
 export function groupNames(runs) {
   const names = new Set();
   for (const { lines } of runs) {
@@ -69,19 +69,19 @@ export function groupNames(runs) {
   return [...names].sort((a, b) => place(a) - place(b) || a.localeCompare(b));
 }
 
-/** What a group is called to a reader. */
+/** Display name of a group. */
 export function groupTitle(name) {
   const known = { all: "All positions", "ply>=10": "From ply 10 on", "depth>=50": "Searched to depth 50 or more" };
   return known[name] ?? name.replace(/^(pool|phase) /, "").replaceAll("-", " ").replace(/^./, letter => letter.toUpperCase());
 }
 
-/** `pool online 1200-1399` as a pool and the band's ratings. */
+/** Parses `pool online 1200-1399` into pool and rating range. */
 export function bandOf(name) {
   const match = /^pool (.+) (\d{3,4})-(\d{3,4})$/.exec(name);
   return match && { pool: match[1], from: Number(match[2]), to: Number(match[3]) };
 }
 
-/** Points `[x, y, marked]`, without those that are no numbers. */
+/** Points `[x, y, marked]` with finite coordinates. */
 const points = (lines, axis, value, marked = () => false) => {
   const found = [];
   for (const [i, line] of lines.entries()) {
@@ -91,13 +91,13 @@ const points = (lines, axis, value, marked = () => false) => {
   return found;
 };
 
-/** A number of the step lines over an axis; nothing if it is always zero, which a head that is not trained is. */
+/** A step metric over an axis; empty if always zero, as for heads that are not trained. */
 export function training(lines, key, axis) {
   const found = points(lines.steps, axis, line => line[key]);
   return found.some(([, y]) => y !== 0) ? found : [];
 }
 
-/** Positions a second between step lines. */
+/** Positions per second between step lines. */
 export function speed(lines, axis) {
   const { steps } = lines;
   return points(steps, axis, (line, i) => {
@@ -107,16 +107,16 @@ export function speed(lines, axis) {
   });
 }
 
-/** A score of held-out positions of a group over an axis. A point of an evaluation on many more or fewer positions is marked. */
+/** A held-out score of a group over an axis. Evaluations on a very different number of positions are marked. */
 export function heldOut(lines, group, key, axis) {
   const usual = lines.evaluations[0]?.groups[group]?.count;
   return points(lines.evaluations, axis, line => line.groups[group]?.[key], line => !sameSize(usual, line.groups[group].count));
 }
 
-/** Whether two numbers of positions are about the same, so that scores on them can be compared. */
+/** Whether two position counts are close enough to compare their scores. */
 const sameSize = (a, b) => a === b || (a < 1.5 * b && b < 1.5 * a);
 
-/** A score of the last evaluation by rating, for the bands of a pool with enough positions. */
+/** A score of the last evaluation by rating, for bands of a pool with at least `enough` positions. */
 export function byRating(lines, pool, key, enough) {
   const found = [];
   for (const [name, score] of Object.entries(lines.evaluations.at(-1)?.groups ?? {})) {
@@ -126,7 +126,7 @@ export function byRating(lines, pool, key, enough) {
   return found.sort((a, b) => a[0] - b[0]);
 }
 
-/** A running mean in which older points weigh less and less; `weight` is from 0 (none) to below 1. The start is not biased. */
+/** Bias-corrected exponential moving average; `0 <= weight < 1`. */
 export function smooth(points, weight) {
   let mean = 0, seen = 0;
   return points.map(([x, y]) => {
@@ -136,7 +136,7 @@ export function smooth(points, weight) {
   });
 }
 
-/** At most about `4 * columns` points with the same outline: of each column its first, lowest, highest and last. */
+/** Decimates to about `4 * columns` points: first, lowest, highest and last of each column. */
 export function outline(points, columns) {
   if (points.length <= 4 * columns) return points;
   const [first] = points[0], width = (points.at(-1)[0] - first) / columns || 1;

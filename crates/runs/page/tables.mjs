@@ -1,10 +1,10 @@
-// The last evaluation by group, and the configurations, a column a run.
+// Tables of the last evaluation by group and of the configurations, one column per run.
 import { compare, settings } from "./config.mjs";
 import { byId, element } from "./dom.mjs";
 import { about, bandOf, groupNames, groupTitle } from "./series.mjs";
 import { difference, score, short } from "./scale.mjs";
 
-/** A group of fewer positions says little. */
+/** Groups with fewer positions are greyed out. */
 export const ENOUGH = 100;
 
 const last = run => run.lines.evaluations.at(-1);
@@ -12,7 +12,7 @@ const last = run => run.lines.evaluations.at(-1);
 const head = (first, runs) => element("thead", {}, element("tr", {}, element("th", { scope: "col" }, first),
   ...runs.map(run => element("th", { scope: "col" }, element("span", { class: `key c${run.slot % 8}` }, "●\u00a0"), run.name))));
 
-/** Fills the table of groups with one score of every run. */
+/** Fills the table of groups with a score of every run. */
 export function drawGroups(runs, key, showBands) {
   const table = byId("groups"), { share, better } = about(key);
   const evaluated = runs.filter(run => Object.values(last(run)?.groups ?? {}).some(group => Number.isFinite(group?.[key])));
@@ -52,13 +52,13 @@ export function drawGroups(runs, key, showBands) {
   table.replaceChildren(heading, body);
   const without = runs.length - evaluated.length;
   byId("groups-note").textContent = [
-    evaluated.length > 1 ? `Small numbers are differences to ${evaluated[0].name}; the best of a row is bold.` : "",
-    `Groups other than all positions leave out the first ten plies of games; of fewer than ${ENOUGH} positions a score is grey.`,
-    without ? `${without} of the runs ${without === 1 ? "has" : "have"} no such score.` : "",
+    evaluated.length > 1 ? `Small numbers are differences to ${evaluated[0].name}; the best score of each row is bold.` : "",
+    `All groups except all positions exclude the first ten plies; scores on fewer than ${ENOUGH} positions are grey.`,
+    without ? `${without} ${without === 1 ? "run does" : "runs do"} not have this score.` : "",
   ].join(" ").trim();
 }
 
-/** Fills the table of configurations; returns whether anything is known. */
+/** Fills the table of configurations; returns whether any setting is known. */
 export function drawSettings(all, showSame) {
   const runs = all.filter(run => settings(run.about).size > 0);
   const rows = compare(runs.map(run => settings(run.about)));
@@ -71,8 +71,8 @@ export function drawSettings(all, showSame) {
   byId("settings").parentElement.hidden = shown.length === 0;
   const unknown = all.filter(run => !runs.includes(run)).map(run => run.name);
   byId("settings-note").textContent = [
-    rows.length && !shown.length ? `All ${rows.length} known settings are the same.` : "",
-    unknown.length ? `Nothing is known of ${unknown.join(", ")}.` : "",
+    rows.length && !shown.length ? `All ${rows.length} known settings are equal.` : "",
+    unknown.length ? `No configuration found for ${unknown.join(", ")}.` : "",
   ].join(" ").trim();
   return rows.length > 0;
 }

@@ -1,4 +1,4 @@
-//! `run.json`: what a run is and how it ended, and the lock that is held while it goes on.
+//! `run.json` (configuration and outcome of a run) and the lock file held while training.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs::{self, File, TryLockError};
@@ -9,76 +9,73 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a card's `run` says.
 const MAGIC: &str = "tabia training run";
-/// The version written.
 const VERSION: u32 = 1;
-/// More than any card needs: a file beyond it is something else.
-const LARGEST: u64 = 1 << 20;
-/// A reader that looks whether the lock is held has it for an instant: so often a writer tries again, and so long it waits.
-const TRIES: u32 = 20;
-const BETWEEN_TRIES: Duration = Duration::from_millis(25);
+const MAX_CARD_BYTES: u64 = 1 << 20;
+/// A reader that tests the lock holds it for an instant, so the writer retries.
+const LOCK_ATTEMPTS: u32 = 20;
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(25);
 
-/// A run's `run.json`. Keys it does not know are ignored.
+/// Contents of `run.json`. Unknown keys are ignored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunCard {
     run: String,
     version: u32,
-    /// How the run stood when the card was written.
+    /// State when the card was written.
     pub state: RunState,
-    /// Why it failed, if it did.
+    /// Error message of a failed run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When it was begun or continued, in seconds since 1970.
+    /// Unix time of the start or last resume.
     pub started: u64,
-    /// When it ended, in seconds since 1970.
+    /// Unix time of the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<u64>,
-    /// The step that was broken off when the run ended; it left no trace.
+    /// Unfinished step that was discarded when the run ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped_step: Option<u64>,
-    /// The bound in seconds of training.
+    /// Training budget in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_seconds: Option<f64>,
-    /// The bound in positions.
+    /// Training budget in positions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_positions: Option<u64>,
-    /// What else decides the run: device, parameters, seed, data.
+    /// Other inputs: device, parameters, seed, data.
     #[serde(default)]
     pub facts: Map<String, Value>,
-    /// The configuration with every default written out.
+    /// Configuration with all defaults filled in.
     #[serde(default)]
     pub config: Value,
 }
 
-/// How a run stands.
+/// State of a run as written in its card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunState {
-    /// It was begun; if nobody holds the lock any more, it broke off.
+    /// Started. If the lock is free, the run was interrupted.
     Running,
-    /// Its bound was reached.
+    /// The budget was used up.
     Complete,
-    /// It was asked to stop.
+    /// Stopped on request.
     Stopped,
-    /// It ended with an error.
+    /// Ended with an error.
     Failed,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Its bound was reached.
+pub enum RunOutcome {
+    /// The budget was used up.
     Complete,
-    /// It was asked to stop.
+    /// Stopped on request.
     Stopped,
-    /// It ended with this error.
+    /// Ended with this error.
     Failed(String),
 }
 
 impl RunCard {
-    /// The card of a run that begins now.
-    pub fn begun(started: u64, config: Value) -> Self {
+    /// Card of a run started at Unix time `started`.
+    pub fn new(started: u64, config: Value) -> Self {
         RunCard {
             run: MAGIC.to_owned(),
             version: VERSION,
@@ -94,10 +91,10 @@ impl RunCard {
         }
     }
 
-    /// The card of the run in `folder`; none if there is none, or it is of a later version or something else.
+    /// Reads the card in `folder`; `None` if it is missing, malformed or of another version.
     pub(crate) fn read(folder: &Path) -> Option<RunCard> {
         let mut bytes = Vec::new();
-        File::open(card_path(folder)).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
+        File::open(card_path(folder)).ok()?.take(MAX_CARD_BYTES).read_to_end(&mut bytes).ok()?;
         let card: RunCard = serde_json::from_slice(&bytes).ok()?;
         (card.run == MAGIC && card.version == VERSION).then_some(card)
     }
@@ -121,37 +118,37 @@ fn lock_path(folder: &Path) -> PathBuf {
     folder.join("run.lock")
 }
 
-/// A run that is going on in this program: while this exists others see it as running.
+/// A run being trained by this process. Holds the lock that makes its status [`Running`](crate::RunStatus::Running).
 #[derive(Debug)]
 pub struct OpenRun {
     folder: PathBuf,
     card: RunCard,
-    /// Let go when the program ends, however it ends.
+    /// Released by the OS when the process ends.
     _lock: File,
 }
 
-/// Why a run could not be opened.
+/// Error opening or closing a run.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenRunError {
-    /// Another program has it open.
-    #[error("{}: another program is training there", .0.display())]
-    Taken(PathBuf),
-    /// The file system refused.
+    /// Another process holds the lock.
+    #[error("{}: locked by another training process", .0.display())]
+    Locked(PathBuf),
+    /// I/O error on a file.
     #[error("{}: {error}", path.display())]
     Io {
-        /// Which file.
+        /// File.
         path: PathBuf,
-        /// What went wrong.
+        /// Cause.
         error: io::Error,
     },
 }
 
 impl OpenRun {
-    /// Locks the run in `folder`, which exists, and writes its card.
+    /// Locks the run in the existing `folder` and writes its card.
     ///
     /// # Errors
-    /// If another program has locked it, or the files cannot be written.
-    pub fn begin(folder: &Path, card: RunCard) -> Result<Self, OpenRunError> {
+    /// If another process holds the lock or the files cannot be written.
+    pub fn start(folder: &Path, card: RunCard) -> Result<Self, OpenRunError> {
         let path = lock_path(folder);
         let failed = |path: &Path, error| OpenRunError::Io { path: path.to_owned(), error };
         let lock = File::create(&path).map_err(|error| failed(&path, error))?;
@@ -159,8 +156,8 @@ impl OpenRun {
         while let Err(error) = lock.try_lock() {
             tries += 1;
             match error {
-                TryLockError::WouldBlock if tries < TRIES => std::thread::sleep(BETWEEN_TRIES),
-                TryLockError::WouldBlock => return Err(OpenRunError::Taken(folder.to_owned())),
+                TryLockError::WouldBlock if tries < LOCK_ATTEMPTS => std::thread::sleep(LOCK_RETRY_DELAY),
+                TryLockError::WouldBlock => return Err(OpenRunError::Locked(folder.to_owned())),
                 TryLockError::Error(error) => return Err(failed(&path, error)),
             }
         }
@@ -168,29 +165,29 @@ impl OpenRun {
         Ok(OpenRun { folder: folder.to_owned(), card, _lock: lock })
     }
 
-    /// Says which step the run ends in the middle of.
-    pub fn drop_step(&mut self, step: u64) {
+    /// Records the unfinished step that is discarded.
+    pub fn set_dropped_step(&mut self, step: u64) {
         self.card.dropped_step = Some(step);
     }
 
-    /// Writes how the run ended at `now`, in seconds since 1970.
+    /// Writes the outcome at Unix time `now`.
     ///
     /// # Errors
     /// If the card cannot be written.
-    pub fn end(mut self, ending: Ending, now: u64) -> Result<(), OpenRunError> {
+    pub fn finish(mut self, outcome: RunOutcome, now: u64) -> Result<(), OpenRunError> {
         self.card.ended = Some(now);
-        (self.card.state, self.card.message) = match ending {
-            Ending::Complete => (RunState::Complete, None),
-            Ending::Stopped => (RunState::Stopped, None),
-            Ending::Failed(message) => (RunState::Failed, Some(message)),
+        (self.card.state, self.card.message) = match outcome {
+            RunOutcome::Complete => (RunState::Complete, None),
+            RunOutcome::Stopped => (RunState::Stopped, None),
+            RunOutcome::Failed(message) => (RunState::Failed, Some(message)),
         };
         let path = card_path(&self.folder);
         self.card.write(&self.folder).map_err(|error| OpenRunError::Io { path, error })
     }
 }
 
-/// Whether some program has the run in `folder` open.
-pub(crate) fn is_open(folder: &Path) -> bool {
+/// Whether a process holds the lock of the run in `folder`.
+pub(crate) fn is_locked(folder: &Path) -> bool {
     let Ok(file) = File::open(lock_path(folder)) else { return false };
     matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
 }

@@ -1,29 +1,27 @@
-//! Many lines of metrics become few: neighbours are averaged.
+//! Downsamples metrics by averaging neighbouring lines.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use serde_json::{Map, Number, Value};
 
-/// Where a run stands, rather than how well it does: of neighbours the last counts.
-const PLACES: [&str; 4] = ["step", "positions", "seconds", "lr"];
+/// Keys that are not averaged: the last value of a bucket is kept.
+const LAST_VALUE_KEYS: [&str; 4] = ["step", "positions", "seconds", "lr"];
 
-/// Takes lines in, and gives at most as many as it was told of training and of evaluations each.
-///
-/// Memory is bounded by that number, not by the file.
+/// Keeps at most `max_lines` step lines and as many evaluation lines. Memory is bounded by that, not by the file size.
 pub(crate) struct Downsampler {
-    most: usize,
-    steps: Vec<Merged>,
-    steps_each: u64,
+    max_lines: usize,
+    steps: Vec<Bucket>,
+    lines_per_bucket: u64,
     evaluations: Vec<String>,
-    evaluations_apart: u64,
+    evaluation_stride: u64,
     evaluations_seen: u64,
     last_evaluation: Option<String>,
     unreadable: u64,
 }
 
-/// Neighbouring lines as one.
-struct Merged {
+/// Neighbouring step lines merged into one.
+struct Bucket {
     lines: u64,
-    /// As it was written, while it is one line.
+    /// Original text of a bucket of one line.
     text: Option<String>,
     means: Vec<(String, Mean)>,
     rest: Map<String, Value>,
@@ -36,13 +34,13 @@ struct Mean {
 }
 
 impl Downsampler {
-    pub(crate) fn new(most: usize) -> Self {
+    pub(crate) fn new(max_lines: usize) -> Self {
         Downsampler {
-            most: most.max(2),
+            max_lines: max_lines.max(2),
             steps: Vec::new(),
-            steps_each: 1,
+            lines_per_bucket: 1,
             evaluations: Vec::new(),
-            evaluations_apart: 1,
+            evaluation_stride: 1,
             evaluations_seen: 0,
             last_evaluation: None,
             unreadable: 0,
@@ -58,19 +56,19 @@ impl Downsampler {
         match object.get("kind").and_then(Value::as_str) {
             Some("step") => self.add_step(object, text),
             Some("evaluation") => self.add_evaluation(text),
-            // Kinds of later versions mean nothing to the page.
+            // Kinds added by later versions are ignored.
             _ => {}
         }
     }
 
     fn add_step(&mut self, object: Map<String, Value>, text: String) {
-        let line = Merged::of(object, text);
+        let line = Bucket::new(object, text);
         match self.steps.last_mut() {
-            Some(last) if last.lines < self.steps_each => last.merge(line),
+            Some(last) if last.lines < self.lines_per_bucket => last.merge(line),
             _ => self.steps.push(line),
         }
-        if self.steps.len() > self.most {
-            self.steps_each *= 2;
+        if self.steps.len() > self.max_lines {
+            self.lines_per_bucket *= 2;
             let mut pairs = std::mem::take(&mut self.steps).into_iter();
             while let Some(mut first) = pairs.next() {
                 if let Some(second) = pairs.next() {
@@ -81,17 +79,17 @@ impl Downsampler {
         }
     }
 
-    /// Evaluations are not averaged: each says how good the network was then. Some are left out, never the last.
+    /// Evaluations are thinned, not averaged. The last one is always kept.
     fn add_evaluation(&mut self, text: String) {
-        if self.evaluations_seen.is_multiple_of(self.evaluations_apart) {
+        if self.evaluations_seen.is_multiple_of(self.evaluation_stride) {
             self.evaluations.push(text);
             self.last_evaluation = None;
         } else {
             self.last_evaluation = Some(text);
         }
         self.evaluations_seen += 1;
-        if self.evaluations.len() > self.most {
-            self.evaluations_apart *= 2;
+        if self.evaluations.len() > self.max_lines {
+            self.evaluation_stride *= 2;
             let mut keep = false;
             let last = self.evaluations.last().cloned();
             self.evaluations.retain(|_| {
@@ -102,17 +100,17 @@ impl Downsampler {
         }
     }
 
-    /// Lines that are no JSON objects.
+    /// Number of lines that are not JSON objects.
     pub(crate) fn unreadable(&self) -> u64 {
         self.unreadable
     }
 
     pub(crate) fn finish(mut self) -> String {
-        if self.last_evaluation.is_some() && self.evaluations.len() == self.most {
+        if self.last_evaluation.is_some() && self.evaluations.len() == self.max_lines {
             self.evaluations.pop();
         }
         let mut text = String::new();
-        let steps = self.steps.into_iter().map(Merged::into_text);
+        let steps = self.steps.into_iter().map(Bucket::into_text);
         for line in steps.chain(self.evaluations).chain(self.last_evaluation) {
             text.push_str(&line);
             text.push('\n');
@@ -121,21 +119,20 @@ impl Downsampler {
     }
 }
 
-impl Merged {
-    fn of(object: Map<String, Value>, text: String) -> Self {
-        let mut merged = Merged { lines: 1, text: Some(text), means: Vec::new(), rest: Map::new() };
+impl Bucket {
+    fn new(object: Map<String, Value>, text: String) -> Self {
+        let mut bucket = Bucket { lines: 1, text: Some(text), means: Vec::new(), rest: Map::new() };
         for (key, value) in object {
-            let number = value.as_f64().filter(|_| !PLACES.contains(&key.as_str()));
+            let number = value.as_f64().filter(|_| !LAST_VALUE_KEYS.contains(&key.as_str()));
             match number {
-                Some(number) => merged.means.push((key, Mean { count: 1, sum: number })),
-                None => drop(merged.rest.insert(key, value)),
+                Some(number) => bucket.means.push((key, Mean { count: 1, sum: number })),
+                None => drop(bucket.rest.insert(key, value)),
             }
         }
-        merged
+        bucket
     }
 
-    /// Takes in what comes after.
-    fn merge(&mut self, later: Merged) {
+    fn merge(&mut self, later: Bucket) {
         self.lines += later.lines;
         self.text = None;
         self.rest.extend(later.rest);
@@ -155,7 +152,7 @@ impl Merged {
         }
         let mut object = self.rest;
         for (key, Mean { count, sum }) in self.means {
-            // A number the file lacks (JSON has no NaN) stays lacking only if all neighbours lack it.
+            // NaN is written as null and does not enter the mean.
             object.insert(key, Number::from_f64(sum / count as f64).map_or(Value::Null, Value::Number));
         }
         object.insert("lines".to_owned(), self.lines.into());
@@ -176,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn few_lines_stay_as_they_are() {
+    fn short_files_are_unchanged() {
         let mut downsampler = Downsampler::new(4);
         let lines: Vec<String> = (1..=4).map(step).collect();
         lines.iter().for_each(|line| downsampler.add(line.as_bytes()));
@@ -184,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn many_lines_become_means_that_cover_every_line_once() {
+    fn every_line_enters_exactly_one_mean() {
         for count in [5, 8, 9, 100, 1000] {
             let mut downsampler = Downsampler::new(8);
             (1..=count).for_each(|number| downsampler.add(step(number).as_bytes()));
@@ -202,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_and_the_last_evaluation_are_kept() {
+    fn first_and_last_evaluation_are_kept() {
         for count in 1..50_u64 {
             let mut downsampler = Downsampler::new(6);
             for number in 0..count {
@@ -218,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_missing_now_and_then_does_not_count() {
+    fn nulls_do_not_enter_means() {
         let mut downsampler = Downsampler::new(2);
         for line in [r#"{"kind":"step","step":1,"loss":null}"#, r#"{"kind":"step","step":2,"loss":4.0}"#] {
             downsampler.add(line.as_bytes());
@@ -229,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_counted_and_kinds_unknown_are_passed_over() {
+    fn invalid_lines_are_counted_and_unknown_kinds_ignored() {
         let mut downsampler = Downsampler::new(4);
         for line in ["{\"kind\":\"step\",", "17", "", "{\"kind\":\"later\"}", "{}", "\u{fffd}"] {
             downsampler.add(line.as_bytes());

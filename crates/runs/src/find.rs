@@ -1,4 +1,4 @@
-//! The runs under a folder.
+//! Finds runs below a folder.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
@@ -7,36 +7,35 @@ use std::path::{Path, PathBuf};
 
 use crate::folder::RunFolder;
 
-/// How deep below the folder runs are looked for.
-const DEEPEST: usize = 4;
-/// So many runs are found at most, and so many folders looked into.
-const MOST_RUNS: usize = 2_000;
-const MOST_FOLDERS: usize = 20_000;
+/// Limits of the search.
+const MAX_DEPTH: usize = 4;
+const MAX_RUNS: usize = 2_000;
+const MAX_FOLDERS: usize = 20_000;
 
-/// A run and what it is called.
+/// A run and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRun {
-    /// Its path from the folder that was searched, with `/` between the parts; the folder's own name if it is the run itself.
+    /// Path relative to the searched folder, with `/` separators; the folder's name if it is itself a run.
     pub name: String,
-    /// Where it is.
+    /// The run.
     pub folder: RunFolder,
 }
 
-/// A folder that cannot be searched.
+/// A folder that cannot be searched for runs.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot look for runs in {}: {error}", path.display())]
+#[error("cannot search {} for training runs: {error}", path.display())]
 pub struct FindError {
-    /// Which.
+    /// Folder.
     pub path: PathBuf,
-    /// Why.
+    /// Cause.
     pub error: io::Error,
 }
 
-/// The runs at and under `path`, by name: folders with a `metrics.jsonl` or a `run.json`. Links and hidden folders are not followed,
-/// and a run's own folders are not looked into.
+/// Runs at and below `path`, sorted by name: folders with a `metrics.jsonl` or a `run.json`. Symlinks, hidden folders
+/// and folders inside a run are skipped.
 ///
 /// # Errors
-/// If `path` itself cannot be read. Folders below that cannot be read have no runs.
+/// If `path` cannot be read. Unreadable folders below it are skipped.
 pub fn find(path: &Path) -> Result<Vec<FoundRun>, FindError> {
     if let Some(folder) = RunFolder::at(path) {
         let full = path.canonicalize().ok();
@@ -47,16 +46,15 @@ pub fn find(path: &Path) -> Result<Vec<FoundRun>, FindError> {
     let top = subfolders(path).map_err(|error| FindError { path: path.to_owned(), error })?;
     let mut open: Vec<(String, PathBuf, usize)> =
         top.into_iter().map(|(name, path)| (name, path, 1)).collect();
-    let mut looked_into = 0;
+    let mut visited = 0;
     while let Some((name, path, depth)) = open.pop() {
-        looked_into += 1;
-        if found.len() == MOST_RUNS || looked_into > MOST_FOLDERS {
+        visited += 1;
+        if found.len() == MAX_RUNS || visited > MAX_FOLDERS {
             break;
         }
         if let Some(folder) = RunFolder::at(&path) {
             found.push(FoundRun { name, folder });
-        } else if depth < DEEPEST {
-            // What may not be looked into has nothing to show.
+        } else if depth < MAX_DEPTH {
             let inside = subfolders(&path).unwrap_or_default();
             open.extend(inside.into_iter().map(|(inner, path)| (format!("{name}/{inner}"), path, depth + 1)));
         }

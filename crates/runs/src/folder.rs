@@ -1,4 +1,4 @@
-//! The folder of one run.
+//! A run's folder.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs;
@@ -12,89 +12,99 @@ use serde_json::{Value, json};
 use crate::card::{self, RunCard, RunState};
 use crate::metrics::{self, FileId, Metrics};
 
-/// The folder of one run.
+/// A run's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFolder {
     path: PathBuf,
 }
 
-/// How a run stands, as far as its files tell.
+/// Status of a run as derived from its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standing {
-    /// A program is training.
+pub enum RunStatus {
+    /// A process is training.
     Running,
-    /// Its bound was reached.
+    /// The budget was used up.
     Complete,
-    /// It was asked to stop.
+    /// Stopped on request.
     Stopped,
-    /// It ended with an error, which its card names.
+    /// Ended with an error, which is in the card.
     Failed,
-    /// It was begun, did not say how it ended, and no program has it open: it was killed, or this is a copy made while it went on.
-    BrokenOff,
-    /// It has no card.
+    /// Started, not ended and not locked: the process was killed, or this is a copy of a running run.
+    #[serde(rename = "broken-off")]
+    Interrupted,
+    /// No card.
     Unknown,
 }
 
-/// What changes while a run goes on: cheap to make, small, and the same as long as nothing happened.
+impl From<RunState> for RunStatus {
+    fn from(state: RunState) -> RunStatus {
+        match state {
+            RunState::Running => RunStatus::Running,
+            RunState::Complete => RunStatus::Complete,
+            RunState::Stopped => RunStatus::Stopped,
+            RunState::Failed => RunStatus::Failed,
+        }
+    }
+}
+
+/// The part of a run that changes during training. Cheap to compute, and equal as long as nothing changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Glance {
-    /// How the run stands.
-    pub standing: Standing,
-    /// Why it failed.
+pub struct RunSummary {
+    /// Status.
+    #[serde(rename = "standing")]
+    pub status: RunStatus,
+    /// Error message of a failed run.
     pub message: Option<String>,
-    /// When it was begun or continued, in seconds since 1970.
+    /// Unix time of the start or last resume.
     pub started: Option<u64>,
-    /// When it ended, in seconds since 1970.
+    /// Unix time of the end.
     pub ended: Option<u64>,
-    /// Bytes of metrics.
+    /// Size of the metrics file in bytes.
     pub bytes: u64,
-    /// When the metrics were last written, in milliseconds since 1970.
+    /// Modification time of the metrics file in Unix milliseconds.
     pub modified: Option<u64>,
-    /// Which file the metrics are.
+    /// Identity of the metrics file.
     pub file: FileId,
 }
 
 impl RunFolder {
-    /// `path` as a run, if it holds metrics or a card.
+    /// The run at `path`, if it has metrics or a card.
     pub(crate) fn at(path: &Path) -> Option<Self> {
         let is_file = |path: PathBuf| fs::symlink_metadata(path).is_ok_and(|data| data.is_file());
         let is_run = is_file(metrics::path(path)) || is_file(card::card_path(path));
         is_run.then(|| RunFolder { path: path.to_owned() })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// How it stands.
-    pub fn standing(&self) -> Standing {
-        self.glance().standing
+    /// Current status.
+    pub fn status(&self) -> RunStatus {
+        self.summary().status
     }
 
-    /// What changes while it goes on.
-    pub fn glance(&self) -> Glance {
+    /// Current summary.
+    pub fn summary(&self) -> RunSummary {
         let card = RunCard::read(&self.path);
-        let standing = match card.as_ref().map(|card| card.state) {
-            None => Standing::Unknown,
-            Some(RunState::Complete) => Standing::Complete,
-            Some(RunState::Stopped) => Standing::Stopped,
-            Some(RunState::Failed) => Standing::Failed,
-            Some(RunState::Running) if card::is_open(&self.path) => Standing::Running,
-            Some(RunState::Running) => match RunCard::read(&self.path).map(|card| card.state) {
-                // It ended between the two looks.
-                Some(RunState::Complete) => Standing::Complete,
-                Some(RunState::Stopped) => Standing::Stopped,
-                Some(RunState::Failed) => Standing::Failed,
-                Some(RunState::Running) | None => Standing::BrokenOff,
-            },
+        let status = match card.as_ref().map(|card| card.state) {
+            None => RunStatus::Unknown,
+            Some(RunState::Running) if !card::is_locked(&self.path) => {
+                // Read again: the run may have ended between reading the card and testing the lock.
+                match RunCard::read(&self.path).map(|card| card.state) {
+                    Some(RunState::Running) | None => RunStatus::Interrupted,
+                    Some(ended) => ended.into(),
+                }
+            }
+            Some(state) => state.into(),
         };
         let data = fs::symlink_metadata(metrics::path(&self.path)).ok();
         let modified = data.as_ref().and_then(|data| data.modified().ok());
         let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        Glance {
-            standing,
+        RunSummary {
+            status,
             message: card.as_ref().and_then(|card| card.message.clone()),
             started: card.as_ref().map(|card| card.started),
             ended: card.as_ref().and_then(|card| card.ended),
@@ -104,7 +114,7 @@ impl RunFolder {
         }
     }
 
-    /// What does not change while it goes on: its card, or the configuration's file where it has no card.
+    /// The part that does not change during training, from the card, or from `config.toml` if there is no card.
     pub fn about(&self) -> Value {
         if let Some(card) = RunCard::read(&self.path) {
             return json!({
@@ -118,19 +128,19 @@ impl RunFolder {
         json!({ "config": text.parse::<toml::Table>().ok() })
     }
 
-    /// All metrics up to the last whole line, downsampled to what a page can show.
+    /// All complete lines of the metrics, downsampled.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn first_metrics(&self, most_lines: usize) -> io::Result<Metrics> {
-        metrics::first(&self.path, most_lines)
+    pub fn metrics(&self, max_lines: usize) -> io::Result<Metrics> {
+        metrics::first(&self.path, max_lines)
     }
 
-    /// The whole lines after the first `from` bytes of `file`; all of them, downsampled, if the metrics are another file by now.
+    /// The complete lines after byte `from` of `file`; all of them, downsampled, if the metrics file was replaced.
     ///
     /// # Errors
     /// If the file cannot be read.
-    pub fn more_metrics(&self, file: &FileId, from: u64, most_lines: usize) -> io::Result<Metrics> {
-        metrics::more(&self.path, file, from, most_lines)
+    pub fn metrics_since(&self, file: &FileId, from: u64, max_lines: usize) -> io::Result<Metrics> {
+        metrics::more(&self.path, file, from, max_lines)
     }
 }

@@ -1,15 +1,15 @@
-//! Training runs as others see them: what a run's folder holds, how the run stands, and the page that plots runs side by side.
+//! Training runs on disk: their cards, status and metrics, and the page that plots them.
 //!
 //! | to find | look in |
 //! |---|---|
-//! | the runs under a folder | [`find`] |
-//! | what a run is and how it ended | [`RunCard`] |
-//! | whether it is going on | [`RunFolder::standing`] |
-//! | its metrics, few enough to travel | [`RunFolder::first_metrics`], [`RunFolder::more_metrics`] |
+//! | runs below a folder | [`find`] |
+//! | configuration and outcome of a run | [`RunCard`] |
+//! | whether it is running | [`RunFolder::status`] |
+//! | its metrics, downsampled | [`RunFolder::metrics`], [`RunFolder::metrics_since`] |
 //! | the page | [`page`] |
 //!
-//! The formats are in `docs/formats/run.md`. Nothing here knows how networks are trained: metrics are lines of JSON with numbers
-//! that have names.
+//! The formats are in `docs/formats/run.md`. This crate does not depend on the trainer: metrics are JSON lines of named
+//! numbers.
 #![forbid(unsafe_code)]
 
 mod card;
@@ -19,7 +19,7 @@ mod folder;
 mod metrics;
 pub mod page;
 
-pub use card::{Ending, OpenRun, OpenRunError, RunCard, RunState};
+pub use card::{OpenRun, OpenRunError, RunCard, RunOutcome, RunState};
 pub use find::{FindError, FoundRun, find};
-pub use folder::{Glance, RunFolder, Standing};
+pub use folder::{RunFolder, RunStatus, RunSummary};
 pub use metrics::{FileId, Metrics};

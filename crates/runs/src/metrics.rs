@@ -1,4 +1,4 @@
-//! `metrics.jsonl` as it travels: only whole lines, only new ones where the reader has the others, and not too many.
+//! Reads `metrics.jsonl`: complete lines only, downsampled, or only what was appended since the last read.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::fs::{self, File};
@@ -10,42 +10,42 @@ use serde::{Deserialize, Serialize};
 
 use crate::downsample::Downsampler;
 
-/// The most bytes of new lines that travel at once.
+/// Maximum number of bytes of new lines per read.
 const CHUNK: u64 = 1 << 20;
 
-/// Tells a file from one that took its place: continuing a run writes its metrics anew.
+/// Identifies a file even if another one replaces it: resuming a run rewrites its metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FileId(String);
 
-/// Lines of metrics, and where they end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Lines of a metrics file and their byte range.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Whole lines.
+    /// Complete lines.
     pub text: String,
-    /// Which file they are of.
+    /// File they were read from.
     pub file: FileId,
-    /// The byte of the file they begin at.
+    /// Offset of the first line.
     pub from: u64,
-    /// The byte of the file the next line begins at.
+    /// Offset of the next line.
     pub next: u64,
-    /// Lines left out because they are no JSON objects.
+    /// Number of lines skipped because they are not JSON objects.
     pub unreadable: u64,
 }
 
 impl Metrics {
-    /// All whole lines of `reader`, at most `most_lines` of training and as many of evaluations.
+    /// Reads all complete lines, downsampled to `max_lines` step lines and as many evaluation lines.
     ///
     /// # Errors
     /// If reading fails.
-    pub fn read(mut reader: impl BufRead, most_lines: usize) -> io::Result<Metrics> {
-        let mut downsampler = Downsampler::new(most_lines);
+    pub fn read(mut reader: impl BufRead, max_lines: usize) -> io::Result<Metrics> {
+        let mut downsampler = Downsampler::new(max_lines);
         let mut line = Vec::new();
         let mut next = 0;
         loop {
             line.clear();
             let length = reader.read_until(b'\n', &mut line)?;
-            // The last line is being written, or was cut off.
+            // An incomplete last line is still being written, or was truncated.
             if line.pop() != Some(b'\n') {
                 break;
             }
@@ -53,17 +53,17 @@ impl Metrics {
             downsampler.add(&line);
         }
         let unreadable = downsampler.unreadable();
-        Ok(Metrics { text: downsampler.finish(), file: FileId::default(), from: 0, next, unreadable })
+        Ok(Metrics { text: downsampler.finish(), next, unreadable, ..Metrics::default() })
     }
 }
 
 impl FileId {
-    /// The name by which a reader calls a file it was told of.
-    pub fn named(name: &str) -> Self {
-        FileId(name.to_owned())
+    /// An identifier received from a client.
+    pub fn new(id: &str) -> Self {
+        FileId(id.to_owned())
     }
 
-    /// The name.
+    /// The identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -83,32 +83,32 @@ pub(crate) fn path(run: &Path) -> PathBuf {
     run.join("metrics.jsonl")
 }
 
-pub(crate) fn first(run: &Path, most_lines: usize) -> io::Result<Metrics> {
+pub(crate) fn first(run: &Path, max_lines: usize) -> io::Result<Metrics> {
     match open(run)? {
-        Some((file, id)) => downsampled(file, id, most_lines),
-        None => Ok(nothing()),
+        Some((file, id)) => downsampled(file, id, max_lines),
+        None => Ok(Metrics::default()),
     }
 }
 
-pub(crate) fn more(run: &Path, known: &FileId, from: u64, most_lines: usize) -> io::Result<Metrics> {
-    let Some((mut file, id)) = open(run)? else { return Ok(nothing()) };
+pub(crate) fn more(run: &Path, known: &FileId, from: u64, max_lines: usize) -> io::Result<Metrics> {
+    let Some((mut file, id)) = open(run)? else { return Ok(Metrics::default()) };
     if id != *known || from == 0 || file.metadata()?.len() < from {
-        return downsampled(file, id, most_lines);
+        return downsampled(file, id, max_lines);
     }
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
     file.by_ref().take(CHUNK).read_to_end(&mut bytes)?;
-    // A line longer than a chunk is read to its end.
+    // A line longer than the chunk is read to its end.
     if !bytes.contains(&b'\n') && bytes.len() as u64 == CHUNK {
         BufReader::new(file).read_until(b'\n', &mut bytes)?;
     }
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    bytes.truncate(whole);
+    let complete = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    bytes.truncate(complete);
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Metrics { text, file: id, from, next: from + whole as u64, unreadable: 0 })
+    Ok(Metrics { text, file: id, from, next: from + complete as u64, unreadable: 0 })
 }
 
-/// The file, unless there is none yet. A link is not followed.
+/// Opens the metrics file; `None` if it does not exist yet. Symlinks are not followed.
 fn open(run: &Path) -> io::Result<Option<(File, FileId)>> {
     let path = path(run);
     match fs::symlink_metadata(&path) {
@@ -117,16 +117,12 @@ fn open(run: &Path) -> io::Result<Option<(File, FileId)>> {
             let id = FileId::of(&file.metadata()?);
             Ok(Some((file, id)))
         }
-        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file")),
+        Ok(_) => Err(io::Error::new(io::ErrorKind::InvalidInput, "metrics.jsonl is not a regular file")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn nothing() -> Metrics {
-    Metrics { text: String::new(), file: FileId::default(), from: 0, next: 0, unreadable: 0 }
-}
-
-fn downsampled(file: File, id: FileId, most_lines: usize) -> io::Result<Metrics> {
-    Ok(Metrics { file: id, ..Metrics::read(BufReader::new(file), most_lines)? })
+fn downsampled(file: File, id: FileId, max_lines: usize) -> io::Result<Metrics> {
+    Ok(Metrics { file: id, ..Metrics::read(BufReader::new(file), max_lines)? })
 }

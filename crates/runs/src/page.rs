@@ -1,4 +1,4 @@
-//! The page that plots runs side by side: one text, served with its runs asked for bit by bit, or alone with its runs inside.
+//! The page that plots runs: served, fetching its data from the server, or standalone with the data embedded.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use crate::find::FoundRun;
 
 const HTML: &str = include_str!("../page/page.html");
 
-/// The page's style sheet.
+/// Style sheet of the page.
 pub const STYLE: &str = include_str!("../page/page.css");
 
-/// The script's modules by name, each after those it imports.
+/// JavaScript modules in dependency order.
 const MODULES: [(&str, &str); 10] = [
     ("lines", include_str!("../page/lines.mjs")),
     ("series", include_str!("../page/series.mjs")),
@@ -26,60 +26,59 @@ const MODULES: [(&str, &str); 10] = [
     ("main", include_str!("../page/main.mjs")),
 ];
 
-/// A page that stands alone has no use for a network.
-const ALONE: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// Content security policy of the standalone page, which needs no network.
+const STANDALONE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// How many lines of a run travel to the page: more than a chart has pixels, so that a part of it can be looked at closely.
-pub const MOST_LINES: usize = 2_000;
-/// How many lines a page that stands alone holds of all its runs.
-const MOST_LINES_ALONE: usize = 60_000;
+/// Maximum number of lines of a run sent to the page. More than a chart has pixels, to allow zooming.
+pub const MAX_LINES: usize = 2_000;
+/// Maximum number of lines of all runs in a standalone page.
+const MAX_LINES_STANDALONE: usize = 60_000;
 
 /// A run whose metrics cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {error}", run.display())]
+#[error("cannot read the metrics of {}: {error}", run.display())]
 pub struct PageError {
-    /// Which run.
+    /// Folder of the run.
     pub run: PathBuf,
-    /// What is wrong.
+    /// Cause.
     pub error: io::Error,
 }
 
-/// The page that asks its server for runs, for the browser to find its style and its script at these addresses.
+/// The page that fetches its data from the server. `style` and `script` are URLs.
 pub fn served(style: &str, script: &str) -> String {
     let style = format!("<link rel=\"stylesheet\" href=\"{style}\">");
     let script = format!("<script type=\"module\" src=\"{script}\"></script>");
     assemble("", &style, &script, "null")
 }
 
-/// A page that stands alone, with the metrics of `runs` as of `now`, in seconds since 1970.
+/// A standalone page with the metrics of `runs` embedded, made at Unix time `now`.
 ///
 /// # Errors
-/// If the metrics of a run cannot be read. A run without any is an empty one.
-pub fn alone(runs: &[FoundRun], now: u64) -> Result<String, PageError> {
-    let most_lines = (MOST_LINES_ALONE / runs.len().max(1)).clamp(200, MOST_LINES);
+/// If the metrics of a run cannot be read. Runs without metrics are included.
+pub fn standalone(runs: &[FoundRun], now: u64) -> Result<String, PageError> {
+    let max_lines = (MAX_LINES_STANDALONE / runs.len().max(1)).clamp(200, MAX_LINES);
     let mut inside = Vec::new();
     for FoundRun { name, folder } in runs {
-        let metrics = folder
-            .first_metrics(most_lines)
-            .map_err(|error| PageError { run: folder.path().to_owned(), error })?;
+        let metrics =
+            folder.metrics(max_lines).map_err(|error| PageError { run: folder.path().to_owned(), error })?;
         inside.push(json!({
             "name": name,
-            "glance": folder.glance(),
+            "glance": folder.summary(),
             "about": folder.about(),
             "metrics": metrics.text,
             "unreadable": metrics.unreadable,
         }));
     }
     let data = json!({ "made": now, "runs": Value::Array(inside) });
-    // What a run is called must not end the element it is written in.
+    // A run's name must not close the script element.
     let data = data.to_string().replace('<', "\\u003c");
-    let policy = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{ALONE}\">");
+    let policy = format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{STANDALONE_POLICY}\">");
     let style = format!("<style>\n{STYLE}</style>");
     let script = format!("<script type=\"module\">\n{}</script>", script());
     Ok(assemble(&policy, &style, &script, &data))
 }
 
-/// The runs come last: what they hold is not looked at for places to fill.
+/// Fills in the template. The data comes last so that placeholders in it are not replaced.
 fn assemble(policy: &str, style: &str, script: &str, data: &str) -> String {
     let page = HTML.replacen("<!--POLICY-->", policy, 1);
     let page = page.replacen("<!--STYLE-->", style, 1);
@@ -87,7 +86,7 @@ fn assemble(policy: &str, style: &str, script: &str, data: &str) -> String {
     page.replacen("<!--DATA-->", data, 1)
 }
 
-/// The modules as one script: each becomes a function that is called at once and returns what it exports.
+/// Bundles the modules into one script: each becomes an immediately invoked function that returns its exports.
 pub fn script() -> String {
     let mut script = String::new();
     for (name, source) in MODULES {
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_import_is_of_an_earlier_module_that_exports_it() {
+    fn imports_resolve_to_earlier_modules() {
         let mut known: Vec<(String, String)> = Vec::new();
         for (name, source) in MODULES {
             for line in source.lines().filter(|line| line.starts_with("import")) {
@@ -149,12 +148,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_fetched_from_elsewhere() {
+    fn page_references_no_external_resources() {
         let namespace = "http://www.w3.org/2000/svg";
         for text in [served("/a.css", "/b.js"), script().replace(namespace, ""), STYLE.to_owned()] {
             assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("url(\""));
         }
-        // The server's policy refuses both.
+        // The server's content security policy rejects both.
         assert!(!HTML.contains(" style=") && !HTML.contains(" on"), "inline style or script");
         assert!(
             !served("/a.css", "/b.js").contains("<!--")

@@ -1,10 +1,10 @@
-// The page's arithmetic, without a browser. Run by `cargo test -p tabia-runs`, or `node --test crates/runs/tests/page.mjs`.
+// Unit tests of the page's modules. Run by `cargo test -p tabia-runs`, or `node --test crates/runs/tests/page.mjs`.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { compare, flatten, settings } from "../page/config.mjs";
-import { fresh, written } from "../page/feed.mjs";
+import { embedded, fresh } from "../page/feed.mjs";
 import { Lines } from "../page/lines.mjs";
-import { facts, share, standing } from "../page/list.mjs";
+import { facts, share, status } from "../page/list.mjs";
 import { difference, duration, range, scale, score, short, ticks } from "../page/scale.mjs";
 import { bandOf, byRating, groupNames, groupTitle, heldOut, nearest, outline, scoreKeys, smooth, speed, training, trainingKeys } from "../page/series.mjs";
 
@@ -16,7 +16,7 @@ const read = (...lines) => {
   return made;
 };
 
-test("odd lines are counted and left out, unknown kinds passed over, and a run that went back replaces what it undid", () => {
+test("invalid lines are counted, unknown kinds ignored, and a resumed run replaces later steps", () => {
   const lines = read(step(1), "{broken", "[1]", "", '{"kind":"later"}', '{"kind":"step"}', step(2), step(3), step(2, { loss: 7 }));
   assert.equal(lines.unreadable, 2);
   assert.deepEqual(lines.steps.map(line => [line.step, line.loss]), [[1, 1], [2, 7]]);
@@ -26,7 +26,7 @@ test("odd lines are counted and left out, unknown kinds passed over, and a run t
   assert.equal(read().last, undefined);
 });
 
-test("series are over the axis asked for, without gaps, and heads that are not trained have none", () => {
+test("series skip gaps and untrained heads", () => {
   const lines = read(step(1), step(2, { loss: null }), step(3, { newer: 5 }));
   assert.deepEqual(training(lines, "loss", "positions").map(([x, y]) => [x, y]), [[100, 1], [300, 1 / 3]]);
   assert.deepEqual(training(lines, "value", "step"), []);
@@ -34,7 +34,7 @@ test("series are over the axis asked for, without gaps, and heads that are not t
   assert.deepEqual(speed(lines, "seconds").map(([, y]) => y), [200, 200, 200]);
 });
 
-test("held-out scores come by group, and points on another number of positions are marked", () => {
+test("held-out scores are grouped and outlying position counts marked", () => {
   const lines = read(
     evaluation(1, { all: { count: 100, top1: 0.4 }, "phase endgame": { count: 10, top1: 0.3 } }),
     evaluation(2, { all: { count: 800, choices: 40, top1: 0.5 }, "pool online 1200-1399": { count: 300, top1: 0.6 }, "pool online 0800-0999": { count: 3, top1: 0 } }),
@@ -48,14 +48,14 @@ test("held-out scores come by group, and points on another number of positions a
   assert.equal(groupTitle("pool over-the-board"), "Over the board");
 });
 
-test("smoothing begins without bias and follows", () => {
+test("smoothing is bias-corrected", () => {
   const flat = smooth([[0, 5], [1, 5], [2, 5]], 0.9);
   assert.ok(flat.every(([, y]) => Math.abs(y - 5) < 1e-12));
   const jump = smooth([...Array(50)].map((_, i) => [i, i < 25 ? 0 : 1]), 0.5);
   assert.ok(jump[25][1] > 0.4 && jump[25][1] < 0.6 && jump[49][1] > 0.99);
 });
 
-test("an outline keeps ends and extremes", () => {
+test("decimation keeps ends and extremes", () => {
   const points = [...Array(100_000)].map((_, i) => [i, i === 70_001 ? 99 : Math.sin(i)]);
   const kept = outline(points, 300);
   assert.ok(kept.length <= 4 * 301);
@@ -65,12 +65,12 @@ test("an outline keeps ends and extremes", () => {
   assert.equal(outline(points.slice(0, 10), 300).length, 10);
 });
 
-test("the nearest point is found", () => {
+test("nearest finds the closest point", () => {
   const points = [[0], [10], [20]];
   assert.deepEqual([-5, 4, 6, 14, 16, 99].map(x => nearest(points, x)), [0, 0, 1, 1, 2, 2]);
 });
 
-test("ticks are round, scales go there and back", () => {
+test("ticks are round and scales invertible", () => {
   assert.deepEqual(ticks(0, 93.9e6, 4), [0, 25e6, 50e6, 75e6]);
   assert.deepEqual(ticks(1, 1, 4), [1]);
   for (const kind of ["linear", "log"]) {
@@ -78,48 +78,48 @@ test("ticks are round, scales go there and back", () => {
     assert.ok(Math.abs(at.back(at(0.5)) - 0.5) < 1e-9);
     assert.ok(at.ticks(5).length >= 2 && at.ticks(5).every(y => y >= 0.0099 && y <= 3.01));
   }
-  // A range that a logarithm cannot show is shown linearly.
+  // A range with zero falls back to a linear scale.
   assert.equal(scale("log", [0, 10], [0, 100])(5), 50);
   const spiky = [...Array(100)].map((_, i) => (i ? 1 + i / 1000 : 1e9));
   assert.ok(range(spiky, { cut: true })[1] < 2 && range(spiky)[1] > 1e8);
   assert.equal(range([NaN, 0], { log: true }), null);
 });
 
-test("numbers are written for people", () => {
+test("numbers are formatted", () => {
   assert.deepEqual([93896704, 12345, 1234, 0.00003, 0, 0.75, NaN].map(short), ["93.9M", "12.3k", "1234", "3e−5", "0", "0.75", "–"]);
   assert.deepEqual([score(0.5594, true), score(1.30679), score(undefined)], ["55.9%", "1.3068", "–"]);
   assert.deepEqual([difference(-0.004, true), difference(0.25), difference(0.0001, true)], ["−0.4", "+0.2500", "±0"]);
   assert.deepEqual([42, 792, 7500].map(duration), ["42 s", "13 min", "2 h 5 min"]);
 });
 
-test("settings are compared key by key", () => {
+test("settings are compared by key", () => {
   const one = settings({ facts: { seed: 1, data: ["a", "b"], init: null }, max_seconds: 600, config: { optimiser: { lr: 0.003000000026077032 }, net: { kind: "human" } } });
   const two = settings({ facts: { seed: 2 }, config: { optimiser: { lr: 0.003 }, net: { kind: "human" } } });
   assert.equal(one.get("optimiser.lr"), "0.003");
   assert.deepEqual(compare([one, two]).filter(row => row.differs).map(row => [row.key, ...row.values]),
-    [["seed", "1", "2"], ["data", "a, b", undefined], ["bound in seconds", "600", undefined]]);
+    [["seed", "1", "2"], ["data", "a, b", undefined], ["max seconds", "600", undefined]]);
   assert.equal(flatten(null).size, 0);
   assert.equal(settings(null).size, 0);
 });
 
-test("a run says how it stands", () => {
+test("status text", () => {
   const run = (more, ...lines) => Object.assign(fresh("x"), { loaded: true, lines: read(...lines), modified: 1_000_000 }, more);
-  const said = (run, now = 1000, live = true) => standing(run, now, live).text;
-  const going = run({ standing: "running", about: { max_seconds: 10 } }, step(10));
-  assert.equal(share(going), 0.5);
-  assert.equal(said(going), "going on at 50%, about 5 s left");
-  assert.equal(said(going, 1300), "going on at 50%, about 5 s left, last line 5 min ago");
-  assert.equal(said(going, 1000, false), "was going on at 50%, about 5 s left");
-  assert.equal(said(run({ standing: "complete" })), "complete");
-  assert.match(said(run({ standing: "broken-off" })), /^broke off/);
-  assert.equal(standing(run({ standing: "unknown" }, step(1, { loss: null })), 1000, true).kind, "failed");
-  assert.equal(standing(run({ standing: "unknown" }, step(1)), 1000, true).kind, "running");
-  assert.equal(standing(run({ standing: "unknown" }, step(1)), 9000, true).kind, "unknown");
+  const text = (run, now = 1000, live = true) => status(run, now, live).text;
+  const running = run({ standing: "running", about: { max_seconds: 10 } }, step(10));
+  assert.equal(share(running), 0.5);
+  assert.equal(text(running), "running at 50%, about 5 s left");
+  assert.equal(text(running, 1300), "running at 50%, about 5 s left, last line 5 min ago");
+  assert.equal(text(running, 1000, false), "was running at 50%, about 5 s left");
+  assert.equal(text(run({ standing: "complete" })), "complete");
+  assert.match(text(run({ standing: "broken-off" })), /^interrupted/);
+  assert.equal(status(run({ standing: "unknown" }, step(1, { loss: null })), 1000, true).kind, "failed");
+  assert.equal(status(run({ standing: "unknown" }, step(1)), 1000, true).kind, "running");
+  assert.equal(status(run({ standing: "unknown" }, step(1)), 9000, true).kind, "unknown");
   assert.equal(facts(run({})), "no metrics yet");
   assert.match(facts(run({}, step(2), "{")), /^200 positions · 2 steps · 1 s · 200\/s · loss 0\.5000 · 1 unreadable line$/);
 });
 
-test("runs written into the page are read from it", () => {
-  const [run] = written({ runs: [{ name: "a", glance: { standing: "complete", modified: 1 }, about: { config: {} }, metrics: `${step(1)}\n`, unreadable: 2 }] });
+test("embedded runs are read", () => {
+  const [run] = embedded({ runs: [{ name: "a", glance: { standing: "complete", modified: 1 }, about: { config: {} }, metrics: `${step(1)}\n`, unreadable: 2 }] });
   assert.deepEqual([run.name, run.standing, run.loaded, run.slot, run.lines.steps.length, run.lines.unreadable], ["a", "complete", true, null, 1, 2]);
 });

@@ -1,5 +1,5 @@
-//! Runs on disk as others see them, and the page that stands alone.
-#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+//! Runs on disk and the standalone page.
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::fs;
 use std::io::Write as _;
@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tabia_runs::{Ending, FileId, Metrics, OpenRun, OpenRunError, RunCard, RunFolder, Standing, find, page};
+use tabia_runs::{
+    FileId, Metrics, OpenRun, OpenRunError, RunCard, RunFolder, RunOutcome, RunStatus, find, page,
+};
 
-/// A folder that goes away.
+/// A temporary folder.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new(name: &str) -> Folder {
         let path = std::env::temp_dir().join(format!("tabia-runs-{name}-{}", std::process::id()));
-        // Left by a test that was killed, perhaps.
+        // May be left by a killed test.
         let _gone = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
         Folder(path)
@@ -47,7 +49,7 @@ fn step(step: u64) -> String {
 }
 
 #[test]
-fn runs_are_found_below_a_folder_and_called_by_their_path() {
+fn runs_are_found_and_named_by_relative_path() {
     let folder = Folder::new("find");
     for name in ["b", "a/2", "a/1", ".hidden", "b/inside-a-run", "1/2/3/4/too-deep"] {
         folder.run(name, "");
@@ -60,107 +62,106 @@ fn runs_are_found_below_a_folder_and_called_by_their_path() {
     assert_eq!(names(&folder.0.join("a")), ["1", "2"]);
     assert_eq!(names(&folder.0.join("b")), ["b"]);
     assert_eq!(names(&folder.0.join("nothing")), Vec::<String>::new());
-    let error = find(&folder.0.join("absent")).unwrap_err().to_string();
-    assert!(error.contains("absent"), "{error}");
+    assert_eq!(find(&folder.0.join("absent")).unwrap_err().path, folder.0.join("absent"));
 }
 
 #[test]
-fn a_run_is_going_on_while_its_program_holds_it_and_then_says_how_it_ended() {
-    let folder = Folder::new("standing");
+fn status_follows_lock_and_card() {
+    let folder = Folder::new("status");
     let path = folder.run("run", &step(20));
     let run = only(&path);
-    assert_eq!(run.standing(), Standing::Unknown);
+    assert_eq!(run.status(), RunStatus::Unknown);
 
-    let card = || RunCard::begun(1_700_000_000, json!({ "name": "x" }));
-    for (ending, standing) in [
-        (Ending::Complete, Standing::Complete),
-        (Ending::Stopped, Standing::Stopped),
-        (Ending::Failed("the loss of step 40 is not finite".to_owned()), Standing::Failed),
+    let card = || RunCard::new(1_700_000_000, json!({ "name": "x" }));
+    for (outcome, status) in [
+        (RunOutcome::Complete, RunStatus::Complete),
+        (RunOutcome::Stopped, RunStatus::Stopped),
+        (RunOutcome::Failed("the loss of step 40 is not finite".to_owned()), RunStatus::Failed),
     ] {
-        let open = OpenRun::begin(&path, card()).unwrap();
-        assert_eq!(run.standing(), Standing::Running);
-        let second = OpenRun::begin(&path, card()).unwrap_err();
-        assert!(matches!(second, OpenRunError::Taken(_)), "{second}");
-        open.end(ending, 1_700_000_100).unwrap();
-        assert_eq!(run.standing(), standing);
+        let open = OpenRun::start(&path, card()).unwrap();
+        assert_eq!(run.status(), RunStatus::Running);
+        let second = OpenRun::start(&path, card()).unwrap_err();
+        assert!(matches!(second, OpenRunError::Locked(_)), "{second}");
+        open.finish(outcome, 1_700_000_100).unwrap();
+        assert_eq!(run.status(), status);
     }
-    let glance = run.glance();
-    assert_eq!(glance.message.as_deref(), Some("the loss of step 40 is not finite"));
-    assert_eq!((glance.started, glance.ended), (Some(1_700_000_000), Some(1_700_000_100)));
+    let summary = run.summary();
+    assert_eq!(summary.message.as_deref(), Some("the loss of step 40 is not finite"));
+    assert_eq!((summary.started, summary.ended), (Some(1_700_000_000), Some(1_700_000_100)));
 
-    // As if the program had been killed: the system lets go of the lock.
-    drop(OpenRun::begin(&path, card()).unwrap());
-    assert_eq!(run.standing(), Standing::BrokenOff);
+    // As if the process had been killed: the OS releases the lock.
+    drop(OpenRun::start(&path, card()).unwrap());
+    assert_eq!(run.status(), RunStatus::Interrupted);
 }
 
 #[test]
-fn only_whole_and_new_lines_travel() {
-    let folder = Folder::new("travel");
+fn only_complete_new_lines_are_read() {
+    let folder = Folder::new("incremental");
     let path = folder.run("run", &format!("{}{}{{\"kind\":\"st", step(20), step(40)));
     let run = only(&path);
-    let first = run.first_metrics(100).unwrap();
+    let first = run.metrics(100).unwrap();
     assert_eq!(first.text, step(20) + &step(40));
     assert_eq!(first.next, first.text.len() as u64);
 
-    let nothing = run.more_metrics(&first.file, first.next, 100).unwrap();
+    let nothing = run.metrics_since(&first.file, first.next, 100).unwrap();
     assert_eq!((nothing.text.as_str(), nothing.next), ("", first.next));
 
     let mut file = fs::OpenOptions::new().append(true).open(path.join("metrics.jsonl")).unwrap();
     let rest = &step(60)[r#"{"kind":"st"#.len()..];
     write!(file, "{rest}{{").unwrap();
-    let more = run.more_metrics(&first.file, first.next, 100).unwrap();
+    let more = run.metrics_since(&first.file, first.next, 100).unwrap();
     assert_eq!((more.text, more.from), (step(60), first.next));
 
-    // A run that is continued writes its metrics anew, perhaps longer than they were.
+    // Resuming a run rewrites its metrics, possibly longer than before.
     fs::write(path.join("fresh"), [20, 40, 50, 60, 70].map(step).concat()).unwrap();
     fs::rename(path.join("fresh"), path.join("metrics.jsonl")).unwrap();
-    let anew = run.more_metrics(&first.file, more.next, 100).unwrap();
+    let anew = run.metrics_since(&first.file, more.next, 100).unwrap();
     assert_eq!((anew.text.lines().count(), anew.from), (5, 0));
     assert_ne!(anew.file, first.file);
-    let unknown = run.more_metrics(&FileId::named("made up"), 3, 100).unwrap();
+    let unknown = run.metrics_since(&FileId::new("made up"), 3, 100).unwrap();
     assert_eq!((unknown.text, unknown.from), (anew.text, 0));
 
     fs::remove_file(path.join("metrics.jsonl")).unwrap();
-    assert_eq!(run.more_metrics(&anew.file, anew.next, 100).unwrap().next, 0);
+    assert_eq!(run.metrics_since(&anew.file, anew.next, 100).unwrap().next, 0);
 }
 
 #[test]
-fn many_lines_are_thinned() {
+fn long_metrics_are_downsampled() {
     let folder = Folder::new("many");
     let text: String = (1..=10_000).map(step).collect();
     let path = folder.run("run", &text);
-    let metrics = only(&path).first_metrics(500).unwrap();
+    let metrics = only(&path).metrics(500).unwrap();
     assert!((200..=500).contains(&metrics.text.lines().count()));
     assert_eq!(metrics.next, text.len() as u64);
     assert!(metrics.text.trim_end().lines().last().unwrap().contains("\"step\":10000"));
 }
 
-/// The data inside a page.
-fn inside(page: &str) -> Value {
+/// Data embedded in a page.
+fn embedded(page: &str) -> Value {
     let (_, data) = page.split_once("id=\"data\">").unwrap();
     let (data, _) = data.split_once("</script>").unwrap();
     serde_json::from_str(data).unwrap()
 }
 
 #[test]
-fn a_page_that_stands_alone_holds_its_runs() {
-    let folder = Folder::new("alone");
+fn standalone_page_embeds_its_runs() {
+    let folder = Folder::new("standalone");
     let hostile = "<!--DATA--><img src=x>&\"";
     let evaluation =
         "{\"kind\":\"evaluation\",\"step\":40,\"groups\":{\"all\":{\"count\":9,\"top1\":0.5}}}\n";
     folder.run(hostile, &format!("{}{{odd\n{evaluation}{{\"cut", step(20)));
     let carded = folder.run("carded", "");
-    OpenRun::begin(&carded, RunCard::begun(5, json!({ "optimiser": { "lr": 0.1 } })))
+    OpenRun::start(&carded, RunCard::new(5, json!({ "optimiser": { "lr": 0.1 } })))
         .unwrap()
-        .end(Ending::Failed("</script><script>alert(1)</script>".to_owned()), 6)
+        .finish(RunOutcome::Failed("</script><script>alert(1)</script>".to_owned()), 6)
         .unwrap();
     let old = folder.run("old", &step(1));
     fs::write(old.join("config.toml"), "name = \"old\"\n[net]\nkind = \"nnue\"\n").unwrap();
 
-    let page = page::alone(&find(&folder.0).unwrap(), 1_700_000_000).unwrap();
+    let page = page::standalone(&find(&folder.0).unwrap(), 1_700_000_000).unwrap();
     assert_eq!(page.matches("<script").count(), 2, "the data and the page's own script");
     assert!(page.contains("default-src 'none'"));
-    let data = inside(&page);
+    let data = embedded(&page);
     assert_eq!(data["made"], 1_700_000_000);
     let [first, second, third] = data["runs"].as_array().unwrap().as_slice() else { panic!("{data}") };
     assert_eq!(first["name"], hostile);
@@ -174,31 +175,31 @@ fn a_page_that_stands_alone_holds_its_runs() {
 }
 
 #[test]
-fn hundreds_of_runs_make_a_page_of_bearable_size() {
+fn page_of_300_runs_stays_below_8_megabytes() {
     let folder = Folder::new("hundreds");
     let text: String = (1..=1_000).map(step).collect();
     for number in 0..300 {
         folder.run(&format!("run-{number}"), &text);
     }
-    let page = page::alone(&find(&folder.0).unwrap(), 0).unwrap();
-    assert_eq!(inside(&page)["runs"].as_array().unwrap().len(), 300);
+    let page = page::standalone(&find(&folder.0).unwrap(), 0).unwrap();
+    assert_eq!(embedded(&page)["runs"].as_array().unwrap().len(), 300);
     assert!(page.len() < 8_000_000, "{}", page.len());
 }
 
-/// The golden run: files as version 1 wrote them.
+/// Golden files written by format version 1.
 #[test]
-fn the_golden_run_is_read() {
+fn golden_run_is_read() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/runs/complete");
     let run = only(&path);
-    let glance = run.glance();
+    let summary = run.summary();
     assert_eq!(
-        (glance.standing, glance.started, glance.ended),
-        (Standing::Complete, Some(1_794_738_786), Some(1_794_738_787))
+        (summary.status, summary.started, summary.ended),
+        (RunStatus::Complete, Some(1_794_738_786), Some(1_794_738_787))
     );
     let about = run.about();
     assert_eq!((&about["max_positions"], &about["facts"]["seed"]), (&json!(4096), &json!(1)));
     assert_eq!(about["config"]["net"]["kind"], "challenge");
-    let metrics = run.first_metrics(100).unwrap();
+    let metrics = run.metrics(100).unwrap();
     let lines: Vec<Value> = metrics.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let kinds: Vec<&str> = lines.iter().map(|line| line["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["step", "step", "step", "step", "step", "step", "evaluation", "evaluation"]);
@@ -206,22 +207,22 @@ fn the_golden_run_is_read() {
 }
 
 #[test]
-fn the_pages_script_does_its_arithmetic() {
+fn page_scripts_pass_their_tests() {
     let Some(node) = tabia_requires::program("node") else { return };
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/page.mjs");
     let output = Command::new(node).arg("--test").arg(tests).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 
-    // The joined script is one that can be read.
+    // The bundled script parses.
     let folder = Folder::new("script");
     fs::write(folder.0.join("page.mjs"), page::script()).unwrap();
     let output = Command::new(node).arg("--check").arg(folder.0.join("page.mjs")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What fuzzing tries, on the committed seeds.
+/// The fuzz target's assertions on the committed seeds.
 #[test]
-fn every_seed_becomes_few_lines_that_stay_as_they_are() {
+fn downsampling_fuzz_seeds_is_idempotent() {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/metrics");
     for seed in fs::read_dir(seeds).unwrap() {
         let path = seed.unwrap().path();

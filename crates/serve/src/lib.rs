@@ -1,71 +1,81 @@
-//! The page, and what this machine has to show on it, over HTTP.
+//! HTTP server for the page and for data sets, training runs and matches on this machine.
 //!
-//! | path | what is there |
+//! | route | content |
 //! |---|---|
-//! | `/` | the page: from inside the program if it was built, or from a folder |
-//! | `/models/NAME` | the networks that come along, and those that are given |
-//! | `/api/about` | what this server has |
+//! | `/` | the page, embedded in the program or from a folder |
+//! | `/models/NAME` | bundled networks and networks passed in the configuration |
+//! | `/api/about` | which of the following are available |
 //! | `/api/data` | data sets, position by position |
 //! | `/api/runs`, `/runs` | training runs |
-//! | `/api/arena` | matches and challenges, how they stand |
+//! | `/api/arena` | matches and challenges |
 //!
-//! Paths of requests are looked up, never opened: nothing outside the given folders can be read. Only requests that name this
-//! server by its own address are answered.
+//! Request paths are looked up, never opened, so nothing outside the configured folders can be read. Requests with a
+//! foreign `Host` are rejected.
 #![forbid(unsafe_code)]
 
-mod about;
 mod arena;
+mod error;
+mod etag;
 mod explorer;
-mod guard;
-mod news;
+mod host_check;
 mod page;
-mod refusal;
 mod runs;
 mod server;
 
 use std::io;
 use std::path::PathBuf;
 
-pub use page::GivenModel;
+pub use page::LocalModel;
 pub use server::{ServeError, Server};
 
-/// What is to be served besides the page.
+/// Content to serve besides the page.
 #[derive(Clone, Debug, Default)]
-pub struct Offer {
-    /// Data sets, or folders of them.
+pub struct ServeConfig {
+    /// Data sets, or folders of data sets.
     pub data: Vec<PathBuf>,
-    /// Training runs, or folders of them.
+    /// Training runs, or folders of runs.
     pub runs: Vec<PathBuf>,
-    /// Folders with the ledgers of matches and the scorecards of challenges.
+    /// Folders with match ledgers and challenge scorecards.
     pub ledgers: Vec<PathBuf>,
-    /// Networks for the page to play with.
-    pub given: Vec<GivenModel>,
-    /// The page itself, instead of the one in the program.
+    /// Networks made available to the page.
+    pub models: Vec<LocalModel>,
+    /// Folder of the page; `None` serves the embedded one.
     pub page: Option<PathBuf>,
 }
 
-/// Why something cannot be served.
+/// Configured content that cannot be served.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum OfferError {
+pub enum ConfigError {
     /// A folder cannot be read.
-    #[error("cannot look into {}: {error}", .path.display())]
+    #[error("cannot read {}: {error}", .path.display())]
     Unreadable {
-        /// Which.
+        /// Folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         error: io::Error,
     },
     /// A folder without data sets.
-    #[error("{} is no data set and holds none: there is no set.json; `tabia-lab data build` makes one", .0.display())]
+    #[error("no data set in {}: expected set.json (written by `tabia-lab data build`)", .0.display())]
     NoSets(PathBuf),
     /// A folder without a page.
-    #[error("{} holds no page: there is no index.html; `cargo xtask web` makes web/dist", .0.display())]
+    #[error("no page in {}: expected index.html (`cargo xtask web` builds web/dist)", .0.display())]
     NoPage(PathBuf),
     /// A data set that cannot be opened.
     #[error(transparent)]
     Set(#[from] tabia_data::SetError),
-    /// A folder of runs that cannot be read.
+    /// A folder that cannot be searched for runs.
     #[error(transparent)]
     Runs(#[from] tabia_runs::FindError),
+}
+
+/// `base`, or the first of `base-2`, `base-3`, ... that is not taken.
+fn unique_name(base: String, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut name = base.clone();
+    let mut number = 2;
+    while is_taken(&name) {
+        name = format!("{base}-{number}");
+        number += 1;
+    }
+    name
 }

@@ -1,12 +1,11 @@
-//! Training runs: a page that plots them side by side, and what it asks for while they go on.
+//! Training runs: the page that plots them and its API.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
@@ -14,45 +13,38 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tabia_runs::{FileId, FindError, FoundRun, RunFolder, find, page};
 
-use crate::news::unless_known;
-use crate::refusal::{Refusal, off_the_async_thread};
+use crate::error::{ErrorResponse, blocking};
+use crate::{etag, unique_name};
 
-/// The folders under which runs are looked for, again and again: runs begin while the server is there.
-pub(crate) struct Roots {
+/// Folders searched for runs on every request, because runs may start while the server is up.
+pub(crate) struct RunStore {
     folders: Vec<PathBuf>,
 }
 
-impl Roots {
+impl RunStore {
     /// # Errors
     /// If a folder cannot be read.
-    pub(crate) fn open(folders: &[PathBuf]) -> Result<Roots, FindError> {
+    pub(crate) fn open(folders: &[PathBuf]) -> Result<RunStore, FindError> {
         for folder in folders {
             find(folder)?;
         }
-        Ok(Roots { folders: folders.to_owned() })
+        Ok(RunStore { folders: folders.to_owned() })
     }
 
-    /// The runs there are now, each under a name of its own. A name is only ever looked up here, never made into a path.
+    /// Current runs under unique names. Names in requests are looked up here, never used as paths.
     fn runs(&self) -> Vec<FoundRun> {
         let mut runs: Vec<FoundRun> = Vec::new();
-        for folder in &self.folders {
-            // A folder that went away while the server runs has no runs.
-            for mut run in find(folder).unwrap_or_default() {
-                let base = run.name.clone();
-                let mut number = 2;
-                while runs.iter().any(|known| known.name == run.name) {
-                    run.name = format!("{base}-{number}");
-                    number += 1;
-                }
-                runs.push(run);
-            }
+        // Folders that were removed meanwhile have no runs.
+        for mut run in self.folders.iter().flat_map(|folder| find(folder).unwrap_or_default()) {
+            run.name = unique_name(run.name, |name| runs.iter().any(|known| known.name == name));
+            runs.push(run);
         }
         runs
     }
 
-    fn run(&self, name: &str) -> Result<RunFolder, Refusal> {
+    fn run(&self, name: &str) -> Result<RunFolder, ErrorResponse> {
         let found = self.runs().into_iter().find(|run| run.name == name);
-        found.map(|run| run.folder).ok_or_else(|| Refusal::absent(format!("no run is called `{name}`")))
+        found.map(|run| run.folder).ok_or_else(|| ErrorResponse::not_found(format!("unknown run `{name}`")))
     }
 
     pub(crate) fn summary(&self) -> String {
@@ -64,7 +56,7 @@ impl Roots {
     }
 }
 
-/// The page, at `/runs`.
+/// Routes of the page, at `/runs`.
 pub(crate) fn page_routes() -> Router {
     let html = page::served("/runs/page.css", "/runs/page.js");
     let script = page::script();
@@ -74,57 +66,56 @@ pub(crate) fn page_routes() -> Router {
         .route("/page.js", get(async move || typed("text/javascript; charset=utf-8", script)))
 }
 
-fn typed(kind: &'static str, text: impl IntoResponse) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, kind)], text)
+fn typed(content_type: &'static str, text: impl IntoResponse) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, content_type)], text)
 }
 
-/// What the page asks for, at `/api/runs`.
-pub(crate) fn routes(roots: Roots) -> Router {
+/// Routes of the API, at `/api/runs`.
+pub(crate) fn routes(store: RunStore) -> Router {
     Router::new()
         .route("/", get(list))
         .route("/about", get(about))
         .route("/metrics", get(metrics))
-        .with_state(Arc::new(roots))
+        .with_state(Arc::new(store))
 }
 
-type Shared = State<Arc<Roots>>;
+type Store = State<Arc<RunStore>>;
 
-/// The runs and how each stands; nothing if that is what the asker has already.
-async fn list(State(roots): Shared, headers: HeaderMap) -> Result<Response, Refusal> {
-    let runs = off_the_async_thread(move || {
-        let entry = |run: &FoundRun| json!({ "name": run.name, "glance": run.folder.glance() });
-        Ok(roots.runs().iter().map(entry).collect::<Vec<Value>>())
+async fn list(State(store): Store, headers: HeaderMap) -> Result<Response, ErrorResponse> {
+    let runs = blocking(move || {
+        let entry = |run: &FoundRun| json!({ "name": run.name, "glance": run.folder.summary() });
+        Ok(store.runs().iter().map(entry).collect::<Vec<Value>>())
     })
     .await?;
-    Ok(unless_known(&headers, &json!({ "runs": runs })))
+    Ok(etag::json(&headers, &json!({ "runs": runs })))
 }
 
 #[derive(Deserialize)]
-struct Which {
+struct RunQuery {
     run: String,
 }
 
-async fn about(State(roots): Shared, Query(which): Query<Which>) -> Result<Json<Value>, Refusal> {
-    off_the_async_thread(move || Ok(Json(roots.run(&which.run)?.about()))).await
+async fn about(State(store): Store, Query(query): Query<RunQuery>) -> Result<Json<Value>, ErrorResponse> {
+    blocking(move || Ok(Json(store.run(&query.run)?.about()))).await
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct MetricsQuery {
     run: String,
-    /// The byte from which on lines are wanted.
+    /// Byte offset of the first line wanted.
     #[serde(default)]
     from: u64,
-    /// Which file that byte is of.
+    /// File that the offset refers to.
     #[serde(default)]
     file: String,
 }
 
-async fn metrics(State(roots): Shared, Query(part): Query<Part>) -> Result<Response, Refusal> {
-    off_the_async_thread(move || {
-        let run = roots.run(&part.run)?;
+async fn metrics(State(store): Store, Query(query): Query<MetricsQuery>) -> Result<Response, ErrorResponse> {
+    blocking(move || {
+        let run = store.run(&query.run)?;
         let metrics = run
-            .more_metrics(&FileId::named(&part.file), part.from, page::MOST_LINES)
-            .map_err(|error| unreadable(&part.run, &error))?;
+            .metrics_since(&FileId::new(&query.file), query.from, page::MAX_LINES)
+            .map_err(|error| ErrorResponse::internal(format!("metrics of `{}`: {error}", query.run)))?;
         let mut headers = HeaderMap::new();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-ndjson"));
         for (name, value) in [
@@ -140,9 +131,4 @@ async fn metrics(State(roots): Shared, Query(part): Query<Part>) -> Result<Respo
         Ok((headers, metrics.text).into_response())
     })
     .await
-}
-
-/// Files on this machine that cannot be read are this machine's fault, not the question's.
-fn unreadable(run: &str, error: &io::Error) -> Refusal {
-    Refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("the metrics of `{run}`: {error}"))
 }

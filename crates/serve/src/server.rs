@@ -1,22 +1,22 @@
-//! The server: bound to its address first, so that what it serves can be told before it runs.
+//! The HTTP server.
 
 use std::io;
 use std::net::SocketAddr;
 
-use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
-use crate::about::{About, about};
-use crate::arena::{self, Tables};
+use crate::arena::{self, MatchStore};
 use crate::explorer::{self, SetStore};
-use crate::guard::{self, Guard};
-use crate::runs::{self, Roots};
-use crate::{Offer, OfferError, page};
+use crate::host_check::{self, HostCheck};
+use crate::runs::{self, RunStore};
+use crate::{ConfigError, ServeConfig, page};
 
-/// A server that listens and does not answer yet.
+/// A server bound to its address but not running yet.
 #[derive(Debug)]
 pub struct Server {
     runtime: Runtime,
@@ -26,88 +26,88 @@ pub struct Server {
     summary: Vec<String>,
 }
 
-/// Why a server cannot run.
+/// Error starting or running a server.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// Something cannot be served.
+    /// Configured content cannot be served.
     #[error(transparent)]
-    Offer(#[from] OfferError),
-    /// The address cannot be had.
-    #[error("cannot listen on {address}: {error}; port 0 takes a free one")]
-    Address {
-        /// Which.
+    Config(#[from] ConfigError),
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}: {error} (port 0 selects a free port)")]
+    Bind {
+        /// Address.
         address: SocketAddr,
-        /// Why.
+        /// Cause.
         error: io::Error,
     },
-    /// The system refuses threads or connections.
-    #[error("the server failed: {0}")]
-    Failed(#[from] io::Error),
+    /// I/O error of the runtime or the listener.
+    #[error("server failed: {0}")]
+    Io(#[from] io::Error),
 }
 
 impl Server {
-    /// Opens what is offered and listens.
+    /// Opens the configured content and binds to `address`.
     ///
     /// # Errors
-    /// When something offered cannot be read, or the address cannot be had.
-    pub fn bind(offer: &Offer, address: SocketAddr) -> Result<Server, ServeError> {
-        let store = SetStore::open(&offer.data)?;
-        let roots = Roots::open(&offer.runs).map_err(OfferError::from)?;
-        let tables = Tables::open(&offer.ledgers)?;
-        let site = page::site(offer.page.as_deref(), &offer.given)?;
+    /// If content cannot be read or the address cannot be bound.
+    pub fn bind(config: &ServeConfig, address: SocketAddr) -> Result<Server, ServeError> {
+        let sets = SetStore::open(&config.data)?;
+        let runs = RunStore::open(&config.runs).map_err(ConfigError::from)?;
+        let matches = MatchStore::open(&config.ledgers)?;
+        let site = page::site(config.page.as_deref(), &config.models)?;
 
-        // Two threads: one may read a block from the disk while the other answers.
+        // Two threads: one may wait for the disk while the other responds.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let listener = runtime
             .block_on(TcpListener::bind(address))
-            .map_err(|error| ServeError::Address { address, error })?;
+            .map_err(|error| ServeError::Bind { address, error })?;
         let address = listener.local_addr()?;
 
-        let has = About {
-            version: env!("CARGO_PKG_VERSION"),
-            data: !offer.data.is_empty(),
-            runs: !offer.runs.is_empty(),
-            arena: !offer.ledgers.is_empty(),
-            given: offer.given.iter().map(|model| model.name().to_owned()).collect(),
-        };
-        let summary = [store.summary(), roots.summary(), tables.summary()];
+        let about = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "data": !config.data.is_empty(),
+            "runs": !config.runs.is_empty(),
+            "arena": !config.ledgers.is_empty(),
+            "given": config.models.iter().map(|model| model.name()).collect::<Vec<_>>(),
+        });
+        let summary = [sets.summary(), runs.summary(), matches.summary()];
         let router = Router::new()
-            .route("/api/about", get(async move || about(has.clone()).await))
-            .nest("/api/data", explorer::routes(store))
-            .nest("/api/runs", runs::routes(roots))
+            .route("/api/about", get(async move || Json(about)))
+            .nest("/api/data", explorer::routes(sets))
+            .nest("/api/runs", runs::routes(runs))
             .nest("/runs", runs::page_routes())
-            .nest("/api/arena", arena::routes(tables))
+            .nest("/api/arena", arena::routes(matches))
             .merge(site.routes())
-            .layer(from_fn_with_state(Guard::of(address), guard::check));
+            .layer(from_fn_with_state(HostCheck::new(address), host_check::check));
         let summary = summary.into_iter().filter(|part| !part.is_empty()).collect();
         Ok(Server { runtime, listener, address, router, summary })
     }
 
-    /// Where it listens.
+    /// Address the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What is served besides the page, a line for each.
+    /// Lines that describe the served content besides the page.
     pub fn summary(&self) -> &[String] {
         &self.summary
     }
 
-    /// Answers until the user or the system asks the program to stop; answers that were begun are finished.
+    /// Serves until Ctrl-C or SIGTERM, then finishes open responses.
     ///
     /// # Errors
-    /// When the system refuses connections.
+    /// If the listener fails.
     pub fn run(self) -> Result<(), ServeError> {
         let Server { runtime, listener, router, .. } = self;
         runtime.block_on(async {
-            axum::serve(listener, router).with_graceful_shutdown(stopped()).await.map_err(ServeError::from)
+            axum::serve(listener, router).with_graceful_shutdown(shutdown()).await.map_err(ServeError::from)
         })
     }
 }
 
-/// Ends when the user or the system asks the program to stop.
-async fn stopped() {
+/// Resolves on Ctrl-C or SIGTERM.
+async fn shutdown() {
     let interrupt = tokio::signal::ctrl_c();
     #[cfg(unix)]
     {
@@ -120,6 +120,6 @@ async fn stopped() {
             return;
         }
     }
-    // Without a handler the program ends by the signal itself.
-    let _unhandled = interrupt.await;
+    // Without a handler the signal itself ends the process.
+    let _ = interrupt.await;
 }

@@ -1,17 +1,16 @@
-//! The Universal Chess Interface, both ends.
+//! The Universal Chess Interface (UCI): messages, server and client.
 //!
-//! - [`message`]: what is said, as types: a [`Command`](message::Command) to an engine, a [`Reply`](message::Reply)
-//!   from it.
-//! - [`serve()`]: makes anything that chooses moves, an [`Engine`], an engine for any client.
-//! - [`client`]: drives any engine process: deadlines, restarts, no process left behind.
+//! - [`message`]: typed messages: a [`Command`](message::Command) to an engine, a [`Reply`](message::Reply) from it.
+//! - [`serve()`]: serves an [`Engine`] to a UCI client.
+//! - [`client`]: drives an engine process, with timeouts and restarts.
 //!
-//! Nothing here searches or knows what a network is: players and protocol meet in the app.
+//! This crate neither searches nor depends on networks.
 //!
 //! ```
 //! use tabia_uci::message::{Command, Reply};
 //!
 //! let command: Command = "position startpos moves e2e4".parse()?;
-//! let Command::Position(position) = command else { panic!("it is one") };
+//! let Command::Position(position) = command else { unreachable!() };
 //! assert_eq!(position.resolve()?.moves().len(), 1);
 //!
 //! let reply: Reply = "bestmove e7e5 ponder g1f3".parse()?;
@@ -26,4 +25,4 @@ pub mod message;
 mod serve;
 
 pub use lines::Lines;
-pub use serve::{Answer, Control, Engine, Task, serve};
+pub use serve::{BestMove, Control, Engine, SearchRequest, serve};

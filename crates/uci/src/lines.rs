@@ -2,17 +2,14 @@
 
 use std::io::{self, BufRead, Read as _};
 
-/// The lines of a stream, whatever bytes they are made of.
-///
-/// Ends with the stream. A line longer than the limit is cut there and its rest passed over, so that no peer can
-/// fill the memory; bytes that are no UTF-8 become `U+FFFD`. A last line without its end counts.
+/// Iterator over lines with bounded memory: lines are truncated at a limit and invalid UTF-8 becomes `U+FFFD`.
 pub struct Lines<R> {
     stream: R,
     limit: usize,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Cuts lines at `limit` bytes.
+    /// Truncates lines at `limit` bytes.
     pub fn new(stream: R, limit: usize) -> Lines<R> {
         Lines { stream, limit }
     }
@@ -61,14 +58,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_all_kinds() {
+    fn line_endings_invalid_utf8_and_truncation() {
         let bytes = b"uci\r\n\n\xff\xfe go\nlonger than the limit\nab\nlast";
         let lines: Vec<String> = Lines::new(&bytes[..], 8).map(Result::unwrap).collect();
         assert_eq!(lines, ["uci", "", "\u{fffd}\u{fffd} go", "longer t", "ab", "last"]);
     }
 
     #[test]
-    fn a_line_just_at_the_limit_is_whole() {
+    fn line_at_the_limit_is_complete() {
         let lines: Vec<String> = Lines::new(&b"1234567\nabcdefgh\nx\n"[..], 8).map(Result::unwrap).collect();
         assert_eq!(lines, ["1234567", "abcdefgh", "x"]);
     }

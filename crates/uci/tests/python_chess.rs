@@ -1,4 +1,4 @@
-//! What [`tabia_uci::serve`] makes of a player conforms under python-chess, a strict client.
+//! A served engine with python-chess, a strict client.
 
 use std::process::Command;
 

@@ -1,8 +1,8 @@
-//! The server against scripts of what a client says and what it must hear: tests/scripts.
+//! The server against the scripts in tests/scripts.
 //!
-//! A line of a script is sent (`>`), expected next (`<`, where `*` stands for anything), a moment in which nothing may
-//! be said (`~`), the end of the input (`.`), or a comment (`#`). What is sent may hold `\r`, `\t` and `\xff`. After
-//! the last line the server must end, and have said nothing more than expected.
+//! A line of a script is a command to send (`>`, with escapes `\r`, `\t` and `\xff`), an expected reply (`<`, with
+//! wildcard `*`), a moment without replies (`~`), the end of the input (`.`), or a comment (`#`). After the last line
+//! the server must exit without further replies.
 
 use std::{
     io::{self, BufReader, Read, Write},
@@ -13,21 +13,21 @@ use std::{
 
 use shakmaty::{Move, Position as _, Role, Square, uci::UciMove};
 use tabia_uci::{
-    Answer, Control, Engine, Task,
+    BestMove, Control, Engine, SearchRequest,
     message::{Info, MoverScore, OptionSpec, OptionValue},
     serve,
 };
 
-/// No answer within this time is taken for none at all.
-const SILENCE: Duration = Duration::from_secs(60);
-/// How long nothing may be said.
-const MOMENT: Duration = Duration::from_millis(30);
+/// Timeout for an expected reply.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Duration of `~`.
+const QUIET: Duration = Duration::from_millis(30);
 
-/// Does what `go` says in a way that a script can prefetch:
+/// An engine with predictable replies to `go`:
 ///
-/// - `depth N`: reports N times, plays the first move by the alphabet;
-/// - `mate N`: thinks until stopped;
-/// - `nodes 1`: says what was set; `13` fails; `404` answers an illegal move; `666` panics.
+/// - `depth N`: reports N times and plays the alphabetically first move;
+/// - `mate N`: searches until stopped;
+/// - `nodes 1`: reports its options; `13` fails; `404` returns an illegal move; `666` panics.
 #[derive(Default)]
 struct Toy {
     hash: i64,
@@ -60,7 +60,7 @@ impl Engine for Toy {
             ("Clear Hash", OptionValue::Button) => self.cleared += 1,
             ("Play Style", OptionValue::Combo(style)) => self.style = style,
             ("Model File", OptionValue::String(file)) => return Err(format!("cannot read {file}")),
-            other => panic!("not offered: {other:?}"),
+            other => panic!("unknown option: {other:?}"),
         }
         Ok(())
     }
@@ -69,12 +69,12 @@ impl Engine for Toy {
         self.games += 1;
     }
 
-    fn think(&mut self, task: &Task, control: &Control) -> Result<Answer, String> {
-        let position = task.game.current();
+    fn search(&mut self, request: &SearchRequest, control: &Control) -> Result<BestMove, String> {
+        let position = request.game.current();
         let mut moves = position.legal_moves();
-        moves.retain(|mv| task.search_moves.is_empty() || task.search_moves.contains(mv));
+        moves.retain(|mv| request.search_moves.is_empty() || request.search_moves.contains(mv));
         moves.sort_by_key(|&mv| UciMove::from_standard(mv).to_string());
-        match task.go.nodes {
+        match request.go.nodes {
             Some(1) => {
                 let Toy { hash, style, cleared, games } = self;
                 control
@@ -84,17 +84,17 @@ impl Engine for Toy {
             Some(404) => {
                 let (from, to) = (Square::A1, Square::H8);
                 let best = Move::Normal { role: Role::Queen, from, capture: None, to, promotion: None };
-                return Ok(Answer { best, ponder: None });
+                return Ok(BestMove { best, ponder: None });
             }
             Some(666) => panic!("the end is near"),
             _ => {}
         }
-        for depth in 1..=task.go.depth.unwrap_or(0) {
+        for depth in 1..=request.go.depth.unwrap_or(0) {
             let score = Some(MoverScore::Centipawns(5).into());
             let pv = vec![UciMove::from_standard(moves[0])];
             control.report(Info { depth: Some(depth), score, nodes: Some(20), pv, ..Info::default() });
         }
-        if task.go.mate.is_some() {
+        if request.go.mate.is_some() {
             control.report(Info::text("thinking"));
             while !control.stopped() {
                 std::thread::yield_now();
@@ -102,8 +102,7 @@ impl Engine for Toy {
         }
         let mut after = position.clone();
         after.play_unchecked(moves[0]);
-        // Castling and illegal wishes are seen in what is sent.
-        Ok(Answer { best: moves[0], ponder: after.legal_moves().first().copied().or(Some(moves[0])) })
+        Ok(BestMove { best: moves[0], ponder: after.legal_moves().first().copied().or(Some(moves[0])) })
     }
 }
 
@@ -115,7 +114,7 @@ struct Input {
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.unread.is_empty() {
-            // The end of the sender is the end of the input.
+            // A dropped sender is the end of input.
             self.unread = self.lines.recv().unwrap_or_default();
         }
         let count = self.unread.len().min(buffer.len());
@@ -141,8 +140,8 @@ impl Write for Output {
     }
 }
 
-/// Whether a line is as expected; `*` stands for anything.
-fn fits(expected: &str, line: &str) -> bool {
+/// Whether a line matches a pattern with wildcard `*`.
+fn matches(expected: &str, line: &str) -> bool {
     let mut parts = expected.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = line.strip_prefix(first) else { return false };
@@ -157,7 +156,7 @@ fn fits(expected: &str, line: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A line as it is sent.
+/// Encodes a command with its escapes.
 fn bytes(command: &str) -> Vec<u8> {
     let command = command.strip_prefix(' ').unwrap_or(command).replace("\\r", "\r").replace("\\t", "\t");
     let mut bytes = command.split("\\xff").collect::<Vec<_>>().join("\u{1}").into_bytes();
@@ -169,39 +168,39 @@ fn bytes(command: &str) -> Vec<u8> {
 fn play(name: &str, script: &str) {
     let (send, lines) = mpsc::channel();
     let mut send = Some(send);
-    let (say, said) = mpsc::channel();
+    let (sender, replies) = mpsc::channel();
     let server = std::thread::spawn(move || {
-        serve(Toy::default(), BufReader::new(Input { lines, unread: Vec::new() }), Output(say))
+        serve(Toy::default(), BufReader::new(Input { lines, unread: Vec::new() }), Output(sender))
     });
     for (number, line) in (1..).zip(script.lines()) {
         let at = format!("{name}:{number}");
         match line.split_at_checked(1) {
             Some((">", command)) => {
-                // After quit nobody reads on.
-                let _ = send.as_ref().expect("no line is sent after the end").send(bytes(command));
+                // Ignored after quit.
+                let _ = send.as_ref().expect("no command after the end of input").send(bytes(command));
             }
             Some(("<", expected)) => {
-                let heard =
-                    said.recv_timeout(SILENCE).unwrap_or_else(|error| panic!("{at}: {error}: {line}"));
-                assert!(fits(expected.trim(), &heard), "{at}: expected {}, heard {heard}", expected.trim());
+                let reply =
+                    replies.recv_timeout(TIMEOUT).unwrap_or_else(|error| panic!("{at}: {error}: {line}"));
+                assert!(matches(expected.trim(), &reply), "{at}: expected {}, got {reply}", expected.trim());
             }
             Some(("~", _)) => {
-                let heard = said.recv_timeout(MOMENT);
-                assert_eq!(heard, Err(RecvTimeoutError::Timeout), "{at}: nothing should be said");
+                let reply = replies.recv_timeout(QUIET);
+                assert_eq!(reply, Err(RecvTimeoutError::Timeout), "{at}: unexpected reply");
             }
             Some((".", _)) => send = None,
             Some(("#", _)) | None => {}
-            Some(_) => panic!("{at}: what does this mean? {line}"),
+            Some(_) => panic!("{at}: invalid line: {line}"),
         }
     }
     drop(send);
-    server.join().expect("the server does not panic").expect("the streams do not fail");
-    let rest: Vec<String> = said.iter().collect();
-    assert!(rest.is_empty(), "{name}: also heard {rest:?}");
+    server.join().unwrap().unwrap();
+    let rest: Vec<String> = replies.iter().collect();
+    assert!(rest.is_empty(), "{name}: unexpected {rest:?}");
 }
 
 #[test]
-fn every_script_is_followed() {
+fn scripts_pass() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -213,16 +212,16 @@ fn every_script_is_followed() {
 }
 
 #[test]
-fn the_scripts_can_fail() {
-    assert!(fits("info depth 1 * nodes * pv a2a3", "info depth 1 score cp 5 nodes 20 nps 1 pv a2a3"));
-    assert!(!fits("info depth 1 * pv a2a4", "info depth 1 score cp 5 pv a2a3"));
-    assert!(!fits("readyok", "readyok!") && !fits("bestmove a2a3", "bestmove"));
+fn wrong_scripts_fail() {
+    assert!(matches("info depth 1 * nodes * pv a2a3", "info depth 1 score cp 5 nodes 20 nps 1 pv a2a3"));
+    assert!(!matches("info depth 1 * pv a2a4", "info depth 1 score cp 5 pv a2a3"));
+    assert!(!matches("readyok", "readyok!") && !matches("bestmove a2a3", "bestmove"));
     let wrong = std::panic::catch_unwind(|| play("wrong", "> isready\n< bestmove *\n"));
     assert!(wrong.is_err());
 }
 
 #[test]
-fn a_client_that_goes_away_is_an_error_and_no_hang() {
+fn closed_output_is_an_error() {
     struct Gone;
     impl Write for Gone {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {

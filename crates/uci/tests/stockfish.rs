@@ -1,18 +1,18 @@
-//! The client drives the real Stockfish.
-#![cfg(target_os = "linux")] // looks for processes in /proc
+//! The client with Stockfish.
+#![cfg(target_os = "linux")] // reads /proc
 
 use std::path::Path;
 
 use shakmaty::{Color, Position as _};
 use tabia_uci::{
-    client::{Client, Fault, Launch},
-    message::{GameSoFar, Go, OptionKind},
+    client::{Client, EngineConfig, EngineErrorKind},
+    message::{GameHistory, Go, OptionError, OptionKind},
 };
 
 fn weakest(stockfish: &str) -> Client {
-    let client =
-        Client::start(Launch::new(stockfish).option("Threads", "1").option("Hash", "1")).expect("it starts");
-    let elo = client.about().options.iter().find(|spec| spec.name == "UCI_Elo").expect("it has an Elo");
+    let client = Client::start(EngineConfig::new(stockfish).option("Threads", "1").option("Hash", "1"))
+        .expect("it starts");
+    let elo = client.info().options.iter().find(|spec| spec.name == "UCI_Elo").expect("it has an Elo");
     let OptionKind::Spin { min, .. } = elo.kind else { panic!("{elo}") };
     client.set_option("UCI_LimitStrength", Some("true")).expect("it is offered");
     client.set_option("UCI_Elo", Some(&min.to_string())).expect("it is offered");
@@ -20,19 +20,19 @@ fn weakest(stockfish: &str) -> Client {
 }
 
 #[test]
-fn ten_quick_games_against_itself() {
+fn ten_games_against_itself() {
     let Some(stockfish) = tabia_requires::stockfish() else { return };
     let players = [weakest(stockfish), weakest(stockfish)];
-    assert!(players[0].about().name.starts_with("Stockfish"));
+    assert!(players[0].info().name.starts_with("Stockfish"));
     let mut moves = 0;
     for number in 0..10 {
         players.iter().for_each(|player| player.new_game().unwrap());
-        let mut game = GameSoFar::default();
+        let mut game = GameHistory::default();
         while !game.current().is_game_over() && game.moves().len() < 120 {
-            let seat = usize::from((game.current().turn() == Color::Black) != (number % 2 == 1));
-            let thought = players[seat].think(&game, &Go::nodes(1000)).unwrap();
-            assert!(game.push(thought.best));
-            assert!(thought.lines.iter().all(|line| !line.pv.is_empty() || line.score.is_some()));
+            let player = usize::from((game.current().turn() == Color::Black) != (number % 2 == 1));
+            let result = players[player].search(&game, &Go::nodes(1000)).unwrap();
+            assert!(game.push(result.best));
+            assert!(result.lines.iter().all(|line| !line.pv.is_empty() || line.score.is_some()));
         }
         moves += game.moves().len();
     }
@@ -44,31 +44,27 @@ fn ten_quick_games_against_itself() {
 }
 
 #[test]
-fn several_lines_with_wdl_until_stopped() {
+fn multipv_with_wdl_until_stopped() {
     let Some(stockfish) = tabia_requires::stockfish() else { return };
-    let launch = Launch::new(stockfish).option("MultiPV", "3").option("UCI_ShowWDL", "true");
-    let client = Client::start(launch).unwrap();
-    let (tell, told) = std::sync::mpsc::channel();
-    let thinking = client.begin(&GameSoFar::default(), &Go::infinite(), move |info| {
-        // Nobody listens after the first few.
-        let _ = tell.send(info.multipv);
+    let config = EngineConfig::new(stockfish).option("MultiPV", "3").option("UCI_ShowWDL", "true");
+    let client = Client::start(config).unwrap();
+    let (sender, infos) = std::sync::mpsc::channel();
+    let search = client.start_search(&GameHistory::default(), &Go::infinite(), move |info| {
+        let _ = sender.send(info.multipv);
     });
-    while told.recv().unwrap() != Some(3) {}
-    thinking.interrupt().stop();
-    let thought = thinking.wait().unwrap();
-    assert_eq!(thought.lines.len(), 3);
+    while infos.recv().unwrap() != Some(3) {}
+    search.handle().stop();
+    let result = search.wait().unwrap();
+    assert_eq!(result.lines.len(), 3);
     assert!(
-        thought.lines.iter().all(|line| line.wdl.is_some_and(|wdl| wdl.win + wdl.draw + wdl.loss == 1000))
+        result.lines.iter().all(|line| line.wdl.is_some_and(|wdl| wdl.win + wdl.draw + wdl.loss == 1000))
     );
 }
 
 #[test]
-fn an_option_out_of_range_says_the_range() {
+fn option_out_of_range_is_an_error() {
     let Some(stockfish) = tabia_requires::stockfish() else { return };
-    let Err(Fault::Option { engine, fault }) = Client::start(Launch::new(stockfish).option("UCI_Elo", "100"))
-    else {
-        panic!("nobody is that weak");
-    };
-    assert!(engine.starts_with("Stockfish"));
-    assert!(fault.to_string().contains("takes a whole number from"), "{fault}");
+    let error = Client::start(EngineConfig::new(stockfish).option("UCI_Elo", "100")).err().unwrap();
+    assert!(error.engine.starts_with("Stockfish"));
+    assert!(matches!(error.kind, EngineErrorKind::Option(OptionError::InvalidValue { .. })), "{error}");
 }

@@ -33,7 +33,7 @@ pub(super) fn run(args: &PlotArgs) -> anyhow::Result<()> {
         }
     }
     name_apart(&mut runs);
-    let text = page::alone(&runs, now())?;
+    let text = page::standalone(&runs, now())?;
     write_whole(&args.out, text.as_bytes())?;
     let count = if runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", runs.len()) };
     writeln!(stdout(), "{}: {count}, {} kB", args.out.display(), text.len().div_ceil(1000))?;

@@ -11,7 +11,7 @@ use super::{Configuration, outlook};
 use crate::command_line;
 use crate::finished_file::write_whole;
 use tabia_encoding::{Elo, RatingPool};
-use tabia_runs::{Ending, OpenRun, RunCard};
+use tabia_runs::{OpenRun, RunCard, RunOutcome};
 use tabia_stdio::stdout;
 use tabia_train::checkpoint::{self, Checkpoint};
 use tabia_train::{
@@ -128,7 +128,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let head = earlier.as_ref().map(|checkpoint| &checkpoint.head);
     let mut supply = FeedSupply::open(&config, options, head.map(|head| &head.supply))?;
     let parameters = backend.table().parameters();
-    let mut card = RunCard::begun(now(), serde_json::to_value(&config)?);
+    let mut card = RunCard::new(now(), serde_json::to_value(&config)?);
     (card.max_seconds, card.max_positions) = (args.max_seconds, args.max_positions);
     let facts = [
         ("device", backend.device().into()),
@@ -139,7 +139,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
         ("init", args.init.as_ref().map(|from| from.to_string_lossy()).into()),
     ];
     card.facts = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-    let mut open_run = OpenRun::begin(&folder, card)?;
+    let mut open_run = OpenRun::start(&folder, card)?;
     write_whole(&folder.join("config.toml"), text.as_bytes())?;
     let step = earlier.as_ref().map_or(0, |checkpoint| checkpoint.state.step);
     let start = Start { step, command: command_line::typed()?, device: backend.device() };
@@ -160,14 +160,14 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     });
     drop(watch);
     let ending = match &end {
-        Ok(end) if end.complete => Ending::Complete,
-        Ok(_) => Ending::Stopped,
-        Err(error) => Ending::Failed(error.to_string()),
+        Ok(end) if end.complete => RunOutcome::Complete,
+        Ok(_) => RunOutcome::Stopped,
+        Err(error) => RunOutcome::Failed(error.to_string()),
     };
     if let Some(step) = end.as_ref().ok().and_then(|end| end.dropped_step) {
-        open_run.drop_step(step);
+        open_run.set_dropped_step(step);
     }
-    let noted = open_run.end(ending, now());
+    let noted = open_run.finish(ending, now());
     // A run that failed says so first.
     let end = end?;
     noted?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use sha2::{Digest as _, Sha256};
-use tabia_arena::{Entrant, Lifetime};
+use tabia_arena::{Entrant, PlayerLifetime};
 use tabia_game::History;
 use tabia_search::{
     Choice, EngineSettings, Limits, NetSearch, Pick, Player, PlayerError, SearchControl, Spec,
@@ -117,10 +117,10 @@ impl Entrant for SpecEntrant<'_> {
         })
     }
 
-    fn lifetime(&self) -> Lifetime {
+    fn lifetime(&self) -> PlayerLifetime {
         match self.variety() {
-            Variety::Dice => Lifetime::Game,
-            Variety::None | Variety::Circumstance => Lifetime::Worker,
+            Variety::Dice => PlayerLifetime::PerGame,
+            Variety::None | Variety::Circumstance => PlayerLifetime::PerWorker,
         }
     }
 }

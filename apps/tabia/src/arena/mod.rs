@@ -8,7 +8,7 @@ mod progress;
 mod thinking;
 
 use anyhow::{Context, Result};
-use tabia_arena::{Adjudication, Format, LevelDraw, Openings, Opinion, Resign};
+use tabia_arena::{Adjudication, Agreement, DrawAdjudication, Format, Openings, ResignAdjudication};
 
 pub(crate) use self::contest::{Contest, today};
 pub(crate) use self::entrant::{SpecEntrant, entrants};
@@ -73,7 +73,7 @@ fn format(args: &ArenaArgs) -> Format {
 /// What fishtest uses, with both players asked.
 fn usual_adjudication() -> Adjudication {
     Adjudication {
-        resign: Some(Resign { moves: 3, score: 600, opinion: Opinion::Both }),
-        draw: Some(LevelDraw { from_move: 34, moves: 8, score: 20 }),
+        resign: Some(ResignAdjudication { move_count: 3, score: 600, agreement: Agreement::TwoSided }),
+        draw: Some(DrawAdjudication { move_number: 34, move_count: 8, score: 20 }),
     }
 }

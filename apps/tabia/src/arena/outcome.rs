@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use tabia_arena::TestResult;
+use tabia_arena::SprtResult;
 use tabia_arena::statistics::{Sprt, Verdict};
 
 /// Where a test stands.
@@ -20,7 +20,7 @@ pub(crate) struct TestState {
 
 impl TestState {
     /// A test that was watched while the games were played.
-    pub(crate) fn of_result(sprt: &Sprt, result: &TestResult) -> TestState {
+    pub(crate) fn of_result(sprt: &Sprt, result: &SprtResult) -> TestState {
         TestState { verdict: result.verdict, ..TestState::of_ratio(sprt, result.llr) }
     }
 

@@ -6,7 +6,7 @@ use indicatif::HumanCount;
 use tabia_data::stats::{Category as _, Pool, Tally};
 use tabia_data::{GameRules, PoolRule, Side, Split, SplitBy};
 use tabia_encoding::RatingPool;
-use tabia_human_eval::Choice;
+use tabia_human_eval::GameSelection;
 
 /// Which networks are asked.
 #[derive(Args)]
@@ -71,12 +71,12 @@ impl ChoiceArgs {
         self.jobs.unwrap_or_else(cores)
     }
 
-    pub(super) fn choice(&self, pool: PoolRule, positions: Option<u64>) -> Choice {
+    pub(super) fn choice(&self, pool: PoolRule, positions: Option<u64>) -> GameSelection {
         let (split, side) = match self.held_out {
             Some(ppm) => (Split::of_training(ppm, SplitBy::Record), Side::HeldOut),
             None => (Split::NONE, Side::All),
         };
         let rules = GameRules { pool, ..GameRules::default() };
-        Choice { rules, split, side, positions, jobs: self.jobs() }
+        GameSelection { rules, split, side, positions, jobs: self.jobs() }
     }
 }

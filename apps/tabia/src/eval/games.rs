@@ -6,17 +6,17 @@ use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use tabia_data::stats::{Pool, Tally};
 use tabia_data::{GameBytes, RecordError};
-use tabia_human_eval::{Choice, Selected, SelectedGame};
+use tabia_human_eval::{GameSelection, SelectedGames, SelectedGame};
 
 use super::meter::Meter;
 
 /// Chooses among the files. Nothing chosen is an error that says what there was; `what` is chosen.
 pub(super) fn select(
     files: &[PathBuf],
-    choice: &Choice,
+    choice: &GameSelection,
     what: &str,
     counts: &(dyn Fn(&GameBytes<'_>) -> Result<u64, RecordError> + Sync),
-) -> Result<Selected> {
+) -> Result<SelectedGames> {
     let meter = Meter::reading(files.iter().map(|file| bytes_in(file)).sum());
     let selected = choice.select(files, counts, &|read| meter.set(read))?;
     meter.finish();

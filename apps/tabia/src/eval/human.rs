@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
 use tabia_human_eval::{
-    Comparison, Figures, Grouping, MoveGroup, MoveReport, MoveTerms, Speed, Subject, Work,
+    Comparison, MoveMetrics, Grouping, MoveGroup, MoveReport, MoveFilter, Speed, EvalModel, Workers,
 };
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
@@ -94,7 +94,7 @@ impl By {
 pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     let named = subjects(&args.models.models)?;
     let rivals = rivals(&named, args.best.as_deref())?;
-    let terms = MoveTerms {
+    let terms = MoveFilter {
         first_ply: args.first_ply,
         min_clock: args.min_clock.map(Duration::from_secs),
         max_clock: args.max_clock.map(Duration::from_secs),
@@ -103,13 +103,13 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     let choice = args.choice.choice(args.pool.rule(), args.positions);
     let selected = select(&args.games, &choice, "positions that count", &|game| terms.count(game))?;
     let pools = pools(&selected.games);
-    let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
+    let subjects: Vec<EvalModel> = named.iter().map(|named| named.subject.clone()).collect();
     let mut by: Vec<Grouping> = args.by.iter().map(|by| by.grouping()).collect();
     if args.plot.is_some() && !by.contains(&Grouping::Elo) {
         by.push(Grouping::Elo);
     }
     let meter = Meter::asking(selected.positions(), "positions");
-    let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
+    let work = Workers { jobs: args.choice.jobs(), on_progress: &|more| meter.add(more) };
     let report = MoveReport::new(&selected.games, &subjects, &terms, &by, &rivals, &work);
     let spent = meter.finish();
     let report = report?;
@@ -162,7 +162,7 @@ fn print(report: &MoveReport, pools: &str) {
         "model", "top-1", "top-5", "log-loss", "calibration", "overconfidence", "under 1%"
     );
     for (model, figures) in report.models.iter().zip(&all.figures) {
-        let Figures { top1, top5, log_loss, overconfidence, unlikely, calibration } = figures;
+        let MoveMetrics { top1, top5, log_loss, overconfidence, unlikely, calibration } = figures;
         println!(
             "{model:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}  {:>20}",
             percent(*top1),
@@ -177,14 +177,14 @@ fn print(report: &MoveReport, pools: &str) {
         println!("\n{}: {}", report.models[0], ahead(comparison));
     }
     for groups in report.groups[1..].chunk_by(|one, other| one.by == other.by) {
-        for (title, cell) in [("top-1", top1_cell as fn(&Figures) -> String), ("log-loss", log_loss_cell)] {
+        for (title, cell) in [("top-1", top1_cell as fn(&MoveMetrics) -> String), ("log-loss", log_loss_cell)] {
             println!();
             print_bands(report, groups, title, cell);
         }
     }
 }
 
-fn print_bands(report: &MoveReport, groups: &[MoveGroup], title: &str, cell: fn(&Figures) -> String) {
+fn print_bands(report: &MoveReport, groups: &[MoveGroup], title: &str, cell: fn(&MoveMetrics) -> String) {
     let by = groups.first().map_or("", |group| group.by.label());
     let first = format!("{title} by {by}");
     print!("{first:22} {:>9}", "positions");
@@ -214,11 +214,11 @@ fn print_bands(report: &MoveReport, groups: &[MoveGroup], title: &str, cell: fn(
     }
 }
 
-fn top1_cell(figures: &Figures) -> String {
+fn top1_cell(figures: &MoveMetrics) -> String {
     percent(figures.top1)
 }
 
-fn log_loss_cell(figures: &Figures) -> String {
+fn log_loss_cell(figures: &MoveMetrics) -> String {
     nats(figures.log_loss)
 }
 

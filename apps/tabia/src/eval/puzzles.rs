@@ -9,7 +9,7 @@ use serde_json::json;
 use tabia_data::PoolRule;
 use tabia_encoding::{Elo, RatingPool};
 use tabia_human_eval::{
-    PuzzleFigures, PuzzlePlayer, PuzzleRating, PuzzleReport, PuzzleTerms, Solver, Subject, Work,
+    PuzzleMetrics, PuzzlePlayer, PuzzleRating, PuzzleReport, PuzzleContext, Solver, EvalModel, Workers,
 };
 use tabia_search::{HumanSpec, Player, Spec};
 
@@ -83,11 +83,11 @@ impl PuzzlePool {
 
 pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
     let named = subjects(&args.models.models)?;
-    let terms = PuzzleTerms { pool: args.pool.pool() };
+    let terms = PuzzleContext { pool: args.pool.pool() };
     let choice = args.choice.choice(PoolRule::Auto, args.puzzles);
     let selected = select(&args.files, &choice, "puzzles with a rating", &|game| terms.count(game))?;
     let asked = if args.by == Solvers::Player { &[][..] } else { &named[..] };
-    let subjects: Vec<Subject> = asked.iter().map(|named| named.subject.clone()).collect();
+    let subjects: Vec<EvalModel> = asked.iter().map(|named| named.subject.clone()).collect();
     let ratings: Vec<Elo> = args.elo.iter().copied().map(Elo).collect();
     let playing = if args.by == Solvers::Network { &[][..] } else { &named[..] };
     let players = PlayerFactory::default();
@@ -102,13 +102,13 @@ pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
         .collect();
     let players: Vec<PuzzlePlayer<'_>> = makes
         .iter()
-        .map(|(name, asked, make)| PuzzlePlayer { name: name.clone(), asked: *asked, make: make.as_ref() })
+        .map(|(name, asked, make)| PuzzlePlayer { name: name.clone(), elo: *asked, build: make.as_ref() })
         .collect();
     if subjects.is_empty() && players.is_empty() {
         bail!("none of these is a human player: --by player needs human or human:FILE");
     }
     let meter = Meter::asking(selected.positions(), "puzzles");
-    let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
+    let work = Workers { jobs: args.choice.jobs(), on_progress: &|more| meter.add(more) };
     let report = PuzzleReport::new(&selected.games, &subjects, &ratings, &players, &terms, &work);
     let spent = meter.finish();
     let report = report?;
@@ -175,8 +175,8 @@ fn print(report: &PuzzleReport) {
     }
 }
 
-fn name(figures: &PuzzleFigures) -> String {
-    match figures.asked {
+fn name(figures: &PuzzleMetrics) -> String {
+    match figures.elo {
         Some(asked) if figures.solver == Solver::Player => format!("{} plays {asked}", figures.model),
         Some(asked) => format!("{} at {asked}", figures.model),
         None => figures.model.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use tabia_encoding::RatingPool;
-use tabia_human_eval::Subject;
+use tabia_human_eval::EvalModel;
 use tabia_model::Model;
 use tabia_search::{Persona, Spec};
 
@@ -14,7 +14,7 @@ use crate::players::PlayerFactory;
 /// A network and the spec that names it.
 pub(super) struct Named {
     pub(super) spec: String,
-    pub(super) subject: Subject,
+    pub(super) subject: EvalModel,
 }
 
 /// The networks of `specs`; without any, the human player that comes along.
@@ -27,7 +27,7 @@ pub(super) fn subjects(specs: &[String]) -> Result<Vec<Named>> {
         let is_unique = short.iter().filter(|other| *other == name).count() == 1;
         let name = if is_unique { name } else { spec };
         let (model, persona) = open(spec, &players)?;
-        let subject = Subject::new(name.clone(), model, persona).with_context(|| spec.clone())?;
+        let subject = EvalModel::new(name.clone(), model, persona).with_context(|| spec.clone())?;
         Ok(Named { spec: spec.clone(), subject })
     });
     named.collect()

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use indicatif::HumanCount;
 use serde_json::json;
-use tabia_human_eval::{MoveTerms, Speed, Subject, Teller, TimeGroup, TimeReport, Work};
+use tabia_human_eval::{MoveFilter, Speed, EvalModel, TimePredictor, TimeGroup, TimeReport, Workers};
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::{pools, select};
@@ -46,18 +46,18 @@ pub(crate) struct TimeArgs {
 
 pub(crate) fn run(args: &TimeArgs) -> Result<()> {
     let named = subjects(&args.models.models)?;
-    if let Some(silent) = named.iter().find(|named| !named.subject.tells_time()) {
+    if let Some(silent) = named.iter().find(|named| !named.subject.predicts_time()) {
         bail!("{}: the network has no think-time head", silent.spec);
     }
     let speeds = args.speed.iter().copied().collect();
-    let terms = MoveTerms { first_ply: args.first_ply, min_clock: None, max_clock: None, speeds };
+    let terms = MoveFilter { first_ply: args.first_ply, min_clock: None, max_clock: None, speeds };
     let choice = args.choice.choice(args.pool.rule(), args.positions);
     let selected =
         select(&args.games, &choice, "moves with clocks", &|game| TimeReport::count(&terms, game))?;
     let pools = pools(&selected.games);
-    let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
+    let subjects: Vec<EvalModel> = named.iter().map(|named| named.subject.clone()).collect();
     let meter = Meter::asking(selected.positions(), "moves");
-    let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
+    let work = Workers { jobs: args.choice.jobs(), on_progress: &|more| meter.add(more) };
     let report = TimeReport::new(&selected.games, &subjects, &terms, &work);
     let spent = meter.finish();
     let report = report?;
@@ -88,13 +88,13 @@ fn print(group: &TimeGroup) {
     let TimeGroup { group, moves, mean_seconds, median_seconds, figures } = group;
     let count = HumanCount(*moves);
     println!("\n{group}: {count} moves, median {median_seconds:.2} s, mean {mean_seconds:.1} s");
-    let name = |teller: &Teller| match teller {
-        Teller::Network(name) => name.clone(),
-        Teller::Constant => "constant time".to_owned(),
-        Teller::ClockShare => "share of the clock".to_owned(),
-        Teller::Marginal => "same chances".to_owned(),
+    let name = |predictor: &TimePredictor| match predictor {
+        TimePredictor::Network(name) => name.clone(),
+        TimePredictor::Constant => "constant time".to_owned(),
+        TimePredictor::ClockShare => "share of the clock".to_owned(),
+        TimePredictor::Marginal => "same chances".to_owned(),
     };
-    let wide = figures.iter().map(|of| name(&of.teller).len()).max().unwrap_or(0);
+    let wide = figures.iter().map(|of| name(&of.predictor).len()).max().unwrap_or(0);
     println!(
         "  {:wide$}  {:>14}  {:>14}  {:>8}  {:>10}  {:>8}  {:>8}",
         "", "log-loss", "ranked score", "distance", "in seconds", "median", "mean"
@@ -103,7 +103,7 @@ fn print(group: &TimeGroup) {
         let log_loss = of.log_loss.map_or("-".to_owned(), nats);
         println!(
             "  {:wide$}  {log_loss:>14}  {:>14}  {:>8.3}  {:>10}  {:>8}  {:>8}",
-            name(&of.teller),
+            name(&of.predictor),
             nats(of.ranked_score),
             of.distance,
             format!("{:.2} s", of.distance_seconds),

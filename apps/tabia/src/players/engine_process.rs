@@ -10,8 +10,8 @@ use tabia_encoding::{ForMover, Score};
 use tabia_game::History;
 use tabia_model::Wdl;
 use tabia_search::{Choice, Limits, Line, Player, PlayerError, SearchControl, UciSpec};
-use tabia_uci::client::{Client, Launch, Thought};
-use tabia_uci::message::{Bound, GameSoFar, Go, Info, MoverScore};
+use tabia_uci::client::{Client, EngineConfig, SearchResult};
+use tabia_uci::message::{Bound, GameHistory, Go, Info, MoverScore};
 
 /// How often a thinking engine is checked for a wish to stop.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -26,9 +26,9 @@ impl EngineProcess {
         let words = shlex::split(&spec.command)
             .filter(|words| !words.is_empty())
             .with_context(|| format!("uci:{} is not a command", spec.command))?;
-        let mut launch = Launch::new(&words[0]);
+        let mut launch = EngineConfig::new(&words[0]);
         for word in &words[1..] {
-            launch = launch.argument(word);
+            launch = launch.arg(word);
         }
         if let Some(elo) = spec.elo {
             launch = launch.option("UCI_LimitStrength", "true").option("UCI_Elo", &elo.0.to_string());
@@ -38,7 +38,7 @@ impl EngineProcess {
         }
         let client = Client::start(launch)?;
         let elo = spec.elo.map_or_else(String::new, |elo| format!(" {}", elo.0));
-        let name = format!("{}{elo}", client.about().name);
+        let name = format!("{}{elo}", client.info().name);
         Ok(EngineProcess { client, name })
     }
 }
@@ -63,8 +63,8 @@ impl Player for EngineProcess {
         if so_far.current().legal_moves().is_empty() {
             return Err(PlayerError::GameOver);
         }
-        let thinking = self.client.begin(&so_far, &go(limits), |_| {});
-        let interrupt = thinking.interrupt();
+        let thinking = self.client.start_search(&so_far, &go(limits), |_| {});
+        let interrupt = thinking.handle();
         // The answer comes on this thread; the wish to stop is looked at on another.
         let thought = std::thread::scope(|scope| {
             let (done, finished) = std::sync::mpsc::channel::<()>();
@@ -85,10 +85,10 @@ impl Player for EngineProcess {
     }
 }
 
-fn so_far(game: &History) -> GameSoFar {
+fn so_far(game: &History) -> GameHistory {
     let situation = game.situation();
     let start = situation.earlier.last().unwrap_or(situation.position);
-    let mut so_far = GameSoFar::new(start.clone());
+    let mut so_far = GameHistory::new(start.clone());
     for &m in situation.last_moves.iter().rev() {
         assert!(so_far.push(m), "a history holds legal moves");
     }
@@ -113,7 +113,7 @@ fn go(limits: &Limits) -> Go {
     go
 }
 
-fn choice(thought: &Thought, position: &Chess) -> Choice {
+fn choice(thought: &SearchResult, position: &Chess) -> Choice {
     let lines: Vec<Line> =
         thought.lines.iter().zip(1..).map(|(info, rank)| line(info, rank, position)).collect();
     let nodes = lines.iter().map(|line| line.nodes).max().unwrap_or(0);

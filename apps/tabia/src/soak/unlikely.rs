@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use shakmaty::{Move, Position as _};
-use tabia_arena::{Entrant, Lifetime};
+use tabia_arena::{Entrant, PlayerLifetime};
 use tabia_encoding::{Elo, KeptSituation, RatingPool};
 use tabia_game::History;
-use tabia_human_eval::{Clustered, UNLIKELY};
+use tabia_human_eval::{ClusteredMean, UNLIKELY};
 use tabia_model::{Model, Policy};
-use tabia_search::{Choice, Limits, Player, PlayerError, SearchControl};
+use tabia_search::{GameSelection, Limits, Player, PlayerError, SearchControl};
 
 use crate::eval::{percent, signed_percent};
 
@@ -48,9 +48,9 @@ struct Band {
     least: u16,
     moves: u64,
     /// How many of them were unlikely.
-    share: Clustered,
+    share: ClusteredMean,
     /// How many more than people of the same ratings play.
-    excess: Clustered,
+    excess: ClusteredMean,
 }
 
 impl Recorder {
@@ -67,8 +67,8 @@ impl Recorder {
         let mut bands = BANDS.map(|least| Band {
             least,
             moves: 0,
-            share: Clustered::default(),
-            excess: Clustered::default(),
+            share: ClusteredMean::default(),
+            excess: ClusteredMean::default(),
         });
         for Judged { rating, moves, unlikely } in self.judge(network, jobs)? {
             let of_rating = bands.iter_mut().rev().find(|band| band.least <= rating.0);
@@ -81,7 +81,7 @@ impl Recorder {
         println!("moves with 1 to 10 s left that the network gives less than 1%, and people's share:");
         let mut too_often = Vec::new();
         for band in bands.iter().filter(|band| band.moves > 0) {
-            let (share, excess) = (band.share.share(), band.excess.mean());
+            let (share, excess) = (band.share.proportion(), band.excess.mean());
             let of_people = 100.0 * (share.value - excess.value);
             println!(
                 "{:>6}+ {:>7} moves  {:>20}  people {of_people:.1}%",
@@ -171,9 +171,9 @@ impl<E: Entrant> Entrant for RecordedEntrant<E> {
         }))
     }
 
-    fn lifetime(&self) -> Lifetime {
+    fn lifetime(&self) -> PlayerLifetime {
         // A player a game: moves of the same game are not independent.
-        Lifetime::Game
+        PlayerLifetime::PerGame
     }
 }
 
@@ -197,7 +197,7 @@ impl Player for RecordedPlayer {
         game: &History,
         limits: &Limits,
         watch: &dyn SearchControl,
-    ) -> Result<Choice, PlayerError> {
+    ) -> Result<GameSelection, PlayerError> {
         let choice = self.player.choose(game, limits, watch)?;
         let position = game.current();
         let ply = 2 * (position.fullmoves().get() - 1) + u32::from(position.turn().is_black());

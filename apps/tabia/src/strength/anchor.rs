@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use tabia_encoding::Elo;
 use tabia_search::{Budget, Spec, UciSpec};
-use tabia_uci::client::{About, Client, Launch};
+use tabia_uci::client::{Client, EngineConfig, EngineInfo};
 use tabia_uci::message::{OptionKind, OptionSpec};
 
 /// The ratings at which Stockfish plays, as far as it has them.
@@ -29,9 +29,9 @@ impl Stockfish {
         let words = shlex::split(&command).unwrap_or_default();
         let (program, arguments) =
             words.split_first().with_context(|| format!("--stockfish {command:?} is not a command"))?;
-        let launch = arguments.iter().fold(Launch::new(program), Launch::argument);
+        let launch = arguments.iter().fold(EngineConfig::new(program), EngineConfig::arg);
         let client = Client::start(launch).with_context(|| format!("{command} does not start"))?;
-        let About { name, options, .. } = client.about().clone();
+        let EngineInfo { name, options, .. } = client.info().clone();
         let (weakest, strongest) = match OptionSpec::find(&options, "UCI_Elo")?.kind {
             OptionKind::Spin { min, max, .. } => (u16::try_from(min)?, u16::try_from(max)?),
             _ => bail!("{name}: UCI_Elo is not a number"),

@@ -1,6 +1,6 @@
 //! What dials come to: the ratings shown, as one smooth curve over the ratings aimed at.
 
-use tabia_arena::statistics::Square;
+use tabia_arena::statistics::Matrix;
 
 /// How far the curve is thought to be from what was aimed at before anything is known, in Elo.
 const ASTRAY: f64 = 150.0;
@@ -37,7 +37,7 @@ pub(super) struct Response {
 
 impl Response {
     pub(super) fn of(trials: Vec<Trial>) -> Response {
-        let mut covariance = Square::zero(trials.len());
+        let mut covariance = Matrix::zero(trials.len());
         for (row, trial) in trials.iter().enumerate() {
             for (column, other) in trials.iter().enumerate() {
                 *covariance.cell(row, column) = near(trial.aim.into(), other);

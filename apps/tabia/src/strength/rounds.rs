@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use tabia_arena::statistics::{Encounter, PoolRating, Tally, rate_with_anchors};
+use tabia_arena::statistics::{HeadToHead, PoolRating, Tally, rate_with_anchors};
 use tabia_arena::{
     End, Entrant, Finished, GameRecord, Ledger, Openings, Rules, Run, Schedule, Stop, WallTimer,
 };
@@ -134,10 +134,10 @@ impl Results {
 
     /// Everybody's rating from all games together, by name.
     pub(super) fn ratings(&self) -> Result<Vec<(String, PoolRating)>> {
-        let encounters: Vec<Encounter> = self
+        let encounters: Vec<HeadToHead> = self
             .encounters
             .iter()
-            .map(|(&(first, second), &games)| Encounter { first, second, games })
+            .map(|(&(first, second), &games)| HeadToHead { first, second, games })
             .collect();
         let anchors: Vec<(usize, f64)> =
             self.anchors.iter().map(|(place, rating)| (*place, *rating)).collect();

@@ -9,7 +9,7 @@ use tabia_encoding::{ForMover, PlayerInfo, Score};
 use tabia_game::History;
 use tabia_search::{Choice, Limits, Line, Player, SearchControl, Spec, TimeLeft, score_of_wdl};
 use tabia_uci::message::{Bound, Go, Info, MoverScore, MoverWdl, OptionSpec, OptionValue, ScoreInfo};
-use tabia_uci::{Answer, Control, Engine, Task};
+use tabia_uci::{BestMove, Control, Engine, SearchRequest};
 
 use super::settings::{MAX_LINES, Settings};
 use crate::players::PlayerFactory;
@@ -60,7 +60,7 @@ impl Engine for Served {
         self.player.new_game();
     }
 
-    fn think(&mut self, task: &Task, control: &Control) -> Result<Answer, String> {
+    fn search(&mut self, task: &SearchRequest, control: &Control) -> Result<BestMove, String> {
         let history = history(task);
         // To a network the probabilities of all moves come at once; a search would play worse for more lines.
         let lines = if self.settings.picks() { MAX_LINES } else { self.settings.lines };
@@ -73,7 +73,7 @@ impl Engine for Served {
                 watch.report(&line);
             }
         }
-        Ok(Answer { best: choice.mv, ponder: choice.ponder })
+        Ok(BestMove { best: choice.mv, ponder: choice.ponder })
     }
 }
 
@@ -94,7 +94,7 @@ fn last_lines(choice: &Choice, wanted: usize) -> Vec<Line> {
 }
 
 /// The game so far; the clocks are known as they stand now.
-fn history(task: &Task) -> History {
+fn history(task: &SearchRequest) -> History {
     let seat = |time_left| PlayerInfo { rating: None, time_left };
     let clocks: ByColor<Option<Duration>> = task.go.clock;
     let mut history = History::new(task.game.start().clone(), clocks.map(seat));
@@ -105,7 +105,7 @@ fn history(task: &Task) -> History {
     history
 }
 
-fn limits(task: &Task, lines: usize) -> Limits {
+fn limits(task: &SearchRequest, lines: usize) -> Limits {
     let Go { clock, increment, moves_to_go, depth, nodes, mate, move_time, infinite, .. } = &task.go;
     let turn = task.game.current().turn();
     let clocks = clock[turn].is_some().then(|| {

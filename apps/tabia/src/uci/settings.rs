@@ -360,7 +360,7 @@ mod tests {
     fn set(settings: &mut Settings, name: &str, value: &str) -> Result<(), String> {
         let offered = settings.offered();
         let option = OptionSpec::find(&offered, name).unwrap_or_else(|fault| panic!("{fault}"));
-        let value = option.read(Some(value)).unwrap_or_else(|fault| panic!("{fault}"));
+        let value = option.parse_value(Some(value)).unwrap_or_else(|fault| panic!("{fault}"));
         settings.set(&option.name, value)
     }
 
@@ -374,7 +374,7 @@ mod tests {
             for option in offered.iter().chain(offered.iter().rev()) {
                 let read = as_read(option.clone());
                 let default = default_of(&read.kind);
-                let value = read.read(default.as_deref()).unwrap_or_else(|fault| panic!("{spec}: {fault}"));
+                let value = read.parse_value(default.as_deref()).unwrap_or_else(|fault| panic!("{spec}: {fault}"));
                 settings.set(&read.name, value).unwrap_or_else(|fault| panic!("{spec}: {fault}"));
                 assert_eq!(settings.spec, before, "{spec}: {}", read.name);
             }

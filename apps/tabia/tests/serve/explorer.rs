@@ -146,7 +146,7 @@ fn positions_are_found_by_index_at_random_and_by_what_they_are_like() {
     assert_eq!(back["labels"][0]["san"], "e5");
     let (status, refusal) = served.ask("/api/data/games/random?phase=endgame");
     assert_eq!(status, 404);
-    assert!(refusal["error"].as_str().unwrap().contains("passes the filter"), "{refusal}");
+    assert!(refusal["error"].as_str().unwrap().contains("no match for the filter"), "{refusal}");
 }
 
 #[test]
@@ -175,8 +175,8 @@ fn labels_are_those_of_the_chosen_strategy() {
 fn wrong_questions_are_refused_with_what_is_wrong() {
     let served = Served::start("refusals");
     let cases = [
-        ("/api/data/nothing/position/0", 404, "there are: analysed, games"),
-        ("/api/data/games/position/7", 404, "positions 0 to 6"),
+        ("/api/data/nothing/position/0", 404, "expected analysed, games"),
+        ("/api/data/games/position/7", 404, "expected 0 to 6"),
         ("/api/data/games/position/0?labels=guess", 400, "labels:"),
     ];
     for (path, status, message) in cases {
@@ -208,5 +208,5 @@ fn a_folder_without_sets_is_refused() {
         .output()
         .expect("the program starts");
     assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no set.json"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("expected set.json"), "{output:?}");
 }

@@ -162,5 +162,5 @@ fn a_folder_without_a_page_is_refused() {
         .output()
         .expect("the program starts");
     assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("no index.html"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("expected index.html"), "{output:?}");
 }

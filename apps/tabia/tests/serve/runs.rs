@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
-use tabia_runs::{Ending, OpenRun, RunCard};
+use tabia_runs::{OpenRun, RunCard, RunOutcome};
 
 use crate::server::{Answer, Server};
 
@@ -57,18 +57,18 @@ fn runs_appear_go_on_and_end_while_the_server_is_there() {
     let old = served.run("sweep/old", &step(20));
     assert_eq!(served.glance("sweep/old")["standing"], "unknown");
     let run = served.run("new", "");
-    let card = RunCard::begun(1_700_000_000, json!({ "optimiser": { "lr": 0.001 } }));
-    let open = OpenRun::begin(&run, card.clone()).unwrap();
+    let card = RunCard::new(1_700_000_000, json!({ "optimiser": { "lr": 0.001 } }));
+    let open = OpenRun::start(&run, card.clone()).unwrap();
     assert_eq!(served.glance("new")["standing"], "running");
-    open.end(Ending::Failed("the loss of step 40 is not finite".to_owned()), 1_700_000_009).unwrap();
+    open.finish(RunOutcome::Failed("the loss of step 40 is not finite".to_owned()), 1_700_000_009).unwrap();
     let glance = served.glance("new");
     assert_eq!(
         (&glance["standing"], &glance["message"]),
         (&json!("failed"), &json!("the loss of step 40 is not finite"))
     );
-    drop(OpenRun::begin(&run, card.clone()).unwrap());
+    drop(OpenRun::start(&run, card.clone()).unwrap());
     assert_eq!(served.glance("new")["standing"], "broken-off");
-    OpenRun::begin(&run, card).unwrap().end(Ending::Stopped, 1_700_000_020).unwrap();
+    OpenRun::start(&run, card).unwrap().finish(RunOutcome::Stopped, 1_700_000_020).unwrap();
     assert_eq!(served.glance("new")["standing"], "stopped");
     assert_eq!(served.ask("/api/runs/about?run=new").json()["config"]["optimiser"]["lr"], 0.001);
 
@@ -156,7 +156,7 @@ fn nothing_else_can_be_read() {
         for what in ["metrics", "about"] {
             let answer = served.ask(&format!("/api/runs/{what}?run={name}"));
             assert_eq!(answer.status, 404, "{what} of {name}: {}", answer.body);
-            assert!(answer.json()["error"].as_str().unwrap().contains("no run is called"));
+            assert!(answer.json()["error"].as_str().unwrap().contains("unknown run"));
         }
     }
     for path in ["/runs/../Cargo.toml", "/runs/%2e%2e/page.css", "/api/runs/metrics/../../x"] {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use tabia_arena::{Entrant, Lifetime};
+use tabia_arena::{Entrant, PlayerLifetime};
 use tabia_game::History;
 use tabia_model::Model;
 use tabia_search::{
@@ -98,13 +98,13 @@ impl Entrant for Contestant {
         Ok(Box::new(Reporting { player, lines: self.lines }))
     }
 
-    fn lifetime(&self) -> Lifetime {
+    fn lifetime(&self) -> PlayerLifetime {
         let certain = match &self.spec {
             Spec::Human(human) => human.is_certain(),
             Spec::Maia(MaiaSpec { pick, .. }) => *pick == Pick::Likeliest,
             Spec::Random { .. } => false,
             Spec::Level(_) | Spec::Net(_) | Spec::Engine(_) | Spec::Uci(_) => true,
         };
-        if certain { Lifetime::Worker } else { Lifetime::Game }
+        if certain { PlayerLifetime::PerWorker } else { PlayerLifetime::PerGame }
     }
 }

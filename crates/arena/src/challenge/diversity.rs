@@ -4,23 +4,23 @@ use serde::Serialize;
 
 use crate::{GameRecord, PlayerId};
 
-/// How much a player's games differ from each other: few kinds of games mean that few kinds of positions were tested.
+/// Diversity of a player's games. Low diversity means that few kinds of positions were tested.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Diversity {
-    /// Games looked at.
+    /// Number of games.
     pub games: usize,
-    /// Different first moves of the player, squares only.
+    /// Number of distinct first moves of the player.
     pub first_moves: usize,
-    /// The entropy of its first moves, in bits: 0 when they are all the same.
+    /// Entropy of the first moves in bits.
     pub first_move_entropy: f64,
-    /// Different courses of the first four moves (eight plies) of a game, whatever it began from.
+    /// Number of distinct sequences of the first four moves (eight plies).
     pub four_move_lines: usize,
-    /// The entropy of those, in bits.
+    /// Entropy of these sequences in bits.
     pub four_move_entropy: f64,
 }
 
 impl Diversity {
-    /// Of the games a player took part in.
+    /// Diversity of a player's games.
     pub fn of<'a>(records: impl IntoIterator<Item = &'a GameRecord>, player: PlayerId) -> Diversity {
         let mut firsts: BTreeMap<&str, usize> = BTreeMap::new();
         let mut lines: BTreeMap<&[String], usize> = BTreeMap::new();
@@ -28,7 +28,6 @@ impl Diversity {
         for record in records {
             let Some(color) = record.color_of(player) else { continue };
             games += 1;
-            // The side to move in a FEN says whose the first move is.
             let white_begins = record.fen.split(' ').nth(1) == Some("w");
             let place = usize::from(white_begins != color.is_white());
             if let Some(first) = record.moves.get(place) {
@@ -46,7 +45,7 @@ impl Diversity {
     }
 }
 
-/// Shannon's, in bits.
+/// Shannon entropy in bits.
 fn entropy<'a>(counts: impl Iterator<Item = &'a usize> + Clone) -> f64 {
     let total = counts.clone().sum::<usize>() as f64;
     let bits: f64 = counts.map(|count| *count as f64 / total).map(|share| -share * libm::log2(share)).sum();
@@ -59,7 +58,7 @@ mod tests {
     use crate::GameResult;
 
     #[test]
-    fn games_that_differ_have_entropy() {
+    fn entropy_of_games() {
         let record = |white: usize, fen: &str, moves: &str| GameRecord {
             game: 0,
             pair: 0,

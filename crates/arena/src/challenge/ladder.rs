@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use super::Diversity;
 use crate::{
-    BadSchedule, End, Entrant, Format, GameRecord, Ledger, LedgerError, Openings, PlayerId, Progress, Rules,
-    Run, RunError, Schedule, Standings, Stop, Timer, statistics::Tally,
+    End, Entrant, Format, GameRecord, Ledger, LedgerError, Openings, PlayerId, Progress, Rules, Run,
+    RunError, Schedule, ScheduleError, Standings, Stop, Timer, statistics::Tally,
 };
 
-/// A game of the challenge that lasts this many plies is a draw.
+/// Number of plies at which a challenge game is drawn.
 pub const CHALLENGE_PLIES: u32 = 500;
 
 /// Whether a level is passed: at least 70% of the points, 35 of 50.
@@ -21,80 +21,80 @@ pub fn passes(games: Tally) -> bool {
     games.games() > 0 && halves * 5 >= games.games() * 7
 }
 
-/// A challenger and the levels it is to climb.
+/// A challenger and the levels to play.
 pub struct Ladder<'a> {
-    /// Who climbs.
+    /// Challenger.
     pub challenger: &'a dyn Entrant,
-    /// How many parameters it has.
+    /// Number of parameters of the challenger.
     pub parameters: u64,
-    /// The levels to play, in order: their numbers and their players.
+    /// Levels in order: number and opponent.
     pub levels: Vec<(u32, &'a dyn Entrant)>,
-    /// What is played on, each with both colours.
+    /// Openings, each played with both colours.
     pub openings: &'a Openings,
-    /// How many games at a time.
+    /// Number of concurrent games.
     pub jobs: NonZeroUsize,
-    /// Where the games are kept, in a ledger a level (`level-1.pgn`), so that a killed run can be resumed.
+    /// Folder of the ledgers, one per level (`level-1.pgn`), to resume an interrupted run.
     pub folder: Option<PathBuf>,
-    /// When, as `2026.01.31`, for PGN; may be empty.
+    /// PGN date such as `2026.01.31`; may be empty.
     pub date: String,
 }
 
-/// What somebody who watches is told after each game.
+/// Progress after a game.
 #[derive(Debug)]
 pub struct LevelProgress<'a> {
-    /// The level being played.
+    /// Current level.
     pub level: u32,
-    /// The challenger's games on it so far.
+    /// The challenger's games on this level.
     pub games: Tally,
-    /// The rest; the challenger is player 0.
+    /// Progress of the level's run; the challenger is player 0.
     pub run: &'a Progress<'a>,
 }
 
-/// How a challenger did.
+/// Result of a challenge.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scorecard {
-    /// Who climbed.
+    /// Name of the challenger.
     pub challenger: String,
-    /// How many parameters it has.
+    /// Number of parameters.
     pub parameters: u64,
-    /// The highest level passed.
+    /// Highest level passed.
     pub passed: Option<u32>,
-    /// The levels played, the last one perhaps failed or unfinished.
+    /// Levels played; the last one may be failed or unfinished.
     pub levels: Vec<LevelScore>,
-    /// How much the challenger's games differ.
+    /// Diversity of the challenger's games.
     pub diversity: Diversity,
-    /// Whether somebody stopped it before its end.
+    /// Whether the challenge was stopped early.
     pub interrupted: bool,
 }
 
-/// How a challenger did on one level.
+/// Result of a level.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LevelScore {
-    /// The level.
+    /// Level.
     pub level: u32,
-    /// Whose it is.
+    /// Name of the opponent.
     pub opponent: String,
     /// The challenger's games.
     pub games: Tally,
-    /// Those with White.
+    /// Games with White.
     pub as_white: Tally,
-    /// Those with Black.
+    /// Games with Black.
     pub as_black: Tally,
-    /// Points taken.
+    /// Points.
     pub points: f64,
-    /// Whether that is enough.
+    /// Whether the level was passed.
     pub passed: bool,
-    /// Every game; the challenger is player 0.
+    /// All games; the challenger is player 0.
     pub records: Vec<GameRecord>,
 }
 
-/// Why a ladder cannot be climbed.
+/// Error of a challenge.
 #[derive(Debug, thiserror::Error)]
 pub enum LadderError {
-    /// The openings are too many or none.
+    /// Invalid number of openings.
     #[error(transparent)]
-    Schedule(#[from] BadSchedule),
-    /// A game could not be played or kept.
+    Schedule(#[from] ScheduleError),
+    /// A game could not be played or recorded.
     #[error(transparent)]
     Run(#[from] RunError),
     /// A level's ledger cannot be used.
@@ -103,10 +103,10 @@ pub enum LadderError {
 }
 
 impl Ladder<'_> {
-    /// Plays level after level until one is not passed.
+    /// Plays the levels in order until one is not passed.
     ///
     /// # Errors
-    /// When a player cannot be made or a game cannot be put on disk.
+    /// If a player cannot be built or a game cannot be written.
     pub fn climb(
         &self,
         timer: &dyn Timer,
@@ -162,11 +162,11 @@ impl Ladder<'_> {
     }
 }
 
-/// What is played on a level, and by what rules: each opening with both colours.
+/// Schedule and rules of a level: each opening with both colours.
 ///
 /// # Errors
-/// When the openings are too many.
-pub fn level_games(openings: &Openings) -> Result<(Schedule, Rules), BadSchedule> {
+/// If there are too many openings.
+pub fn level_games(openings: &Openings) -> Result<(Schedule, Rules), ScheduleError> {
     let count = openings.list().len();
     let rounds = u32::try_from(count).unwrap_or(u32::MAX);
     let schedule = Schedule::new(Format::Match, 2, rounds, count)?;
@@ -199,7 +199,7 @@ impl LevelScore {
 }
 
 impl Scorecard {
-    /// The scorecard of these levels; `end` is that of the last.
+    /// Scorecard of these levels; `end` is that of the last one.
     pub fn new(challenger: String, parameters: u64, levels: Vec<LevelScore>, end: End) -> Scorecard {
         let passed = levels.iter().filter(|score| score.passed).map(|score| score.level).max();
         let diversity = Diversity::of(levels.iter().flat_map(|score| &score.records), PlayerId(0));
@@ -207,14 +207,14 @@ impl Scorecard {
         Scorecard { challenger, parameters, passed, levels, diversity, interrupted }
     }
 
-    /// The level reached by passing every level from the first on; 0 if the first was not played or not passed.
+    /// Highest level passed together with all levels below it; 0 if the first was not passed.
     pub fn climbed(&self) -> u32 {
         let passed = |level: u32| self.levels.iter().any(|score| score.level == level && score.passed);
         (1..).take_while(|&level| passed(level)).last().unwrap_or(0)
     }
 }
 
-/// The scorecard and the report on diversity as text.
+/// Scorecard and diversity as text.
 impl fmt::Display for Scorecard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} ({} parameters)", self.challenger, self.parameters)?;

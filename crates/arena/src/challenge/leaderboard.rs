@@ -11,7 +11,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// Who climbed how high: by level passed, then by fewest parameters, then by points on the levels played.
+/// Challengers ranked by level passed, then by fewest parameters, then by points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Leaderboard {
     leaderboard: String,
@@ -19,65 +19,81 @@ pub struct Leaderboard {
     entries: Vec<LeaderboardEntry>,
 }
 
-/// One challenger's best.
+/// Best result of a challenger.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LeaderboardEntry {
-    /// What tells challengers apart: a hash of the model file.
+    /// Identity of the challenger: a hash of the model file.
     pub id: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// The highest level passed with all levels below it; 0 for none.
+    /// Highest level passed together with all levels below it; 0 for none.
     pub level: u32,
-    /// How many parameters it has.
+    /// Number of parameters.
     pub parameters: u64,
     /// Points on all levels played.
     pub points: f64,
     /// Games on all levels played.
     pub games: u64,
-    /// When, as `2026.01.31`.
+    /// Date such as `2026.01.31`.
     pub date: String,
 }
 
-/// Why a leaderboard cannot be used.
+/// Error of a leaderboard file.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}: {problem}")]
+#[error("{file}: {kind}")]
 pub struct LeaderboardError {
-    /// The file.
+    /// File.
     pub file: String,
-    /// What is wrong.
-    pub problem: String,
+    /// Kind of error.
+    #[source]
+    pub kind: LeaderboardErrorKind,
+}
+
+/// Kind of [`LeaderboardError`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LeaderboardErrorKind {
+    /// I/O error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Invalid JSON.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Unsupported version.
+    #[error("unsupported version {0} (expected version {VERSION})")]
+    Version(u32),
+    /// Not a leaderboard.
+    #[error("not a leaderboard")]
+    NotALeaderboard,
 }
 
 const MAGIC: &str = "tabia challenge";
 const VERSION: u32 = 1;
 
 impl Leaderboard {
-    /// Reads a leaderboard; one that is not there is empty.
+    /// Reads a leaderboard; a missing file is an empty one.
     ///
     /// # Errors
-    /// When the file cannot be read or is something else.
+    /// If the file cannot be read or is not a leaderboard.
     pub fn read(path: &Path) -> Result<Leaderboard, LeaderboardError> {
         let bytes = match fs::read(path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Leaderboard::empty()),
-            Err(error) => return Err(trouble(path, error)),
+            Err(error) => return Err(in_file(path, error)),
         };
-        let board: Leaderboard = serde_json::from_slice(&bytes).map_err(|error| trouble(path, error))?;
+        let board: Leaderboard = serde_json::from_slice(&bytes).map_err(|error| in_file(path, error))?;
         match (board.leaderboard.as_str(), board.version) {
             (MAGIC, VERSION) => Ok(board),
-            (MAGIC, version) => Err(trouble(
-                path,
-                format!("it is of version {version}; this program reads version {VERSION}"),
-            )),
-            _ => Err(trouble(path, "it is not a leaderboard")),
+            (MAGIC, version) => Err(in_file(path, LeaderboardErrorKind::Version(version))),
+            _ => Err(in_file(path, LeaderboardErrorKind::NotALeaderboard)),
         }
     }
 
-    /// Enters a challenger into the file and returns the board. The same challenger (`id`) is entered once, with the
-    /// highest level it reached; of the same level the latest entry counts. The file is replaced as a whole, so it is always the old one or the new one.
+    /// Adds a result to the file and returns the leaderboard. A challenger (`id`) has one entry, for the highest level it
+    /// reached; at the same level the latest one. The file is replaced atomically.
     ///
     /// # Errors
-    /// When the file cannot be read or written, or is something else.
+    /// If the file cannot be read or written, or is not a leaderboard.
     pub fn record(path: &Path, entry: LeaderboardEntry) -> Result<Leaderboard, LeaderboardError> {
         let beside = |ending: &str| {
             let mut name = OsString::from(path);
@@ -86,21 +102,21 @@ impl Leaderboard {
         };
         let lock_path = beside(".lock");
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&lock_path);
-        let lock = lock.map_err(|error| trouble(&lock_path, error))?;
-        lock.lock().map_err(|error| trouble(&lock_path, error))?;
+        let lock = lock.map_err(|error| in_file(&lock_path, error))?;
+        lock.lock().map_err(|error| in_file(&lock_path, error))?;
         let mut board = Leaderboard::read(path)?;
-        board.enter(entry);
-        let mut text = serde_json::to_vec_pretty(&board).map_err(|error| trouble(path, error))?;
+        board.insert(entry);
+        let mut text = serde_json::to_vec_pretty(&board).map_err(|error| in_file(path, error))?;
         text.push(b'\n');
         let new = beside(".new");
         let write = File::create(&new)
             .and_then(|mut file| file.write_all(&text).and_then(|()| file.sync_all()))
             .and_then(|()| fs::rename(&new, path));
-        write.map_err(|error| trouble(path, error))?;
+        write.map_err(|error| in_file(path, error))?;
         Ok(board)
     }
 
-    /// The entries, the best first.
+    /// Entries, best first.
     pub fn entries(&self) -> &[LeaderboardEntry] {
         &self.entries
     }
@@ -109,7 +125,7 @@ impl Leaderboard {
         Leaderboard { leaderboard: MAGIC.to_owned(), version: VERSION, entries: Vec::new() }
     }
 
-    fn enter(&mut self, entry: LeaderboardEntry) {
+    fn insert(&mut self, entry: LeaderboardEntry) {
         if self.entries.iter().any(|known| known.id == entry.id && known.level > entry.level) {
             return;
         }
@@ -140,8 +156,8 @@ impl fmt::Display for Leaderboard {
     }
 }
 
-fn trouble(path: &Path, problem: impl fmt::Display) -> LeaderboardError {
-    LeaderboardError { file: path.display().to_string(), problem: problem.to_string() }
+fn in_file(path: &Path, kind: impl Into<LeaderboardErrorKind>) -> LeaderboardError {
+    LeaderboardError { file: path.display().to_string(), kind: kind.into() }
 }
 
 #[cfg(test)]
@@ -161,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rank_is_by_level_then_by_fewest_parameters() {
+    fn rank_is_by_level_then_fewest_parameters() {
         let mut board = Leaderboard::empty();
         for e in [
             entry("a", 1, 100, 40.0),
@@ -170,13 +186,13 @@ mod tests {
             entry("d", 3, 200, 81.0),
             entry("e", 0, 1, 3.5),
         ] {
-            board.enter(e);
+            board.insert(e);
         }
-        board.enter(entry("a", 4, 100, 120.0));
+        board.insert(entry("a", 4, 100, 120.0));
         let ids: Vec<&str> = board.entries().iter().map(|entry| entry.id.as_str()).collect();
         assert_eq!(ids, ["a", "d", "c", "b", "e"]);
-        board.enter(entry("a", 1, 100, 44.0));
-        assert_eq!(board.entries()[0].level, 4, "a shorter climb takes nothing away");
+        board.insert(entry("a", 1, 100, 44.0));
+        assert_eq!(board.entries()[0].level, 4, "a worse result is ignored");
         assert!(board.to_string().contains("   1      4         100    120/50  net a"), "{board}");
     }
 }

@@ -1,4 +1,4 @@
-//! The ladder: a network plays levels of rising strength and stands where it first fails.
+//! The challenge ladder: a network plays levels of increasing strength until it fails one.
 
 mod diversity;
 mod ladder;
@@ -8,4 +8,4 @@ pub use diversity::Diversity;
 pub use ladder::{
     CHALLENGE_PLIES, Ladder, LadderError, LevelProgress, LevelScore, Scorecard, level_games, passes,
 };
-pub use leaderboard::{Leaderboard, LeaderboardEntry, LeaderboardError};
+pub use leaderboard::{Leaderboard, LeaderboardEntry, LeaderboardError, LeaderboardErrorKind};

@@ -2,44 +2,41 @@ use std::{f64::consts::LN_10, fmt};
 
 use serde::Serialize;
 
-use super::{MISS, Z95, normal_share_below, sample::Sample};
+use super::{ALPHA, Z95, normal_cdf, sample::Sample};
 
-/// How much stronger one player is than another, with its 95% interval.
-///
-/// Positive is stronger. A bound is `None` where the results do not bound the strength on that side.
+/// Elo difference of two players with its 95% confidence interval. Positive means stronger.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EloEstimate {
     /// Points per game.
     pub score: f64,
-    /// The difference in Elo that the score stands for; `None` when every point was won or lost.
+    /// Elo difference; `None` if all points were won or lost.
     pub elo: Option<f64>,
-    /// The lower bound in Elo.
+    /// Lower bound, if there is one.
     pub low: Option<f64>,
-    /// The upper bound in Elo.
+    /// Upper bound, if there is one.
     pub high: Option<f64>,
-    /// The likelihood of superiority: how likely the player is the stronger one, from 0 to 1.
+    /// Likelihood of superiority (LOS).
     pub superiority: f64,
-    /// The difference measured in standard deviations of a game; `None` when all results were the same.
+    /// Normalised Elo; `None` if all results were equal.
     pub normalised: Option<NormalisedElo>,
 }
 
-/// A difference in strength measured in standard deviations of one game's result, scaled so that it is close to Elo
-/// where few games are drawn: how easy the difference is to see. The number of games it takes to prove it depends on
-/// this alone.
+/// Normalised Elo: the difference in standard deviations of a game, scaled to be close to Elo if few games are drawn. It
+/// determines the number of games needed to prove the difference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NormalisedElo {
-    /// The difference.
+    /// Difference.
     pub value: f64,
     /// Half the width of the 95% interval.
     pub error: f64,
 }
 
-/// The points per game a player expects who is `elo` stronger: `1 / (1 + 10^(-elo/400))`.
+/// Expected score at an Elo difference: `1 / (1 + 10^(-elo/400))`.
 pub fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + libm::exp(-elo * LN_10 / 400.0))
 }
 
-/// The difference in Elo that a score stands for: the inverse of [`expected_score`]. `None` unless `0 < score < 1`.
+/// Elo difference of a score, the inverse of [`expected_score`]; `None` unless `0 < score < 1`.
 pub fn elo_of_score(score: f64) -> Option<f64> {
     let elo = 400.0 / LN_10 * libm::log(score / (1.0 - score));
     (score > 0.0 && score < 1.0).then_some(elo)
@@ -56,14 +53,14 @@ impl EloEstimate {
             return Some(EloEstimate::of_equal_results(Sample::<N>::value(category), count));
         }
         let error = libm::sqrt(variance / count);
-        let games = count * Sample::<N>::games_each();
-        let deviation = libm::sqrt(variance * Sample::<N>::games_each());
+        let games = count * Sample::<N>::games_per_observation();
+        let deviation = libm::sqrt(variance * Sample::<N>::games_per_observation());
         Some(EloEstimate {
             score,
             elo: elo_of_score(score),
             low: elo_of_score(score - Z95 * error),
             high: elo_of_score(score + Z95 * error),
-            superiority: normal_share_below((score - 0.5) / error),
+            superiority: normal_cdf((score - 0.5) / error),
             normalised: Some(NormalisedElo {
                 value: (score - 0.5) / deviation * NORMALISED_UNIT,
                 error: Z95 / libm::sqrt(games) * NORMALISED_UNIT,
@@ -71,13 +68,12 @@ impl EloEstimate {
         })
     }
 
-    /// All `count` observations had this score, so nothing can be said from how they scatter.
+    /// Estimate if all `count` observations had the same score, so that their variance is zero.
     ///
-    /// With 95% confidence that result has at least the probability `q` with `q^count = 0.05`. Whatever else may happen
-    /// then adds something between nothing and `1 - q` to the mean. Superiority takes the observations for coin throws
-    /// whose bias was anything, all equally likely.
+    /// With 95% confidence, this result has at least the probability `q` with `q^count = 0.05`. Other results then add
+    /// between 0 and `1 - q` to the mean. LOS assumes coin tosses with a uniform prior of the bias.
     fn of_equal_results(score: f64, count: f64) -> EloEstimate {
-        let least = libm::pow(MISS, 1.0 / count);
+        let least = libm::pow(ALPHA, 1.0 / count);
         let upset = libm::pow(0.5, count + 1.0);
         EloEstimate {
             score,
@@ -94,7 +90,7 @@ impl EloEstimate {
     }
 }
 
-/// `+40.7 [+10.6, +71.5]`, or `above +222.1` where only one side is known.
+/// `+40.7 [+10.6, +71.5]`, or `above +222.1` with one bound.
 impl fmt::Display for EloEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.elo, self.low, self.high) {
@@ -138,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn estimates_are_those_computed_independently() {
+    fn estimates_match_an_independent_implementation() {
         let goldens: Vec<Golden> =
             serde_json::from_str(include_str!("../../../../fixtures/arena/elo.json")).unwrap();
         assert!(goldens.len() > 15);
@@ -160,22 +156,19 @@ mod tests {
         }
     }
 
-    /// Counts and answers as fastchess' own tests state them, to the digits given there.
+    /// Values from the tests of fastchess.
     #[test]
     fn estimates_agree_with_fastchess() {
-        let estimate = Tally { wins: 136, draws: 111, losses: 96 }.elo().unwrap();
-        let normalised = estimate.normalised.unwrap();
-        let half = (estimate.high.unwrap() - estimate.low.unwrap()) / 2.0;
-        let ours = [estimate.elo.unwrap(), half, normalised.value, normalised.error, estimate.superiority];
-        for (ours, theirs) in ours.into_iter().zip([40.70, 30.43, 49.77, 36.77, 0.9960]) {
-            assert!((ours - theirs).abs() < 0.006, "{ours} {theirs}");
-        }
-        let estimate = Pairs([332, 433, 457 + 41, 333, 334]).elo().unwrap();
-        let normalised = estimate.normalised.unwrap();
-        let half = (estimate.high.unwrap() - estimate.low.unwrap()) / 2.0;
-        let ours = [estimate.elo.unwrap(), half, normalised.value, normalised.error, estimate.superiority];
-        for (ours, theirs) in ours.into_iter().zip([-8.64, 10.33, -9.17, 10.96, 0.0505]) {
-            assert!((ours - theirs).abs() < 0.006, "{ours} {theirs}");
+        for (estimate, expected) in [
+            (Tally { wins: 136, draws: 111, losses: 96 }.elo(), [40.70, 30.43, 49.77, 36.77, 0.9960]),
+            (Pairs([332, 433, 457 + 41, 333, 334]).elo(), [-8.64, 10.33, -9.17, 10.96, 0.0505]),
+        ] {
+            let EloEstimate { elo, low, high, superiority, normalised, .. } = estimate.unwrap();
+            let (half, normalised) = ((high.unwrap() - low.unwrap()) / 2.0, normalised.unwrap());
+            let ours = [elo.unwrap(), half, normalised.value, normalised.error, superiority];
+            for (ours, theirs) in ours.into_iter().zip(expected) {
+                assert!((ours - theirs).abs() < 0.006, "{ours} {theirs}");
+            }
         }
     }
 
@@ -192,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sided_results_say_what_they_bound() {
+    fn one_sided_results_have_one_bound() {
         let won = Tally { wins: 10, draws: 0, losses: 0 }.elo().unwrap();
         assert_eq!((won.elo, won.high, won.normalised), (None, None, None));
         assert_eq!(won.to_string(), "above +182.7", "0.05^(1/10) = 0.7411 points a game");

@@ -1,122 +1,120 @@
 use serde::Serialize;
 
 use super::{
-    Tally, Z95, expected_score, normal_share_below,
-    rating::{Against, ELO_PER_LOGIT, ONE_EVEN_GAME, rate_against, squares},
-    square::Square,
+    Tally, Z95, expected_score,
+    matrix::Matrix,
+    normal_cdf,
+    rating::{Against, ELO_PER_LOGIT, EVEN_GAME_VARIANCE, rate_against, squared_errors},
 };
 
-/// The games two players of a pool played against each other.
+/// Games between two players of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Encounter {
-    /// A player, by place in the pool.
+pub struct HeadToHead {
+    /// Index of the first player.
     pub first: usize,
-    /// The other player.
+    /// Index of the second player.
     pub second: usize,
-    /// The games as the first player sees them.
+    /// Games from the first player's point of view.
     pub games: Tally,
 }
 
-/// What fixes the scale: games tell differences only.
+/// Fixes the rating scale, because games determine only differences.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Anchor {
-    /// The rated players have this rating on average.
+    /// Average rating of the rated players.
     Average(f64),
-    /// This player has this rating.
+    /// Rating of one player.
     Player {
-        /// The player, by place in the pool.
+        /// Index of the player.
         player: usize,
-        /// The rating.
+        /// Rating.
         rating: f64,
     },
 }
 
-/// One player's rating with its 95% interval, relative to the anchor.
+/// Rating of a player with its 95% confidence interval, relative to the anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PoolRating {
-    /// The rating. `None` for a player whom the others' games do not hold on both sides: one who won every game, lost
-    /// every game, or played none. What is known then are the bounds.
+    /// Rating; `None` for players who won all games, lost all games or played none, for whom only bounds are known.
     pub rating: Option<f64>,
-    /// The lower bound.
+    /// Lower bound.
     pub low: Option<f64>,
-    /// The upper bound.
+    /// Upper bound.
     pub high: Option<f64>,
     /// All games of the player.
     pub games: Tally,
 }
 
-/// The ratings of players who played each other: a Bradley-Terry fit with a draw as half a win and half a loss, so
-/// that every rated player's expected points are the points taken.
+/// Bradley-Terry ratings with draws as half a win and half a loss: the expected points of every rated player equal the
+/// points scored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatingPool {
-    /// The players' ratings, by place in the pool.
+    /// Ratings by player.
     pub ratings: Vec<PoolRating>,
-    /// The place of each player among the rated ones.
+    /// Index of each player among the rated ones.
     rated: Vec<Option<usize>>,
-    /// Of the rated players' ratings, in squares of Elo, up to a common shift.
-    covariance: Square,
+    /// Covariance of the ratings in Elo², up to a common shift.
+    covariance: Matrix,
 }
 
-/// How much stronger one player of a pool is than another.
+/// Rating difference of two players of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RatingDifference {
-    /// The difference in Elo.
+    /// Elo difference.
     pub elo: f64,
     /// Half the width of the 95% interval.
     pub error: f64,
-    /// How likely the first player is the stronger one.
+    /// Likelihood of superiority (LOS) of the first player.
     pub superiority: f64,
 }
 
-/// Games that cannot be rated.
+/// Error of a rating fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PoolError {
-    /// An encounter names a player who is not there, or a player against itself.
-    #[error("an encounter of players {first} and {second} in a pool of {players}")]
-    NoSuchEncounter {
-        /// The first player named.
+    /// Games of unknown players, or of a player against itself.
+    #[error(
+        "invalid pairing of players {first} and {second} (expected two different players below {players})"
+    )]
+    InvalidPlayers {
+        /// First player.
         first: usize,
-        /// The second player named.
+        /// Second player.
         second: usize,
-        /// How many there are.
+        /// Number of players.
         players: usize,
     },
-    /// The anchor is not among the players whose ratings hang together.
-    #[error("player {0} cannot be the anchor: the games do not tie it to the others")]
-    LooseAnchor(usize),
+    /// The anchor is not connected to the other players.
+    #[error("invalid anchor {0}: no games connect it to the other players")]
+    UnconnectedAnchor(usize),
 }
 
 /// Rates players from the games they played against each other.
 ///
-/// Ratings exist where everybody can be reached from everybody by points taken. The largest such group is rated (the
-/// earliest, of equal ones); a player outside it gets the bound its games against the group give. Intervals come from
-/// the scatter of the results around what the fit expects, so draws make them narrower.
+/// Ratings exist within strongly connected groups of players, with an edge for every point scored. The largest group is
+/// rated; players outside of it get the bound that follows from their games against it. Intervals use the observed
+/// variance of the results, so draws make them narrower.
 ///
 /// # Errors
-/// When an encounter names a player that is not there, or the anchor cannot be rated.
-pub fn rate_pool(players: usize, encounters: &[Encounter], anchor: Anchor) -> Result<RatingPool, PoolError> {
-    for Encounter { first, second, .. } in encounters.iter().copied() {
-        if first >= players || second >= players || first == second {
-            return Err(PoolError::NoSuchEncounter { first, second, players });
-        }
-    }
-    let group = largest_group(players, encounters);
+/// If a pairing is invalid or the anchor cannot be rated.
+pub fn rate_pool(players: usize, pairings: &[HeadToHead], anchor: Anchor) -> Result<RatingPool, PoolError> {
+    check_players(players, pairings)?;
+    let group = largest_group(players, pairings);
     let mut rated = vec![None; players];
     for (place, player) in group.iter().enumerate() {
         rated[*player] = Some(place);
     }
-    let inside: Vec<Encounter> = encounters
+    let inside: Vec<HeadToHead> = pairings
         .iter()
-        .filter_map(|e| Some(Encounter { first: rated[e.first]?, second: rated[e.second]?, games: e.games }))
+        .filter_map(|e| Some(HeadToHead { first: rated[e.first]?, second: rated[e.second]?, games: e.games }))
         .filter(|e| e.games.games() > 0)
         .collect();
     let mut fit = fit(group.len(), &inside);
     let covariance = covariance(&fit, &inside);
     let shift = match anchor {
-        // The fit's average is zero.
+        // The fit has an average of zero.
         Anchor::Average(rating) => rating,
         Anchor::Player { player, rating } => {
-            let place = rated.get(player).copied().flatten().ok_or(PoolError::LooseAnchor(player))?;
+            let place = rated.get(player).copied().flatten().ok_or(PoolError::UnconnectedAnchor(player))?;
             rating - fit[place]
         }
     };
@@ -124,12 +122,12 @@ pub fn rate_pool(players: usize, encounters: &[Encounter], anchor: Anchor) -> Re
     let variance = |place: usize| match anchor {
         Anchor::Average(_) => covariance.at(place, place),
         Anchor::Player { player, .. } => {
-            rated[player].map_or(0.0, |anchor| covariance.of_difference(place, anchor))
+            rated[player].map_or(0.0, |anchor| covariance.difference_variance(place, anchor))
         }
     };
     let ratings = (0..players)
         .map(|player| {
-            let games = games_of(player, encounters);
+            let games = games_of(player, pairings);
             match rated[player] {
                 Some(place) => {
                     let error = Z95 * libm::sqrt(variance(place).max(0.0));
@@ -141,7 +139,7 @@ pub fn rate_pool(players: usize, encounters: &[Encounter], anchor: Anchor) -> Re
                         games,
                     }
                 }
-                None => bounds(player, encounters, |other| rated[other].map(|place| fit[place]), games),
+                None => bounds(player, pairings, |other| rated[other].map(|place| fit[place]), games),
             }
         })
         .collect();
@@ -149,63 +147,72 @@ pub fn rate_pool(players: usize, encounters: &[Encounter], anchor: Anchor) -> Re
 }
 
 impl RatingPool {
-    /// How much stronger `first` is than `second`; `None` when one of them has no rating.
+    /// Difference of two ratings; `None` if one of the players is not rated.
     pub fn difference(&self, first: usize, second: usize) -> Option<RatingDifference> {
         let place = |player: usize| self.rated.get(player).copied().flatten();
         let rating = |player: usize| self.ratings.get(player).and_then(|rating| rating.rating);
         let elo = rating(first)? - rating(second)?;
-        let deviation = libm::sqrt(self.covariance.of_difference(place(first)?, place(second)?).max(0.0));
-        let superiority = if deviation > 0.0 { normal_share_below(elo / deviation) } else { 0.5 };
+        let deviation =
+            libm::sqrt(self.covariance.difference_variance(place(first)?, place(second)?).max(0.0));
+        let superiority = if deviation > 0.0 { normal_cdf(elo / deviation) } else { 0.5 };
         Some(RatingDifference { elo, error: Z95 * deviation, superiority })
     }
 }
 
-/// What of [`ONE_EVEN_GAME`] goes to an encounter: its share in the games of the player who has fewer. So everybody's games
-/// together get at least that much, and nobody's interval closes because all of a few games were drawn.
-///
-/// `games` are the numbers of games of all players.
-pub(super) fn even_game_part(encounter: &Encounter, games: &[u64]) -> f64 {
-    let fewest = games[encounter.first].min(games[encounter.second]);
-    ONE_EVEN_GAME * encounter.games.games() as f64 / fewest.max(1) as f64
+pub(super) fn check_players(players: usize, pairings: &[HeadToHead]) -> Result<(), PoolError> {
+    let valid = |e: &&HeadToHead| e.first < players && e.second < players && e.first != e.second;
+    match pairings.iter().find(|pairing| !valid(pairing)) {
+        Some(&HeadToHead { first, second, .. }) => Err(PoolError::InvalidPlayers { first, second, players }),
+        None => Ok(()),
+    }
 }
 
-/// How many games each player has.
-pub(super) fn games_of_all(players: usize, encounters: &[Encounter]) -> Vec<u64> {
+/// Share of [`EVEN_GAME_VARIANCE`] for a pairing: its fraction of the games of the player with fewer games. Every player
+/// gets at least that variance in total, so that no interval closes because a few games were all drawn.
+///
+/// `games` are the numbers of games of all players.
+pub(super) fn even_game_variance(pairing: &HeadToHead, games: &[u64]) -> f64 {
+    let fewest = games[pairing.first].min(games[pairing.second]);
+    EVEN_GAME_VARIANCE * pairing.games.games() as f64 / fewest.max(1) as f64
+}
+
+/// Number of games of each player.
+pub(super) fn games_of_all(players: usize, pairings: &[HeadToHead]) -> Vec<u64> {
     let mut games = vec![0; players];
-    for encounter in encounters {
-        games[encounter.first] += encounter.games.games();
-        games[encounter.second] += encounter.games.games();
+    for pairing in pairings {
+        games[pairing.first] += pairing.games.games();
+        games[pairing.second] += pairing.games.games();
     }
     games
 }
 
 /// All games of a player.
-pub(super) fn games_of(player: usize, encounters: &[Encounter]) -> Tally {
+pub(super) fn games_of(player: usize, pairings: &[HeadToHead]) -> Tally {
     let mut games = Tally::default();
-    for encounter in encounters {
-        if encounter.first == player {
-            games += encounter.games;
-        } else if encounter.second == player {
-            games += encounter.games.of_opponent();
+    for pairing in pairings {
+        if pairing.first == player {
+            games += pairing.games;
+        } else if pairing.second == player {
+            games += pairing.games.inverted();
         }
     }
     games
 }
 
-/// What the games of an unrated player against rated ones say: they were all won, all lost, or there are none.
+/// Bounds of an unrated player from its games against rated ones, which were all won or all lost.
 fn bounds(
     player: usize,
-    encounters: &[Encounter],
+    pairings: &[HeadToHead],
     rating: impl Fn(usize) -> Option<f64>,
     games: Tally,
 ) -> PoolRating {
-    let against: Vec<Against> = encounters
+    let against: Vec<Against> = pairings
         .iter()
         .filter_map(|e| {
             if e.first == player {
                 Some(Against { rating: rating(e.second)?, games: e.games })
             } else if e.second == player {
-                Some(Against { rating: rating(e.first)?, games: e.games.of_opponent() })
+                Some(Against { rating: rating(e.first)?, games: e.games.inverted() })
             } else {
                 None
             }
@@ -220,13 +227,13 @@ fn bounds(
     }
 }
 
-/// The largest set of players among whom everybody can be reached from everybody by points taken, in order.
-fn largest_group(players: usize, encounters: &[Encounter]) -> Vec<usize> {
+/// The largest strongly connected group of players, with an edge for every point scored.
+fn largest_group(players: usize, pairings: &[HeadToHead]) -> Vec<usize> {
     let mut reaches = vec![vec![false; players]; players];
     for (player, row) in reaches.iter_mut().enumerate() {
         row[player] = true;
     }
-    for Encounter { first, second, games } in encounters {
+    for HeadToHead { first, second, games } in pairings {
         reaches[*first][*second] |= games.wins + games.draws > 0;
         reaches[*second][*first] |= games.losses + games.draws > 0;
     }
@@ -249,43 +256,62 @@ fn largest_group(players: usize, encounters: &[Encounter]) -> Vec<usize> {
     largest
 }
 
-/// The likeliest ratings in Elo, zero on average: Newton's method with the step halved until the likelihood grows,
-/// which it always reaches because the likelihood is concave.
-fn fit(players: usize, encounters: &[Encounter]) -> Vec<f64> {
-    let mut logits = vec![0.0; players];
-    let likelihood = |logits: &[f64]| -> f64 {
-        let each = |e: &Encounter| {
-            let gap = logits[e.first] - logits[e.second];
-            let points = e.games.points();
-            points * gap - e.games.games() as f64 * softplus(gap)
-        };
-        encounters.iter().map(each).sum()
+/// Maximum-likelihood ratings in Elo with an average of zero.
+fn fit(players: usize, pairings: &[HeadToHead]) -> Vec<f64> {
+    let step = |logits: &[f64]| {
+        curvature(logits, pairings).inverse_laplacian().times(&likelihood_gradient(logits, pairings))
     };
+    let logits = newton(vec![0.0; players], 1e-12, 1e-12, |logits| log_likelihood(logits, pairings), step);
+    let average = logits.iter().sum::<f64>() / players.max(1) as f64;
+    logits.iter().map(|logit| (logit - average) * ELO_PER_LOGIT).collect()
+}
+
+/// Maximises a concave function by Newton's method, halving each step until the value grows or the step is shorter than
+/// `min_length`. Stops when nothing moves by more than `tolerance`.
+pub(super) fn newton(
+    mut point: Vec<f64>,
+    tolerance: f64,
+    min_length: f64,
+    value: impl Fn(&[f64]) -> f64,
+    step: impl Fn(&[f64]) -> Vec<f64>,
+) -> Vec<f64> {
     for _ in 0..200 {
-        let mut gradient = vec![0.0; players];
-        for e in encounters {
-            let surplus = e.games.points() - e.games.games() as f64 * expected(&logits, e);
-            gradient[e.first] += surplus;
-            gradient[e.second] -= surplus;
-        }
-        let step = curvature(&logits, encounters).inverse_laplacian().times(&gradient);
-        let before = likelihood(&logits);
+        let step = step(&point);
+        let before = value(&point);
         let mut length = 1.0;
         let next = loop {
-            let next: Vec<f64> = logits.iter().zip(&step).map(|(at, step)| at + length * step).collect();
-            if likelihood(&next) >= before || length < 1e-12 {
+            let next: Vec<f64> = point.iter().zip(&step).map(|(at, step)| at + length * step).collect();
+            if value(&next) >= before || length < min_length {
                 break next;
             }
             length *= 0.5;
         };
-        let moved = logits.iter().zip(&next).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        logits = next;
-        if moved < 1e-12 {
+        let moved = point.iter().zip(&next).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        point = next;
+        if moved < tolerance {
             break;
         }
     }
-    let average = logits.iter().sum::<f64>() / players.max(1) as f64;
-    logits.iter().map(|logit| (logit - average) * ELO_PER_LOGIT).collect()
+    point
+}
+
+pub(super) fn log_likelihood(logits: &[f64], pairings: &[HeadToHead]) -> f64 {
+    let each = |e: &HeadToHead| {
+        let gap = logits[e.first] - logits[e.second];
+        e.games.points() * gap - e.games.games() as f64 * softplus(gap)
+    };
+    pairings.iter().map(each).sum()
+}
+
+/// Points scored minus points expected, by player.
+pub(super) fn likelihood_gradient(logits: &[f64], pairings: &[HeadToHead]) -> Vec<f64> {
+    let mut gradient = vec![0.0; logits.len()];
+    for e in pairings {
+        let surplus = e.games.points() - e.games.games() as f64 * expected(logits, e);
+        gradient[e.first] += surplus;
+        gradient[e.second] -= surplus;
+    }
+    gradient
 }
 
 /// `log(1 + e^x)` without overflow.
@@ -293,34 +319,34 @@ fn softplus(x: f64) -> f64 {
     x.max(0.0) + libm::log1p(libm::exp(-x.abs()))
 }
 
-fn expected(logits: &[f64], e: &Encounter) -> f64 {
+/// Expected score of the first player.
+pub(super) fn expected(logits: &[f64], e: &HeadToHead) -> f64 {
     expected_score((logits[e.first] - logits[e.second]) * ELO_PER_LOGIT)
 }
 
-/// The information the games hold about the logits.
-fn curvature(logits: &[f64], encounters: &[Encounter]) -> Square {
-    Square::laplacian(
+/// Fisher information of the logits.
+fn curvature(logits: &[f64], pairings: &[HeadToHead]) -> Matrix {
+    Matrix::laplacian(
         logits.len(),
-        encounters.iter().map(|e| {
+        pairings.iter().map(|e| {
             let expected = expected(logits, e);
             (e.first, e.second, e.games.games() as f64 * expected * (1.0 - expected))
         }),
     )
 }
 
-/// How uncertain the fitted ratings (in Elo) are: the inverse information, corrected for how much the results really
-/// scatter (the "sandwich" estimate).
-fn covariance(ratings: &[f64], encounters: &[Encounter]) -> Square {
+/// Covariance of the fitted ratings in Elo: sandwich estimate from inverse information and observed variance.
+fn covariance(ratings: &[f64], pairings: &[HeadToHead]) -> Matrix {
     let logits: Vec<f64> = ratings.iter().map(|rating| rating / ELO_PER_LOGIT).collect();
-    let games = games_of_all(logits.len(), encounters);
-    let scatter = Square::laplacian(
+    let games = games_of_all(logits.len(), pairings);
+    let scatter = Matrix::laplacian(
         logits.len(),
-        encounters.iter().map(|e| {
-            let squares = squares(e.games, expected(&logits, e));
-            (e.first, e.second, squares + even_game_part(e, &games))
+        pairings.iter().map(|e| {
+            let squares = squared_errors(e.games, expected(&logits, e));
+            (e.first, e.second, squares + even_game_variance(e, &games))
         }),
     );
-    let inverse = curvature(&logits, encounters).inverse_laplacian();
+    let inverse = curvature(&logits, pairings).inverse_laplacian();
     let mut covariance = inverse.product(&scatter).product(&inverse);
     covariance.scale(ELO_PER_LOGIT * ELO_PER_LOGIT);
     covariance
@@ -332,28 +358,29 @@ mod tests {
 
     use super::*;
 
-    fn met(first: usize, second: usize, wins: u64, draws: u64, losses: u64) -> Encounter {
-        Encounter { first, second, games: Tally { wins, draws, losses } }
+    fn met(first: usize, second: usize, wins: u64, draws: u64, losses: u64) -> HeadToHead {
+        HeadToHead { first, second, games: Tally { wins, draws, losses } }
     }
 
     #[derive(Deserialize)]
     struct Golden {
         players: usize,
         /// First, second, wins, draws, losses.
-        encounters: Vec<(usize, usize, u64, u64, u64)>,
+        #[serde(rename = "encounters")]
+        pairings: Vec<(usize, usize, u64, u64, u64)>,
         ratings: Vec<f64>,
         errors: Vec<f64>,
     }
 
     #[test]
-    fn pools_are_those_computed_independently() {
+    fn ratings_match_an_independent_implementation() {
         let goldens: Vec<Golden> =
             serde_json::from_str(include_str!("../../../../fixtures/arena/pool.json")).unwrap();
         assert!(goldens.len() >= 3);
         for golden in goldens {
-            let encounters: Vec<Encounter> =
-                golden.encounters.iter().map(|&(a, b, w, d, l)| met(a, b, w, d, l)).collect();
-            let pool = rate_pool(golden.players, &encounters, Anchor::Average(0.0)).unwrap();
+            let pairings: Vec<HeadToHead> =
+                golden.pairings.iter().map(|&(a, b, w, d, l)| met(a, b, w, d, l)).collect();
+            let pool = rate_pool(golden.players, &pairings, Anchor::Average(0.0)).unwrap();
             for (place, ours) in pool.ratings.iter().enumerate() {
                 let error = (ours.high.unwrap() - ours.low.unwrap()) / 2.0;
                 assert!((ours.rating.unwrap() - golden.ratings[place]).abs() < 1e-3, "{place}: {ours:?}");
@@ -367,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn two_players_are_as_far_apart_as_their_match_says() {
+    fn two_players_differ_by_their_match_score() {
         let pool =
             rate_pool(2, &[met(0, 1, 75, 0, 25)], Anchor::Player { player: 1, rating: 1500.0 }).unwrap();
         assert!((pool.ratings[0].rating.unwrap() - 1_690.848_501).abs() < 1e-4);
@@ -379,9 +406,9 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_of_draws_and_wins_is_rated_and_the_unbeaten_are_bounded() {
+    fn connected_players_are_rated_and_others_bounded() {
         // 0 beat everybody, 4 lost to everybody, 1 to 3 took points from each other.
-        let encounters = [
+        let pairings = [
             met(0, 1, 10, 0, 0),
             met(0, 2, 10, 0, 0),
             met(1, 2, 6, 2, 2),
@@ -389,7 +416,7 @@ mod tests {
             met(3, 1, 3, 2, 5),
             met(4, 3, 0, 0, 10),
         ];
-        let pool = rate_pool(6, &encounters, Anchor::Average(1500.0)).unwrap();
+        let pool = rate_pool(6, &pairings, Anchor::Average(1500.0)).unwrap();
         let of = |player: usize| pool.ratings[player];
         assert_eq!((of(0).rating, of(0).high), (None, None));
         assert!(of(0).low.unwrap() > of(1).rating.unwrap());
@@ -403,20 +430,19 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nan_at_the_extremes() {
-        for encounters in
-            [vec![], vec![met(0, 1, 5, 0, 0)], vec![met(0, 1, 0, 7, 0)], vec![met(0, 1, 0, 0, 0)]]
+    fn extreme_results_are_finite() {
+        for pairings in [vec![], vec![met(0, 1, 5, 0, 0)], vec![met(0, 1, 0, 7, 0)], vec![met(0, 1, 0, 0, 0)]]
         {
-            let pool = rate_pool(2, &encounters, Anchor::Average(0.0)).unwrap();
+            let pool = rate_pool(2, &pairings, Anchor::Average(0.0)).unwrap();
             for rating in &pool.ratings {
                 for number in [rating.rating, rating.low, rating.high].into_iter().flatten() {
-                    assert!(number.is_finite(), "{encounters:?}: {rating:?}");
+                    assert!(number.is_finite(), "{pairings:?}: {rating:?}");
                 }
             }
         }
         let drawn = rate_pool(2, &[met(0, 1, 0, 7, 0)], Anchor::Average(0.0)).unwrap();
-        assert!(drawn.difference(0, 1).unwrap().error > 50.0, "seven draws do not prove equality");
-        // Nor do two, however many games the others play.
+        assert!(drawn.difference(0, 1).unwrap().error > 50.0, "seven draws");
+        // Two draws, however many games the others play.
         let few = [met(0, 1, 0, 2, 0), met(1, 2, 400, 200, 300)];
         let drawn = rate_pool(3, &few, Anchor::Average(0.0)).unwrap();
         assert!(drawn.difference(0, 1).unwrap().error > 50.0, "{:?}", drawn.difference(0, 1));
@@ -424,11 +450,11 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn invalid_input_is_rejected() {
         let error = rate_pool(2, &[met(0, 2, 1, 0, 0)], Anchor::Average(0.0)).unwrap_err();
-        assert_eq!(error.to_string(), "an encounter of players 0 and 2 in a pool of 2");
+        assert_eq!(error, PoolError::InvalidPlayers { first: 0, second: 2, players: 2 });
         let anchor = Anchor::Player { player: 1, rating: 1500.0 };
         let error = rate_pool(2, &[met(0, 1, 5, 0, 0)], anchor).unwrap_err();
-        assert_eq!(error, PoolError::LooseAnchor(1));
+        assert_eq!(error, PoolError::UnconnectedAnchor(1));
     }
 }

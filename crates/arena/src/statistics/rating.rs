@@ -2,42 +2,42 @@ use std::{f64::consts::LN_10, fmt};
 
 use serde::Serialize;
 
-use super::{MISS, Tally, Z95, expected_score};
+use super::{ALPHA, Tally, Z95, expected_score};
 
-/// Games against an opponent whose rating is known.
+/// Games against an opponent of known rating.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Against {
-    /// The opponent's rating.
+    /// Rating of the opponent.
     pub rating: f64,
-    /// The games, as the player to be rated sees them.
+    /// Games from the player's point of view.
     pub games: Tally,
 }
 
-/// A rating with its 95% interval. A bound, and the rating itself, is `None` where the games leave it open.
+/// A rating with its 95% confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RatingEstimate {
-    /// The likeliest rating; `None` when all games were won or all were lost.
+    /// Maximum-likelihood rating; `None` if all games were won or all were lost.
     pub rating: Option<f64>,
-    /// The lower bound.
+    /// Lower bound, if there is one.
     pub low: Option<f64>,
-    /// The upper bound.
+    /// Upper bound, if there is one.
     pub high: Option<f64>,
 }
 
-/// Elo per unit of the logistic function's argument.
+/// Elo per logit.
 pub(super) const ELO_PER_LOGIT: f64 = 400.0 / LN_10;
 
-/// The variance of one even game that cannot be drawn. Added to how far all results scatter, it keeps an interval from
-/// closing when every game was drawn; among a dozen games it no longer matters.
-pub(super) const ONE_EVEN_GAME: f64 = 0.25;
+/// Variance of one even game without draws. Added to the observed variance, it keeps intervals open if all games were
+/// drawn; it is negligible from a dozen games on.
+pub(super) const EVEN_GAME_VARIANCE: f64 = 0.25;
 
-/// The rating of a player from games against opponents of known rating; `None` without games.
+/// Performance rating against opponents of known rating; `None` without games.
 ///
-/// The rating is where the expected points equal the points taken, which is the maximum of the likelihood with a draw
-/// as half a win and half a loss. The interval holds the ratings whose expected points are within 1.96 standard
-/// deviations of the points taken. A game's variance is `E * (1 - E)`, times how much less (draws) or more (opponents
-/// that do not fit their ratings) the results scatter than that at the best fit. When all games were won, the lower
-/// bound is the rating at which that had a chance of 5%; in the same way for all lost.
+/// At this rating the expected points equal the points scored, which maximises the likelihood with draws as half a win
+/// and half a loss. The interval contains the ratings whose expected points are within 1.96 standard deviations of the
+/// points scored. The variance of a game is `E * (1 - E)`, scaled by the ratio of observed to expected variance at the
+/// best fit. If all games were won, the lower bound is the rating at which that has a probability of 5%; likewise if all
+/// were lost.
 pub fn rate_against(opponents: &[Against]) -> Option<RatingEstimate> {
     let total = opponents.iter().fold(Tally::default(), |sum, against| sum + against.games);
     if total.games() == 0 {
@@ -45,26 +45,26 @@ pub fn rate_against(opponents: &[Against]) -> Option<RatingEstimate> {
     }
     let (points, games) = (total.points(), total.games() as f64);
     if points == 0.0 {
-        let chance = |rating: f64| log_chance(opponents, |a| expected_score(a.rating - rating));
-        let high = crossing(opponents, |rating| chance(rating) - libm::log(MISS));
+        let probability = |rating: f64| log_probability(opponents, |a| expected_score(a.rating - rating));
+        let high = bisect(opponents, |rating| probability(rating) - libm::log(ALPHA));
         return Some(RatingEstimate { rating: None, low: None, high });
     }
     if points == games {
-        let chance = |rating: f64| log_chance(opponents, |a| expected_score(rating - a.rating));
-        let low = crossing(opponents, |rating| libm::log(MISS) - chance(rating));
+        let probability = |rating: f64| log_probability(opponents, |a| expected_score(rating - a.rating));
+        let low = bisect(opponents, |rating| libm::log(ALPHA) - probability(rating));
         return Some(RatingEstimate { rating: None, low, high: None });
     }
-    let rating = crossing(opponents, |rating| points - expected_points(opponents, rating))?;
-    let scatter = (ONE_EVEN_GAME + scatter(opponents, rating)) / variance(opponents, rating);
+    let rating = bisect(opponents, |rating| points - expected_points(opponents, rating))?;
+    let scatter = (EVEN_GAME_VARIANCE + scatter(opponents, rating)) / variance(opponents, rating);
     let distance = |rating: f64| {
         let deviation = libm::sqrt(scatter * variance(opponents, rating));
         (points - expected_points(opponents, rating), Z95 * deviation)
     };
-    let low = crossing(opponents, |rating| {
+    let low = bisect(opponents, |rating| {
         let (surplus, allowed) = distance(rating);
         surplus - allowed
     });
-    let high = crossing(opponents, |rating| {
+    let high = bisect(opponents, |rating| {
         let (surplus, allowed) = distance(rating);
         surplus + allowed
     });
@@ -75,7 +75,7 @@ fn expected_points(opponents: &[Against], rating: f64) -> f64 {
     opponents.iter().map(|a| a.games.games() as f64 * expected_score(rating - a.rating)).sum()
 }
 
-/// The variance of the points if no game could be drawn.
+/// Variance of the points without draws.
 fn variance(opponents: &[Against], rating: f64) -> f64 {
     let each = |a: &Against| {
         let expected = expected_score(rating - a.rating);
@@ -84,30 +84,30 @@ fn variance(opponents: &[Against], rating: f64) -> f64 {
     opponents.iter().map(each).sum()
 }
 
-/// How far the results lie from what was expected: the sum of squares.
+/// Sum of squared errors.
 fn scatter(opponents: &[Against], rating: f64) -> f64 {
-    opponents.iter().map(|a| squares(a.games, expected_score(rating - a.rating))).sum()
+    opponents.iter().map(|a| squared_errors(a.games, expected_score(rating - a.rating))).sum()
 }
 
-/// The squared distances of results from an expected score, summed.
-pub(super) fn squares(games: Tally, expected: f64) -> f64 {
+/// Sum of squared differences between results and expected score.
+pub(super) fn squared_errors(games: Tally, expected: f64) -> f64 {
     games.wins as f64 * (1.0 - expected).powi(2)
         + games.draws as f64 * (0.5 - expected).powi(2)
         + games.losses as f64 * expected.powi(2)
 }
 
-/// The logarithm of the chance that every game goes as `score` says it is expected to go.
-fn log_chance(opponents: &[Against], score: impl Fn(&Against) -> f64) -> f64 {
+/// Log-probability that all games have the result with probability `score`.
+fn log_probability(opponents: &[Against], score: impl Fn(&Against) -> f64) -> f64 {
     opponents.iter().map(|a| a.games.games() as f64 * libm::log(score(a))).sum()
 }
 
-/// Where a function of the rating that falls from positive to negative crosses zero.
-fn crossing(opponents: &[Against], falls: impl Fn(f64) -> f64) -> Option<f64> {
-    // No number of games a machine can play moves a bound further from the opponents than this.
-    const REACH: f64 = 8000.0;
+/// Root of a decreasing function of the rating.
+fn bisect(opponents: &[Against], falls: impl Fn(f64) -> f64) -> Option<f64> {
+    // No realistic number of games moves a bound further from the opponents than this.
+    const SEARCH_RADIUS: f64 = 8000.0;
     let met = || opponents.iter().filter(|a| a.games.games() > 0).map(|a| a.rating);
-    let mut low = met().fold(f64::INFINITY, f64::min) - REACH;
-    let mut high = met().fold(f64::NEG_INFINITY, f64::max) + REACH;
+    let mut low = met().fold(f64::INFINITY, f64::min) - SEARCH_RADIUS;
+    let mut high = met().fold(f64::NEG_INFINITY, f64::max) + SEARCH_RADIUS;
     if !(low.is_finite() && high.is_finite() && falls(low) > 0.0 && falls(high) < 0.0) {
         return None;
     }
@@ -122,7 +122,7 @@ fn crossing(opponents: &[Against], falls: impl Fn(f64) -> f64) -> Option<f64> {
     Some(0.5 * (low + high))
 }
 
-/// `1724 [1650, 1801]`, or `above 2200` where only one side is known.
+/// `1724 [1650, 1801]`, or `above 2200` with one bound.
 impl fmt::Display for RatingEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.rating, self.low, self.high) {
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn ratings_are_those_computed_independently() {
+    fn ratings_match_an_independent_implementation() {
         let goldens: Vec<Golden> =
             serde_json::from_str(include_str!("../../../../fixtures/arena/rating.json")).unwrap();
         assert!(goldens.len() > 5);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_performance_is_the_opponents_rating_plus_the_elo_of_the_score() {
+    fn performance_is_opponent_rating_plus_elo_of_score() {
         let opponents = [Against { rating: 1700.0, games: Tally { wins: 75, draws: 0, losses: 25 } }];
         let estimate = rate_against(&opponents).unwrap();
         assert!((estimate.rating.unwrap() - 1700.0 - 190.848_501).abs() < 1e-4, "400 * log10(3)");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sided_results_give_one_bound() {
+    fn one_sided_results_have_one_bound() {
         let all = |wins, losses| {
             let games = Tally { wins, draws: 0, losses };
             rate_against(&[Against { rating: 1320.0, games }, Against { rating: 1500.0, games }]).unwrap()

@@ -1,9 +1,9 @@
-/// Independent observations of a score, counted: category `i` of `N` is worth `i / (N - 1)`.
+/// Counts of independent observations: category `i` of `N` has the score `i / (N - 1)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample<const N: usize>(pub(super) [u64; N]);
 
 impl<const N: usize> Sample<N> {
-    /// The score a category stands for.
+    /// Score of a category.
     pub(super) fn value(category: usize) -> f64 {
         category as f64 / (N - 1) as f64
     }
@@ -12,19 +12,19 @@ impl<const N: usize> Sample<N> {
         self.0.iter().sum()
     }
 
-    /// Games per observation: one for wins, draws and losses, two for pairs.
-    pub(super) fn games_each() -> f64 {
+    /// Games per observation: one for trinomial, two for pentanomial counts.
+    pub(super) fn games_per_observation() -> f64 {
         (N - 1) as f64 / 2.0
     }
 
-    /// The mean score; `None` without observations.
+    /// Mean score; `None` without observations.
     pub(super) fn mean(&self) -> Option<f64> {
         let count = self.count();
         let sum: f64 = self.0.iter().enumerate().map(|(i, n)| *n as f64 * Self::value(i)).sum();
         (count > 0).then(|| sum / count as f64)
     }
 
-    /// The mean squared distance from the mean, of one observation.
+    /// Variance of one observation.
     pub(super) fn variance(&self) -> Option<f64> {
         let mean = self.mean()?;
         let sum: f64 =
@@ -32,7 +32,7 @@ impl<const N: usize> Sample<N> {
         Some(sum / self.count() as f64)
     }
 
-    /// The category of all observations, when they are all in one.
+    /// The category of all observations, if they are equal.
     pub(super) fn only_category(&self) -> Option<usize> {
         let mut seen = self.0.iter().enumerate().filter(|(_, n)| **n > 0);
         let (category, _) = seen.next()?;

@@ -2,11 +2,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Pairs, Tally, elo::NORMALISED_UNIT, expected_score, sample::Sample};
 
-/// A sequential probability ratio test: play until the results favour one of two hypotheses clearly enough.
+/// Sequential probability ratio test of H0: the Elo difference is `elo0`, against H1: it is `elo1`.
 ///
-/// H0 is "the player is `elo0` stronger", H1 is "`elo1` stronger". The log-likelihood ratio is the generalised one of
-/// fishtest, fastchess and OpenBench: each hypothesis takes the distribution of results that fits it and the results
-/// best. (Van den Bergh, "Normalized Elo in practice" and "A note on the GSPRT".)
+/// Uses the generalised log-likelihood ratio of fishtest, fastchess and OpenBench: under each hypothesis, the
+/// maximum-likelihood distribution of the results. (Van den Bergh, "Normalized Elo in practice" and "A note on the
+/// GSPRT".)
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sprt {
     elo0: f64,
@@ -16,107 +16,108 @@ pub struct Sprt {
     scale: EloScale,
 }
 
-/// What the Elo of the hypotheses means.
+/// Elo scale of the hypotheses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EloScale {
-    /// Points per game, as [`expected_score`] says.
+    /// Logistic Elo, see [`expected_score`].
     Logistic,
-    /// Standard deviations of a game: see [`NormalisedElo`](super::NormalisedElo). How long the test takes then does
-    /// not depend on how many games are drawn.
+    /// Normalised Elo, see [`NormalisedElo`](super::NormalisedElo). The length of the test does not depend on the draw
+    /// ratio.
     #[default]
     Normalised,
 }
 
-/// What a test has shown.
+/// Accepted hypothesis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// H0: the gain of `elo1` is not there.
+    /// H0.
     AcceptH0,
-    /// H1: the player is stronger by more than `elo0`.
+    /// H1.
     AcceptH1,
 }
 
-/// A test that cannot be carried out.
+/// Invalid SPRT parameters.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
-pub enum BadSprt {
-    /// The hypotheses are not in order.
-    #[error("the test needs elo0 < elo1, not {elo0} and {elo1}")]
+pub enum SprtError {
+    /// Hypotheses out of order.
+    #[error("invalid hypotheses {elo0} and {elo1} (expected elo0 < elo1)")]
     Hypotheses {
-        /// The lower hypothesis given.
+        /// Elo of H0.
         elo0: f64,
-        /// The upper one.
+        /// Elo of H1.
         elo1: f64,
     },
-    /// An error rate makes no sense.
-    #[error("an error rate lies between 0 and 0.5, and {0} does not")]
+    /// Invalid error rate.
+    #[error("invalid error rate {0} (expected between 0 and 0.5)")]
     ErrorRate(f64),
-    /// A hypothesis that no results can come from.
-    #[error("{0} Elo is beyond what a test can tell")]
-    TooFar(f64),
+    /// A hypothesis out of range.
+    #[error("hypothesis of {0} Elo out of range (expected at most {MAX_ELO})")]
+    OutOfRange(f64),
 }
 
+/// Beyond this, rounding errors dominate.
+const MAX_ELO: f64 = 1000.0;
+
 impl Sprt {
-    /// A test of `elo0` against `elo1` with a chance of error of 5% on either side.
+    /// A test with `alpha = beta = 0.05`.
     ///
     /// # Errors
-    /// When the hypotheses are not in order or too far from zero.
-    pub fn new(elo0: f64, elo1: f64, scale: EloScale) -> Result<Sprt, BadSprt> {
+    /// If the hypotheses are out of order or out of range.
+    pub fn new(elo0: f64, elo1: f64, scale: EloScale) -> Result<Sprt, SprtError> {
         Sprt::with_errors(elo0, elo1, scale, 0.05, 0.05)
     }
 
-    /// A test that accepts H1 although H0 is true with probability `alpha`, and H0 although H1 is true with `beta`.
+    /// A test with false positive rate `alpha` and false negative rate `beta`.
     ///
     /// # Errors
-    /// When the hypotheses are not in order or too far from zero, or an error rate is not between 0 and 0.5.
+    /// If the hypotheses are out of order or out of range, or an error rate is invalid.
     pub fn with_errors(
         elo0: f64,
         elo1: f64,
         scale: EloScale,
         alpha: f64,
         beta: f64,
-    ) -> Result<Sprt, BadSprt> {
-        // Beyond this, rounding decides.
-        const FURTHEST: f64 = 1000.0;
+    ) -> Result<Sprt, SprtError> {
         if elo0.partial_cmp(&elo1) != Some(std::cmp::Ordering::Less) {
-            return Err(BadSprt::Hypotheses { elo0, elo1 });
+            return Err(SprtError::Hypotheses { elo0, elo1 });
         }
-        if let Some(far) = [elo0, elo1].into_iter().find(|elo| elo.abs() > FURTHEST) {
-            return Err(BadSprt::TooFar(far));
+        if let Some(far) = [elo0, elo1].into_iter().find(|elo| elo.abs() > MAX_ELO) {
+            return Err(SprtError::OutOfRange(far));
         }
         match [alpha, beta].into_iter().find(|rate| !(*rate > 0.0 && *rate < 0.5)) {
-            Some(rate) => Err(BadSprt::ErrorRate(rate)),
+            Some(rate) => Err(SprtError::ErrorRate(rate)),
             None => Ok(Sprt { elo0, elo1, alpha, beta, scale }),
         }
     }
 
-    /// The hypotheses, `elo0` and `elo1`.
+    /// `elo0` and `elo1`.
     pub fn hypotheses(&self) -> (f64, f64) {
         (self.elo0, self.elo1)
     }
 
-    /// What the Elo of the hypotheses means.
+    /// Elo scale of the hypotheses.
     pub fn scale(&self) -> EloScale {
         self.scale
     }
 
-    /// The log-likelihood ratio at which H0 is accepted, and the one for H1.
+    /// Lower and upper bound of the LLR.
     pub fn bounds(&self) -> (f64, f64) {
         (libm::log(self.beta / (1.0 - self.alpha)), libm::log((1.0 - self.beta) / self.alpha))
     }
 
-    /// The log-likelihood ratio of pairs of games (pentanomial); 0 without any.
+    /// LLR of pentanomial counts; 0 without pairs.
     pub fn llr(&self, pairs: Pairs) -> f64 {
         self.llr_of(&pairs.sample())
     }
 
-    /// The log-likelihood ratio of single games (trinomial): for results that do not come in pairs.
+    /// LLR of trinomial counts, for games that are not paired.
     pub fn llr_of_games(&self, tally: Tally) -> f64 {
         self.llr_of(&tally.sample())
     }
 
-    /// What a log-likelihood ratio shows; `None` is not enough yet.
+    /// Hypothesis accepted at this LLR; `None` if undecided.
     pub fn verdict(&self, llr: f64) -> Option<Verdict> {
         let (low, high) = self.bounds();
         if llr >= high {
@@ -132,15 +133,16 @@ impl Sprt {
         if sample.count() == 0 {
             return 0.0;
         }
-        // A result not seen yet is not impossible.
+        // Regularise categories without observations.
         let counts = sample.0.map(|n| (n as f64).max(1e-3));
         let total: f64 = counts.iter().sum();
         let seen = counts.map(|n| n / total);
         let fit = |elo: f64| match self.scale {
             EloScale::Logistic => fit_mean::<N>(&seen, expected_score(elo)),
-            EloScale::Normalised => {
-                fit_deviations::<N>(&seen, elo / NORMALISED_UNIT * libm::sqrt(Sample::<N>::games_each()))
-            }
+            EloScale::Normalised => fit_deviations::<N>(
+                &seen,
+                elo / NORMALISED_UNIT * libm::sqrt(Sample::<N>::games_per_observation()),
+            ),
         };
         let (h0, h1) = (fit(self.elo0), fit(self.elo1));
         let per_observation: f64 =
@@ -149,17 +151,16 @@ impl Sprt {
     }
 }
 
-/// The distribution with this mean under which what was seen is most likely.
+/// Maximum-likelihood distribution with this mean.
 fn fit_mean<const N: usize>(seen: &[f64; N], mean: f64) -> [f64; N] {
     tilt(seen, &std::array::from_fn(|i| Sample::<N>::value(i) - mean))
 }
 
-/// The distribution whose mean lies `t` of its own standard deviations above a half under which what was seen is most
-/// likely.
+/// Maximum-likelihood distribution whose mean is `t` of its standard deviations above 0.5.
 ///
-/// The condition is not linear in the distribution. It is made so around the mean and deviation of the last fit, which
-/// converges in a few rounds (section 4.1 of "Normalized Elo in practice"). The first round takes those of a coin that
-/// satisfies the condition, so that even where a hypothesis is far from what was seen there is something to fit.
+/// The constraint is nonlinear. It is linearised around the mean and deviation of the last fit, which converges in a few
+/// iterations (section 4.1 of "Normalized Elo in practice"). The first iteration uses those of a coin that satisfies the
+/// constraint, so that a fit exists even for hypotheses far from the observations.
 fn fit_deviations<const N: usize>(seen: &[f64; N], t: f64) -> [f64; N] {
     let mut mean = 0.5 + 0.5 * t / libm::sqrt(1.0 + t * t);
     let mut deviation = libm::sqrt(mean * (1.0 - mean));
@@ -185,15 +186,15 @@ fn fit_deviations<const N: usize>(seen: &[f64; N], t: f64) -> [f64; N] {
     fit
 }
 
-/// The distribution with `sum(p * value) = 0` under which `seen` is most likely: `seen / (1 + x * value)` for the one
-/// `x` that keeps every term positive. `values` has both signs.
+/// Maximum-likelihood distribution with `sum(p * value) = 0`: `seen / (1 + x * value)` for the unique `x` that keeps all
+/// terms positive. `values` has both signs.
 fn tilt<const N: usize>(seen: &[f64; N], values: &[f64; N]) -> [f64; N] {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     // The sum falls from plus to minus infinity between these.
     let (mut low, mut high) = (-1.0 / most, -1.0 / least);
     let sum = |x: f64| -> f64 { seen.iter().zip(values).map(|(p, v)| p * v / (1.0 + x * v)).sum() };
-    // Bisection to the last bit: it cannot fail, and five terms are cheap.
+    // Bisection to the last bit: robust, and cheap for five terms.
     loop {
         let middle = 0.5 * (low + high);
         if middle <= low || middle >= high {
@@ -221,10 +222,9 @@ mod tests {
         Sprt::new(elo0, elo1, EloScale::Logistic).unwrap()
     }
 
-    /// Counts and answers as fastchess' own tests state them, to the digits given there. Two of its tests are not among
-    /// them: see `results_all_alike_are_those_of_an_exhaustive_search`.
+    /// Values from the tests of fastchess, except for two: see `equal_results_match_an_exhaustive_search`.
     #[test]
-    fn ratios_agree_with_fastchess() {
+    fn llr_agrees_with_fastchess() {
         let games = |wins, losses, draws| Tally { wins, draws, losses };
         for (ours, theirs) in [
             (normalised(0.0, 2.0).llr_of_games(games(36433, 36027, 68692)), 0.92),
@@ -240,13 +240,12 @@ mod tests {
         }
     }
 
-    /// fastchess' tests state 2.97 and 2.94 for these. We do not reproduce them, nor does its method as published, and we
-    /// do not know where they come from. Ours are what a search over all distributions that satisfy each hypothesis
-    /// finds (16,700 draws: three probabilities), and what the best two-point distribution gives (104 pairs won:
-    /// `104 * log(p1 / p0)` with `p = 1/2 + t / (2 * sqrt(1 + t^2))`). With draws alone H0, equality, fits exactly, so the
-    /// ratio cannot be positive.
+    /// fastchess' tests have 2.97 and 2.94 for these, which its published method does not reproduce. Ours are the results
+    /// of a search over all distributions that satisfy each hypothesis (16,700 draws: three probabilities), and of the
+    /// best two-point distribution (104 pairs won: `104 * log(p1 / p0)` with `p = 1/2 + t / (2 * sqrt(1 + t^2))`). With
+    /// only draws H0 fits exactly, so the LLR cannot be positive.
     #[test]
-    fn results_all_alike_are_those_of_an_exhaustive_search() {
+    fn equal_results_match_an_exhaustive_search() {
         let drawn = normalised(0.0, 5.0).llr_of_games(Tally { wins: 0, draws: 16700, losses: 0 });
         assert!((drawn + 3.4505).abs() < 1e-3, "{drawn}");
         let won = normalised(0.0, 5.0).llr(Pairs([0, 0, 0, 0, 104]));
@@ -263,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_those_computed_independently() {
+    fn llr_matches_an_independent_implementation() {
         let goldens: Vec<Golden> =
             serde_json::from_str(include_str!("../../../../fixtures/arena/sprt.json")).unwrap();
         assert!(goldens.len() > 15);
@@ -280,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_are_those_of_wald() {
+    fn bounds_are_those_of_wald() {
         let (low, high) = normalised(0.0, 5.0).bounds();
         assert!((high - 2.944_438_979_166_44).abs() < 1e-12, "log(0.95 / 0.05)");
         assert!((low + high).abs() < 1e-12);
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_are_finite_and_on_the_right_side() {
+    fn extreme_results_have_finite_llr() {
         for sprt in
             [normalised(0.0, 5.0), logistic(0.0, 5.0), normalised(-300.0, 300.0), logistic(-700.0, 700.0)]
         {
@@ -306,27 +305,23 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_make_no_sense_are_refused() {
-        let refused = |elo0, elo1| Sprt::new(elo0, elo1, EloScale::Logistic).unwrap_err().to_string();
-        assert_eq!(refused(5.0, 5.0), "the test needs elo0 < elo1, not 5 and 5");
-        assert_eq!(refused(f64::NAN, 5.0), "the test needs elo0 < elo1, not NaN and 5");
-        assert_eq!(refused(0.0, f64::INFINITY), "inf Elo is beyond what a test can tell");
+    fn invalid_parameters_are_rejected() {
+        let error = |elo0, elo1| Sprt::new(elo0, elo1, EloScale::Logistic).unwrap_err();
+        assert!(matches!(error(5.0, 5.0), SprtError::Hypotheses { .. }));
+        assert!(matches!(error(f64::NAN, 5.0), SprtError::Hypotheses { .. }));
+        assert!(matches!(error(0.0, f64::INFINITY), SprtError::OutOfRange(_)));
         let alpha = Sprt::with_errors(0.0, 5.0, EloScale::Logistic, 0.0, 0.05).unwrap_err();
-        assert_eq!(alpha.to_string(), "an error rate lies between 0 and 0.5, and 0 does not");
+        assert_eq!(alpha, SprtError::ErrorRate(0.0));
     }
 
-    /// Matches of a player who is as strong as H1 (or H0) says end with the right verdict about 95 times of 100.
+    /// Simulated matches under H0 and H1 are decided correctly in about 95% of cases.
     #[test]
-    fn simulated_matches_err_as_rarely_as_promised() {
+    fn simulated_error_rates_are_as_specified() {
         let sprt = logistic(0.0, 60.0);
         let mut state = 7_u64;
         let mut uniform = || {
-            // SplitMix64.
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = state;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+            (crate::mix(state) >> 11) as f64 / (1_u64 << 53) as f64
         };
         let mut wrong = [0, 0];
         for (hypothesis, elo, right) in [(0, 0.0, Verdict::AcceptH0), (1, 60.0, Verdict::AcceptH1)] {
@@ -348,7 +343,7 @@ mod tests {
                 wrong[hypothesis] += usize::from(verdict != right);
             }
         }
-        // 15 of 300 expected; four standard deviations are 15 more.
+        // 15 of 300 expected, plus or minus four standard deviations.
         assert!(wrong.iter().all(|wrong| (1..=30).contains(wrong)), "{wrong:?}");
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EloEstimate, sample::Sample};
 
-/// What one player takes from a game.
+/// Points of a player in a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Points {
@@ -26,8 +26,8 @@ impl Points {
         }
     }
 
-    /// What the opponent takes.
-    pub fn of_opponent(self) -> Points {
+    /// Points of the opponent.
+    pub fn inverted(self) -> Points {
         match self {
             Points::Loss => Points::Win,
             Points::Draw => Points::Draw,
@@ -36,7 +36,7 @@ impl Points {
     }
 }
 
-/// Games counted by result, as one of the two players sees them.
+/// Trinomial counts: wins, draws and losses of a player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tally {
     /// Games won.
@@ -53,7 +53,7 @@ impl Tally {
         self.wins + self.draws + self.losses
     }
 
-    /// Points taken: a win is 1, a draw 0.5.
+    /// Points: 1 per win, 0.5 per draw.
     pub fn points(self) -> f64 {
         self.wins as f64 + 0.5 * self.draws as f64
     }
@@ -63,7 +63,7 @@ impl Tally {
         (self.games() > 0).then(|| self.points() / self.games() as f64)
     }
 
-    /// The share of games drawn; `None` without games.
+    /// Draw ratio; `None` without games.
     pub fn draw_ratio(self) -> Option<f64> {
         (self.games() > 0).then(|| self.draws as f64 / self.games() as f64)
     }
@@ -77,12 +77,12 @@ impl Tally {
         }
     }
 
-    /// The same games as the opponent sees them.
-    pub fn of_opponent(self) -> Tally {
+    /// Counts of the opponent.
+    pub fn inverted(self) -> Tally {
         Tally { wins: self.losses, draws: self.draws, losses: self.wins }
     }
 
-    /// How much stronger the player is, every game taken as independent of the others; `None` without games.
+    /// Elo difference with games as independent observations; `None` without games.
     pub fn elo(self) -> Option<EloEstimate> {
         EloEstimate::of(&self.sample())
     }
@@ -110,10 +110,10 @@ impl AddAssign for Tally {
     }
 }
 
-/// Pairs of games on the same opening with colours swapped, counted by the points of one player: the pentanomial
-/// counts 0, 0.5, 1, 1.5 and 2 of 2.
+/// Pentanomial counts: game pairs on the same opening with reversed colours by the points 0, 0.5, 1, 1.5 and 2 of a
+/// player.
 ///
-/// An opening that favours one side shows in both games of a pair; counting pairs takes that out of the uncertainty.
+/// The bias of an opening cancels within a pair, which narrows intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Pairs(pub [u64; 5]);
@@ -134,7 +134,7 @@ impl Pairs {
         self.sample().mean()
     }
 
-    /// How much stronger the player is, every pair taken as independent of the others; `None` without pairs.
+    /// Elo difference with pairs as independent observations; `None` without pairs.
     pub fn elo(self) -> Option<EloEstimate> {
         EloEstimate::of(&self.sample())
     }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_opponent_sees_the_same_games_from_the_other_side() {
+    fn inverted_counts_are_those_of_the_opponent() {
         let mut tally = Tally::default();
         for points in [Points::Win, Points::Win, Points::Draw, Points::Loss] {
             tally.record(points);
@@ -175,9 +175,9 @@ mod tests {
         assert_eq!((tally.points(), tally.score(), tally.draw_ratio()), (2.5, Some(0.625), Some(0.25)));
         let mut other = Tally::default();
         for points in [Points::Win, Points::Win, Points::Draw, Points::Loss] {
-            other.record(points.of_opponent());
+            other.record(points.inverted());
         }
-        assert_eq!(tally.of_opponent(), other);
+        assert_eq!(tally.inverted(), other);
         assert_eq!((tally + other).score(), Some(0.5));
     }
 }

@@ -1,17 +1,17 @@
-//! The ladder and its leaderboard.
+//! The challenge ladder and its leaderboard.
 
 use std::{fs, num::NonZeroUsize};
 
 use tabia_arena::{
     Entrant, Openings, Stop, StopRequest,
-    challenge::{Ladder, Leaderboard, LeaderboardEntry, Scorecard, passes},
+    challenge::{Ladder, Leaderboard, LeaderboardEntry, LeaderboardErrorKind, Scorecard, passes},
     statistics::Tally,
 };
 
 use crate::scripted::{FakeTimer, Script, Scripted, folder, scripted};
 
 #[test]
-fn thirty_five_of_fifty_pass() {
+fn levels_are_passed_with_35_of_50_points() {
     let tally = |wins, draws| Tally { wins, draws, losses: 50 - wins - draws };
     assert!(passes(tally(35, 0)) && passes(tally(30, 10)) && passes(tally(50, 0)));
     assert!(!passes(tally(34, 1)) && !passes(tally(0, 50)) && !passes(Tally::default()));
@@ -42,7 +42,7 @@ fn levels() -> Vec<Scripted> {
 }
 
 #[test]
-fn the_ladder_ends_at_the_first_level_not_passed() {
+fn ladder_ends_at_the_first_failed_level() {
     let card = climb(Script::Hashed(1), &levels(), 2, &Stop::new(), None);
     let played: Vec<(u32, bool, u64)> =
         card.levels.iter().map(|score| (score.level, score.passed, score.games.games())).collect();
@@ -65,7 +65,7 @@ fn the_ladder_ends_at_the_first_level_not_passed() {
 }
 
 #[test]
-fn a_stopped_ladder_passes_nothing_it_has_not_finished() {
+fn unfinished_level_is_not_passed() {
     let stop = Stop::new();
     stop.request(StopRequest::AfterGames);
     let card = climb(Script::Hashed(1), &levels(), 1, &stop, Some("ladder"));
@@ -73,7 +73,7 @@ fn a_stopped_ladder_passes_nothing_it_has_not_finished() {
 }
 
 #[test]
-fn a_leaderboard_is_replaced_as_a_whole() {
+fn leaderboard_file_is_updated() {
     let path = folder("leaderboard").join("board.json");
     let entry = |id: &str, level, parameters| LeaderboardEntry {
         id: id.into(),
@@ -91,6 +91,6 @@ fn a_leaderboard_is_replaced_as_a_whole() {
     let ids: Vec<&str> = board.entries().iter().map(|entry| entry.id.as_str()).collect();
     assert_eq!(ids, ["a", "b"]);
     fs::write(&path, "{\"leaderboard\":\"chess\",\"version\":1,\"entries\":[]}").unwrap();
-    let error = Leaderboard::record(&path, entry("c", 1, 1)).unwrap_err().to_string();
-    assert!(error.ends_with("it is not a leaderboard"), "{error}");
+    let error = Leaderboard::record(&path, entry("c", 1, 1)).unwrap_err();
+    assert!(matches!(error.kind, LeaderboardErrorKind::NotALeaderboard), "{error}");
 }

@@ -1,12 +1,12 @@
-//! One game at a time: how games end, and what is written down.
+//! Single games: outcomes and PGN.
 
 use std::time::Duration;
 
 use crate::scripted::{FakeTimer, Script, scripted};
 use shakmaty::{ByColor, Color, Square};
 use tabia_arena::{
-    Adjudication, Budget, Fault, FaultKind, LevelDraw, Opening, Openings, Opinion, PgnTags, PlayedGame,
-    Resign, Rules, Stop, StopRequest, play_game,
+    Adjudication, Agreement, Budget, DrawAdjudication, Forfeit, ForfeitReason, Opening, Openings, PgnTags,
+    PlayedGame, ResignAdjudication, Rules, Stop, StopRequest, play_game,
 };
 use tabia_encoding::{ForWhite, Score};
 use tabia_game::{DrawReason, Outcome, TimeControl, WinReason, read_game, write_game};
@@ -32,18 +32,18 @@ fn shuffle() -> (Script, Script) {
 }
 
 #[test]
-fn mate_ends_a_game() {
+fn checkmate_ends_the_game() {
     use Square::{D8, E5, E7, F2, F3, G2, G4, H4};
     let white = Script::Squares(vec![(F2, F3, 0), (G2, G4, -500)]);
     let black = Script::Squares(vec![(E7, E5, 80), (D8, H4, 900)]);
     let game = play(white, black, &start(), &Rules::default(), &FakeTimer::default());
     assert_eq!(game.outcome, Outcome::Win { winner: Color::Black, by: WinReason::Checkmate });
-    assert_eq!((game.reason().as_str(), game.fault.as_ref()), ("checkmate", None));
+    assert_eq!((game.reason().as_str(), game.forfeit.as_ref()), ("checkmate", None));
     assert_eq!(game.uci_moves(), ["f2f3", "e7e5", "g2g4", "d8h4"]);
 }
 
 #[test]
-fn a_repetition_is_claimed() {
+fn repetition_is_claimed() {
     let (white, black) = shuffle();
     let game = play(white, black, &start(), &Rules::default(), &FakeTimer::default());
     assert_eq!(game.outcome, Outcome::Draw(DrawReason::ThreefoldRepetition));
@@ -51,7 +51,7 @@ fn a_repetition_is_claimed() {
 }
 
 #[test]
-fn the_books_moves_count_for_repetitions_but_not_for_length() {
+fn book_moves_count_for_repetition_but_not_for_length() {
     let book = Openings::from_pgn("1. Nf3 Nf6 2. Ng1 Ng8 *".as_bytes(), "book").unwrap();
     let (white, black) = shuffle();
     let game = play(white, black, &book.list()[0], &Rules::default(), &FakeTimer::default());
@@ -64,12 +64,12 @@ fn the_books_moves_count_for_repetitions_but_not_for_length() {
 }
 
 #[test]
-fn fifty_moves_and_the_last_ply_allowed() {
+fn fifty_move_rule_and_ply_limit() {
     let rooks = "8/8/4k3/8/8/3RK3/8/8 w - - 98 120";
     let game =
         play(Script::Hashed(1), Script::Hashed(2), &opening(rooks), &Rules::default(), &FakeTimer::default());
     assert_eq!((game.outcome, game.moves.len()), (Outcome::Draw(DrawReason::FiftyMoves), 2));
-    // A mate on the very last ply counts.
+    // Mate on the last ply counts.
     let mate = opening("7k/5Q2/5K2/8/8/8/8/8 w - - 0 1");
     let rules = Rules { max_plies: Some(1), ..Rules::default() };
     let game = play(Script::Greedy(1), Script::Hashed(2), &mate, &rules, &FakeTimer::default());
@@ -77,7 +77,7 @@ fn fifty_moves_and_the_last_ply_allowed() {
 }
 
 #[test]
-fn whoever_does_wrong_loses_and_the_reason_is_kept() {
+fn forfeits_lose_with_a_reason() {
     let infraction = Outcome::Win { winner: Color::White, by: WinReason::RulesInfraction };
     for (script, reason) in [
         (Script::Cheats(3), "Black made an illegal move: a1h8"),
@@ -95,7 +95,7 @@ fn whoever_does_wrong_loses_and_the_reason_is_kept() {
 }
 
 #[test]
-fn clocks_run_by_the_timer_given() {
+fn clocks_use_the_timer() {
     let seconds = Duration::from_secs_f64;
     let timed = |time: &str, margin: f64| Rules {
         budget: Budget { control: Some(time.parse().unwrap()), margin: seconds(margin), ..Budget::default() },
@@ -112,7 +112,7 @@ fn clocks_run_by_the_timer_given() {
     let game = play(slow(2.0), slow(4.0), &start(), &timed("10", 0.0), &timer);
     assert_eq!(game.outcome, Outcome::Win { winner: Color::White, by: WinReason::Timeout });
     assert_eq!((game.reason().as_str(), game.moves.len()), ("Black ran out of time", 5));
-    assert_eq!(game.fault, Some(Fault { by: Color::Black, kind: FaultKind::OutOfTime }));
+    assert_eq!(game.forfeit, Some(Forfeit { by: Color::Black, reason: ForfeitReason::Timeout }));
 
     let bare = opening("8/8/4k3/8/8/3QK3/8/8 w - - 0 1");
     let game = play(slow(11.0), slow(1.0), &bare, &timed("10", 0.0), &timer);
@@ -142,7 +142,7 @@ fn time_within_the_margin_does_not_lose() {
         max_plies: Some(2),
         ..Rules::default()
     };
-    // The players' own check of the flag is for games without a margin.
+    // Unlike `Script::Slow`, does not check the flag, which ignores the margin.
     struct Late(FakeTimer);
     impl tabia_search::Player for Late {
         fn name(&self) -> String {
@@ -165,25 +165,25 @@ fn time_within_the_margin_does_not_lose() {
     let game = play_game(players, &start(), &rules, &timer, &Stop::new()).unwrap();
     assert_eq!(game.outcome, Outcome::Draw(DrawReason::PlyLimit));
     let left = game.moves[0].clock.unwrap();
-    assert!(left > seconds(0.5) && left < seconds(0.51), "the increment and nothing else: {left:?}");
+    assert!(left > seconds(0.5) && left < seconds(0.51), "only the increment: {left:?}");
 }
 
 #[test]
-fn adjudication_is_off_unless_asked_for() {
-    let level = Rules {
+fn games_are_adjudicated() {
+    let draw = Rules {
         adjudication: Adjudication {
-            draw: Some(LevelDraw { from_move: 2, moves: 1, score: 5 }),
+            draw: Some(DrawAdjudication { move_number: 2, move_count: 1, score: 5 }),
             resign: None,
         },
         ..Rules::default()
     };
     let (white, black) = shuffle();
-    let game = play(white, black, &start(), &level, &FakeTimer::default());
+    let game = play(white, black, &start(), &draw, &FakeTimer::default());
     assert_eq!((game.outcome, game.moves.len()), (Outcome::Draw(DrawReason::Adjudication), 3));
     let resign = Rules {
         adjudication: Adjudication {
             draw: None,
-            resign: Some(Resign { moves: 2, score: 400, opinion: Opinion::Loser }),
+            resign: Some(ResignAdjudication { move_count: 2, score: 400, agreement: Agreement::OneSided }),
         },
         ..Rules::default()
     };
@@ -194,7 +194,7 @@ fn adjudication_is_off_unless_asked_for() {
 }
 
 #[test]
-fn a_game_that_is_given_up_is_none() {
+fn stop_request_aborts_the_game() {
     let mut white = scripted("white", Script::Hashed(1)).player(1);
     let mut black = scripted("black", Script::Hashed(2)).player(2);
     let stop = Stop::new();
@@ -203,14 +203,14 @@ fn a_game_that_is_given_up_is_none() {
     let players = ByColor { white: white.as_mut(), black: black.as_mut() };
     assert!(play_game(players, &start(), &rules, &FakeTimer::default(), &stop).is_some());
     stop.request(StopRequest::Now);
-    stop.request(StopRequest::GoOn);
-    assert_eq!(stop.requested(), StopRequest::Now, "a wish cannot be taken back");
+    stop.request(StopRequest::Continue);
+    assert_eq!(stop.requested(), StopRequest::Now, "requests cannot be withdrawn");
     let players = ByColor { white: white.as_mut(), black: black.as_mut() };
     assert!(play_game(players, &start(), &rules, &FakeTimer::default(), &stop).is_none());
 }
 
 #[test]
-fn pgn_holds_what_the_players_said() {
+fn pgn_contains_scores_clocks_and_nodes() {
     use Square::{D8, F2, F3, G2, G4, H4};
     let book = Openings::from_pgn("[ECO \"C20\"]\n\n1. e4 e5 *".as_bytes(), "book").unwrap();
     let white = Script::Squares(vec![(F2, F3, 20), (G2, G4, -500)]);
@@ -221,11 +221,11 @@ fn pgn_holds_what_the_players_said() {
         ..Rules::default()
     };
     let game = play(white, black, &book.list()[0], &rules, &FakeTimer::default());
-    // White is in check after Qh4 and g2g4 is illegal: the script stops there.
+    // White is in check after Qh4 and g2g4 is illegal: the script panics.
     assert!(
-        matches!(game.fault, Some(Fault { by: Color::White, kind: FaultKind::Panicked(_) })),
+        matches!(game.forfeit, Some(Forfeit { by: Color::White, reason: ForfeitReason::Panicked(_) })),
         "{:?}",
-        game.fault
+        game.forfeit
     );
     let tags = PgnTags {
         event: "a test".into(),
@@ -241,10 +241,10 @@ fn pgn_holds_what_the_players_said() {
     assert_eq!((again.result, again.moves().count()), (pgn.result, 4));
     let nodes: Vec<_> = again.mainline().collect();
     assert_eq!(again.notes(nodes[1]).after, "end of book");
-    let judged = again.notes(nodes[2]);
-    let evaluation = judged.evaluation.unwrap();
+    let notes = again.notes(nodes[2]);
+    let evaluation = notes.evaluation.unwrap();
     assert_eq!((evaluation.score, evaluation.depth), (ForWhite(Score::Centipawns(20)), Some(3)));
-    assert_eq!((judged.after.as_str(), judged.clock), ("nodes 17", Some(Duration::from_secs(61))));
+    assert_eq!((notes.after.as_str(), notes.clock), ("nodes 17", Some(Duration::from_secs(61))));
     let reply = again.notes(nodes[3]).evaluation.unwrap();
     assert_eq!(reply.score, ForWhite(Score::Centipawns(-90)), "White's point of view");
     assert_eq!(again.headers.get("Opening"), Some("C20"));

@@ -1,4 +1,4 @@
-//! Whole runs: any number of jobs, killed and resumed, ended by a test.
+//! Runs: concurrency, resuming, SPRT, ledgers.
 
 use std::{
     fs,
@@ -11,8 +11,8 @@ use shakmaty::Position as _;
 
 use crate::scripted::{FakeTimer, Script, Scripted, folder, scripted};
 use tabia_arena::{
-    End, Entrant, Finished, Format, GameRecord, Ledger, MatchEvent, Openings, PlayerId, Rules, Run, RunError,
-    Schedule, Settings, SteppedMatch, Stop, StopRequest,
+    End, Entrant, Finished, Format, GameRecord, Ledger, LedgerErrorKind, MatchEvent, Openings, PlayerId,
+    Rules, Run, RunError, Schedule, Settings, SteppedMatch, Stop, StopRequest,
     statistics::{EloScale, Sprt, Tally, Verdict},
 };
 use tabia_game::PgnReader;
@@ -70,7 +70,7 @@ impl Setup {
 }
 
 #[test]
-fn the_number_of_jobs_changes_nothing() {
+fn results_do_not_depend_on_the_number_of_jobs() {
     for second in [Script::Hashed(2), Script::Dice, Script::Panics(9), Script::Fails(4)] {
         let setup = Setup::of_two(Script::Greedy(1), second, 8, 120);
         let alone = setup.play(1, None).unwrap();
@@ -82,7 +82,7 @@ fn the_number_of_jobs_changes_nothing() {
 }
 
 #[test]
-fn dice_fall_differently_in_every_game() {
+fn random_players_get_a_new_seed_for_every_game() {
     let mut setup = Setup::of_two(Script::Dice, Script::Dice, 6, 20);
     setup.openings = Openings::start_position();
     let games: std::collections::HashSet<Vec<String>> =
@@ -91,7 +91,7 @@ fn dice_fall_differently_in_every_game() {
 }
 
 #[test]
-fn a_stronger_player_wins_and_everybody_is_counted() {
+fn standings_count_all_games() {
     let setup = Setup {
         entrants: vec![
             scripted("hashed", Script::Hashed(3)),
@@ -123,23 +123,23 @@ fn a_stronger_player_wins_and_everybody_is_counted() {
 }
 
 #[test]
-fn a_player_that_cannot_be_made_ends_the_run() {
+fn build_errors_end_the_run() {
     let setup = Setup::of_two(Script::Hashed(1), Script::Missing, 3, 20);
     let error = setup.play(2, None).unwrap_err();
-    assert_eq!(error.to_string(), "second cannot play: its file is not there");
+    assert!(matches!(&error, RunError::Build { name, .. } if name == "second"), "{error}");
     let mut setup = Setup::of_two(Script::Hashed(1), Script::Hashed(2), 3, 20);
     setup.format = Format::RoundRobin;
     setup.sprt = Some(Sprt::new(0.0, 10.0, EloScale::Normalised).unwrap());
-    assert!(matches!(setup.play(1, None), Err(RunError::TestNeedsMatch)));
+    assert!(matches!(setup.play(1, None), Err(RunError::SprtNeedsMatch)));
 }
 
 #[test]
-fn a_test_ends_the_run_at_the_same_pair_whatever_the_jobs() {
+fn sprt_ends_the_run_at_the_same_pair_for_any_number_of_jobs() {
     let mut setup = Setup::of_two(Script::Hashed(1), Script::Cheats(3), 200, 60);
     setup.sprt = Some(Sprt::new(0.0, 50.0, EloScale::Logistic).unwrap());
     let alone = setup.play(1, None).unwrap();
     let test = alone.test.unwrap();
-    assert_eq!((alone.end, test.verdict), (End::Proved, Some(Verdict::AcceptH1)));
+    assert_eq!((alone.end, test.verdict), (End::SprtDecided, Some(Verdict::AcceptH1)));
     assert!(test.pairs.pairs() < 100, "{test:?}");
     assert_eq!(alone.records.len() as u64, 2 * test.pairs.pairs());
     for jobs in [2, 3] {
@@ -154,7 +154,7 @@ fn a_test_ends_the_run_at_the_same_pair_whatever_the_jobs() {
 }
 
 #[test]
-fn a_run_stops_when_wished_and_goes_on_later() {
+fn stopped_run_is_resumed() {
     let path = folder("stop").join("games.pgn");
     let setup = Setup::of_two(Script::Hashed(1), Script::Dice, 6, 30);
     let whole = setup.play(1, None).unwrap();
@@ -178,14 +178,14 @@ fn a_run_stops_when_wished_and_goes_on_later() {
         })
     });
     assert_eq!(resumed.unwrap(), whole);
-    assert_eq!(seen.lock().unwrap().len(), 12 - finished.records.len(), "nothing is played twice");
+    assert_eq!(seen.lock().unwrap().len(), 12 - finished.records.len(), "no game is played twice");
 }
 
 fn index_of(pgn: &Path) -> PathBuf {
     PathBuf::from(format!("{}.jsonl", pgn.display()))
 }
 
-/// A finished run on disk: the setup, what came of it, and the bytes of both files.
+/// A finished run on disk: setup, result, and the bytes of both files.
 fn on_disk(name: &str) -> (Setup, PathBuf, Finished, Vec<u8>, Vec<u8>) {
     let path = folder(name).join("games.pgn");
     let mut setup = Setup::of_two(Script::Hashed(1), Script::Hashed(2), 2, 2);
@@ -196,16 +196,16 @@ fn on_disk(name: &str) -> (Setup, PathBuf, Finished, Vec<u8>, Vec<u8>) {
     (setup, path, finished, pgn, index)
 }
 
-fn totals(records: &[GameRecord], path: &Path) {
+fn assert_each_game_once(records: &[GameRecord], path: &Path) {
     let games: Vec<_> = PgnReader::new(fs::File::open(path).unwrap()).map(Result::unwrap).collect();
-    assert_eq!(games.len(), records.len(), "every game once");
+    assert_eq!(games.len(), records.len());
     let rounds: std::collections::BTreeSet<String> =
         games.iter().map(|game| game.headers.get("Round").unwrap().to_owned()).collect();
     assert_eq!(rounds.len(), records.len());
 }
 
 #[test]
-fn a_run_killed_at_any_byte_resumes_with_the_same_totals() {
+fn run_killed_at_any_byte_is_resumed() {
     let (setup, path, finished, pgn, index) = on_disk("kill");
     let last_line = index[..index.len() - 1].iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
     let last_game = pgn.len() - {
@@ -216,33 +216,33 @@ fn a_run_killed_at_any_byte_resumes_with_the_same_totals() {
         fs::write(&path, pgn).unwrap();
         fs::write(index_of(&path), index).unwrap();
         assert_eq!(setup.play_on(&path), finished, "{what}");
-        totals(&finished.records, &path);
+        assert_each_game_once(&finished.records, &path);
     };
-    // Killed while the game was written: its line was not begun.
+    // Killed while writing the PGN of the last game, before its index line.
     for cut in last_game..=pgn.len() {
         resume(&pgn[..cut], &index[..last_line], &format!("pgn cut at {cut}"));
     }
-    // Killed while the line was written: its game was complete.
+    // Killed while writing the index line.
     for cut in last_line..=index.len() {
         resume(&pgn, &index[..cut], &format!("index cut at {cut}"));
     }
-    // A disk that lost what it had promised to keep costs the last game, which is played again.
+    // If the disk loses synced data, the last game is played again.
     for cut in (last_game..pgn.len()).step_by(31) {
         resume(&pgn[..cut], &index, &format!("only the pgn cut at {cut}"));
     }
     let mut zeros = index.clone();
     zeros[last_line..index.len() - 1].fill(0);
     resume(&pgn, &zeros, "the last line is zeros");
-    // Killed while the ledger was begun.
+    // Killed while creating the ledger.
     let head = index.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     for cut in (0..head).step_by(13).chain([head - 1, head]) {
         resume(b"", &index[..cut], &format!("head cut at {cut}"));
     }
 }
 
-/// The format's golden files: what is written today is what they hold, and they can be gone on with.
+/// The format is unchanged: golden files are reproduced and can be resumed.
 #[test]
-fn ledgers_are_written_and_read_as_the_golden_one() {
+fn ledger_matches_the_golden_files() {
     let golden_pgn = include_bytes!("../../../../fixtures/arena/ledger.pgn");
     let golden_index = include_bytes!("../../../../fixtures/arena/ledger.pgn.jsonl");
     let (mut setup, _, finished, pgn, index) = on_disk("golden");
@@ -257,7 +257,7 @@ fn ledgers_are_written_and_read_as_the_golden_one() {
 }
 
 #[test]
-fn a_finished_run_plays_nothing_more_and_can_be_made_longer() {
+fn finished_run_can_be_extended() {
     let (mut setup, path, finished, pgn, index) = on_disk("longer");
     assert_eq!(setup.play_on(&path), finished);
     assert_eq!((fs::read(&path).unwrap(), fs::read(index_of(&path)).unwrap()), (pgn, index));
@@ -265,62 +265,62 @@ fn a_finished_run_plays_nothing_more_and_can_be_made_longer() {
     let longer = setup.play_on(&path);
     assert_eq!(longer.records.len(), 6);
     assert_eq!(longer.records[..4], finished.records);
-    totals(&longer.records, &path);
+    assert_each_game_once(&longer.records, &path);
 }
 
 #[test]
-fn a_ledger_of_other_settings_is_refused_and_left_alone() {
+fn ledger_with_other_settings_is_rejected_and_unchanged() {
     let (mut setup, path, _, pgn, index) = on_disk("settings");
     setup.rules.max_plies = Some(3);
-    let error = Ledger::open(&path, &setup.settings()).unwrap_err().to_string();
-    let expected = "games.pgn.jsonl: it holds games with other settings (longest game: 2 plies then, 3 plies now); \
-        use these settings again, or name another file";
-    assert!(error.ends_with(expected), "{error}");
+    let error = Ledger::open(&path, &setup.settings()).unwrap_err();
+    let LedgerErrorKind::SettingsMismatch(differences) = error.kind else { panic!("{error}") };
+    assert_eq!(differences, ["longest game: 2 plies then, 3 plies now"]);
     assert_eq!((fs::read(&path).unwrap(), fs::read(index_of(&path)).unwrap()), (pgn, index));
 }
 
 #[test]
-fn damage_is_named_and_nothing_is_cut() {
+fn corrupt_ledger_is_rejected_and_unchanged() {
     let (setup, path, _, pgn, index) = on_disk("damage");
-    let refused = |pgn: &[u8], index: &[u8]| {
+    let error = |pgn: &[u8], index: &[u8]| {
         fs::write(&path, pgn).unwrap();
         fs::write(index_of(&path), index).unwrap();
-        let error = Ledger::open(&path, &setup.settings()).unwrap_err().to_string();
+        let error = Ledger::open(&path, &setup.settings()).unwrap_err();
         assert_eq!(
             (fs::read(&path).unwrap(), fs::read(index_of(&path)).unwrap()),
             (pgn.to_vec(), index.to_vec())
         );
-        error.split_once("jsonl: ").unwrap().1.to_owned()
+        assert!(error.file.ends_with("games.pgn.jsonl"), "{error}");
+        error.kind
     };
     let lines: Vec<&[u8]> = index.split_inclusive(|byte| *byte == b'\n').collect();
     let without = |gone: usize| -> Vec<u8> {
         lines.iter().enumerate().filter(|(at, _)| *at != gone).flat_map(|(_, line)| line.to_vec()).collect()
     };
-    assert_eq!(refused(&pgn, &without(2)), "line 3: games are missing before this one");
-    assert_eq!(refused(&pgn, &without(0)), "it is not the index of a match");
+    assert!(matches!(error(&pgn, &without(2)), LedgerErrorKind::Corrupt { line: 3, .. }));
+    assert!(matches!(error(&pgn, &without(0)), LedgerErrorKind::NotAnIndex));
     let mut edited = pgn.clone();
     edited[10] ^= 1;
-    assert_eq!(refused(&edited, &index), "line 2: the game in the PGN file is not the one that was written");
+    assert!(matches!(error(&edited, &index), LedgerErrorKind::Corrupt { line: 2, .. }));
     let mut garbled = index.clone();
     garbled[lines[0].len()] = b'x';
-    assert!(refused(&pgn, &garbled).starts_with("line 2: expected value"));
-    assert_eq!(refused(&pgn, b""), "there are games in it that belong to no run; name another file");
-    assert_eq!(refused(b"", b"some notes"), "it is not the index of a match");
+    assert!(matches!(error(&pgn, &garbled), LedgerErrorKind::Corrupt { line: 2, .. }));
+    assert!(matches!(error(&pgn, b""), LedgerErrorKind::UnindexedGames));
+    assert!(matches!(error(b"", b"some notes"), LedgerErrorKind::NotAnIndex));
     let version = String::from_utf8(index.clone()).unwrap().replace("\"version\":1", "\"version\":2");
-    assert_eq!(refused(&pgn, version.as_bytes()), "it is of version 2; this program reads version 1");
+    assert!(matches!(error(&pgn, version.as_bytes()), LedgerErrorKind::Version(2)));
 }
 
 #[test]
-fn two_runs_cannot_write_one_ledger() {
+fn ledger_is_locked() {
     let path = folder("lock").join("games.pgn");
     let settings = Settings::new();
     let _held = Ledger::open(&path, &settings).unwrap();
-    let error = Ledger::open(&path, &settings).unwrap_err().to_string();
-    assert!(error.ends_with("another run is writing to it"), "{error}");
+    let error = Ledger::open(&path, &settings).unwrap_err();
+    assert!(matches!(error.kind, LedgerErrorKind::Locked), "{error}");
 }
 
 #[test]
-fn a_sitting_plays_the_games_of_a_run() {
+fn stepped_match_plays_the_games_of_a_run() {
     for second in [Script::Hashed(2), Script::Dice, Script::Fails(4), Script::Cheats(6)] {
         let setup = Setup::of_two(Script::Greedy(1), second.clone(), 2, 60);
         let run = setup.play(1, None).unwrap();
@@ -328,13 +328,13 @@ fn a_sitting_plays_the_games_of_a_run() {
         let entrants: Vec<Box<dyn Entrant>> =
             vec![Box::new(scripted("first", Script::Greedy(1))), Box::new(scripted("second", second))];
         let rules = setup.rules.clone();
-        let mut sitting =
+        let mut stepped =
             SteppedMatch::new("a test", entrants, setup.openings.clone(), &schedule, 4, rules, 5).unwrap();
         let (mut started, mut moved, mut ended) = (0, 0, 0);
         loop {
-            match sitting.step(&FakeTimer::default()).unwrap() {
-                MatchEvent::Starts(fixture) => {
-                    assert_eq!((fixture.game, started), (ended, ended));
+            match stepped.step(&FakeTimer::default()).unwrap() {
+                MatchEvent::GameStarted(scheduled) => {
+                    assert_eq!((scheduled.game, started), (ended, ended));
                     (started, moved) = (started + 1, 0);
                 }
                 MatchEvent::Moved { plies, before, played, after, .. } => {
@@ -343,26 +343,26 @@ fn a_sitting_plays_the_games_of_a_run() {
                     position.play_unchecked(played.mv);
                     assert_eq!((plies, &position), (moved, after));
                 }
-                MatchEvent::Ends(record) => {
+                MatchEvent::GameEnded(record) => {
                     assert_eq!(record.moves.len(), moved);
                     ended += 1;
                 }
                 MatchEvent::Done => break,
             }
         }
-        assert!(sitting.is_done() && started == 4);
-        assert_eq!((sitting.records(), sitting.standings()), (run.records.as_slice(), &run.standings));
-        assert_eq!(sitting.games().len(), 4);
+        assert!(stepped.is_done() && started == 4);
+        assert_eq!((stepped.records(), stepped.standings()), (run.records.as_slice(), &run.standings));
+        assert_eq!(stepped.games().len(), 4);
     }
 }
 
 #[test]
-fn a_sitting_without_its_player_says_who_is_missing() {
+fn stepped_match_reports_build_errors() {
     let schedule = Schedule::new(Format::Match, 2, 1, 1).unwrap();
     let entrants: Vec<Box<dyn Entrant>> =
         vec![Box::new(scripted("first", Script::Dice)), Box::new(scripted("second", Script::Missing))];
     let openings = Openings::start_position();
-    let mut sitting = SteppedMatch::new("", entrants, openings, &schedule, 1, Rules::default(), 0).unwrap();
-    let error = sitting.step(&FakeTimer::default()).unwrap_err().to_string();
-    assert_eq!(error, "second cannot play: its file is not there");
+    let mut stepped = SteppedMatch::new("", entrants, openings, &schedule, 1, Rules::default(), 0).unwrap();
+    let error = stepped.step(&FakeTimer::default()).unwrap_err();
+    assert!(matches!(&error, RunError::Build { name, .. } if name == "second"), "{error}");
 }

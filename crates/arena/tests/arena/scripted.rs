@@ -1,4 +1,4 @@
-//! Players that do what a test needs.
+//! Scripted players.
 
 use std::{
     path::PathBuf,
@@ -10,12 +10,12 @@ use std::{
 };
 
 use shakmaty::{Chess, Move, Position as _, Square};
-use tabia_arena::{Entrant, Lifetime, Timer};
+use tabia_arena::{Entrant, PlayerLifetime, Timer};
 use tabia_encoding::{ForMover, Score};
 use tabia_game::{History, fen_of};
 use tabia_search::{Choice, Limits, Line, Player, PlayerError, SearchControl};
 
-/// A clock that moves only when told to.
+/// A manually advanced clock.
 #[derive(Clone, Default)]
 pub(crate) struct FakeTimer(Arc<AtomicU64>);
 
@@ -31,18 +31,18 @@ impl Timer for FakeTimer {
     }
 }
 
-/// How a scripted player chooses.
+/// Behaviour of a scripted player.
 #[derive(Clone)]
 pub(crate) enum Script {
-    /// By a hash of the position and this number: the same game every time.
+    /// Deterministic, by a hash of the position and this number.
     Hashed(u64),
-    /// Mates when it can, else takes the most valuable piece it can, else as `Hashed`.
+    /// Prefers mates and captures of valuable pieces, otherwise as `Hashed`.
     Greedy(u64),
-    /// By dice, a seed for every game.
+    /// Random, with a seed per game.
     Dice,
-    /// These squares in turn, whatever is on the board; scores in centipawns with them.
+    /// Moves between these squares with scores in centipawns, cyclically.
     Squares(Vec<(Square, Square, i32)>),
-    /// As `Hashed`, and thinking takes this long.
+    /// As `Hashed`, with this time per move.
     Slow(FakeTimer, Duration),
     /// Fails on its nth move.
     Fails(usize),
@@ -50,7 +50,7 @@ pub(crate) enum Script {
     Panics(usize),
     /// Moves a king from a1 to h8 on its nth move.
     Cheats(usize),
-    /// Cannot be made.
+    /// Cannot be built.
     Missing,
 }
 
@@ -75,10 +75,10 @@ impl Entrant for Scripted {
         }
     }
 
-    fn lifetime(&self) -> Lifetime {
+    fn lifetime(&self) -> PlayerLifetime {
         match self.script {
-            Script::Dice => Lifetime::Game,
-            _ => Lifetime::Worker,
+            Script::Dice => PlayerLifetime::PerGame,
+            _ => PlayerLifetime::PerWorker,
         }
     }
 }
@@ -178,7 +178,7 @@ impl Player for Actor {
     }
 }
 
-/// An empty folder of this name that belongs to the tests.
+/// An empty folder for a test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("arena-{name}"));
     if folder.exists() {

@@ -1,105 +1,100 @@
-//! Matches and challenges that were played on this machine, or are being played: how they stand.
+//! Matches and challenges played or in progress on this machine.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod cache;
 mod find;
-mod shown;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use serde::Deserialize;
 use serde_json::Value;
 
-use self::find::{Found, Kind, find};
-use self::shown::Shown;
-use crate::OfferError;
-use crate::news::unless_known;
-use crate::refusal::{Refusal, off_the_async_thread};
+use self::cache::Cache;
+use self::find::{FoundFile, Kind, find};
+use crate::error::{ErrorResponse, blocking};
+use crate::{ConfigError, etag, unique_name};
 
-/// The folders in which ledgers and scorecards are looked for, again and again: games end while the server is there.
-pub(crate) struct Tables {
+/// Folders searched for ledgers and scorecards on every request, because games end while the server is up.
+pub(crate) struct MatchStore {
     folders: Vec<PathBuf>,
-    /// What was read last time, for files that have not changed since.
-    shown: Mutex<Shown>,
+    cache: Mutex<Cache>,
 }
 
-impl Tables {
+impl MatchStore {
     /// # Errors
     /// If a folder cannot be read.
-    pub(crate) fn open(folders: &[PathBuf]) -> Result<Tables, OfferError> {
+    pub(crate) fn open(folders: &[PathBuf]) -> Result<MatchStore, ConfigError> {
         for folder in folders {
-            find(folder).map_err(|error| OfferError::Unreadable { path: folder.clone(), error })?;
+            find(folder).map_err(|error| ConfigError::Unreadable { path: folder.clone(), error })?;
         }
-        Ok(Tables { folders: folders.to_owned(), shown: Mutex::default() })
+        Ok(MatchStore { folders: folders.to_owned(), cache: Mutex::default() })
     }
 
     pub(crate) fn summary(&self) -> String {
         let line = |folder: &PathBuf| {
-            let ledgers = find(folder).unwrap_or_default();
-            let ledgers = ledgers.iter().filter(|found| found.kind == Kind::Ledger).count();
-            format!("{}: {ledgers} {}", folder.display(), if ledgers == 1 { "match" } else { "matches" })
+            let files = find(folder).unwrap_or_default();
+            let matches = files.iter().filter(|file| file.kind == Kind::Ledger).count();
+            format!("{}: {matches} {}", folder.display(), if matches == 1 { "match" } else { "matches" })
         };
         self.folders.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// What there is now, each under a name of its own. A name is only ever looked up here, never made into a path.
-    fn found(&self) -> Vec<Found> {
-        let mut all: Vec<Found> = Vec::new();
-        for folder in &self.folders {
-            // A folder that went away while the server runs holds nothing.
-            for mut found in find(folder).unwrap_or_default() {
-                let base = found.name.clone();
-                let mut number = 2;
-                while all.iter().any(|known| known.name == found.name) {
-                    found.name = format!("{base}-{number}");
-                    number += 1;
-                }
-                all.push(found);
-            }
+    /// Current files under unique names. Names in requests are looked up here, never used as paths.
+    fn files(&self) -> Vec<FoundFile> {
+        let mut files: Vec<FoundFile> = Vec::new();
+        // Folders that were removed meanwhile have no files.
+        for mut file in self.folders.iter().flat_map(|folder| find(folder).unwrap_or_default()) {
+            file.name = unique_name(file.name, |name| files.iter().any(|known| known.name == name));
+            files.push(file);
         }
-        all
+        files
     }
 
     fn list(&self) -> Value {
-        let found = self.found();
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.refresh(&found);
-        shown.list(&found)
+        let files = self.files();
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.refresh(&files);
+        cache.list(&files)
     }
 }
 
-/// What the page asks for, at `/api/arena`.
-pub(crate) fn routes(tables: Tables) -> Router {
-    Router::new().route("/", get(list)).route("/pgn", get(pgn)).with_state(Arc::new(tables))
+/// Routes of the API, at `/api/arena`.
+pub(crate) fn routes(store: MatchStore) -> Router {
+    Router::new().route("/", get(list)).route("/pgn", get(pgn)).with_state(Arc::new(store))
 }
 
-type Shared = State<Arc<Tables>>;
+type Store = State<Arc<MatchStore>>;
 
-async fn list(State(tables): Shared, headers: HeaderMap) -> Result<Response, Refusal> {
-    let list = off_the_async_thread(move || Ok(tables.list())).await?;
-    Ok(unless_known(&headers, &list))
+async fn list(State(store): Store, headers: HeaderMap) -> Result<Response, ErrorResponse> {
+    let list = blocking(move || Ok(store.list())).await?;
+    Ok(etag::json(&headers, &list))
 }
 
 #[derive(Deserialize)]
-struct Which {
+struct MatchQuery {
     #[serde(rename = "match")]
     name: String,
 }
 
-/// The games of a match.
-async fn pgn(State(tables): Shared, Query(Which { name }): Query<Which>) -> Result<Response, Refusal> {
-    off_the_async_thread(move || {
-        let found = tables.found();
-        let absent = || Refusal::absent(format!("no match is called `{name}`"));
-        let found = found.iter().find(|found| found.kind == Kind::Ledger && found.name == name);
-        let games = found.and_then(Found::games).ok_or_else(absent)?;
+/// Games of a match.
+async fn pgn(
+    State(store): Store,
+    Query(MatchQuery { name }): Query<MatchQuery>,
+) -> Result<Response, ErrorResponse> {
+    blocking(move || {
+        let files = store.files();
+        let file = files.iter().find(|file| file.kind == Kind::Ledger && file.name == name);
+        let games = file
+            .and_then(FoundFile::games)
+            .ok_or_else(|| ErrorResponse::not_found(format!("unknown match `{name}`")))?;
         let text = std::fs::read(games)
-            .map_err(|error| Refusal(StatusCode::INTERNAL_SERVER_ERROR, format!("`{name}`: {error}")))?;
+            .map_err(|error| ErrorResponse::internal(format!("games of `{name}`: {error}")))?;
         Ok(([(header::CONTENT_TYPE, "application/x-chess-pgn")], text).into_response())
     })
     .await

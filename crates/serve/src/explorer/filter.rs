@@ -1,23 +1,22 @@
-//! Which positions a question is about.
+//! Position filters of requests.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use serde::Deserialize;
 use tabia_data::stats::{Category as _, Phase};
 
-/// What a position must be like. What is not said does not matter; a position of which an asked-for fact is unknown
-/// (a rating, a depth, an entropy) does not pass.
+/// Conditions on a position. A position with an unknown value (rating, depth, entropy) fails conditions on it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Filter {
-    /// The mover's rating.
+    /// Rating of the side to move.
     min_rating: Option<u16>,
     max_rating: Option<u16>,
     /// `opening`, `middlegame` or `endgame`.
     phase: Option<PhaseName>,
-    /// The deepest engine session.
+    /// Depth of the deepest engine session.
     min_depth: Option<u8>,
     max_depth: Option<u8>,
-    /// Of the labels, in nats.
+    /// Entropy of the labels in nats.
     min_entropy: Option<f32>,
     max_entropy: Option<f32>,
     min_ply: Option<u32>,
@@ -33,14 +32,14 @@ impl<'de> Deserialize<'de> for PhaseName {
         let known = Phase::ALL.iter().find(|phase| phase.label() == name);
         known.map(|&phase| PhaseName(phase)).ok_or_else(|| {
             let names: Vec<_> = Phase::ALL.iter().map(|phase| phase.label()).collect();
-            serde::de::Error::custom(format!("phase is {}, not `{name}`", names.join(", ")))
+            serde::de::Error::custom(format!("invalid phase `{name}` (expected {})", names.join(", ")))
         })
     }
 }
 
-/// The facts a filter asks about.
+/// Values that filters test.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Facts {
+pub(super) struct PositionFacts {
     pub(super) rating: Option<u16>,
     pub(super) phase: Phase,
     pub(super) depth: Option<u8>,
@@ -49,7 +48,7 @@ pub(super) struct Facts {
 }
 
 impl Filter {
-    pub(super) fn lets_through(&self, facts: Facts) -> bool {
+    pub(super) fn matches(&self, facts: PositionFacts) -> bool {
         within(facts.rating, self.min_rating, self.max_rating)
             && self.phase.is_none_or(|PhaseName(phase)| phase == facts.phase)
             && within(facts.depth, self.min_depth, self.max_depth)
@@ -58,9 +57,9 @@ impl Filter {
     }
 }
 
-fn within<T: PartialOrd>(fact: Option<T>, min: Option<T>, max: Option<T>) -> bool {
-    match fact {
-        Some(fact) => min.is_none_or(|min| fact >= min) && max.is_none_or(|max| fact <= max),
+fn within<T: PartialOrd>(value: Option<T>, min: Option<T>, max: Option<T>) -> bool {
+    match value {
+        Some(value) => min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max),
         None => min.is_none() && max.is_none(),
     }
 }

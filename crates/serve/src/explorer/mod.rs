@@ -1,4 +1,4 @@
-//! The data explorer: positions of training sets, one at a time, with what a network would learn from them.
+//! The data explorer: positions of training sets with their training targets.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod filter;
@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 use serde::Deserialize;
@@ -17,9 +16,9 @@ use tabia_data::{LabelStrategy, PositionIndex};
 
 use self::filter::Filter;
 pub(crate) use self::store::SetStore;
-use self::store::{Direction, Found};
-use self::view::View;
-use crate::refusal::{Refusal, off_the_async_thread};
+use self::store::{About, Direction, Found, OpenSet};
+use self::view::PositionView;
+use crate::error::{ErrorResponse, blocking};
 
 pub(crate) fn routes(store: SetStore) -> Router {
     Router::new()
@@ -31,38 +30,38 @@ pub(crate) fn routes(store: SetStore) -> Router {
         .with_state(Arc::new(store))
 }
 
-type Shared = State<Arc<SetStore>>;
+type Store = State<Arc<SetStore>>;
 
-async fn list(State(store): Shared) -> impl IntoResponse {
+async fn list(State(store): Store) -> Json<Vec<About>> {
     Json(store.list())
 }
 
-async fn about(State(store): Shared, Path(set): Path<String>) -> Result<impl IntoResponse, Refusal> {
-    let set = store.set(&set).ok_or_else(|| unknown_set(&store, &set))?;
-    Ok(Json(set.about()))
+async fn about(State(store): Store, Path(set): Path<String>) -> Result<Json<About>, ErrorResponse> {
+    Ok(Json(open_set(&store, &set)?.about()))
 }
 
-/// How labels are made of engine evaluations, when the question says so.
+/// How labels are computed from engine evaluations.
 #[derive(Deserialize)]
 struct Labels {
     labels: Option<String>,
 }
 
 impl Labels {
-    fn strategy(&self) -> Result<LabelStrategy, Refusal> {
-        let named = self.labels.as_deref().map(str::parse).transpose();
-        let named = named.map_err(|error| Refusal(StatusCode::BAD_REQUEST, format!("labels: {error}")))?;
-        Ok(named.unwrap_or_default())
+    fn strategy(&self) -> Result<LabelStrategy, ErrorResponse> {
+        let parsed = self.labels.as_deref().map(str::parse).transpose();
+        parsed
+            .map(Option::unwrap_or_default)
+            .map_err(|error| ErrorResponse(StatusCode::BAD_REQUEST, format!("labels: {error}")))
     }
 }
 
 async fn position(
-    State(store): Shared,
+    State(store): Store,
     Path((set, index)): Path<(String, u64)>,
     Query(labels): Query<Labels>,
-) -> Result<Json<View>, Refusal> {
+) -> Result<Json<PositionView>, ErrorResponse> {
     let strategy = labels.strategy()?;
-    off_the_async_thread(move || show(&store, &set, PositionIndex(index), strategy)).await
+    blocking(move || view(&store, &set, PositionIndex(index), strategy)).await
 }
 
 #[derive(Deserialize)]
@@ -71,18 +70,17 @@ struct Seed {
 }
 
 async fn random(
-    State(store): Shared,
+    State(store): Store,
     Path(set): Path<String>,
     Query(Seed { seed }): Query<Seed>,
     Query(labels): Query<Labels>,
     Query(filter): Query<Filter>,
-) -> Result<Json<View>, Refusal> {
+) -> Result<Json<PositionView>, ErrorResponse> {
     let strategy = labels.strategy()?;
     let mut rng = seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
-    off_the_async_thread(move || {
-        let on_shelf = store.set(&set).ok_or_else(|| unknown_set(&store, &set))?;
-        let found = on_shelf.random(&filter, strategy, &mut rng).map_err(|error| broken(&error))?;
-        answer(&store, &set, &found, strategy)
+    blocking(move || {
+        let found = open_set(&store, &set)?.random(&filter, strategy, &mut rng);
+        respond(&store, &set, &found.map_err(ErrorResponse::internal)?, strategy)
     })
     .await
 }
@@ -94,61 +92,53 @@ struct Step {
     direction: Direction,
 }
 
-/// The nearest position after (or before) `from` that the filter lets through.
+/// The nearest matching position after or before `from`.
 async fn next(
-    State(store): Shared,
+    State(store): Store,
     Path(set): Path<String>,
     Query(step): Query<Step>,
     Query(labels): Query<Labels>,
     Query(filter): Query<Filter>,
-) -> Result<Json<View>, Refusal> {
+) -> Result<Json<PositionView>, ErrorResponse> {
     let strategy = labels.strategy()?;
-    off_the_async_thread(move || {
-        let on_shelf = store.set(&set).ok_or_else(|| unknown_set(&store, &set))?;
-        let found =
-            on_shelf.next(step.from, step.direction, &filter, strategy).map_err(|error| broken(&error))?;
-        answer(&store, &set, &found, strategy)
+    blocking(move || {
+        let found = open_set(&store, &set)?.next(step.from, step.direction, &filter, strategy);
+        respond(&store, &set, &found.map_err(ErrorResponse::internal)?, strategy)
     })
     .await
 }
 
-fn answer(
+fn respond(
     store: &SetStore,
     set: &str,
     found: &Found,
     strategy: LabelStrategy,
-) -> Result<Json<View>, Refusal> {
+) -> Result<Json<PositionView>, ErrorResponse> {
     match *found {
-        Found::Position(index) => show(store, set, index, strategy),
-        Found::Nothing { looked_at } => {
-            Err(Refusal::absent(format!("none of {looked_at} positions looked at passes the filter")))
+        Found::Position(index) => view(store, set, index, strategy),
+        Found::Nothing { scanned } => {
+            Err(ErrorResponse::not_found(format!("no match for the filter in {scanned} positions scanned")))
         }
     }
 }
 
-fn show(
+fn view(
     store: &SetStore,
-    set: &str,
+    name: &str,
     index: PositionIndex,
     strategy: LabelStrategy,
-) -> Result<Json<View>, Refusal> {
-    let on_shelf = store.set(set).ok_or_else(|| unknown_set(store, set))?;
-    let last = on_shelf.positions();
-    if index.0 >= last {
-        return Err(Refusal::absent(format!(
-            "`{set}` has positions 0 to {}, not {}",
-            last.saturating_sub(1),
-            index.0
-        )));
+) -> Result<Json<PositionView>, ErrorResponse> {
+    let set = open_set(store, name)?;
+    let last = set.positions().saturating_sub(1);
+    if index.0 >= set.positions() {
+        let message = format!("position {} out of range in `{name}` (expected 0 to {last})", index.0);
+        return Err(ErrorResponse::not_found(message));
     }
-    on_shelf.view(index, strategy).map(Json).map_err(|error| broken(&error))
+    set.view(index, strategy).map(Json).map_err(ErrorResponse::internal)
 }
 
-fn unknown_set(store: &SetStore, name: &str) -> Refusal {
-    Refusal::absent(format!("no set is called `{name}`; there are: {}", store.names().join(", ")))
-}
-
-/// Data on this machine that cannot be read is this machine's fault, not the question's.
-fn broken(error: &tabia_data::SetError) -> Refusal {
-    Refusal(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())
+fn open_set<'a>(store: &'a SetStore, name: &str) -> Result<&'a OpenSet, ErrorResponse> {
+    store.set(name).ok_or_else(|| {
+        ErrorResponse::not_found(format!("unknown set `{name}` (expected {})", store.names().join(", ")))
+    })
 }

@@ -1,4 +1,4 @@
-//! The sets that are served, and finding positions in them.
+//! Served data sets and the search for positions in them.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -9,24 +9,25 @@ use serde::{Deserialize, Serialize};
 use tabia_data::{AnyRecord, LabelStrategy, PositionIndex, RecordKind, Set, SetError};
 
 use super::filter::Filter;
-use super::view::{Focus, View};
-use crate::OfferError;
+use super::view::{PositionView, Sample};
+use crate::{ConfigError, unique_name};
 
-/// How many positions a search for one that passes a filter looks at before it gives up: a second or so.
-const PATIENCE: u64 = 200_000;
+/// Maximum number of positions scanned per request, about a second.
+const MAX_SCANNED: u64 = 200_000;
+/// Random draws before scanning in order.
+const RANDOM_DRAWS: u64 = 500;
 
-/// The sets that are served, by name.
+/// Served sets by name.
 pub(crate) struct SetStore {
     sets: BTreeMap<String, OpenSet>,
 }
 
-/// One set.
 pub(super) struct OpenSet {
     name: String,
     set: Set,
 }
 
-/// What the list says of a set.
+/// List entry of a set.
 #[derive(Serialize)]
 pub(super) struct About {
     name: String,
@@ -36,7 +37,7 @@ pub(super) struct About {
     sources: Vec<String>,
 }
 
-/// Which way to go.
+/// Scan direction.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Direction {
@@ -45,15 +46,15 @@ pub(super) enum Direction {
     Back,
 }
 
-/// How a search ended.
+/// Result of a search.
 pub(super) enum Found {
     Position(PositionIndex),
-    Nothing { looked_at: u64 },
+    Nothing { scanned: u64 },
 }
 
 impl SetStore {
-    /// Opens sets, or all sets directly inside a folder. A set is called by its folder's name.
-    pub(crate) fn open(paths: &[PathBuf]) -> Result<SetStore, OfferError> {
+    /// Opens sets, or all sets directly inside a folder. Sets are named after their folders.
+    pub(crate) fn open(paths: &[PathBuf]) -> Result<SetStore, ConfigError> {
         let mut sets = BTreeMap::new();
         for path in paths {
             for dir in sets_at(path)? {
@@ -63,12 +64,7 @@ impl SetStore {
                     .ok()
                     .and_then(|full| Some(full.file_name()?.to_string_lossy().into_owned()));
                 let base = base.unwrap_or_else(|| "set".to_owned());
-                // Two folders may share a name; the second is called name-2.
-                let taken = |name: &String| sets.contains_key(name);
-                let name = std::iter::once(base.clone())
-                    .chain((2..).map(|n: u32| format!("{base}-{n}")))
-                    .find(|name| !taken(name))
-                    .unwrap_or(base);
+                let name = unique_name(base, |name| sets.contains_key(name));
                 sets.insert(name.clone(), OpenSet { name, set });
             }
         }
@@ -101,19 +97,19 @@ impl SetStore {
     }
 }
 
-/// `path` itself if it is a set, else the sets directly inside it.
-fn sets_at(path: &Path) -> Result<Vec<PathBuf>, OfferError> {
+/// `path` if it is a set, otherwise the sets directly inside it.
+fn sets_at(path: &Path) -> Result<Vec<PathBuf>, ConfigError> {
     let is_set = |dir: &Path| dir.join("set.json").is_file();
     if is_set(path) {
         return Ok(vec![path.to_owned()]);
     }
-    let unreadable = |error| OfferError::Unreadable { path: path.to_owned(), error };
+    let unreadable = |error| ConfigError::Unreadable { path: path.to_owned(), error };
     let entries = path.read_dir().map_err(unreadable)?;
     let mut inside: Vec<PathBuf> =
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| is_set(dir)).collect();
     inside.sort();
     if inside.is_empty() {
-        return Err(OfferError::NoSets(path.to_owned()));
+        return Err(ConfigError::NoSets(path.to_owned()));
     }
     Ok(inside)
 }
@@ -134,13 +130,17 @@ impl OpenSet {
         self.set.positions()
     }
 
-    pub(super) fn view(&self, index: PositionIndex, strategy: LabelStrategy) -> Result<View, SetError> {
+    pub(super) fn view(
+        &self,
+        index: PositionIndex,
+        strategy: LabelStrategy,
+    ) -> Result<PositionView, SetError> {
         let (at, ply) = self.set.position(index)?;
         let record = self.set.record(at)?;
-        Ok(View::of(&self.name, index, at, &Focus::on(&record, ply, strategy), &record))
+        Ok(PositionView::new(&self.name, index, at, &Sample::new(&record, ply, strategy), &record))
     }
 
-    /// A random position that passes: positions at random first, then all in order from a random one on.
+    /// A random position that matches: random draws first, then a scan from a random position.
     pub(super) fn random(
         &self,
         filter: &Filter,
@@ -149,24 +149,24 @@ impl OpenSet {
     ) -> Result<Found, SetError> {
         let positions = self.positions();
         if positions == 0 {
-            return Ok(Found::Nothing { looked_at: 0 });
+            return Ok(Found::Nothing { scanned: 0 });
         }
-        let tries = 500.min(positions);
-        for _ in 0..tries {
+        let draws = RANDOM_DRAWS.min(positions);
+        for _ in 0..draws {
             let index = PositionIndex(rng.u64(..positions));
             let (at, ply) = self.set.position(index)?;
             let record = self.set.record(at)?;
-            if filter.lets_through(Focus::on(&record, ply, strategy).facts()) {
+            if filter.matches(Sample::new(&record, ply, strategy).facts()) {
                 return Ok(Found::Position(index));
             }
         }
         match self.next(rng.u64(..positions), Direction::Forward, filter, strategy)? {
             Found::Position(index) => Ok(Found::Position(index)),
-            Found::Nothing { looked_at } => Ok(Found::Nothing { looked_at: looked_at + tries }),
+            Found::Nothing { scanned } => Ok(Found::Nothing { scanned: scanned + draws }),
         }
     }
 
-    /// The nearest position beyond `from` that passes, going round at the end of the set.
+    /// The nearest position after or before `from` that matches, wrapping around at the end of the set.
     pub(super) fn next(
         &self,
         from: u64,
@@ -175,29 +175,29 @@ impl OpenSet {
         strategy: LabelStrategy,
     ) -> Result<Found, SetError> {
         let positions = self.positions();
-        let mut looked_at = 0;
+        let mut scanned = 0;
         let mut index = from;
         let mut record: Option<(tabia_data::RecordIndex, AnyRecord)> = None;
-        while looked_at < PATIENCE.min(positions) {
+        while scanned < MAX_SCANNED.min(positions) {
             index = match direction {
                 Direction::Forward if index.saturating_add(1) >= positions => 0,
                 Direction::Forward => index + 1,
                 Direction::Back if index == 0 || index > positions => positions.saturating_sub(1),
                 Direction::Back => index - 1,
             };
-            looked_at += 1;
+            scanned += 1;
             let (at, ply) = self.set.position(PositionIndex(index))?;
-            // Neighbours are mostly of the same game, which need not be read again.
+            // Neighbouring positions are usually from the same record.
             let current = match record.take() {
                 Some((same, read)) if same == at => read,
                 _ => self.set.record(at)?,
             };
-            let passes = filter.lets_through(Focus::on(&current, ply, strategy).facts());
+            let matches = filter.matches(Sample::new(&current, ply, strategy).facts());
             record = Some((at, current));
-            if passes {
+            if matches {
                 return Ok(Found::Position(PositionIndex(index)));
             }
         }
-        Ok(Found::Nothing { looked_at })
+        Ok(Found::Nothing { scanned })
     }
 }

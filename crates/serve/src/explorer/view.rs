@@ -1,4 +1,4 @@
-//! One position as the explorer shows it.
+//! JSON view of a position.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use serde::Serialize;
@@ -10,10 +10,10 @@ use tabia_data::stats::{Category as _, Phase, Pool};
 use tabia_data::{AnyRecord, GameHead, LabelStrategy, PositionIndex, RecordIndex, entropy};
 use tabia_encoding::{ForWhite, Score};
 
-use super::filter::Facts;
+use super::filter::PositionFacts;
 
-/// One position of a record, and what would be learned from it.
-pub(super) struct Focus {
+/// A position of a record with its training labels.
+pub(super) struct Sample {
     position: Chess,
     ply: u32,
     last: Option<Move>,
@@ -22,9 +22,9 @@ pub(super) struct Focus {
     depth: Option<u8>,
 }
 
-impl Focus {
+impl Sample {
     /// The position of `record` after `ply` moves.
-    pub(super) fn on(record: &AnyRecord, ply: u32, strategy: LabelStrategy) -> Focus {
+    pub(super) fn new(record: &AnyRecord, ply: u32, strategy: LabelStrategy) -> Sample {
         match record {
             AnyRecord::Game(game) => {
                 let mut position = game.start.clone();
@@ -33,7 +33,7 @@ impl Focus {
                     position.play_unchecked(played.played);
                 }
                 let rating = game.head.ratings[position.turn()];
-                Focus {
+                Sample {
                     ply,
                     last: before.checked_sub(1).and_then(|last| Some(game.plies.get(last)?.played)),
                     labels: game.plies.get(before).map(|next| (next.played, 1.0)).into_iter().collect(),
@@ -42,7 +42,7 @@ impl Focus {
                     position,
                 }
             }
-            AnyRecord::Evaluation(analysed) => Focus {
+            AnyRecord::Evaluation(analysed) => Sample {
                 position: analysed.position.clone(),
                 ply: 0,
                 last: None,
@@ -53,21 +53,20 @@ impl Focus {
         }
     }
 
-    pub(super) fn facts(&self) -> Facts {
-        Facts {
+    pub(super) fn facts(&self) -> PositionFacts {
+        PositionFacts {
             rating: self.rating,
             phase: Phase::of(self.position.board()),
             depth: self.depth,
-            // A played move is certain: only engine labels have an entropy worth asking about.
+            // Played moves are one-hot: only engine labels have an entropy.
             entropy: self.depth.map(|_| entropy(&self.labels)),
             ply: self.ply,
         }
     }
 }
 
-/// One position as the explorer shows it.
 #[derive(Serialize)]
-pub(super) struct View {
+pub(super) struct PositionView {
     set: String,
     index: u64,
     record: u64,
@@ -77,9 +76,9 @@ pub(super) struct View {
     turn: &'static str,
     phase: &'static str,
     last_move: Option<String>,
-    /// What would be learned: moves with probabilities that sum to 1, likeliest first.
+    /// Training target: moves with probabilities that sum to 1, most probable first.
     labels: Vec<Label>,
-    /// Of the labels, in nats.
+    /// Entropy of the labels in nats.
     entropy: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
     game: Option<GameView>,
@@ -96,7 +95,7 @@ struct Label {
     score: Option<ScoreView>,
 }
 
-/// An engine's score from White's point of view: centipawns, or moves to mate.
+/// Engine score from White's point of view: centipawns, or moves to mate.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum ScoreView {
@@ -113,10 +112,10 @@ struct GameView {
     increment_s: Option<f64>,
     result: &'static str,
     plies: usize,
-    /// What each clock shows before the move, in seconds.
+    /// Clocks before the move, in seconds.
     white_clock_s: Option<f64>,
     black_clock_s: Option<f64>,
-    /// An engine's opinion after the move, where the game has one.
+    /// Engine evaluation after the move.
     #[serde(flatten)]
     evaluation: Option<ScoreView>,
 }
@@ -136,27 +135,27 @@ struct LineView {
     score: ScoreView,
 }
 
-impl View {
-    pub(super) fn of(
+impl PositionView {
+    pub(super) fn new(
         set: &str,
         index: PositionIndex,
         at: RecordIndex,
-        focus: &Focus,
+        sample: &Sample,
         record: &AnyRecord,
-    ) -> View {
-        let mut labels: Vec<Label> = focus
+    ) -> PositionView {
+        let mut labels: Vec<Label> = sample
             .labels
             .iter()
             .map(|&(m, probability)| Label {
                 uci: uci(m),
-                san: san(&focus.position, m),
+                san: san(&sample.position, m),
                 probability,
                 score: best_score(record, m).map(ScoreView::of),
             })
             .collect();
         labels.sort_by(|a, b| b.probability.total_cmp(&a.probability));
         let (game, sessions) = match record {
-            AnyRecord::Game(game) => (Some(GameView::of(game, focus.ply)), Vec::new()),
+            AnyRecord::Game(game) => (Some(GameView::of(game, sample.ply)), Vec::new()),
             AnyRecord::Evaluation(analysed) => {
                 let session = |session: &tabia_data::Session| SessionView {
                     depth: session.depth,
@@ -166,7 +165,7 @@ impl View {
                         .iter()
                         .map(|line| LineView {
                             uci: uci(line.first),
-                            san: san(&focus.position, line.first),
+                            san: san(&sample.position, line.first),
                             score: ScoreView::of(line.score),
                         })
                         .collect(),
@@ -174,16 +173,16 @@ impl View {
                 (None, analysed.sessions.iter().map(session).collect())
             }
         };
-        View {
+        PositionView {
             set: set.to_owned(),
             index: index.0,
             record: at.0,
-            ply: focus.ply,
-            fen: Fen::from_position(&focus.position, EnPassantMode::Legal).to_string(),
-            turn: focus.position.turn().fold_wb("white", "black"),
-            phase: Phase::of(focus.position.board()).label(),
-            last_move: focus.last.map(uci),
-            entropy: entropy(&focus.labels),
+            ply: sample.ply,
+            fen: Fen::from_position(&sample.position, EnPassantMode::Legal).to_string(),
+            turn: sample.position.turn().fold_wb("white", "black"),
+            phase: Phase::of(sample.position.board()).label(),
+            last_move: sample.last.map(uci),
+            entropy: entropy(&sample.labels),
             labels,
             game,
             sessions,
@@ -191,7 +190,7 @@ impl View {
     }
 }
 
-/// The best score of a move in the deepest session that has it.
+/// Score of a move in the first session that contains it.
 fn best_score(record: &AnyRecord, m: Move) -> Option<ForWhite<Score>> {
     let AnyRecord::Evaluation(analysed) = record else { return None };
     let lines = analysed.sessions.iter().flat_map(|session| &session.lines);
@@ -211,7 +210,7 @@ impl GameView {
     fn of(game: &tabia_data::GameRecord, ply: u32) -> GameView {
         let GameHead { ratings, pool, pace, result, .. } = game.head;
         let before = usize::try_from(ply).unwrap_or(usize::MAX);
-        // Each clock shows what it showed after its player's last move, at first the time of the whole game.
+        // A clock shows its value after the player's last move, initially the base time.
         let mut clocks = ByColor::new_with(|_| pace.map(|pace| pace.base));
         let mut turn = game.start.turn();
         for played in game.plies.iter().take(before) {

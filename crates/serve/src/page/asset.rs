@@ -1,93 +1,81 @@
-//! One file of the page and the forms it can be sent in.
+//! A file of the page in its content encodings.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, Read as _};
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 
-/// How a file's bytes are packed for the way.
+use crate::etag;
+
+/// Content encoding, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Packing {
-    /// The smallest.
+pub(super) enum Encoding {
     Brotli,
     Gzip,
-    Plain,
+    Identity,
 }
 
-impl Packing {
-    /// What a file's name says of it: the name without the ending, and the packing.
-    pub(super) fn of_name(name: &str) -> (&str, Packing) {
+impl Encoding {
+    /// Splits a file name into the name without `.br` or `.gz` and the encoding.
+    pub(super) fn of_name(name: &str) -> (&str, Encoding) {
         match name.rsplit_once('.') {
-            Some((base, "br")) => (base, Packing::Brotli),
-            Some((base, "gz")) => (base, Packing::Gzip),
-            _ => (name, Packing::Plain),
+            Some((base, "br")) => (base, Encoding::Brotli),
+            Some((base, "gz")) => (base, Encoding::Gzip),
+            _ => (name, Encoding::Identity),
         }
     }
 
     fn token(self) -> Option<&'static str> {
         match self {
-            Packing::Brotli => Some("br"),
-            Packing::Gzip => Some("gzip"),
-            Packing::Plain => None,
+            Encoding::Brotli => Some("br"),
+            Encoding::Gzip => Some("gzip"),
+            Encoding::Identity => None,
         }
     }
 }
 
-/// One file of the page.
+/// A file of the page.
 #[derive(Debug)]
 pub(super) struct Asset {
     content_type: &'static str,
     cache_control: &'static str,
-    /// By packing, the smallest first.
-    forms: Vec<(Packing, Bytes)>,
-    /// Names the contents; each form adds its packing.
-    tag: String,
+    /// Sorted by encoding.
+    variants: Vec<(Encoding, Bytes)>,
+    hash: u64,
 }
 
 impl Asset {
-    /// A file under its path. There is at least one form.
-    pub(super) fn new(path: &str, mut forms: Vec<(Packing, Bytes)>) -> Asset {
-        forms.sort_by_key(|(packing, _)| *packing);
-        let mut hasher = DefaultHasher::new();
-        for (_, bytes) in &forms {
-            bytes.hash(&mut hasher);
-        }
+    /// A file with at least one variant.
+    pub(super) fn new(path: &str, mut variants: Vec<(Encoding, Bytes)>) -> Asset {
+        variants.sort_by_key(|(encoding, _)| *encoding);
         Asset {
             content_type: content_type(path),
-            // A name with a hash of the contents in it never means anything else.
+            // File names in assets/ contain a hash of the contents.
             cache_control: if path.starts_with("assets/") {
                 "public, max-age=31536000, immutable"
             } else {
                 "no-cache"
             },
-            forms,
-            tag: format!("{:016x}", hasher.finish()),
+            hash: etag::hash(variants.iter().map(|(_, bytes)| bytes).collect::<Vec<_>>()),
+            variants,
         }
     }
 
-    pub(super) fn answer(&self, asked: &HeaderMap) -> Response {
-        let accepted = |packing: Packing| packing.token().is_none_or(|token| accepts(asked, token));
-        let form = self.forms.iter().find(|(packing, _)| accepted(*packing)).or(self.forms.last());
-        let Some((packing, bytes)) = form else { return StatusCode::NOT_FOUND.into_response() };
-        let packing = if accepted(*packing) { *packing } else { Packing::Plain };
-        let tag = match packing.token() {
-            Some(token) => format!("\"{}-{token}\"", self.tag),
-            None => format!("\"{}\"", self.tag),
+    pub(super) fn respond(&self, request: &HeaderMap) -> Response {
+        let accepted = |encoding: Encoding| encoding.token().is_none_or(|token| accepts(request, token));
+        let variant = self.variants.iter().find(|(encoding, _)| accepted(*encoding)).or(self.variants.last());
+        let Some((encoding, bytes)) = variant else { return StatusCode::NOT_FOUND.into_response() };
+        let encoding = if accepted(*encoding) { *encoding } else { Encoding::Identity };
+        let etag = match encoding.token() {
+            Some(token) => format!("\"{:016x}-{token}\"", self.hash),
+            None => format!("\"{:016x}\"", self.hash),
         };
-
-        let known = asked
-            .get_all(header::IF_NONE_MATCH)
-            .iter()
-            .filter_map(|known| known.to_str().ok())
-            .flat_map(|known| known.split(','))
-            .any(|known| known.trim().trim_start_matches("W/") == tag);
-        let mut response = if known {
+        let mut response = if etag::is_current(request, &etag) {
             StatusCode::NOT_MODIFIED.into_response()
         } else {
-            match self.body(packing, bytes) {
+            match self.body(encoding, bytes) {
                 Ok(body) => Response::new(body),
                 Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
             }
@@ -96,38 +84,38 @@ impl Asset {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(self.cache_control));
         headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-        if let Ok(tag) = HeaderValue::from_str(&tag) {
-            headers.insert(header::ETAG, tag);
+        if let Ok(etag) = HeaderValue::from_str(&etag) {
+            headers.insert(header::ETAG, etag);
         }
-        if let Some(token) = packing.token() {
+        if let Some(token) = encoding.token() {
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(token));
         }
         response
     }
 
-    /// The bytes to send. A program that carries only packed forms unpacks for the few that take none.
-    fn body(&self, packing: Packing, chosen: &Bytes) -> io::Result<Body> {
-        let has = |wanted: Packing| self.forms.iter().find(|(packing, _)| *packing == wanted);
-        if packing != Packing::Plain || has(Packing::Plain).is_some() {
+    /// The bytes to send, decompressed if only compressed variants exist and the client accepts none.
+    fn body(&self, encoding: Encoding, chosen: &Bytes) -> io::Result<Body> {
+        let variant = |wanted: Encoding| self.variants.iter().find(|(encoding, _)| *encoding == wanted);
+        if encoding != Encoding::Identity || variant(Encoding::Identity).is_some() {
             return Ok(Body::from(chosen.clone()));
         }
-        let (_, packed) = has(Packing::Gzip).ok_or(io::ErrorKind::NotFound)?;
+        let (_, compressed) = variant(Encoding::Gzip).ok_or(io::ErrorKind::NotFound)?;
         let mut bytes = Vec::new();
-        flate2::read::GzDecoder::new(&packed[..]).read_to_end(&mut bytes)?;
+        flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes)?;
         Ok(Body::from(bytes))
     }
 }
 
-/// Whether a request takes answers in this encoding: named, and not with a weight of zero.
-fn accepts(asked: &HeaderMap, token: &str) -> bool {
-    let lists = asked.get_all(header::ACCEPT_ENCODING).iter().filter_map(|list| list.to_str().ok());
+/// Whether `Accept-Encoding` lists this encoding with a nonzero weight.
+fn accepts(request: &HeaderMap, token: &str) -> bool {
+    let lists = request.get_all(header::ACCEPT_ENCODING).iter().filter_map(|list| list.to_str().ok());
     lists.flat_map(|list| list.split(',')).any(|item| {
         let mut parts = item.split(';').map(str::trim);
         let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(token));
-        let refused = parts.any(|part| {
+        let rejected = parts.any(|part| {
             part.strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok()).is_some_and(|q| q == 0.0)
         });
-        named && !refused
+        named && !rejected
     })
 }
 
@@ -152,38 +140,38 @@ fn content_type(path: &str) -> &'static str {
 mod tests {
     use super::*;
 
-    fn asking(encodings: &str) -> HeaderMap {
+    fn accepting(encodings: &str) -> HeaderMap {
         HeaderMap::from_iter([(header::ACCEPT_ENCODING, HeaderValue::from_str(encodings).unwrap())])
     }
 
     #[test]
-    fn encodings_are_taken_at_their_word() {
-        assert!(accepts(&asking("gzip, deflate, br;q=0.5"), "br"));
-        assert!(!accepts(&asking("gzip, br; q=0"), "br"));
-        assert!(!accepts(&asking("brotli"), "br"));
+    fn accept_encoding_is_parsed() {
+        assert!(accepts(&accepting("gzip, deflate, br;q=0.5"), "br"));
+        assert!(!accepts(&accepting("gzip, br; q=0"), "br"));
+        assert!(!accepts(&accepting("brotli"), "br"));
         assert!(!accepts(&HeaderMap::new(), "gzip"));
     }
 
     #[test]
-    fn the_smallest_form_that_is_accepted_is_sent_and_has_a_tag_of_its_own() {
-        let forms = vec![
-            (Packing::Plain, Bytes::from_static(b"plain")),
-            (Packing::Gzip, Bytes::from_static(b"gzip")),
-            (Packing::Brotli, Bytes::from_static(b"br")),
+    fn best_accepted_encoding_is_sent_with_its_own_etag() {
+        let variants = vec![
+            (Encoding::Identity, Bytes::from_static(b"plain")),
+            (Encoding::Gzip, Bytes::from_static(b"gzip")),
+            (Encoding::Brotli, Bytes::from_static(b"br")),
         ];
-        let asset = Asset::new("assets/x-1.js", forms);
-        let mut tags = Vec::new();
+        let asset = Asset::new("assets/x-1.js", variants);
+        let mut etags = Vec::new();
         for (encodings, sent) in [("gzip, br", Some("br")), ("gzip", Some("gzip")), ("zstd", None)] {
-            let answer = asset.answer(&asking(encodings));
-            let header = |name| answer.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
+            let response = asset.respond(&accepting(encodings));
+            let header = |name| response.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
             assert_eq!(header(header::CONTENT_ENCODING).as_deref(), sent);
-            let tag = header(header::ETAG).unwrap();
-            let mut again = asking(encodings);
-            again.insert(header::IF_NONE_MATCH, HeaderValue::from_str(&format!("\"x\", W/{tag}")).unwrap());
-            assert_eq!(asset.answer(&again).status(), StatusCode::NOT_MODIFIED);
-            tags.push(tag);
+            let etag = header(header::ETAG).unwrap();
+            let mut again = accepting(encodings);
+            again.insert(header::IF_NONE_MATCH, HeaderValue::from_str(&format!("\"x\", W/{etag}")).unwrap());
+            assert_eq!(asset.respond(&again).status(), StatusCode::NOT_MODIFIED);
+            etags.push(etag);
         }
-        tags.dedup();
-        assert_eq!(tags.len(), 3, "{tags:?}");
+        etags.dedup();
+        assert_eq!(etags.len(), 3, "{etags:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! The files of a page that lies in a folder, read once when the server starts.
+//! Reads a page from a folder when the server starts.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::path::Path;
@@ -6,15 +6,15 @@ use std::{fs, io};
 
 use axum::body::Bytes;
 
-use crate::OfferError;
+use crate::ConfigError;
 
-/// Every file below `folder` under its path with forward slashes. Links and hidden files are left out.
-pub(super) fn read(folder: &Path) -> Result<Vec<(String, Bytes)>, OfferError> {
+/// All files below `folder` by relative path with forward slashes. Symlinks and hidden files are skipped.
+pub(super) fn read(folder: &Path) -> Result<Vec<(String, Bytes)>, ConfigError> {
     let mut files = Vec::new();
     collect(folder, "", &mut files)
-        .map_err(|error| OfferError::Unreadable { path: folder.to_owned(), error })?;
+        .map_err(|error| ConfigError::Unreadable { path: folder.to_owned(), error })?;
     if !files.iter().any(|(name, _)| name == "index.html") {
-        return Err(OfferError::NoPage(folder.to_owned()));
+        return Err(ConfigError::NoPage(folder.to_owned()));
     }
     Ok(files)
 }

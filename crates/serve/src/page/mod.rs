@@ -1,4 +1,4 @@
-//! The page: its files, from inside the program or from a folder, compressed where the browser takes it.
+//! The page, embedded in the program or from a folder, sent compressed where possible.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod asset;
@@ -8,47 +8,46 @@ mod site;
 use axum::body::Bytes;
 
 pub(crate) use self::site::Site;
-use crate::OfferError;
+use crate::ConfigError;
 
 include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// What is shown where the page was not built.
+/// Shown if the program was built without the page.
 const MISSING: &str = include_str!("missing.html");
 
-/// A network that is offered to the page under `models/given/NAME`.
+/// A network served under `models/given/NAME`.
 #[derive(Clone, Debug)]
-pub struct GivenModel {
-    /// The name, of letters, digits, `.`, `_` and `-`: see [`GivenModel::new`].
+pub struct LocalModel {
     name: String,
     bytes: Vec<u8>,
 }
 
-impl GivenModel {
-    /// A network under its file's name; other characters than letters, digits, `.`, `_` and `-` become `-`.
-    pub fn new(name: &str, bytes: Vec<u8>) -> GivenModel {
+impl LocalModel {
+    /// A network with a file name, in which characters other than letters, digits, `.`, `_` and `-` become `-`.
+    pub fn new(name: &str, bytes: Vec<u8>) -> LocalModel {
         let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
-        GivenModel { name: name.chars().map(plain).collect(), bytes }
+        LocalModel { name: name.chars().map(plain).collect(), bytes }
     }
 
-    /// The name it is offered under.
+    /// Name in the URL.
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// The page from `folder`, or else the one in the program, with the networks that come along and those that are given.
-pub(crate) fn site(folder: Option<&std::path::Path>, given: &[GivenModel]) -> Result<Site, OfferError> {
+/// The page from `folder`, or the embedded one, with the bundled networks and `models`.
+pub(crate) fn site(folder: Option<&std::path::Path>, models: &[LocalModel]) -> Result<Site, ConfigError> {
     let files: Vec<(String, Bytes)> = match folder {
         Some(folder) => folder::read(folder)?,
         None if FILES.is_empty() => vec![("index.html".to_owned(), Bytes::from_static(MISSING.as_bytes()))],
         None => FILES.iter().map(|&(name, bytes)| (name.to_owned(), Bytes::from_static(bytes))).collect(),
     };
-    let mut site = Site::of(files);
+    let mut site = Site::new(files);
     for (name, bytes) in tabia_networks::ALL {
-        // A page that brings its own networks goes with those.
+        // Networks in the page's own folder take precedence.
         site.add(format!("models/{name}"), Bytes::from_static(bytes));
     }
-    for model in given {
+    for model in models {
         site.add(format!("models/given/{}", model.name), model.bytes.clone().into());
     }
     Ok(site)

@@ -1,4 +1,4 @@
-//! The thread that owns the engine: it alone starts, asks and ends the process.
+//! The thread that owns the engine process.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -13,204 +13,181 @@ use std::{
 use shakmaty::{Color, Move, Position as _, uci::UciMove};
 
 use super::{
-    About, Cue, Fault, Launch, Recent, Thought,
-    handle::Vitals,
-    messages::{Message, Stream, Think, ThinkId},
+    EngineConfig, EngineError, EngineErrorKind, EngineInfo, SearchEnd, SearchResult, Timeouts, Transcript,
+    handle::ProcessStatus,
+    messages::{Interrupt, Message, SearchId, SearchJob, Stream},
     process::Process,
 };
-use crate::message::{
-    Command, Go, Info, OptionFault, OptionSpec, OptionValue, Position, Reply, Unreadable, fen_of,
-};
+use crate::message::{Command, Go, Info, OptionSpec, OptionValue, ParseError, Position, Reply, fen_of};
 
-/// How many best lines are kept.
-const MOST_LINES: usize = 512;
-/// How long the last words of an engine that ended may take to arrive.
-const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How often an engine that should end is looked at.
-const LOOK: Duration = Duration::from_millis(2);
+/// Maximum number of MultiPV lines kept.
+const MAX_LINES: usize = 512;
+/// Time for the last output of an exited engine to arrive.
+const EXIT_GRACE: Duration = Duration::from_millis(500);
+/// Polling interval while waiting for a process to exit.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 pub(super) struct Actor {
-    launch: Launch,
+    config: EngineConfig,
     inbox: Receiver<Message>,
-    /// For the threads at the pipes.
+    /// Cloned for the threads that read the engine.
     outbox: SyncSender<Message>,
-    vitals: Arc<Vitals>,
+    status: Arc<ProcessStatus>,
     process: Option<Process>,
-    /// How many processes there were.
+    /// Number of processes started.
     started: u32,
-    about: About,
-    recent: Recent,
-    /// Wishes that came while the engine was busy with another.
+    info: EngineInfo,
+    transcript: Transcript,
+    /// Requests received while the engine was busy.
     pending: VecDeque<Message>,
-    /// Interruptions of questions not asked yet.
-    early: Vec<Interruption>,
-    /// The latest question dealt with: interruptions of it come too late.
-    asked: Option<ThinkId>,
+    /// Interrupts of searches that have not started.
+    early: Vec<Interrupt>,
+    /// The latest finished search. Interrupts of it are ignored.
+    finished: Option<SearchId>,
     quitting: bool,
 }
 
-/// Something that happens while the actor waits for its engine.
+/// Something that happens while the actor waits.
 enum Event {
     Reply {
         reply: Reply,
         at: Instant,
     },
-    /// A `bestmove` that holds no move.
-    Nonsense {
-        line: String,
-    },
-    Interruption(Interruption),
-    Ended,
-    TimeOut,
-    /// A wish is pending.
-    Wish,
+    /// A malformed `bestmove`.
+    InvalidBestMove(String),
+    Interrupt(Interrupt),
+    Exited,
+    Timeout,
+    /// A request is pending.
+    Request,
     Quit,
-}
-
-#[derive(Clone, Copy)]
-enum Interruption {
-    Stop(ThinkId),
-    PonderHit(ThinkId),
-}
-
-impl Interruption {
-    fn id(self) -> ThinkId {
-        match self {
-            Interruption::Stop(id) | Interruption::PonderHit(id) => id,
-        }
-    }
-}
-
-pub(super) fn file_name(launch: &Launch) -> String {
-    launch.program.file_name().unwrap_or(launch.program.as_os_str()).to_string_lossy().into_owned()
 }
 
 impl Actor {
     pub(super) fn new(
-        launch: Launch,
+        config: EngineConfig,
         inbox: Receiver<Message>,
         outbox: SyncSender<Message>,
-        vitals: Arc<Vitals>,
+        status: Arc<ProcessStatus>,
     ) -> Actor {
-        let about = About { name: file_name(&launch), ..About::default() };
+        let info = EngineInfo { name: config.file_name(), ..EngineInfo::default() };
         Actor {
-            launch,
+            config,
             inbox,
             outbox,
-            vitals,
+            status,
             process: None,
             started: 0,
-            about,
-            recent: Recent::default(),
+            info,
+            transcript: Transcript::default(),
             pending: VecDeque::new(),
             early: Vec::new(),
-            asked: None,
+            finished: None,
             quitting: false,
         }
     }
 
     pub(super) fn run(mut self) {
-        // The caller of a request may have gone meanwhile: then nobody wants its answer.
+        // A reply is dropped if its caller is gone.
         while !self.quitting {
-            match self.next_wish() {
-                Some(Message::About { reply }) => {
-                    let about = self.ensure_running().map(|()| self.about.clone());
-                    let _ = reply.send(about);
+            match self.next_request() {
+                Some(Message::Start { reply }) => {
+                    let info = self.ensure_running().map(|()| self.info.clone());
+                    let _ = reply.send(info);
                 }
                 Some(Message::SetOption { name, value, reply }) => {
                     let set = self.set_option(name, value);
                     let _ = reply.send(set);
                 }
                 Some(Message::NewGame { reply }) => {
-                    let begun = self.ensure_running().and_then(|()| self.new_game());
-                    let _ = reply.send(begun);
+                    let result = self.ensure_running().and_then(|()| self.new_game());
+                    let _ = reply.send(result);
                 }
-                Some(Message::Think(mut think)) => {
-                    let thought = self.think(&mut think);
-                    self.asked = Some(think.id);
-                    let _ = think.reply.send(thought);
+                Some(Message::Search(mut job)) => {
+                    let result = self.search(&mut job);
+                    self.finished = Some(job.id);
+                    let _ = job.reply.send(result);
                 }
                 _ => break,
             }
         }
-        self.end();
+        self.shut_down();
     }
 
-    /// The next thing to do; `None` to end.
-    fn next_wish(&mut self) -> Option<Message> {
-        if let Some(wish) = self.pending.pop_front() {
-            return Some(wish);
-        }
+    /// The next request; `None` to quit.
+    fn next_request(&mut self) -> Option<Message> {
         loop {
-            // What an idle engine says is read, so that it is not stuck, and kept for the next fault.
+            if let Some(request) = self.pending.pop_front() {
+                return Some(request);
+            }
+            // Reads the output of an idle engine too, so that it does not block.
             match self.wait(None) {
                 Event::Quit => return None,
-                Event::Ended => {
-                    self.bury();
+                Event::Exited => {
+                    self.kill();
                 }
-                Event::Interruption(early) => self.remember(early),
+                Event::Interrupt(interrupt) => self.defer(interrupt),
                 _ => {}
-            }
-            if let Some(wish) = self.pending.pop_front() {
-                return Some(wish);
             }
         }
     }
 
-    /// Waits for something to happen.
+    /// Waits for the next event.
     fn wait(&mut self, deadline: Option<Instant>) -> Event {
         loop {
             let message = match deadline {
                 Some(deadline) => {
-                    // Looked at even when there is always a message, or a flood would have no end.
+                    // Checked before every message, or a flood would never time out.
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left.is_zero() {
-                        return Event::TimeOut;
+                        return Event::Timeout;
                     }
                     self.inbox.recv_timeout(left)
                 }
                 None => self.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
-            match message {
-                Ok(Message::Said { process, stream, line, at }) => {
-                    if let Some(event) = self.heard(process, stream, line, at) {
-                        return event;
-                    }
-                }
-                Ok(Message::Ended { process, stream }) => {
-                    if stream == Stream::Output && self.is_current(process) {
-                        return Event::Ended;
-                    }
-                }
-                Ok(Message::Stop(id)) => return Event::Interruption(Interruption::Stop(id)),
-                Ok(Message::PonderHit(id)) => return Event::Interruption(Interruption::PonderHit(id)),
-                Ok(Message::Quit) => {
-                    self.quitting = true;
-                    return Event::Quit;
-                }
-                Ok(wish) => {
-                    self.pending.push_back(wish);
-                    return Event::Wish;
-                }
-                Err(RecvTimeoutError::Timeout) => return Event::TimeOut,
-                Err(RecvTimeoutError::Disconnected) => unreachable!("the actor itself holds a sender"),
+            let event = match message {
+                Ok(message) => self.handle(message),
+                Err(RecvTimeoutError::Timeout) => Some(Event::Timeout),
+                Err(RecvTimeoutError::Disconnected) => unreachable!("the actor holds a sender"),
+            };
+            if let Some(event) = event {
+                return event;
             }
         }
     }
 
-    /// Keeps a line for the record; an event if it matters.
-    fn heard(&mut self, process: u32, stream: Stream, line: String, at: Instant) -> Option<Event> {
+    /// Turns a message into an event, if it matters.
+    fn handle(&mut self, message: Message) -> Option<Event> {
+        match message {
+            Message::Line { process, stream, line, at } => self.handle_line(process, stream, line, at),
+            Message::Eof { process, stream } => {
+                (stream == Stream::Stdout && self.is_current(process)).then_some(Event::Exited)
+            }
+            Message::Interrupt(interrupt) => Some(Event::Interrupt(interrupt)),
+            Message::Quit => {
+                self.quitting = true;
+                Some(Event::Quit)
+            }
+            request => {
+                self.pending.push_back(request);
+                Some(Event::Request)
+            }
+        }
+    }
+
+    fn handle_line(&mut self, process: u32, stream: Stream, line: String, at: Instant) -> Option<Event> {
         if !self.is_current(process) {
             return None;
         }
-        self.recent.push(if stream == Stream::Output { '<' } else { '!' }, &line);
-        if stream == Stream::Errors {
+        self.transcript.push(if stream == Stream::Stdout { '<' } else { '!' }, &line);
+        if stream == Stream::Stderr {
             return None;
         }
         match line.parse() {
             Ok(reply) => Some(Event::Reply { reply, at }),
-            Err(Unreadable::Malformed { message: "bestmove", .. }) => Some(Event::Nonsense { line }),
-            // Engines say all kinds of things: a banner, a copyright, the board.
+            Err(ParseError::Malformed { message: "bestmove", .. }) => Some(Event::InvalidBestMove(line)),
+            // Engines print banners and boards.
             Err(_) => None,
         }
     }
@@ -219,311 +196,301 @@ impl Actor {
         self.process.as_ref().is_some_and(|current| current.number == process)
     }
 
-    fn remember(&mut self, early: Interruption) {
-        if self.asked.is_none_or(|asked| asked < early.id()) {
-            self.early.push(early);
+    /// Keeps an interrupt of a search that has not started.
+    fn defer(&mut self, interrupt: Interrupt) {
+        if self.finished.is_none_or(|finished| finished < interrupt.id()) {
+            self.early.push(interrupt);
         }
     }
 
-    fn say(&mut self, command: &Command) {
+    fn send(&mut self, command: &Command) {
         let line = command.to_string();
-        self.recent.push('>', &line);
+        self.transcript.push('>', &line);
         if let Some(process) = &self.process {
-            process.say(line);
+            process.send(line);
         }
     }
 
-    fn engine(&self) -> String {
-        self.about.name.clone()
+    fn error(&self, kind: EngineErrorKind) -> EngineError {
+        EngineError { engine: self.info.name.clone(), kind, transcript: Transcript::default() }
     }
 
-    fn closed(&self) -> Fault {
-        Fault::Closed { engine: self.engine() }
+    fn error_with_transcript(&self, kind: EngineErrorKind) -> EngineError {
+        EngineError { transcript: self.transcript.clone(), ..self.error(kind) }
     }
 }
 
-/// Starting and ending.
+/// Starting and ending the process.
 impl Actor {
-    fn ensure_running(&mut self) -> Result<(), Fault> {
+    fn ensure_running(&mut self) -> Result<(), EngineError> {
         if self.process.is_some() {
             return Ok(());
         }
         if self.started > 0 {
-            let restarts = self.vitals.restarts.load(Ordering::Relaxed);
-            if restarts >= self.launch.most_restarts {
-                return Err(Fault::GaveUp { engine: self.engine(), restarts });
+            let restarts = self.status.restarts.load(Ordering::Relaxed);
+            if restarts >= self.config.max_restarts {
+                return Err(self.error(EngineErrorKind::TooManyRestarts(restarts)));
             }
-            self.vitals.restarts.store(restarts + 1, Ordering::Relaxed);
+            self.status.restarts.store(restarts + 1, Ordering::Relaxed);
         }
         self.started += 1;
-        self.recent = Recent::default();
-        let process = Process::spawn(&self.launch, self.started, &self.outbox)
-            .map_err(|error| Fault::Start { program: self.launch.program.clone(), error: Arc::new(error) })?;
-        self.vitals.process.store(process.id(), Ordering::Relaxed);
+        self.transcript = Transcript::default();
+        let process =
+            Process::spawn(&self.config, self.started, &self.outbox).map_err(|error| EngineError {
+                engine: self.config.program.display().to_string(),
+                ..self.error(EngineErrorKind::Spawn(Arc::new(error)))
+            })?;
+        self.status.pid.store(process.id(), Ordering::Relaxed);
         self.process = Some(process);
-        let begun = self.greet();
-        if begun.is_err() {
-            self.bury();
+        let result = self.handshake();
+        if result.is_err() {
+            self.kill();
         }
-        begun
+        result
     }
 
-    /// Learns what the engine is, sets its options and begins a game.
-    fn greet(&mut self) -> Result<(), Fault> {
-        let waited = self.launch.patience.handshake;
-        let deadline = Instant::now() + waited;
-        let mut about = About { name: file_name(&self.launch), ..About::default() };
-        self.say(&Command::Uci);
-        loop {
-            match self.wait(Some(deadline)) {
-                Event::Reply { reply, .. } => match reply {
-                    Reply::Name(name) if !name.is_empty() => about.name = name,
-                    Reply::Author(author) => about.author = Some(author),
-                    Reply::Option(spec) => about.options.push(spec),
-                    Reply::UciOk => break,
-                    _ => {}
-                },
-                Event::Interruption(early) => self.remember(early),
-                Event::Ended => return Err(self.died()),
-                Event::TimeOut => {
-                    let (engine, recent) = (self.engine(), self.recent.clone());
-                    return Err(Fault::NoHandshake { engine, waited, recent });
-                }
-                Event::Quit => return Err(self.closed()),
-                Event::Nonsense { .. } | Event::Wish => {}
-            }
-        }
-        self.about = about;
-        for (name, value) in self.launch.options.clone() {
+    /// `uci`, options and `ucinewgame`.
+    fn handshake(&mut self) -> Result<(), EngineError> {
+        let mut info = EngineInfo { name: self.config.file_name(), ..EngineInfo::default() };
+        self.send(&Command::Uci);
+        self.wait_for(Reply::UciOk, "uciok", self.config.timeouts.handshake, |reply| match reply {
+            Reply::Name(name) if !name.is_empty() => info.name = name,
+            Reply::Author(author) => info.author = Some(author),
+            Reply::Option(spec) => info.options.push(spec),
+            _ => {}
+        })?;
+        self.info = info;
+        for (name, value) in self.config.options.clone() {
             self.send_option(&name, value.as_deref())?;
         }
         self.new_game()
     }
 
-    fn new_game(&mut self) -> Result<(), Fault> {
-        self.say(&Command::NewGame);
-        self.ready()
+    fn new_game(&mut self) -> Result<(), EngineError> {
+        self.send(&Command::NewGame);
+        self.synchronise()
     }
 
-    fn set_option(&mut self, name: String, value: Option<String>) -> Result<(), Fault> {
+    fn set_option(&mut self, name: String, value: Option<String>) -> Result<(), EngineError> {
         self.ensure_running()?;
         self.send_option(&name, value.as_deref())?;
-        self.ready()?;
-        match self.launch.options.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(&name)) {
+        self.synchronise()?;
+        match self.config.options.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(&name)) {
             Some(known) => known.1 = value,
-            None => self.launch.options.push((name, value)),
+            None => self.config.options.push((name, value)),
         }
         Ok(())
     }
 
-    fn send_option(&mut self, name: &str, value: Option<&str>) -> Result<(), Fault> {
-        let checked = OptionSpec::find(&self.about.options, name)
-            .and_then(|spec| Ok((spec.name.clone(), spec.read(value)?)))
-            .map_err(|fault: OptionFault| Fault::Option { engine: self.engine(), fault });
-        let (name, value) = checked?;
+    fn send_option(&mut self, name: &str, value: Option<&str>) -> Result<(), EngineError> {
+        let (name, value) = OptionSpec::find(&self.info.options, name)
+            .and_then(|spec| Ok((spec.name.clone(), spec.parse_value(value)?)))
+            .map_err(|error| self.error(EngineErrorKind::Option(error)))?;
         let value = (value != OptionValue::Button).then(|| value.to_string());
-        self.say(&Command::SetOption { name, value });
+        self.send(&Command::SetOption { name, value });
         Ok(())
     }
 
-    /// Waits until the engine has done all it was told: what it says after this answers what it is asked after this.
-    fn ready(&mut self) -> Result<(), Fault> {
-        let waited = self.launch.patience.ready;
+    /// `isready`: replies after `readyok` belong to later commands.
+    fn synchronise(&mut self) -> Result<(), EngineError> {
+        self.send(&Command::IsReady);
+        self.wait_for(Reply::ReadyOk, "readyok", self.config.timeouts.ready, |_| {})
+    }
+
+    /// Waits for a reply and passes the others to `on_reply`. Kills the engine on a timeout.
+    fn wait_for(
+        &mut self,
+        wanted: Reply,
+        expected: &'static str,
+        waited: Duration,
+        mut on_reply: impl FnMut(Reply),
+    ) -> Result<(), EngineError> {
         let deadline = Instant::now() + waited;
-        self.say(&Command::IsReady);
         loop {
             match self.wait(Some(deadline)) {
-                Event::Reply { reply: Reply::ReadyOk, .. } => return Ok(()),
-                Event::Interruption(early) => self.remember(early),
-                Event::Ended => return Err(self.died()),
-                Event::TimeOut => {
-                    self.bury();
-                    let (engine, recent) = (self.engine(), self.recent.clone());
-                    return Err(Fault::NotReady { engine, waited, recent });
+                Event::Reply { reply, .. } if reply == wanted => return Ok(()),
+                Event::Reply { reply, .. } => on_reply(reply),
+                Event::Interrupt(interrupt) => self.defer(interrupt),
+                Event::Exited => return Err(self.exited()),
+                Event::Timeout => {
+                    self.kill();
+                    return Err(self.error_with_transcript(EngineErrorKind::Timeout { expected, waited }));
                 }
-                Event::Quit => return Err(self.closed()),
-                Event::Reply { .. } | Event::Nonsense { .. } | Event::Wish => {}
+                Event::Quit => return Err(self.error(EngineErrorKind::Closed)),
+                Event::InvalidBestMove(_) | Event::Request => {}
             }
         }
     }
 
-    /// The engine closed its output: reads its last words and says how it ended.
-    fn died(&mut self) -> Fault {
+    /// Collects the last output and the exit status after the engine closed its output.
+    fn exited(&mut self) -> EngineError {
         let number = self.started;
-        let deadline = Instant::now() + LAST_WORDS;
-        while self.process.as_mut().is_some_and(|process| !process.ended()) && Instant::now() < deadline {
-            std::thread::sleep(LOOK);
+        let deadline = Instant::now() + EXIT_GRACE;
+        while self.process.as_mut().is_some_and(|process| !process.has_exited()) && Instant::now() < deadline
+        {
+            std::thread::sleep(POLL_INTERVAL);
         }
         while let Some(left) = deadline.checked_duration_since(Instant::now()) {
             match self.inbox.recv_timeout(left) {
-                Ok(Message::Ended { process, stream: Stream::Errors }) if process == number => break,
-                Ok(Message::Said { process, stream, line, at }) => {
-                    drop(self.heard(process, stream, line, at));
+                Ok(Message::Eof { process, stream: Stream::Stderr }) if process == number => break,
+                Ok(message) => {
+                    if let Some(Event::Interrupt(interrupt)) = self.handle(message) {
+                        self.defer(interrupt);
+                    }
                 }
-                Ok(Message::Ended { .. }) => {}
-                Ok(Message::Stop(id)) => self.remember(Interruption::Stop(id)),
-                Ok(Message::PonderHit(id)) => self.remember(Interruption::PonderHit(id)),
-                Ok(Message::Quit) => self.quitting = true,
-                Ok(wish) => self.pending.push_back(wish),
                 Err(_) => break,
             }
         }
-        let status = self.bury();
-        Fault::Died { engine: self.engine(), status, recent: self.recent.clone() }
+        let status = self.kill();
+        self.error_with_transcript(EngineErrorKind::Exited(status))
     }
 
-    /// Kills the engine, if it still runs.
-    fn bury(&mut self) -> Option<std::process::ExitStatus> {
-        self.vitals.process.store(0, Ordering::Relaxed);
+    fn kill(&mut self) -> Option<std::process::ExitStatus> {
+        self.status.pid.store(0, Ordering::Relaxed);
         self.process.take().and_then(|mut process| process.kill())
     }
 
-    /// Lets the engine end by itself, for a while.
-    fn end(&mut self) {
-        self.say(&Command::Quit);
+    /// Sends `quit` and kills the engine after a timeout.
+    fn shut_down(&mut self) {
+        self.send(&Command::Quit);
         if let Some(process) = &mut self.process {
-            process.close();
-            let deadline = Instant::now() + self.launch.patience.quit;
-            while !process.ended() && Instant::now() < deadline {
-                // Read on: an engine that still has much to say must get rid of it before it can end.
-                let _ = self.inbox.recv_timeout(LOOK);
+            process.close_stdin();
+            let deadline = Instant::now() + self.config.timeouts.quit;
+            while !process.has_exited() && Instant::now() < deadline {
+                // Drain the output, or an engine blocked on its pipe could not exit.
+                let _ = self.inbox.recv_timeout(POLL_INTERVAL);
             }
         }
-        self.bury();
+        self.kill();
     }
 }
 
-/// Asking.
+/// Searching.
 impl Actor {
-    fn think(&mut self, think: &mut Think) -> Result<Thought, Fault> {
-        let position = think.game.current();
+    fn search(&mut self, job: &mut SearchJob) -> Result<SearchResult, EngineError> {
+        let position = job.game.current();
         if position.legal_moves().is_empty() {
-            return Err(Fault::GameOver { fen: fen_of(position) });
+            return Err(self.error(EngineErrorKind::GameOver(fen_of(position))));
         }
         self.ensure_running()?;
-        self.ready()?;
-        self.say(&Command::Position(Position::from(&think.game)));
-        self.say(&Command::Go(think.go.clone()));
-        let mut question = Question::new(think, &self.launch);
+        self.synchronise()?;
+        self.send(&Command::Position(Position::from(&job.game)));
+        self.send(&Command::Go(job.go.clone()));
+        let mut search = ActiveSearch::new(job, &self.config.timeouts);
         for early in std::mem::take(&mut self.early) {
-            if early.id() == think.id {
-                self.interrupt(&mut question, think, early);
-            } else if early.id() > think.id {
+            if early.id() == job.id {
+                self.interrupt(&mut search, job, early);
+            } else if early.id() > job.id {
                 self.early.push(early);
             }
         }
         loop {
-            match self.wait(question.deadline) {
+            match self.wait(search.deadline) {
                 Event::Reply { reply: Reply::Info(info), .. } => {
-                    (think.hear)(&info);
-                    question.hear(*info);
+                    (job.on_info)(&info);
+                    search.record(*info);
                 }
                 Event::Reply { reply: Reply::BestMove { best, ponder }, at } => {
                     return match best.and_then(|best| best.to_move(position).ok()) {
-                        Some(best) => Ok(question.answered(think, best, ponder, at)),
-                        None => {
-                            let answer = Reply::BestMove { best, ponder }.to_string();
-                            Err(self.illegal(think, answer))
-                        }
+                        Some(best) => Ok(search.finish(job, best, ponder, at)),
+                        None => Err(self.illegal(job, Reply::BestMove { best, ponder }.to_string())),
                     };
                 }
-                Event::Nonsense { line } => return Err(self.illegal(think, line)),
-                Event::Interruption(interruption) if interruption.id() == think.id => {
-                    self.interrupt(&mut question, think, interruption);
+                Event::InvalidBestMove(line) => return Err(self.illegal(job, line)),
+                Event::Interrupt(interrupt) if interrupt.id() == job.id => {
+                    self.interrupt(&mut search, job, interrupt);
                 }
-                Event::Interruption(early) => self.remember(early),
-                Event::TimeOut if question.stopped.is_none() => self.stop(&mut question, Cue::Overdue),
-                Event::TimeOut => {
-                    self.bury();
-                    let waited = question.begun.elapsed();
-                    return Err(Fault::Silent { engine: self.engine(), waited, recent: self.recent.clone() });
+                Event::Interrupt(early) => self.defer(early),
+                Event::Timeout if search.stopped.is_none() => self.stop(&mut search, SearchEnd::Timeout),
+                Event::Timeout => {
+                    self.kill();
+                    let (expected, waited) = ("bestmove", search.start.elapsed());
+                    return Err(self.error_with_transcript(EngineErrorKind::Timeout { expected, waited }));
                 }
-                Event::Ended => return Err(self.died()),
-                Event::Quit => return Err(self.closed()),
-                Event::Reply { .. } | Event::Wish => {}
+                Event::Exited => return Err(self.exited()),
+                Event::Quit => return Err(self.error(EngineErrorKind::Closed)),
+                Event::Reply { .. } | Event::Request => {}
             }
         }
     }
 
-    fn illegal(&self, think: &Think, answer: String) -> Fault {
-        let fen = fen_of(think.game.current());
-        Fault::IllegalMove { engine: self.engine(), answer, fen, recent: self.recent.clone() }
+    fn illegal(&self, job: &SearchJob, reply: String) -> EngineError {
+        let fen = fen_of(job.game.current());
+        self.error_with_transcript(EngineErrorKind::IllegalMove { reply, fen })
     }
 
-    fn interrupt(&mut self, question: &mut Question, think: &Think, interruption: Interruption) {
-        match interruption {
-            Interruption::Stop(_) if question.stopped.is_none() => self.stop(question, Cue::Stopped),
-            Interruption::PonderHit(_) if question.pondering => {
-                self.say(&Command::PonderHit);
-                question.begun = Instant::now();
-                question.pondering = false;
-                if question.stopped.is_none() {
-                    question.deadline = deadline(think, &self.launch, question.begun);
+    fn interrupt(&mut self, search: &mut ActiveSearch, job: &SearchJob, interrupt: Interrupt) {
+        match interrupt {
+            Interrupt::Stop(_) if search.stopped.is_none() => self.stop(search, SearchEnd::Stopped),
+            Interrupt::PonderHit(_) if search.pondering => {
+                self.send(&Command::PonderHit);
+                search.start = Instant::now();
+                search.pondering = false;
+                if search.stopped.is_none() {
+                    search.deadline = deadline(job, &self.config.timeouts, search.start);
                 }
             }
-            Interruption::Stop(_) | Interruption::PonderHit(_) => {}
+            Interrupt::Stop(_) | Interrupt::PonderHit(_) => {}
         }
     }
 
-    fn stop(&mut self, question: &mut Question, cue: Cue) {
-        self.say(&Command::Stop);
-        question.stopped = Some(cue);
-        question.deadline = Some(Instant::now() + self.launch.patience.stop);
+    fn stop(&mut self, search: &mut ActiveSearch, reason: SearchEnd) {
+        self.send(&Command::Stop);
+        search.stopped = Some(reason);
+        search.deadline = Some(Instant::now() + self.config.timeouts.stop);
     }
 }
 
-/// A question the engine thinks about.
-struct Question {
-    begun: Instant,
+struct ActiveSearch {
+    start: Instant,
     pondering: bool,
-    /// When patience ends; none while it may think without end.
+    /// `None` while pondering or searching without limits.
     deadline: Option<Instant>,
-    /// Why it was told to stop.
-    stopped: Option<Cue>,
+    /// Set once `stop` was sent.
+    stopped: Option<SearchEnd>,
     lines: BTreeMap<u32, Info>,
 }
 
-impl Question {
-    fn new(think: &Think, launch: &Launch) -> Question {
-        let begun = Instant::now();
-        let pondering = think.go.ponder;
-        let deadline = if pondering { None } else { deadline(think, launch, begun) };
-        Question { begun, pondering, deadline, stopped: None, lines: BTreeMap::new() }
+impl ActiveSearch {
+    fn new(job: &SearchJob, timeouts: &Timeouts) -> ActiveSearch {
+        let start = Instant::now();
+        let pondering = job.go.ponder;
+        let deadline = if pondering { None } else { deadline(job, timeouts, start) };
+        ActiveSearch { start, pondering, deadline, stopped: None, lines: BTreeMap::new() }
     }
 
-    fn hear(&mut self, info: Info) {
+    fn record(&mut self, info: Info) {
         let rank = info.multipv.unwrap_or(1);
         let known = self.lines.contains_key(&rank);
-        if (info.score.is_some() || !info.pv.is_empty()) && (known || self.lines.len() < MOST_LINES) {
+        if (info.score.is_some() || !info.pv.is_empty()) && (known || self.lines.len() < MAX_LINES) {
             self.lines.insert(rank, info);
         }
     }
 
-    fn answered(self, think: &Think, best: Move, ponder: Option<UciMove>, at: Instant) -> Thought {
-        let mut after = think.game.current().clone();
+    fn finish(self, job: &SearchJob, best: Move, ponder: Option<UciMove>, at: Instant) -> SearchResult {
+        let mut after = job.game.current().clone();
         after.play_unchecked(best);
-        Thought {
+        SearchResult {
             best,
             ponder: ponder.and_then(|ponder| ponder.to_move(&after).ok()),
             lines: self.lines.into_values().collect(),
-            time: at.saturating_duration_since(self.begun),
-            cue: self.stopped.unwrap_or(Cue::Own),
+            time: at.saturating_duration_since(self.start),
+            ended_by: self.stopped.unwrap_or(SearchEnd::Engine),
         }
     }
 }
 
-fn deadline(think: &Think, launch: &Launch, begun: Instant) -> Option<Instant> {
-    allowance(&think.go, think.game.current().turn(), launch).and_then(|time| begun.checked_add(time))
+fn deadline(job: &SearchJob, timeouts: &Timeouts, start: Instant) -> Option<Instant> {
+    time_limit(&job.go, job.game.current().turn(), timeouts).and_then(|time| start.checked_add(time))
 }
 
-/// How long the engine may take; `None` is without end.
-fn allowance(go: &Go, turn: Color, launch: &Launch) -> Option<Duration> {
-    let patience = &launch.patience;
+/// Time after which a search is stopped; `None` for infinite searches.
+fn time_limit(go: &Go, turn: Color, timeouts: &Timeouts) -> Option<Duration> {
     if go.infinite {
         return None;
     }
-    let own = [go.move_time, go.clock[turn]].into_iter().flatten().min();
-    Some(own.map_or(patience.unclocked, |own| own.saturating_add(patience.margin)))
+    let limit = [go.move_time, go.clock[turn]].into_iter().flatten().min();
+    Some(limit.map_or(timeouts.untimed, |limit| limit.saturating_add(timeouts.margin)))
 }
 
 #[cfg(test)]
@@ -533,18 +500,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tightest_limit_counts() {
-        let launch = Launch::new("engine");
-        let margin = launch.patience.margin;
+    fn shortest_time_limit_applies() {
+        let timeouts = Timeouts::default();
+        let margin = timeouts.margin;
         let seconds = Duration::from_secs;
-        let allowed = |go: &Go, turn| allowance(go, turn, &launch);
+        let limit = |go: &Go, turn| time_limit(go, turn, &timeouts);
         let mut go = Go::clocks(ByColor { white: seconds(9), black: seconds(5) }, ByColor::default());
-        assert_eq!(allowed(&go, Color::White), Some(seconds(9) + margin));
-        assert_eq!(allowed(&go, Color::Black), Some(seconds(5) + margin));
+        assert_eq!(limit(&go, Color::White), Some(seconds(9) + margin));
+        assert_eq!(limit(&go, Color::Black), Some(seconds(5) + margin));
         go.move_time = Some(seconds(7));
-        assert_eq!(allowed(&go, Color::White), Some(seconds(7) + margin));
-        assert_eq!(allowed(&Go::nodes(1), Color::White), Some(launch.patience.unclocked));
-        assert_eq!(allowed(&Go::infinite(), Color::White), None);
-        assert_eq!(allowed(&Go::move_time(Duration::MAX), Color::White), Some(Duration::MAX));
+        assert_eq!(limit(&go, Color::White), Some(seconds(7) + margin));
+        assert_eq!(limit(&Go::nodes(1), Color::White), Some(timeouts.untimed));
+        assert_eq!(limit(&Go::infinite(), Color::White), None);
+        assert_eq!(limit(&Go::move_time(Duration::MAX), Color::White), Some(Duration::MAX));
     }
 }

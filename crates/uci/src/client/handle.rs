@@ -8,120 +8,131 @@ use std::{
 };
 
 use super::{
-    About, Fault, Launch, Thought,
-    actor::{self, Actor},
-    messages::{Message, Think, ThinkId},
+    EngineConfig, EngineError, EngineErrorKind, EngineInfo, SearchResult, Transcript,
+    actor::Actor,
+    messages::{Interrupt, Message, SearchId, SearchJob},
 };
-use crate::message::{GameSoFar, Go, Info};
+use crate::message::{GameHistory, Go, Info};
 
-/// An engine to ask. Its process is started again when it fails; dropping this ends it.
+/// An engine process that is restarted after failures. Dropping the client ends the process.
 pub struct Client {
     outbox: SyncSender<Message>,
-    about: About,
-    pub(super) vitals: Arc<Vitals>,
+    info: EngineInfo,
+    status: Arc<ProcessStatus>,
     next: AtomicU64,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is known about the process from outside.
+/// State of the process, readable without asking the actor.
 #[derive(Default)]
-pub(super) struct Vitals {
+pub(super) struct ProcessStatus {
     pub(super) restarts: AtomicU32,
-    /// 0 is none.
-    pub(super) process: AtomicU32,
+    /// Process id; 0 if not running.
+    pub(super) pid: AtomicU32,
 }
 
-/// A question being thought about. Dropping it tells the engine to stop.
-pub struct Thinking {
-    result: Receiver<Result<Thought, Fault>>,
-    interrupt: Interrupt,
+/// A running search. Dropping it stops the search.
+pub struct PendingSearch {
+    result: Receiver<Result<SearchResult, EngineError>>,
+    handle: SearchHandle,
     engine: String,
 }
 
-/// Reaches an engine while it thinks about one question, from any thread. Too late, it does nothing.
+/// Stops a search from any thread. Has no effect after the search has ended.
 #[derive(Clone)]
-pub struct Interrupt {
+pub struct SearchHandle {
     outbox: SyncSender<Message>,
-    id: ThinkId,
+    id: SearchId,
 }
 
 impl Client {
-    /// Starts an engine, learns what it is and sets its options.
+    /// Starts an engine, performs the handshake and sets its options.
     ///
     /// # Errors
-    /// When it cannot be started, does not speak UCI, or does not offer an option.
+    /// If the engine cannot be started, does not complete the handshake, or rejects an option.
     ///
     /// # Panics
-    /// If no thread can be started.
-    pub fn start(launch: Launch) -> Result<Client, Fault> {
-        let (mut client, actor) = channel(launch);
-        let run = move || actor.run();
-        let thread = thread::Builder::new().name("uci client".to_owned()).spawn(run);
-        client.thread = Some(thread.expect("a thread can be started"));
-        client.about = client.ask(|reply| Message::About { reply })?;
+    /// If no thread can be spawned.
+    pub fn start(config: EngineConfig) -> Result<Client, EngineError> {
+        // Bounded, so that an engine that floods its output fills its own pipe, not our memory.
+        let (outbox, inbox) = mpsc::sync_channel(1024);
+        let status = Arc::new(ProcessStatus::default());
+        let info = EngineInfo { name: config.file_name(), ..EngineInfo::default() };
+        let actor = Actor::new(config, inbox, outbox.clone(), Arc::clone(&status));
+        let thread = thread::Builder::new().name("uci client".to_owned()).spawn(move || actor.run());
+        let thread = Some(thread.expect("cannot spawn a thread"));
+        let mut client = Client { outbox, info, status, next: AtomicU64::new(0), thread };
+        client.info = client.ask(|reply| Message::Start { reply })?;
         Ok(client)
     }
 
-    /// What the engine is.
-    pub fn about(&self) -> &About {
-        &self.about
+    /// Identification and options of the engine.
+    pub fn info(&self) -> &EngineInfo {
+        &self.info
     }
 
-    /// Sets an option, now and whenever the engine is started again. A button has no value.
+    /// Sets an option now and after every restart. Buttons have no value.
     ///
     /// # Errors
-    /// When the engine does not offer it, not that value, or fails.
-    pub fn set_option(&self, name: &str, value: Option<&str>) -> Result<(), Fault> {
+    /// If the option or value is invalid, or the engine fails.
+    pub fn set_option(&self, name: &str, value: Option<&str>) -> Result<(), EngineError> {
         let (name, value) = (name.to_owned(), value.map(str::to_owned));
         self.ask(|reply| Message::SetOption { name, value, reply })
     }
 
-    /// What comes is of another game.
+    /// Sends `ucinewgame`.
     ///
     /// # Errors
-    /// When the engine fails.
-    pub fn new_game(&self) -> Result<(), Fault> {
+    /// If the engine fails.
+    pub fn new_game(&self) -> Result<(), EngineError> {
         self.ask(|reply| Message::NewGame { reply })
     }
 
-    /// Asks for a move and waits for it.
+    /// Searches and waits for the result.
     ///
     /// # Errors
-    /// When the engine fails: it crashes, stays silent or answers nonsense. It is started again for the next
-    /// question.
-    pub fn think(&self, game: &GameSoFar, go: &Go) -> Result<Thought, Fault> {
-        self.begin(game, go, |_| {}).wait()
+    /// If the engine crashes, times out or answers with an illegal move. It is restarted for the next search.
+    pub fn search(&self, game: &GameHistory, go: &Go) -> Result<SearchResult, EngineError> {
+        self.start_search(game, go, |_| {}).wait()
     }
 
-    /// Asks for a move, and does not wait. `hear` is told what the engine says meanwhile, on the thread that reads the
-    /// engine: it must be quick, and cannot ask the client anything.
-    pub fn begin(&self, game: &GameSoFar, go: &Go, hear: impl FnMut(&Info) + Send + 'static) -> Thinking {
-        let id = ThinkId(self.next.fetch_add(1, Ordering::Relaxed));
+    /// Starts a search. `on_info` is called on the thread that reads the engine: it must return quickly and must not
+    /// call the client.
+    pub fn start_search(
+        &self,
+        game: &GameHistory,
+        go: &Go,
+        on_info: impl FnMut(&Info) + Send + 'static,
+    ) -> PendingSearch {
+        let id = SearchId(self.next.fetch_add(1, Ordering::Relaxed));
         let (reply, result) = mpsc::channel();
-        let hear = Box::new(hear);
-        self.send(Message::Think(Box::new(Think { id, game: game.clone(), go: go.clone(), hear, reply })));
-        let interrupt = Interrupt { outbox: self.outbox.clone(), id };
-        Thinking { result, interrupt, engine: self.about.name.clone() }
+        let (game, go, on_info) = (game.clone(), go.clone(), Box::new(on_info));
+        self.send(Message::Search(Box::new(SearchJob { id, game, go, on_info, reply })));
+        let handle = SearchHandle { outbox: self.outbox.clone(), id };
+        PendingSearch { result, handle, engine: self.info.name.clone() }
     }
 
-    /// How often the engine had to be started again.
+    /// Number of restarts so far.
     pub fn restarts(&self) -> u32 {
-        self.vitals.restarts.load(Ordering::Relaxed)
+        self.status.restarts.load(Ordering::Relaxed)
     }
 
-    /// The number of its process, while there is one.
+    /// Process id, if the engine is running.
     pub fn process_id(&self) -> Option<u32> {
-        Some(self.vitals.process.load(Ordering::Relaxed)).filter(|&id| id != 0)
+        Some(self.status.pid.load(Ordering::Relaxed)).filter(|&id| id != 0)
     }
 
-    fn ask<T>(&self, message: impl FnOnce(Sender<Result<T, Fault>>) -> Message) -> Result<T, Fault> {
+    fn ask<T>(
+        &self,
+        message: impl FnOnce(Sender<Result<T, EngineError>>) -> Message,
+    ) -> Result<T, EngineError> {
         let (reply, answer) = mpsc::channel();
         self.send(message(reply));
-        answer.recv().unwrap_or_else(|_| Err(Fault::Closed { engine: self.about.name.clone() }))
+        answer.recv().unwrap_or_else(|_| Err(closed(&self.info.name)))
     }
 
     fn send(&self, message: Message) {
-        // Where the actor is gone its answer is missing too, which the caller notices.
+        // If the actor is gone, the missing reply reports it.
         let _ = self.outbox.send(message);
     }
 }
@@ -130,53 +141,47 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.send(Message::Quit);
         if let Some(thread) = self.thread.take() {
-            // If it panicked, its process was killed on the way.
+            // A panicking actor kills its process while unwinding.
             let _ = thread.join();
         }
     }
 }
 
-impl Thinking {
-    /// Waits for the answer.
+impl PendingSearch {
+    /// Waits for the result.
     ///
     /// # Errors
-    /// When the engine fails.
-    pub fn wait(self) -> Result<Thought, Fault> {
-        self.result.recv().unwrap_or_else(|_| Err(Fault::Closed { engine: self.engine.clone() }))
+    /// If the engine fails.
+    pub fn wait(self) -> Result<SearchResult, EngineError> {
+        self.result.recv().unwrap_or_else(|_| Err(closed(&self.engine)))
     }
 
-    /// To reach the engine while another thread waits.
-    pub fn interrupt(&self) -> Interrupt {
-        self.interrupt.clone()
+    /// A handle to stop the search while another thread waits.
+    pub fn handle(&self) -> SearchHandle {
+        self.handle.clone()
     }
 }
 
-impl Drop for Thinking {
+impl Drop for PendingSearch {
     fn drop(&mut self) {
-        self.interrupt.stop();
+        self.handle.stop();
     }
 }
 
-impl Interrupt {
-    /// Asks for the answer now.
+impl SearchHandle {
+    /// Sends `stop`.
     pub fn stop(&self) {
-        // Where the actor is gone nothing is left to stop.
-        let _ = self.outbox.send(Message::Stop(self.id));
+        // If the actor is gone, nothing is left to stop.
+        let _ = self.outbox.send(Message::Interrupt(Interrupt::Stop(self.id)));
     }
 
-    /// The move pondered on was played: from now on the time is the engine's own.
+    /// Sends `ponderhit`.
     pub fn ponder_hit(&self) {
-        // As above.
-        let _ = self.outbox.send(Message::PonderHit(self.id));
+        let _ = self.outbox.send(Message::Interrupt(Interrupt::PonderHit(self.id)));
     }
 }
 
-fn channel(launch: Launch) -> (Client, Actor) {
-    // Bounded, so that an engine that floods fills its own pipe and not our memory.
-    let (outbox, inbox) = mpsc::sync_channel(1024);
-    let vitals = Arc::new(Vitals::default());
-    let name = actor::file_name(&launch);
-    let actor = Actor::new(launch, inbox, outbox.clone(), Arc::clone(&vitals));
-    let about = About { name, ..About::default() };
-    (Client { outbox, about, vitals, next: AtomicU64::new(0), thread: None }, actor)
+fn closed(engine: &str) -> EngineError {
+    let (engine, transcript) = (engine.to_owned(), Transcript::default());
+    EngineError { engine, kind: EngineErrorKind::Closed, transcript }
 }

@@ -1,46 +1,68 @@
 use std::{sync::mpsc::Sender, time::Instant};
 
-use super::{About, Fault, Thought};
-use crate::message::{GameSoFar, Go, Info};
+use super::{EngineError, EngineInfo, SearchResult};
+use crate::message::{GameHistory, Go, Info};
 
-/// Everything that reaches the actor: wishes of its handle, and what its engine does.
+/// Messages to the actor from its handle and from the threads that read the engine.
 pub(super) enum Message {
-    /// Start the engine, if it does not run, and say what it is.
-    About { reply: Sender<Result<About, Fault>> },
-    /// Set an option, now and whenever the engine is started again.
-    SetOption { name: String, value: Option<String>, reply: Sender<Result<(), Fault>> },
-    /// The next position is of another game.
-    NewGame { reply: Sender<Result<(), Fault>> },
-    /// Choose a move.
-    Think(Box<Think>),
-    /// Answer now.
-    Stop(ThinkId),
-    /// The move pondered on was played.
-    PonderHit(ThinkId),
+    /// Start the engine if it is not running.
+    Start {
+        reply: Sender<Result<EngineInfo, EngineError>>,
+    },
+    /// Set an option now and after every restart.
+    SetOption {
+        name: String,
+        value: Option<String>,
+        reply: Sender<Result<(), EngineError>>,
+    },
+    NewGame {
+        reply: Sender<Result<(), EngineError>>,
+    },
+    Search(Box<SearchJob>),
+    Interrupt(Interrupt),
     /// End the engine and the actor.
     Quit,
-    /// The engine said a line.
-    Said { process: u32, stream: Stream, line: String, at: Instant },
-    /// The engine closed a stream, or ended.
-    Ended { process: u32, stream: Stream },
+    /// A line from the engine.
+    Line {
+        process: u32,
+        stream: Stream,
+        line: String,
+        at: Instant,
+    },
+    /// The engine closed a stream.
+    Eof {
+        process: u32,
+        stream: Stream,
+    },
 }
 
-/// A question to the engine.
-pub(super) struct Think {
-    pub(super) id: ThinkId,
-    pub(super) game: GameSoFar,
+pub(super) struct SearchJob {
+    pub(super) id: SearchId,
+    pub(super) game: GameHistory,
     pub(super) go: Go,
-    pub(super) hear: Box<dyn FnMut(&Info) + Send>,
-    pub(super) reply: Sender<Result<Thought, Fault>>,
+    pub(super) on_info: Box<dyn FnMut(&Info) + Send>,
+    pub(super) reply: Sender<Result<SearchResult, EngineError>>,
 }
 
-/// Which question an interruption is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ThinkId(pub(super) u64);
+pub(super) struct SearchId(pub(super) u64);
 
-/// Where an engine said something.
+#[derive(Clone, Copy)]
+pub(super) enum Interrupt {
+    Stop(SearchId),
+    PonderHit(SearchId),
+}
+
+impl Interrupt {
+    pub(super) fn id(self) -> SearchId {
+        match self {
+            Interrupt::Stop(id) | Interrupt::PonderHit(id) => id,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
-    Output,
-    Errors,
+    Stdout,
+    Stderr,
 }

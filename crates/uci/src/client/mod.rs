@@ -1,16 +1,16 @@
-//! The client's end: drives any engine process.
+//! A client that drives an engine process.
 //!
 //! ```no_run
-//! use tabia_uci::{client::{Client, Launch}, message::{GameSoFar, Go}};
+//! use tabia_uci::{client::{Client, EngineConfig}, message::{GameHistory, Go}};
 //!
-//! let client = Client::start(Launch::new("stockfish").option("UCI_LimitStrength", "true"))?;
-//! let thought = client.think(&GameSoFar::default(), &Go::nodes(1000))?;
-//! assert!(thought.best.is_capture() == false);
-//! # Ok::<_, tabia_uci::client::Fault>(())
+//! let client = Client::start(EngineConfig::new("stockfish").option("UCI_LimitStrength", "true"))?;
+//! let result = client.search(&GameHistory::default(), &Go::nodes(1000))?;
+//! assert!(!result.best.is_capture());
+//! # Ok::<_, tabia_uci::client::EngineError>(())
 //! ```
 
 mod actor;
-mod fault;
+mod error;
 mod handle;
 mod messages;
 mod process;
@@ -20,119 +20,123 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 use shakmaty::Move;
 
 pub use self::{
-    fault::{Fault, Recent},
-    handle::{Client, Interrupt, Thinking},
+    error::{EngineError, EngineErrorKind, Transcript},
+    handle::{Client, PendingSearch, SearchHandle},
 };
 use crate::message::{Info, OptionSpec};
 
-/// How to start an engine, and how to treat it.
+/// Command line, options and timeouts of an engine.
 #[derive(Clone, Debug)]
-pub struct Launch {
-    /// The program; without a slash it is looked for in the `PATH`.
+pub struct EngineConfig {
+    /// Program; looked up in `PATH` if it has no slash.
     pub program: PathBuf,
-    /// What it is started with.
-    pub arguments: Vec<OsString>,
-    /// The folder it runs in; else the folder of this process.
-    pub folder: Option<PathBuf>,
-    /// What to set, in order, whenever it is started; a button has no value.
+    /// Command-line arguments.
+    pub args: Vec<OsString>,
+    /// Working directory; `None` inherits it.
+    pub working_dir: Option<PathBuf>,
+    /// Options set on every start, in order; buttons have no value.
     pub options: Vec<(String, Option<String>)>,
-    /// How long to wait for it.
-    pub patience: Patience,
-    /// How often it may be started again after it crashed, hung or was killed.
-    pub most_restarts: u32,
+    /// Timeouts.
+    pub timeouts: Timeouts,
+    /// Maximum number of restarts after crashes and timeouts.
+    pub max_restarts: u32,
 }
 
-impl Launch {
+impl EngineConfig {
     /// A program without arguments or options.
-    pub fn new(program: impl Into<PathBuf>) -> Launch {
-        Launch {
+    pub fn new(program: impl Into<PathBuf>) -> EngineConfig {
+        EngineConfig {
             program: program.into(),
-            arguments: Vec::new(),
-            folder: None,
+            args: Vec::new(),
+            working_dir: None,
             options: Vec::new(),
-            patience: Patience::default(),
-            most_restarts: 10,
+            timeouts: Timeouts::default(),
+            max_restarts: 10,
         }
     }
 
-    /// One more argument.
+    /// Adds a command-line argument.
     #[must_use]
-    pub fn argument(mut self, argument: impl Into<OsString>) -> Launch {
-        self.arguments.push(argument.into());
+    pub fn arg(mut self, arg: impl Into<OsString>) -> EngineConfig {
+        self.args.push(arg.into());
         self
     }
 
-    /// One more option to set.
+    /// Adds an option.
     #[must_use]
-    pub fn option(mut self, name: &str, value: &str) -> Launch {
+    pub fn option(mut self, name: &str, value: &str) -> EngineConfig {
         self.options.push((name.to_owned(), Some(value.to_owned())));
         self
     }
+
+    fn file_name(&self) -> String {
+        self.program.file_name().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned()
+    }
 }
 
-/// How long to wait for an engine.
+/// Timeouts of an engine.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// For `uciok`.
     pub handshake: Duration,
-    /// For `readyok`: an engine may load a big network first.
+    /// For `readyok`. Engines may load a large network first.
     pub ready: Duration,
-    /// For `bestmove`, beyond the time it has for the move or on its clock.
+    /// For `bestmove`, beyond the move time or the clock.
     pub margin: Duration,
-    /// For `bestmove`, where only depth, nodes or nothing limits it.
-    pub unclocked: Duration,
+    /// For `bestmove` in searches without a time limit.
+    pub untimed: Duration,
     /// For `bestmove` after `stop`.
     pub stop: Duration,
-    /// For its end after `quit`.
+    /// For the process to exit after `quit`.
     pub quit: Duration,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience {
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts {
             handshake: Duration::from_secs(20),
             ready: Duration::from_secs(60),
             margin: Duration::from_secs(5),
-            unclocked: Duration::from_secs(600),
+            untimed: Duration::from_secs(600),
             stop: Duration::from_secs(5),
             quit: Duration::from_secs(2),
         }
     }
 }
 
-/// What an engine says it is.
+/// Identification and options from the handshake.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct About {
-    /// Its name; its file name where it has none.
+pub struct EngineInfo {
+    /// `id name`, or the file name.
     pub name: String,
-    /// Who made it.
+    /// `id author`.
     pub author: Option<String>,
-    /// What may be set.
+    /// Options.
     pub options: Vec<OptionSpec>,
 }
 
-/// What an engine came to.
+/// Result of a search.
 #[derive(Clone, Debug)]
-pub struct Thought {
-    /// A legal move.
+pub struct SearchResult {
+    /// Best move, legal.
     pub best: Move,
-    /// The legal answer it would like to ponder on.
+    /// Expected reply, legal.
     pub ponder: Option<Move>,
-    /// Its last word on each of its best lines, best first: those with a score or moves.
+    /// Last `info` with a score or pv of each MultiPV line, best first.
     pub lines: Vec<Info>,
-    /// From `go` (or `ponderhit`) to the answer.
+    /// Time from `go` or `ponderhit` to `bestmove`.
     pub time: Duration,
-    /// Why it answered when it did.
-    pub cue: Cue,
+    /// Why the search ended.
+    pub ended_by: SearchEnd,
 }
 
-/// Why an engine answered when it did.
+/// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cue {
-    /// By itself.
-    Own,
-    /// It was asked to stop.
+pub enum SearchEnd {
+    /// The engine finished.
+    Engine,
+    /// Stopped by the caller.
     Stopped,
-    /// It was past its deadline and told to stop.
-    Overdue,
+    /// Stopped after its deadline.
+    Timeout,
 }

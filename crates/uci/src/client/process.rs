@@ -1,4 +1,4 @@
-//! One engine process and the threads at its pipes.
+//! An engine process and the threads that serve its pipes.
 
 use std::{
     io::{BufReader, Read, Write},
@@ -9,54 +9,54 @@ use std::{
 };
 
 use super::{
-    Launch,
+    EngineConfig,
     messages::{Message, Stream},
 };
 use crate::Lines;
 
-/// The longest line an engine may say, in bytes; the rest of a longer one is dropped.
-const LONGEST_LINE: usize = 1 << 16;
+/// Maximum line length in bytes; longer lines are truncated.
+const MAX_LINE_BYTES: usize = 1 << 16;
 
-/// A running engine. Dropping it kills the process and all it started, and leaves no zombie.
+/// A running engine. Dropping it kills the process and its children and reaps it.
 pub(super) struct Process {
     child: Child,
-    /// Gone once the engine was told that nothing more comes.
-    input: Option<Sender<String>>,
-    /// Set when it was reaped: its number may be another's from then on.
+    /// `None` once standard input was closed.
+    stdin: Option<Sender<String>>,
+    /// Set when the process was reaped. Its id may be reused from then on.
     status: Option<ExitStatus>,
-    /// Tells this process's messages from those of an earlier one.
+    /// Distinguishes messages of this process from those of earlier ones.
     pub(super) number: u32,
 }
 
 impl Process {
     pub(super) fn spawn(
-        launch: &Launch,
+        config: &EngineConfig,
         number: u32,
         outbox: &SyncSender<Message>,
     ) -> std::io::Result<Process> {
-        let mut command = Command::new(&launch.program);
-        command.args(&launch.arguments);
-        if let Some(folder) = &launch.folder {
+        let mut command = Command::new(&config.program);
+        command.args(&config.args);
+        if let Some(folder) = &config.working_dir {
             command.current_dir(folder);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own: so that it can be killed with all it started, and Ctrl-C does not reach it first.
+        // A process group of its own, so that it can be killed with its children and does not receive Ctrl-C.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut child = command.spawn()?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let mut process = Process { child, input: None, status: None, number };
+        let mut process = Process { child, stdin: None, status: None, number };
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            unreachable!("all three were asked for");
+            unreachable!("all three are piped");
         };
-        // From here on a failure drops, and so kills, the process.
-        let (input, lines) = mpsc::channel();
-        start("uci stdin", move || write(stdin, &lines))?;
-        process.input = Some(input);
+        // An error from here on drops, and thereby kills, the process.
+        let (lines_in, lines) = mpsc::channel();
+        spawn_thread("uci stdin", move || write(stdin, &lines))?;
+        process.stdin = Some(lines_in);
         let to = outbox.clone();
-        start("uci stdout", move || read(stdout, Stream::Output, number, &to))?;
+        spawn_thread("uci stdout", move || read(stdout, Stream::Stdout, number, &to))?;
         let to = outbox.clone();
-        start("uci stderr", move || read(stderr, Stream::Errors, number, &to))?;
+        spawn_thread("uci stderr", move || read(stderr, Stream::Stderr, number, &to))?;
         Ok(process)
     }
 
@@ -64,37 +64,35 @@ impl Process {
         self.child.id()
     }
 
-    /// Sends a line. An engine that has ended is noticed by its silence, not here.
-    pub(super) fn say(&self, line: String) {
-        if let Some(input) = &self.input {
-            // The thread at the pipe ends with the pipe.
-            let _ = input.send(line);
+    /// Sends a line. A dead engine is detected when its output ends, not here.
+    pub(super) fn send(&self, line: String) {
+        if let Some(stdin) = &self.stdin {
+            let _ = stdin.send(line);
         }
     }
 
-    /// Tells the engine that nothing more comes.
-    pub(super) fn close(&mut self) {
-        self.input = None;
+    pub(super) fn close_stdin(&mut self) {
+        self.stdin = None;
     }
 
-    /// Whether it has ended by itself. It is not reaped yet, so that its group's number is still its own.
+    /// Whether the process has exited. Does not reap it, so that its process group id stays valid.
     #[cfg(unix)]
-    pub(super) fn ended(&mut self) -> bool {
+    pub(super) fn has_exited(&mut self) -> bool {
         use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        waitid(WaitId::Pid(Pid::from_child(&self.child)), look).is_ok_and(|status| status.is_some())
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        waitid(WaitId::Pid(Pid::from_child(&self.child)), options).is_ok_and(|status| status.is_some())
     }
 
     #[cfg(not(unix))]
-    pub(super) fn ended(&mut self) -> bool {
+    pub(super) fn has_exited(&mut self) -> bool {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }
 
-    /// Ends it, whatever it does, and all it started; gives how it ended.
+    /// Kills and reaps the process and its children.
     pub(super) fn kill(&mut self) -> Option<ExitStatus> {
-        self.close();
+        self.close_stdin();
         if self.status.is_none() {
-            // Both fail only where nothing is left to kill.
+            // Both fail only if nothing is left to kill.
             #[cfg(unix)]
             let _ = rustix::process::kill_process_group(
                 rustix::process::Pid::from_child(&self.child),
@@ -113,11 +111,11 @@ impl Drop for Process {
     }
 }
 
-fn start(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+fn spawn_thread(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     thread::Builder::new().name(name.to_owned()).spawn(run).map(drop)
 }
 
-/// A thread of its own, so that an engine that does not read blocks nobody.
+/// Runs on its own thread, so that an engine that does not read blocks nothing else.
 fn write(mut pipe: ChildStdin, lines: &Receiver<String>) {
     for mut line in lines {
         line.push('\n');
@@ -128,12 +126,11 @@ fn write(mut pipe: ChildStdin, lines: &Receiver<String>) {
 }
 
 fn read(pipe: impl Read, stream: Stream, process: u32, outbox: &SyncSender<Message>) {
-    for line in Lines::new(BufReader::new(pipe), LONGEST_LINE).map_while(Result::ok) {
-        // The channel is bounded: an engine that floods is slowed down.
-        if outbox.send(Message::Said { process, stream, line, at: Instant::now() }).is_err() {
+    for line in Lines::new(BufReader::new(pipe), MAX_LINE_BYTES).map_while(Result::ok) {
+        // The channel is bounded, which throttles engines that flood their output.
+        if outbox.send(Message::Line { process, stream, line, at: Instant::now() }).is_err() {
             return;
         }
     }
-    // Nobody is left to tell.
-    let _ = outbox.send(Message::Ended { process, stream });
+    let _ = outbox.send(Message::Eof { process, stream });
 }

@@ -3,119 +3,118 @@
 use std::{fmt, str::FromStr};
 
 use super::{
-    Go, Position, Unreadable,
-    option::{read_text, write_text},
-    words::{Words, one_line},
+    Go, ParseError, Position,
+    option::{format_text, parse_text},
+    tokens::{Tokens, one_line},
 };
 
-/// What a client tells an engine.
+/// A command from client to engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Speak UCI: say who you are and what may be set.
+    /// `uci`
     Uci,
-    /// Say more than usual, or no longer.
+    /// `debug on` or `debug off`
     Debug(bool),
-    /// Answer when all that came before is done, or at once while thinking.
+    /// `isready`
     IsReady,
-    /// Set what the engine offers to set.
+    /// `setoption`
     SetOption {
-        /// Which; never empty.
+        /// Name, not empty.
         name: String,
-        /// To what; a button has none.
+        /// Value; `None` for buttons.
         value: Option<String>,
     },
-    /// Who the user is, for engines that want to know.
+    /// `register`
     Register(Registration),
-    /// What comes is of another game.
+    /// `ucinewgame`
     NewGame,
-    /// The game to think about.
+    /// `position`
     Position(Position),
-    /// Think.
+    /// `go`
     Go(Go),
-    /// Answer now.
+    /// `stop`
     Stop,
-    /// The move pondered on was played: from now on the time is yours.
+    /// `ponderhit`
     PonderHit,
-    /// End.
+    /// `quit`
     Quit,
 }
 
-/// Who the user of an engine is.
+/// Parameters of `register`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Registration {
-    /// Not said now.
+    /// `later`
     Later,
     /// A registered user.
-    As {
-        /// The user's name.
+    User {
+        /// User name.
         name: String,
-        /// The code that came with it.
+        /// Registration code.
         code: String,
     },
 }
 
 impl FromStr for Command {
-    type Err = Unreadable;
+    type Err = ParseError;
 
-    /// Reads one line. Words before the first that begins a command are passed over.
-    fn from_str(line: &str) -> Result<Command, Unreadable> {
-        let mut words = Words::new(line);
-        let first = words.peek().ok_or(Unreadable::Blank)?;
-        while let Some(word) = words.next() {
-            return Ok(match word {
+    /// Parses one line. Tokens before the first known command are skipped.
+    fn from_str(line: &str) -> Result<Command, ParseError> {
+        let mut tokens = Tokens::new(line);
+        let first = tokens.peek().ok_or(ParseError::Empty)?;
+        while let Some(token) = tokens.next() {
+            return Ok(match token {
                 "uci" => Command::Uci,
-                "debug" => Command::Debug(switch(words)?),
+                "debug" => Command::Debug(on_off(tokens)?),
                 "isready" => Command::IsReady,
-                "setoption" => set_option(words)?,
-                "register" => Command::Register(registration(words)?),
+                "setoption" => set_option(tokens)?,
+                "register" => Command::Register(registration(tokens)?),
                 "ucinewgame" => Command::NewGame,
-                "position" => Command::Position(Position::parse(words)?),
-                "go" => Command::Go(Go::parse(words)),
+                "position" => Command::Position(Position::parse(tokens)?),
+                "go" => Command::Go(Go::parse(tokens)),
                 "stop" => Command::Stop,
                 "ponderhit" => Command::PonderHit,
                 "quit" => Command::Quit,
                 _ => continue,
             });
         }
-        Err(Unreadable::Unknown(first.to_owned()))
+        Err(ParseError::Unknown(first.to_owned()))
     }
 }
 
-fn switch(mut words: Words<'_>) -> Result<bool, Unreadable> {
-    match words.next() {
+fn on_off(mut tokens: Tokens<'_>) -> Result<bool, ParseError> {
+    match tokens.next() {
         Some("on") => Ok(true),
         Some("off") => Ok(false),
-        _ => Err(Unreadable::malformed("debug", "neither on nor off")),
+        _ => Err(ParseError::malformed("debug", "expected on or off")),
     }
 }
 
-fn set_option(mut words: Words<'_>) -> Result<Command, Unreadable> {
-    words.until(|word| word == "name");
-    words.next();
-    let name = words.until(|word| word == "value");
+fn set_option(mut tokens: Tokens<'_>) -> Result<Command, ParseError> {
+    tokens.skip_past("name");
+    let name = tokens.until(|token| token == "value");
     if name.is_empty() {
-        return Err(Unreadable::malformed("setoption", "no name"));
+        return Err(ParseError::malformed("setoption", "missing name"));
     }
-    let value = words.next().map(|_| read_text(words));
+    let value = tokens.next().map(|_| parse_text(tokens));
     Ok(Command::SetOption { name, value })
 }
 
-fn registration(mut words: Words<'_>) -> Result<Registration, Unreadable> {
-    words.until(|word| matches!(word, "later" | "name"));
-    if words.next() == Some("name") {
-        let name = words.until(|word| word == "code");
-        words.next();
-        let code = words.until(|_| false);
-        if !name.is_empty() {
-            return Ok(Registration::As { name, code });
-        }
-        return Err(Unreadable::malformed("register", "no name"));
+fn registration(mut tokens: Tokens<'_>) -> Result<Registration, ParseError> {
+    tokens.until(|token| matches!(token, "later" | "name"));
+    if tokens.next() != Some("name") {
+        return Ok(Registration::Later);
     }
-    Ok(Registration::Later)
+    let name = tokens.until(|token| token == "code");
+    tokens.next();
+    let code = tokens.until(|_| false);
+    if name.is_empty() {
+        return Err(ParseError::malformed("register", "missing name"));
+    }
+    Ok(Registration::User { name, code })
 }
 
 impl fmt::Display for Command {
-    /// One line, without its end.
+    /// One line without line ending.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Command::Uci => f.write_str("uci"),
@@ -123,10 +122,10 @@ impl fmt::Display for Command {
             Command::IsReady => f.write_str("isready"),
             Command::SetOption { name, value } => {
                 write!(f, "setoption name {}", one_line(name))?;
-                value.iter().try_for_each(|value| write!(f, " value {}", write_text(value)))
+                value.iter().try_for_each(|value| write!(f, " value {}", format_text(value)))
             }
             Command::Register(Registration::Later) => f.write_str("register later"),
-            Command::Register(Registration::As { name, code }) => {
+            Command::Register(Registration::User { name, code }) => {
                 write!(f, "register name {} code {}", one_line(name), one_line(code))
             }
             Command::NewGame => f.write_str("ucinewgame"),
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_command_is_read_and_written() {
+    fn commands_round_trip() {
         for line in [
             "uci",
             "debug on",
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_spacing_line_ends_and_junk_before_a_command() {
+    fn whitespace_line_endings_and_leading_junk_are_ignored() {
         assert_eq!("joho debug on\r\n".parse(), Ok(Command::Debug(true)));
         assert_eq!("\u{feff}\tuci \r".parse(), Ok(Command::Uci));
         let set = Command::SetOption { name: "Skill Level".to_owned(), value: Some("3".to_owned()) };
@@ -178,11 +177,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_without_a_command() {
-        assert_eq!(" \r\n".parse::<Command>(), Err(Unreadable::Blank));
-        assert_eq!("hello there".parse::<Command>(), Err(Unreadable::Unknown("hello".to_owned())));
-        assert!("debug joho on".parse::<Command>().is_err());
-        assert!("setoption Hash 3".parse::<Command>().is_err());
-        assert!("position".parse::<Command>().is_err());
+    fn invalid_commands_are_rejected() {
+        assert_eq!(" \r\n".parse::<Command>(), Err(ParseError::Empty));
+        assert_eq!("hello there".parse::<Command>(), Err(ParseError::Unknown("hello".to_owned())));
+        for (line, expected) in
+            [("debug joho on", "debug"), ("setoption Hash 3", "setoption"), ("position", "position")]
+        {
+            let error = line.parse::<Command>().unwrap_err();
+            assert!(matches!(error, ParseError::Malformed { message, .. } if message == expected), "{line}");
+        }
     }
 }

@@ -4,80 +4,80 @@ use std::{fmt, time::Duration};
 
 use shakmaty::{ByColor, Color, uci::UciMove};
 
-use super::words::Words;
+use super::tokens::Tokens;
 
-/// How to think: what `go` says. Times are whole milliseconds on the wire.
+/// Parameters of `go`. Times are whole milliseconds on the wire.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Go {
-    /// Choose among these moves only; empty is all.
+    /// `searchmoves`; empty means all moves.
     pub search_moves: Vec<UciMove>,
-    /// Think on the opponent's time: the position is the expected one, no answer before `ponderhit` or `stop`.
+    /// `ponder`: no `bestmove` before `ponderhit` or `stop`.
     pub ponder: bool,
-    /// What each player's clock shows. Below zero is read as zero.
+    /// `wtime` and `btime`. Negative clocks are parsed as zero.
     pub clock: ByColor<Option<Duration>>,
-    /// What each move adds to a player's clock.
+    /// `winc` and `binc`.
     pub increment: ByColor<Option<Duration>>,
-    /// Moves until the next time control; `None` is for the rest of the game.
+    /// `movestogo`; `None` is sudden death.
     pub moves_to_go: Option<u32>,
-    /// Plies to look ahead.
+    /// `depth` in plies.
     pub depth: Option<u32>,
-    /// Positions to visit.
+    /// `nodes`.
     pub nodes: Option<u64>,
-    /// A mate in this many moves is wanted.
+    /// `mate` in moves.
     pub mate: Option<u32>,
-    /// Time for this move.
+    /// `movetime`.
     pub move_time: Option<Duration>,
-    /// Think until `stop`.
+    /// `infinite`.
     pub infinite: bool,
 }
 
 impl Go {
-    /// Think for exactly this long.
+    /// `go movetime`
     pub fn move_time(time: Duration) -> Go {
         Go { move_time: Some(time), ..Go::default() }
     }
 
-    /// Visit this many positions.
+    /// `go nodes`
     pub fn nodes(nodes: u64) -> Go {
         Go { nodes: Some(nodes), ..Go::default() }
     }
 
-    /// Look this many plies ahead.
+    /// `go depth`
     pub fn depth(depth: u32) -> Go {
         Go { depth: Some(depth), ..Go::default() }
     }
 
-    /// Think until told to stop.
+    /// `go infinite`
     pub fn infinite() -> Go {
         Go { infinite: true, ..Go::default() }
     }
 
-    /// Both clocks, and what each move adds.
+    /// `go wtime btime winc binc`
     pub fn clocks(clock: ByColor<Duration>, increment: ByColor<Duration>) -> Go {
         Go { clock: clock.map(Some), increment: increment.map(Some), ..Go::default() }
     }
 
-    /// Whether the answer waits for `stop` (or `ponderhit`), however soon it is known.
+    /// Whether `bestmove` must wait for `stop` or `ponderhit`.
     pub fn waits(&self) -> bool {
         self.infinite || self.ponder
     }
 
-    pub(super) fn parse(mut words: Words<'_>) -> Go {
+    pub(super) fn parse(mut tokens: Tokens<'_>) -> Go {
         let mut go = Go::default();
-        // A later mention replaces an earlier one, unless it makes no sense.
-        while let Some(word) = words.next() {
-            match word {
-                "searchmoves" => go.search_moves.extend(words.moves()),
+        // Later valid values replace earlier ones.
+        while let Some(token) = tokens.next() {
+            match token {
+                "searchmoves" => go.search_moves.extend(tokens.moves()),
                 "ponder" => go.ponder = true,
-                "wtime" => set(&mut go.clock.white, words.milliseconds()),
-                "btime" => set(&mut go.clock.black, words.milliseconds()),
-                "winc" => set(&mut go.increment.white, words.milliseconds()),
-                "binc" => set(&mut go.increment.black, words.milliseconds()),
-                "movestogo" => set(&mut go.moves_to_go, words.number()),
-                "depth" => set(&mut go.depth, words.number()),
-                "nodes" => set(&mut go.nodes, words.number()),
-                "mate" => set(&mut go.mate, words.number()),
-                "movetime" => set(&mut go.move_time, words.milliseconds()),
+                "wtime" => set(&mut go.clock.white, tokens.milliseconds()),
+                "btime" => set(&mut go.clock.black, tokens.milliseconds()),
+                "winc" => set(&mut go.increment.white, tokens.milliseconds()),
+                "binc" => set(&mut go.increment.black, tokens.milliseconds()),
+                "movestogo" => set(&mut go.moves_to_go, tokens.number()),
+                "depth" => set(&mut go.depth, tokens.number()),
+                "nodes" => set(&mut go.nodes, tokens.number()),
+                "mate" => set(&mut go.mate, tokens.number()),
+                "movetime" => set(&mut go.move_time, tokens.milliseconds()),
                 "infinite" => go.infinite = true,
                 _ => {}
             }
@@ -132,11 +132,11 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Go {
-        Go::parse(Words::new(text))
+        Go::parse(Tokens::new(text))
     }
 
     #[test]
-    fn every_field_is_read_in_any_order() {
+    fn fields_are_parsed_in_any_order() {
         let go = parse(
             "infinite searchmoves e2e4 d2d4 ponder wtime 1000 btime 2000 winc 10 binc 20 movestogo 5 depth 6 \
              nodes 700 mate 3 movetime 99",
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_words_and_odd_numbers_are_passed_over() {
+    fn unknown_tokens_and_invalid_numbers_are_ignored() {
         let go = parse(
             "perft wtime -250 btime lots depth 4.5 winc 99999999999999999999999 nodes 12 depth 3 depth x",
         );

@@ -4,55 +4,55 @@ use std::{fmt, time::Duration};
 
 use shakmaty::uci::UciMove;
 
-use super::words::{Words, one_line};
+use super::tokens::{Tokens, one_line};
 
-/// What an engine says while it thinks; every part is optional.
+/// Parameters of `info`, all optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// Plies looked ahead.
+    /// Depth in plies.
     pub depth: Option<u32>,
-    /// The longest line looked at, in plies.
+    /// Selective depth in plies.
     pub seldepth: Option<u32>,
-    /// Which of several best lines this is, from 1.
+    /// Rank of the line, from 1.
     pub multipv: Option<u32>,
-    /// Who is better.
+    /// Score.
     pub score: Option<ScoreInfo>,
-    /// How the game may end.
+    /// Win, draw and loss probabilities.
     pub wdl: Option<MoverWdl>,
-    /// Positions visited.
+    /// Nodes searched.
     pub nodes: Option<u64>,
-    /// Positions visited in a second.
+    /// Nodes per second.
     pub nps: Option<u64>,
-    /// How full the transposition table is, in thousandths.
+    /// Hash table usage in permille.
     pub hashfull: Option<u32>,
-    /// Positions found in endgame tables.
+    /// Tablebase hits.
     pub tbhits: Option<u64>,
-    /// Positions found in Shredder's endgame tables.
+    /// Shredder tablebase hits.
     pub sbhits: Option<u64>,
     /// Time since `go`.
     pub time: Option<Duration>,
-    /// Processor use, in thousandths.
+    /// CPU usage in permille.
     pub cpuload: Option<u32>,
-    /// The move looked at now.
+    /// Move currently searched.
     pub currmove: Option<UciMove>,
-    /// Which of the moves that is, from 1.
+    /// Number of that move, from 1.
     pub currmovenumber: Option<u32>,
-    /// The first move is refuted by the line of the others. Empty is nothing said.
+    /// A move followed by its refutation.
     pub refutation: Vec<UciMove>,
-    /// The line looked at now.
+    /// Line currently searched.
     pub currline: Option<CurrentLine>,
-    /// The best line. Empty is nothing said.
+    /// Principal variation.
     pub pv: Vec<UciMove>,
-    /// Free text, one line.
+    /// Text, one line.
     pub string: Option<String>,
 }
 
-/// An evaluation and how sure it is.
+/// A score, exact or a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScoreInfo {
-    /// The evaluation.
+    /// Score.
     pub score: MoverScore,
-    /// Whether it is only a bound.
+    /// Kind of bound; `None` if exact.
     pub bound: Option<Bound>,
 }
 
@@ -62,81 +62,81 @@ impl From<MoverScore> for ScoreInfo {
     }
 }
 
-/// An evaluation from the point of view of the side to move: positive is good for it.
+/// A score from the side to move's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MoverScore {
-    /// Hundredths of a pawn.
+    /// Centipawns.
     Centipawns(i32),
-    /// Moves (not plies) until mate; zero or less: the side to move is mated.
+    /// Moves (not plies) to mate; zero or negative if the side to move is mated.
     Mate(i32),
 }
 
-/// On which side of the score the truth lies.
+/// Kind of bound of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// The score or better.
+    /// `lowerbound`
     Lower,
-    /// The score or worse.
+    /// `upperbound`
     Upper,
 }
 
-/// How the game may end, in thousandths, from the point of view of the side to move.
+/// Win, draw and loss in permille, from the side to move's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MoverWdl {
-    /// The side to move wins.
+    /// Win.
     pub win: u16,
     /// Draw.
     pub draw: u16,
-    /// The side to move loses.
+    /// Loss.
     pub loss: u16,
 }
 
-/// A line an engine looks at.
+/// Parameters of `currline`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CurrentLine {
-    /// Which processor does, from 1, where there are several.
+    /// CPU number, from 1.
     pub cpu: Option<u32>,
-    /// Its moves.
+    /// Moves.
     pub moves: Vec<UciMove>,
 }
 
 impl Info {
-    /// Nothing but text.
+    /// `info string`
     pub fn text(text: impl Into<String>) -> Info {
         Info { string: Some(text.into()), ..Info::default() }
     }
 
-    pub(super) fn parse(mut words: Words<'_>) -> Info {
+    pub(super) fn parse(mut tokens: Tokens<'_>) -> Info {
         let mut info = Info::default();
-        while let Some(word) = words.next() {
-            match word {
-                "depth" => info.depth = words.number().or(info.depth),
-                "seldepth" => info.seldepth = words.number().or(info.seldepth),
-                "multipv" => info.multipv = words.number().or(info.multipv),
-                "score" => info.score = score(&mut words).or(info.score),
-                // Some engines say it without `score` before.
+        while let Some(token) = tokens.next() {
+            match token {
+                "depth" => info.depth = tokens.number().or(info.depth),
+                "seldepth" => info.seldepth = tokens.number().or(info.seldepth),
+                "multipv" => info.multipv = tokens.number().or(info.multipv),
+                "score" => info.score = score(&mut tokens).or(info.score),
+                // Some engines send it separately from `score`.
                 "lowerbound" | "upperbound" => {
                     if let Some(score) = &mut info.score {
-                        score.bound = bound(word);
+                        score.bound = bound(token);
                     }
                 }
-                "wdl" => info.wdl = wdl(&mut words).or(info.wdl),
-                "nodes" => info.nodes = words.number().or(info.nodes),
-                "nps" => info.nps = words.number().or(info.nps),
-                "hashfull" => info.hashfull = words.number().or(info.hashfull),
-                "tbhits" => info.tbhits = words.number().or(info.tbhits),
-                "sbhits" => info.sbhits = words.number().or(info.sbhits),
-                "time" => info.time = words.milliseconds().or(info.time),
-                "cpuload" => info.cpuload = words.number().or(info.cpuload),
-                "currmove" => info.currmove = words.a_move().or(info.currmove),
-                "currmovenumber" => info.currmovenumber = words.number().or(info.currmovenumber),
-                "refutation" => info.refutation = words.moves(),
+                "wdl" => info.wdl = wdl(&mut tokens).or(info.wdl),
+                "nodes" => info.nodes = tokens.number().or(info.nodes),
+                "nps" => info.nps = tokens.number().or(info.nps),
+                "hashfull" => info.hashfull = tokens.number().or(info.hashfull),
+                "tbhits" => info.tbhits = tokens.number().or(info.tbhits),
+                "sbhits" => info.sbhits = tokens.number().or(info.sbhits),
+                "time" => info.time = tokens.milliseconds().or(info.time),
+                "cpuload" => info.cpuload = tokens.number().or(info.cpuload),
+                "currmove" => info.currmove = tokens.next_move().or(info.currmove),
+                "currmovenumber" => info.currmovenumber = tokens.number().or(info.currmovenumber),
+                "refutation" => info.refutation = tokens.moves(),
                 "currline" => {
-                    info.currline = Some(CurrentLine { cpu: words.number(), moves: words.moves() });
+                    info.currline = Some(CurrentLine { cpu: tokens.number(), moves: tokens.moves() });
                 }
-                "pv" => info.pv = words.moves(),
+                "pv" => info.pv = tokens.moves(),
                 "string" => {
-                    info.string = Some(words.text());
+                    info.string = Some(tokens.text());
                     break;
                 }
                 _ => {}
@@ -146,26 +146,26 @@ impl Info {
     }
 }
 
-fn score(words: &mut Words<'_>) -> Option<ScoreInfo> {
-    // A bound may stand before or after the number.
-    let before = words.accept(bound);
-    let score = match words.accept(|word| matches!(word, "cp" | "mate").then(|| word == "mate"))? {
-        true => MoverScore::Mate(words.number()?),
-        false => MoverScore::Centipawns(words.number()?),
+fn score(tokens: &mut Tokens<'_>) -> Option<ScoreInfo> {
+    // The bound may come before or after the number.
+    let before = tokens.accept(bound);
+    let score = match tokens.accept(|token| matches!(token, "cp" | "mate").then(|| token == "mate"))? {
+        true => MoverScore::Mate(tokens.number()?),
+        false => MoverScore::Centipawns(tokens.number()?),
     };
-    Some(ScoreInfo { score, bound: words.accept(bound).or(before) })
+    Some(ScoreInfo { score, bound: tokens.accept(bound).or(before) })
 }
 
-fn bound(word: &str) -> Option<Bound> {
-    match word {
+fn bound(token: &str) -> Option<Bound> {
+    match token {
         "lowerbound" => Some(Bound::Lower),
         "upperbound" => Some(Bound::Upper),
         _ => None,
     }
 }
 
-fn wdl(words: &mut Words<'_>) -> Option<MoverWdl> {
-    Some(MoverWdl { win: words.number()?, draw: words.number()?, loss: words.number()? })
+fn wdl(tokens: &mut Tokens<'_>) -> Option<MoverWdl> {
+    Some(MoverWdl { win: tokens.number()?, draw: tokens.number()?, loss: tokens.number()? })
 }
 
 impl fmt::Display for Info {
@@ -228,11 +228,11 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Info {
-        Info::parse(Words::new(line.strip_prefix("info").unwrap()))
+        Info::parse(Tokens::new(line.strip_prefix("info").unwrap()))
     }
 
     #[test]
-    fn every_field_is_read_and_written() {
+    fn info_round_trips() {
         for line in [
             "info depth 12 seldepth 20 multipv 2 score cp -31 upperbound wdl 22 974 4 nodes 123456 nps 1000 \
              hashfull 12 tbhits 3 sbhits 4 time 1234 cpuload 990 pv e2e4 e7e5 g1f3",
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn stockfish_order_and_unknown_words() {
+    fn field_order_and_unknown_tokens_do_not_matter() {
         let info = parse(
             "info depth 3 seldepth 3 ebf 2 multipv 1 score cp 75 wdl 275 725 0 nodes 169 nps 84500 tbhits 0 time 2 pv d2d4 c7c6",
         );

@@ -1,7 +1,6 @@
-//! What is said: lines of text as typed messages, and back.
+//! Typed UCI messages.
 //!
-//! Parsing never panics and passes over what it does not know, as the protocol demands; writing is exact. What was
-//! parsed, written and parsed again is the same message.
+//! Parsing never panics and skips unknown tokens, as the protocol demands. Messages round-trip through their text.
 
 mod command;
 mod go;
@@ -9,38 +8,38 @@ mod info;
 mod option;
 mod position;
 mod reply;
-mod words;
+mod tokens;
 
 pub use command::{Command, Registration};
 pub use go::Go;
 pub use info::{Bound, CurrentLine, Info, MoverScore, MoverWdl, ScoreInfo};
-pub use option::{OptionFault, OptionKind, OptionSpec, OptionValue};
+pub use option::{OptionError, OptionKind, OptionSpec, OptionValue};
 pub(crate) use position::fen_of;
-pub use position::{GameSoFar, Position, PositionFault, Start};
-pub use reply::{Check, Reply};
+pub use position::{GameHistory, Position, PositionError, StartPosition};
+pub use reply::{CheckStatus, Reply};
 
-/// Why a line is no message.
+/// Error parsing a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unreadable {
-    /// Nothing is on the line.
-    #[error("an empty line")]
-    Blank,
-    /// No word of the line is known.
-    #[error("unknown: {0}")]
+pub enum ParseError {
+    /// Empty line.
+    #[error("empty line")]
+    Empty,
+    /// Unknown message.
+    #[error("unknown message '{0}'")]
     Unknown(String),
-    /// The message is known, but something it cannot do without is missing or wrong.
-    #[error("{message}: {what}")]
+    /// A required part is missing or invalid.
+    #[error("{message}: {reason}")]
     Malformed {
-        /// The word the message begins with.
+        /// First token of the message.
         message: &'static str,
-        /// What is wrong.
-        what: String,
+        /// Reason.
+        reason: String,
     },
 }
 
-impl Unreadable {
-    fn malformed(message: &'static str, what: impl Into<String>) -> Unreadable {
-        Unreadable::Malformed { message, what: what.into() }
+impl ParseError {
+    fn malformed(message: &'static str, reason: impl Into<String>) -> ParseError {
+        ParseError::Malformed { message, reason: reason.into() }
     }
 }
 

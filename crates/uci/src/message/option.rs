@@ -3,230 +3,218 @@
 use std::fmt;
 
 use super::{
-    Unreadable,
-    words::{Words, one_line},
+    ParseError,
+    tokens::{Tokens, one_line},
 };
 
-/// A setting an engine offers.
+/// An engine option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionSpec {
-    /// May hold single blanks. Compared without regard to case; must not hold the words `type` or `value`.
+    /// Name, case-insensitive. May contain single spaces but not the tokens `type` or `value`.
     pub name: String,
-    /// What it may be set to.
+    /// Type, default and range.
     pub kind: OptionKind,
 }
 
-/// What a setting may be set to, and what it is at first.
+/// Type, default and range of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionKind {
-    /// On or off.
+    /// Boolean.
     Check {
-        /// At first.
+        /// Default.
         default: bool,
     },
-    /// A whole number in a range, both ends included.
+    /// Integer in a range.
     Spin {
-        /// At first.
+        /// Default.
         default: i64,
-        /// The least.
+        /// Minimum.
         min: i64,
-        /// The most.
+        /// Maximum.
         max: i64,
     },
-    /// One of a few words.
+    /// One of several choices.
     Combo {
-        /// At first.
+        /// Default.
         default: String,
-        /// All of them. None may hold the words `var` or `default`.
+        /// Choices, which must not contain the tokens `var` or `default`.
         choices: Vec<String>,
     },
-    /// Something to trigger: it has no value.
+    /// Action without a value.
     Button,
-    /// Any text.
+    /// Text.
     String {
-        /// At first; written `<empty>` when it is.
+        /// Default; the empty string is written `<empty>`.
         default: String,
     },
 }
 
-/// A value that fits its setting.
+/// A valid value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionValue {
-    /// For [`OptionKind::Check`].
+    /// Boolean.
     Check(bool),
-    /// For [`OptionKind::Spin`], in range.
+    /// Integer in range.
     Spin(i64),
-    /// For [`OptionKind::Combo`], spelled as the engine does.
+    /// Choice, spelled as in [`OptionKind::Combo`].
     Combo(String),
-    /// For [`OptionKind::Button`].
+    /// Button press.
     Button,
-    /// For [`OptionKind::String`].
+    /// Text.
     String(String),
 }
 
-/// Why a setting cannot be set.
+/// Error setting an option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum OptionFault {
-    /// There is no setting of that name.
-    #[error("there is no option '{name}'{}", did_you_mean(.near))]
+pub enum OptionError {
+    /// Unknown option.
+    #[error("unknown option '{name}' (expected {})", .similar.join(", "))]
     Unknown {
-        /// What was asked for.
+        /// Name as received.
         name: String,
-        /// Settings with a similar name, the nearest first; all of them where none is similar.
-        near: Vec<String>,
+        /// Options with similar names, most similar first; all options if none is similar.
+        similar: Vec<String>,
     },
-    /// The value does not fit.
-    #[error("option '{name}' takes {allowed}, not {}", quoted(.value))]
-    Value {
-        /// The setting, spelled as the engine does.
+    /// Missing or invalid value.
+    #[error("invalid value '{}' of option '{name}' (expected {expected})", .value.as_deref().unwrap_or(""))]
+    InvalidValue {
+        /// Name of the option.
         name: String,
-        /// What was given.
+        /// Value as received.
         value: Option<String>,
-        /// What it takes, in words.
-        allowed: String,
+        /// Description of valid values.
+        expected: String,
     },
-    /// The engine has a reason of its own.
+    /// Rejected by the engine.
     #[error("option '{name}': {reason}")]
-    Refused {
-        /// The setting, spelled as the engine does.
+    Rejected {
+        /// Name of the option.
         name: String,
-        /// The engine's words.
+        /// Message of the engine.
         reason: String,
     },
 }
 
-fn did_you_mean(near: &[String]) -> String {
-    if near.is_empty() {
-        "; the engine has none".to_owned()
-    } else {
-        format!("; there is {}", near.join(", "))
-    }
-}
-
-fn quoted(value: &Option<String>) -> String {
-    value.as_ref().map_or_else(|| "no value".to_owned(), |value| format!("'{value}'"))
-}
-
-/// How many settings an error names when none has a similar name.
-const MOST_NAMED: usize = 40;
+/// Maximum number of options listed in an error.
+const MAX_LISTED: usize = 40;
 
 impl OptionSpec {
-    /// On or off.
+    /// A boolean option.
     pub fn check(name: &str, default: bool) -> OptionSpec {
         OptionSpec { name: name.to_owned(), kind: OptionKind::Check { default } }
     }
 
-    /// A number from `range`.
+    /// An integer option.
     pub fn spin(name: &str, default: i64, range: std::ops::RangeInclusive<i64>) -> OptionSpec {
         let (min, max) = range.into_inner();
         OptionSpec { name: name.to_owned(), kind: OptionKind::Spin { default, min, max } }
     }
 
-    /// One of `choices`.
+    /// An option with choices.
     pub fn combo(name: &str, default: &str, choices: &[&str]) -> OptionSpec {
         let choices = choices.iter().map(|&choice| choice.to_owned()).collect();
         OptionSpec { name: name.to_owned(), kind: OptionKind::Combo { default: default.to_owned(), choices } }
     }
 
-    /// Something to trigger.
+    /// A button.
     pub fn button(name: &str) -> OptionSpec {
         OptionSpec { name: name.to_owned(), kind: OptionKind::Button }
     }
 
-    /// Any text.
+    /// A text option.
     pub fn string(name: &str, default: &str) -> OptionSpec {
         OptionSpec { name: name.to_owned(), kind: OptionKind::String { default: default.to_owned() } }
     }
 
-    /// Finds a setting by its name, in capitals or not.
+    /// Finds an option by name, ignoring case.
     ///
     /// # Errors
-    /// Names similar ones where there is none of that name.
-    pub fn find<'a>(offered: &'a [OptionSpec], name: &str) -> Result<&'a OptionSpec, OptionFault> {
-        offered
+    /// If there is none; the error lists similar names.
+    pub fn find<'a>(options: &'a [OptionSpec], name: &str) -> Result<&'a OptionSpec, OptionError> {
+        options
             .iter()
             .find(|spec| spec.name.eq_ignore_ascii_case(name))
-            .ok_or_else(|| OptionFault::Unknown { name: name.to_owned(), near: near(offered, name) })
+            .ok_or_else(|| OptionError::Unknown { name: name.to_owned(), similar: similar(options, name) })
     }
 
-    /// Reads a value as this setting takes it.
+    /// Parses a value of this option.
     ///
     /// # Errors
-    /// Says what is allowed where the value does not fit.
-    pub fn read(&self, value: Option<&str>) -> Result<OptionValue, OptionFault> {
-        let fault = || OptionFault::Value {
+    /// If the value is missing or invalid.
+    pub fn parse_value(&self, value: Option<&str>) -> Result<OptionValue, OptionError> {
+        let invalid = || OptionError::InvalidValue {
             name: self.name.clone(),
             value: value.map(str::to_owned),
-            allowed: self.kind.allowed(),
+            expected: self.kind.expected(),
         };
         let text = value.map(str::trim);
         match (&self.kind, text) {
             (OptionKind::Button, None | Some("")) => Ok(OptionValue::Button),
             (OptionKind::String { .. }, Some(text)) => Ok(OptionValue::String(text.to_owned())),
             (OptionKind::String { .. }, None) => Ok(OptionValue::String(String::new())),
-            (OptionKind::Check { .. }, Some(text)) => truth(text).map(OptionValue::Check).ok_or_else(fault),
+            (OptionKind::Check { .. }, Some(text)) => {
+                parse_bool(text).map(OptionValue::Check).ok_or_else(invalid)
+            }
             (OptionKind::Spin { min, max, .. }, Some(text)) => text
                 .parse()
                 .ok()
                 .filter(|number| (min..=max).contains(&number))
                 .map(OptionValue::Spin)
-                .ok_or_else(fault),
+                .ok_or_else(invalid),
             (OptionKind::Combo { choices, .. }, Some(text)) => choices
                 .iter()
                 .find(|choice| choice.eq_ignore_ascii_case(text))
                 .map(|choice| OptionValue::Combo(choice.clone()))
-                .ok_or_else(fault),
-            _ => Err(fault()),
+                .ok_or_else(invalid),
+            _ => Err(invalid()),
         }
     }
 
-    pub(super) fn parse(mut words: Words<'_>) -> Result<OptionSpec, Unreadable> {
-        let malformed = |what: &str| Unreadable::malformed("option", what);
-        words.accept(|word| (word == "name").then_some(())).ok_or_else(|| malformed("no name"))?;
-        // The name may hold any word, so it ends only where a type really follows.
+    pub(super) fn parse(mut tokens: Tokens<'_>) -> Result<OptionSpec, ParseError> {
+        let malformed = |reason: &str| ParseError::malformed("option", reason);
+        tokens.accept(|token| (token == "name").then_some(())).ok_or_else(|| malformed("missing name"))?;
+        // The name may contain any token, even `type` if no known type follows.
         let mut name = String::new();
         let kind = loop {
-            let part = words.until(|word| word == "type");
+            let part = tokens.until(|token| token == "type");
             if !name.is_empty() && !part.is_empty() {
                 name.push(' ');
             }
             name.push_str(&part);
-            words.next().ok_or_else(|| malformed("no type"))?;
-            let known = |word: &str| {
-                ["check", "spin", "combo", "button", "string"].into_iter().find(|&kind| kind == word)
+            tokens.next().ok_or_else(|| malformed("missing type"))?;
+            let known = |token: &str| {
+                ["check", "spin", "combo", "button", "string"].into_iter().find(|&kind| kind == token)
             };
-            match words.accept(known) {
+            match tokens.accept(known) {
                 Some(kind) => break kind,
                 None => name.push_str(if name.is_empty() { "type" } else { " type" }),
             }
         };
         if name.is_empty() {
-            return Err(malformed("no name"));
+            return Err(malformed("missing name"));
         }
-        Ok(OptionSpec { name, kind: OptionKind::parse(kind, words) })
+        Ok(OptionSpec { name, kind: OptionKind::parse(kind, tokens) })
     }
 }
 
 impl OptionKind {
-    fn parse(kind: &str, mut words: Words<'_>) -> OptionKind {
+    fn parse(kind: &str, mut tokens: Tokens<'_>) -> OptionKind {
         match kind {
             "string" => {
-                words.until(|word| word == "default");
-                words.next();
-                OptionKind::String { default: read_text(words) }
+                tokens.skip_past("default");
+                OptionKind::String { default: parse_text(tokens) }
             }
             "check" => {
-                words.until(|word| word == "default");
-                words.next();
-                OptionKind::Check { default: words.accept(truth).unwrap_or(false) }
+                tokens.skip_past("default");
+                OptionKind::Check { default: tokens.accept(parse_bool).unwrap_or(false) }
             }
             "spin" => {
                 let (mut default, mut min, mut max) = (None, i64::MIN, i64::MAX);
-                while let Some(word) = words.next() {
-                    match word {
-                        "default" => default = words.number().or(default),
-                        "min" => min = words.number().unwrap_or(min),
-                        "max" => max = words.number().unwrap_or(max),
+                while let Some(token) = tokens.next() {
+                    match token {
+                        "default" => default = tokens.number().or(default),
+                        "min" => min = tokens.number().unwrap_or(min),
+                        "max" => max = tokens.number().unwrap_or(max),
                         _ => {}
                     }
                 }
@@ -234,11 +222,11 @@ impl OptionKind {
             }
             "combo" => {
                 let (mut default, mut choices) = (String::new(), Vec::new());
-                let begins = |word: &str| matches!(word, "default" | "var");
-                words.until(begins);
-                while let Some(word) = words.next() {
-                    let text = words.until(begins);
-                    if word == "var" {
+                let is_keyword = |token: &str| matches!(token, "default" | "var");
+                tokens.until(is_keyword);
+                while let Some(token) = tokens.next() {
+                    let text = tokens.until(is_keyword);
+                    if token == "var" {
                         choices.push(text);
                     } else {
                         default = text;
@@ -250,10 +238,10 @@ impl OptionKind {
         }
     }
 
-    fn allowed(&self) -> String {
+    fn expected(&self) -> String {
         match self {
             OptionKind::Check { .. } => "true or false".to_owned(),
-            OptionKind::Spin { min, max, .. } => format!("a whole number from {min} to {max}"),
+            OptionKind::Spin { min, max, .. } => format!("an integer from {min} to {max}"),
             OptionKind::Combo { choices, .. } => format!("one of {}", choices.join(", ")),
             OptionKind::Button => "no value".to_owned(),
             OptionKind::String { .. } => "any text".to_owned(),
@@ -261,41 +249,39 @@ impl OptionKind {
     }
 }
 
-fn truth(word: &str) -> Option<bool> {
-    [("true", true), ("false", false)]
-        .into_iter()
-        .find_map(|(name, value)| word.eq_ignore_ascii_case(name).then_some(value))
+fn parse_bool(token: &str) -> Option<bool> {
+    token.to_ascii_lowercase().parse().ok()
 }
 
-/// Free text in which `<empty>` stands for none.
-pub(super) fn read_text(words: Words<'_>) -> String {
-    let text = words.text();
+/// Text in which `<empty>` stands for the empty string.
+pub(super) fn parse_text(tokens: Tokens<'_>) -> String {
+    let text = tokens.text();
     if text == "<empty>" { String::new() } else { text }
 }
 
-pub(super) fn write_text(text: &str) -> String {
+pub(super) fn format_text(text: &str) -> String {
     let text = one_line(text);
     if text.is_empty() { "<empty>".to_owned() } else { text }
 }
 
-/// The names most like `name`, the nearest first.
-fn near(offered: &[OptionSpec], name: &str) -> Vec<String> {
+/// Names similar to `name`, most similar first; all names if none is similar.
+fn similar(options: &[OptionSpec], name: &str) -> Vec<String> {
     let wanted = name.to_lowercase();
-    let mut likely: Vec<(f64, &str)> = offered
+    let mut candidates: Vec<(f64, &str)> = options
         .iter()
         .map(|spec| {
-            let offered = spec.name.to_lowercase();
-            let part = offered.contains(&wanted) || wanted.contains(&offered);
-            let alike = strsim::jaro_winkler(&offered, &wanted) + if part { 1.0 } else { 0.0 };
-            (alike, spec.name.as_str())
+            let known = spec.name.to_lowercase();
+            let is_part = known.contains(&wanted) || wanted.contains(&known);
+            let similarity = strsim::jaro_winkler(&known, &wanted) + if is_part { 1.0 } else { 0.0 };
+            (similarity, spec.name.as_str())
         })
-        .filter(|(alike, _)| *alike > 0.8)
+        .filter(|(similarity, _)| *similarity > 0.8)
         .collect();
-    likely.sort_by(|a, b| b.0.total_cmp(&a.0));
-    if likely.is_empty() {
-        return offered.iter().take(MOST_NAMED).map(|spec| spec.name.clone()).collect();
+    candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
+    if candidates.is_empty() {
+        return options.iter().take(MAX_LISTED).map(|spec| spec.name.clone()).collect();
     }
-    likely.into_iter().take(5).map(|(_, name)| name.to_owned()).collect()
+    candidates.into_iter().take(5).map(|(_, name)| name.to_owned()).collect()
 }
 
 impl fmt::Display for OptionSpec {
@@ -311,7 +297,7 @@ impl fmt::Display for OptionSpec {
                 choices.iter().try_for_each(|choice| write!(f, " var {}", one_line(choice)))
             }
             OptionKind::Button => f.write_str("button"),
-            OptionKind::String { default } => write!(f, "string default {}", write_text(default)),
+            OptionKind::String { default } => write!(f, "string default {}", format_text(default)),
         }
     }
 }
@@ -332,11 +318,11 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> OptionSpec {
-        OptionSpec::parse(Words::new(line)).unwrap()
+        OptionSpec::parse(Tokens::new(line)).unwrap()
     }
 
     #[test]
-    fn every_kind_is_read_and_written() {
+    fn options_round_trip() {
         for line in [
             "option name Nullmove type check default true",
             "option name Skill Level type spin default 20 min 0 max 20",
@@ -350,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_lines_are_understood() {
+    fn unusual_options_are_parsed() {
         assert_eq!(
             parse("name  Piece  type Bonus type string default"),
             OptionSpec::string("Piece type Bonus", "")
@@ -358,38 +344,33 @@ mod tests {
         assert_eq!(parse("name A type spin"), OptionSpec::spin("A", 0, i64::MIN..=i64::MAX));
         assert_eq!(parse("name A type spin min 5 max 9 default x"), OptionSpec::spin("A", 5, 5..=9));
         assert_eq!(parse("name A type check default TRUE"), OptionSpec::check("A", true));
-        assert!(OptionSpec::parse(Words::new("name A B C")).is_err());
-        assert!(OptionSpec::parse(Words::new("type check")).is_err());
+        assert!(OptionSpec::parse(Tokens::new("name A B C")).is_err());
+        assert!(OptionSpec::parse(Tokens::new("type check")).is_err());
     }
 
     #[test]
-    fn values_are_checked() {
+    fn values_are_validated() {
         let style = OptionSpec::combo("Style", "Solid", &["Solid", "Very Risky"]);
-        assert_eq!(style.read(Some("very risky")), Ok(OptionValue::Combo("Very Risky".to_owned())));
-        assert_eq!(
-            style.read(Some("x")).unwrap_err().to_string(),
-            "option 'Style' takes one of Solid, Very Risky, not 'x'"
-        );
+        assert_eq!(style.parse_value(Some("very risky")), Ok(OptionValue::Combo("Very Risky".to_owned())));
+        assert!(matches!(style.parse_value(Some("x")), Err(OptionError::InvalidValue { .. })));
         let elo = OptionSpec::spin("UCI_Elo", 1350, 1350..=2850);
-        assert_eq!(elo.read(Some("1350")), Ok(OptionValue::Spin(1350)));
-        assert_eq!(
-            elo.read(Some("1320")).unwrap_err().to_string(),
-            "option 'UCI_Elo' takes a whole number from 1350 to 2850, not '1320'"
-        );
-        assert!(elo.read(None).unwrap_err().to_string().ends_with("not no value"));
-        assert_eq!(OptionSpec::button("Clear").read(None), Ok(OptionValue::Button));
-        assert!(OptionSpec::button("Clear").read(Some("now")).is_err());
+        assert_eq!(elo.parse_value(Some("1350")), Ok(OptionValue::Spin(1350)));
+        assert!(matches!(elo.parse_value(Some("1320")), Err(OptionError::InvalidValue { .. })));
+        assert!(matches!(elo.parse_value(None), Err(OptionError::InvalidValue { value: None, .. })));
+        assert_eq!(OptionSpec::button("Clear").parse_value(None), Ok(OptionValue::Button));
+        assert!(OptionSpec::button("Clear").parse_value(Some("now")).is_err());
     }
 
     #[test]
-    fn an_unknown_name_meets_similar_ones() {
-        let offered = ["Hash", "Clear Hash", "UCI_Elo", "Threads"].map(OptionSpec::button);
-        assert_eq!(OptionSpec::find(&offered, "uci_elo").unwrap().name, "UCI_Elo");
-        let fault = OptionSpec::find(&offered, "Elo").unwrap_err();
-        assert_eq!(fault.to_string(), "there is no option 'Elo'; there is UCI_Elo");
-        let fault = OptionSpec::find(&offered, "Hsah").unwrap_err();
-        assert_eq!(fault.to_string(), "there is no option 'Hsah'; there is Hash");
-        let fault = OptionSpec::find(&offered, "zzz").unwrap_err();
-        assert!(fault.to_string().ends_with("Hash, Clear Hash, UCI_Elo, Threads"));
+    fn unknown_options_list_similar_names() {
+        let names = ["Hash", "Clear Hash", "UCI_Elo", "Threads"];
+        let options = names.map(OptionSpec::button);
+        assert_eq!(OptionSpec::find(&options, "uci_elo").unwrap().name, "UCI_Elo");
+        for (name, expected) in [("Elo", &["UCI_Elo"][..]), ("Hsah", &["Hash"]), ("zzz", &names)] {
+            let Err(OptionError::Unknown { similar, .. }) = OptionSpec::find(&options, name) else {
+                panic!("{name}");
+            };
+            assert_eq!(similar, expected);
+        }
     }
 }

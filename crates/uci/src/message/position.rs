@@ -2,86 +2,84 @@
 
 use std::fmt;
 
-use shakmaty::{
-    CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position as _, PositionError, fen::Fen, uci::UciMove,
-};
+use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position as _, fen::Fen, uci::UciMove};
 
 use super::{
-    Unreadable,
-    words::{Words, one_line},
+    ParseError,
+    tokens::{Tokens, one_line},
 };
 
-/// A game as it was said: not checked yet. [`resolve`](Self::resolve) checks it.
+/// Parameters of `position`, unchecked; see [`resolve`](Self::resolve).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Where the game began.
-    pub start: Start,
-    /// The moves since.
+    /// Start position.
+    pub start: StartPosition,
+    /// Moves from the start position.
     pub moves: Vec<UciMove>,
 }
 
-/// Where a game began.
+/// Start position of a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Start {
-    /// The usual position.
-    Usual,
-    /// The position of a FEN, which may be none.
+pub enum StartPosition {
+    /// `startpos`
+    Startpos,
+    /// `fen`, unchecked
     Fen(String),
 }
 
-/// A legal game: where it began and every move since.
+/// A start position and legal moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GameSoFar {
+pub struct GameHistory {
     start: Chess,
     moves: Vec<Move>,
     current: Chess,
 }
 
-/// Why a game that was said is none.
+/// Invalid position or moves.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PositionFault {
-    /// The start is no FEN.
-    #[error("'{fen}' is not a FEN: {reason}")]
+pub enum PositionError {
+    /// Malformed FEN.
+    #[error("invalid FEN '{fen}': {reason}")]
     Fen {
-        /// What was said.
+        /// FEN as received.
         fen: String,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
-    /// The start is no legal position.
-    #[error("'{fen}' is not a legal position: {reason}")]
+    /// Illegal start position.
+    #[error("illegal position '{fen}': {reason}")]
     Illegal {
-        /// What was said.
+        /// FEN as received.
         fen: String,
-        /// What is wrong with it.
+        /// Reason.
         reason: String,
     },
-    /// A move is not legal where it was to be played.
-    #[error("move {number}, {mv}, is not legal in {fen}")]
+    /// Illegal move.
+    #[error("move {number}: illegal move {mv} in {fen}")]
     Move {
-        /// Which of the moves, from 1.
+        /// Number of the move, from 1.
         number: usize,
         /// The move.
         mv: UciMove,
-        /// Where it was to be played.
+        /// Position before the move.
         fen: String,
     },
 }
 
 impl Position {
-    /// Checks the start and every move. Castling may be the king's move (`e1g1`) or the king taking its rook
-    /// (`e1h1`). Castling rights and en passant squares that the board rules out are dropped.
+    /// Checks the start position and all moves. Castling may be written as a king move (`e1g1`) or as king takes rook
+    /// (`e1h1`). Impossible castling rights and en passant squares are dropped.
     ///
     /// # Errors
-    /// Says what is wrong where.
-    pub fn resolve(&self) -> Result<GameSoFar, PositionFault> {
+    /// If the start position is invalid or a move is illegal.
+    pub fn resolve(&self) -> Result<GameHistory, PositionError> {
         let start = match &self.start {
-            Start::Usual => Chess::default(),
-            Start::Fen(fen) => read_fen(fen)?,
+            StartPosition::Startpos => Chess::default(),
+            StartPosition::Fen(fen) => parse_fen(fen)?,
         };
-        let mut game = GameSoFar::new(start);
+        let mut game = GameHistory::new(start);
         for (index, &mv) in self.moves.iter().enumerate() {
-            let legal = mv.to_move(&game.current).map_err(|_| PositionFault::Move {
+            let legal = mv.to_move(&game.current).map_err(|_| PositionError::Move {
                 number: index + 1,
                 mv,
                 fen: fen_of(&game.current),
@@ -91,60 +89,59 @@ impl Position {
         Ok(game)
     }
 
-    pub(super) fn parse(mut words: Words<'_>) -> Result<Position, Unreadable> {
-        let malformed = |what: String| Unreadable::malformed("position", what);
+    pub(super) fn parse(mut tokens: Tokens<'_>) -> Result<Position, ParseError> {
+        let malformed = |reason: String| ParseError::malformed("position", reason);
         let start = loop {
-            match words.next() {
-                Some("startpos") => break Start::Usual,
-                Some("fen") => break Start::Fen(words.until(|word| word == "moves")),
+            match tokens.next() {
+                Some("startpos") => break StartPosition::Startpos,
+                Some("fen") => break StartPosition::Fen(tokens.until(|token| token == "moves")),
                 Some(_) => {}
-                None => return Err(malformed("neither startpos nor fen".to_owned())),
+                None => return Err(malformed("expected startpos or fen".to_owned())),
             }
         };
-        words.until(|word| word == "moves");
-        words.next();
-        let moves = words.moves();
-        // Passing over a word among the moves would make another game of it.
-        match words.next() {
-            Some(word) => Err(malformed(format!("move {}, '{word}', is not a move", moves.len() + 1))),
+        tokens.skip_past("moves");
+        let moves = tokens.moves();
+        // Skipping a token between moves would change the game.
+        match tokens.next() {
+            Some(token) => Err(malformed(format!("move {}: invalid move '{token}'", moves.len() + 1))),
             None => Ok(Position { start, moves }),
         }
     }
 }
 
-impl From<&GameSoFar> for Position {
-    fn from(game: &GameSoFar) -> Position {
+impl From<&GameHistory> for Position {
+    fn from(game: &GameHistory) -> Position {
         let start = if game.start == Chess::default() && game.start.fullmoves().get() == 1 {
-            Start::Usual
+            StartPosition::Startpos
         } else {
-            Start::Fen(fen_of(&game.start))
+            StartPosition::Fen(fen_of(&game.start))
         };
         Position { start, moves: game.moves.iter().map(|&mv| UciMove::from_standard(mv)).collect() }
     }
 }
 
-impl GameSoFar {
-    /// A game about to begin.
-    pub fn new(start: Chess) -> GameSoFar {
-        GameSoFar { current: start.clone(), start, moves: Vec::new() }
+impl GameHistory {
+    /// A game without moves.
+    pub fn new(start: Chess) -> GameHistory {
+        GameHistory { current: start.clone(), start, moves: Vec::new() }
     }
 
-    /// Where the game began.
+    /// Start position.
     pub fn start(&self) -> &Chess {
         &self.start
     }
 
-    /// Every move since, legal one after the other.
+    /// Moves from the start position.
     pub fn moves(&self) -> &[Move] {
         &self.moves
     }
 
-    /// Where the game stands.
+    /// Current position.
     pub fn current(&self) -> &Chess {
         &self.current
     }
 
-    /// Plays a move if it is legal; whether it was.
+    /// Plays a move if it is legal; returns whether it was.
     #[must_use]
     pub fn push(&mut self, mv: Move) -> bool {
         let legal = self.current.is_legal(mv);
@@ -160,22 +157,22 @@ impl GameSoFar {
     }
 }
 
-impl Default for GameSoFar {
-    fn default() -> GameSoFar {
-        GameSoFar::new(Chess::default())
+impl Default for GameHistory {
+    fn default() -> GameHistory {
+        GameHistory::new(Chess::default())
     }
 }
 
-fn read_fen(text: &str) -> Result<Chess, PositionFault> {
+fn parse_fen(text: &str) -> Result<Chess, PositionError> {
     let fen = text.to_owned();
     let setup = match Fen::from_ascii(text.as_bytes()) {
         Ok(fen) => fen.into_setup(),
-        Err(error) => return Err(PositionFault::Fen { fen, reason: error.to_string() }),
+        Err(error) => return Err(PositionError::Fen { fen, reason: error.to_string() }),
     };
     Chess::from_setup(setup, CastlingMode::Standard)
-        .or_else(PositionError::ignore_invalid_castling_rights)
-        .or_else(PositionError::ignore_invalid_ep_square)
-        .map_err(|error| PositionFault::Illegal { fen, reason: error.to_string() })
+        .or_else(shakmaty::PositionError::ignore_invalid_castling_rights)
+        .or_else(shakmaty::PositionError::ignore_invalid_ep_square)
+        .map_err(|error| PositionError::Illegal { fen, reason: error.to_string() })
 }
 
 pub(crate) fn fen_of(position: &Chess) -> String {
@@ -185,8 +182,8 @@ pub(crate) fn fen_of(position: &Chess) -> String {
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.start {
-            Start::Usual => f.write_str("position startpos")?,
-            Start::Fen(fen) => write!(f, "position fen {}", one_line(fen))?,
+            StartPosition::Startpos => f.write_str("position startpos")?,
+            StartPosition::Fen(fen) => write!(f, "position fen {}", one_line(fen))?,
         }
         if !self.moves.is_empty() {
             f.write_str(" moves")?;
@@ -199,42 +196,41 @@ impl fmt::Display for Position {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Position, Unreadable> {
-        Position::parse(Words::new(text))
+    fn parse(text: &str) -> Result<Position, ParseError> {
+        Position::parse(Tokens::new(text))
     }
 
     #[test]
-    fn both_ways_to_write_castling() {
+    fn both_castling_notations_are_accepted() {
         let start = "position fen r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1 moves";
-        for (said, written) in
+        for (input, written) in
             [("e1g1 e8c8", "e1g1 e8c8"), ("e1h1 e8a8", "e1g1 e8c8"), ("e1c1 e8h8", "e1c1 e8g8")]
         {
-            let game = parse(&format!("{start} {said}")).unwrap().resolve().unwrap();
+            let game = parse(&format!("{start} {input}")).unwrap().resolve().unwrap();
             assert_eq!(Position::from(&game).to_string(), format!("{start} {written}"));
         }
     }
 
     #[test]
-    fn a_queen_may_go_where_a_king_would_castle() {
+    fn e1g1_is_not_castling_for_a_queen() {
         let game = parse("fen 3k4/8/8/8/8/8/8/4Q2K w - - 0 1 moves e1g1").unwrap().resolve().unwrap();
         assert_eq!(game.moves()[0].role(), shakmaty::Role::Queen);
     }
 
     #[test]
-    fn faults_are_named() {
-        let fault = |text| parse(text).unwrap().resolve().unwrap_err().to_string();
-        assert!(fault("fen nonsense").starts_with("'nonsense' is not a FEN"));
-        assert!(fault("fen 8/8/8/8/8/8/8/8 w - - 0 1").contains("is not a legal position"));
-        let illegal = fault("startpos moves e2e4 e2e4");
-        assert!(illegal.starts_with("move 2, e2e4, is not legal in rnbqkbnr/"), "{illegal}");
-        let unreadable = parse("startpos moves e2e4 hello e7e5").unwrap_err().to_string();
-        assert_eq!(unreadable, "position: move 2, 'hello', is not a move");
-        assert!(parse("moves e2e4").is_err());
+    fn invalid_positions_are_rejected() {
+        let error = |text| parse(text).unwrap().resolve().unwrap_err();
+        assert!(matches!(error("fen nonsense"), PositionError::Fen { .. }));
+        assert!(matches!(error("fen 8/8/8/8/8/8/8/8 w - - 0 1"), PositionError::Illegal { .. }));
+        assert!(matches!(error("startpos moves e2e4 e2e4"), PositionError::Move { number: 2, .. }));
+        for line in ["startpos moves e2e4 hello e7e5", "moves e2e4"] {
+            assert!(matches!(parse(line), Err(ParseError::Malformed { message: "position", .. })), "{line}");
+        }
         assert!(parse("startpos moves e2e4 0000").unwrap().resolve().is_err());
     }
 
     #[test]
-    fn four_fields_and_impossible_rights_are_accepted() {
+    fn four_field_fens_and_impossible_rights_are_accepted() {
         let game = parse("fen 4k3/8/8/8/8/8/4P3/4K2R w KQkq e6 moves e1h1").unwrap().resolve().unwrap();
         assert_eq!(game.moves().len(), 1);
     }

@@ -5,42 +5,42 @@ use std::{fmt, str::FromStr};
 use shakmaty::uci::UciMove;
 
 use super::{
-    Info, OptionSpec, Unreadable,
-    words::{Words, one_line},
+    Info, OptionSpec, ParseError,
+    tokens::{Tokens, one_line},
 };
 
-/// What an engine tells its client.
+/// A reply from engine to client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// What the engine is called.
+    /// `id name`
     Name(String),
-    /// Who made it.
+    /// `id author`
     Author(String),
-    /// All that may be set has been named.
+    /// `uciok`
     UciOk,
-    /// All that came before is done.
+    /// `readyok`
     ReadyOk,
-    /// The end of thinking.
+    /// `bestmove`
     BestMove {
-        /// The move to play; `None` where there is none, written `(none)`.
+        /// Best move; `None` is written `(none)`.
         best: Option<UciMove>,
-        /// The answer the engine would like to ponder on.
+        /// Move to ponder on.
         ponder: Option<UciMove>,
     },
-    /// Whether the copy is a lawful one.
-    CopyProtection(Check),
-    /// Whether the user is registered.
-    Registration(Check),
-    /// What the engine thinks meanwhile.
+    /// `copyprotection`
+    CopyProtection(CheckStatus),
+    /// `registration`
+    Registration(CheckStatus),
+    /// `info`
     Info(Box<Info>),
-    /// Something that may be set.
+    /// `option`
     Option(OptionSpec),
 }
 
-/// How a check goes that the engine makes of its user.
+/// Status of `copyprotection` and `registration`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Check {
-    /// It is being made.
+pub enum CheckStatus {
+    /// In progress.
     Checking,
     /// Passed.
     Ok,
@@ -49,53 +49,53 @@ pub enum Check {
 }
 
 impl FromStr for Reply {
-    type Err = Unreadable;
+    type Err = ParseError;
 
     /// Reads one line. Its first word decides: engines chat, and a sentence with `bestmove` in it is no answer.
-    fn from_str(line: &str) -> Result<Reply, Unreadable> {
-        let mut words = Words::new(line);
-        Ok(match words.next().ok_or(Unreadable::Blank)? {
-            "id" => match words.next() {
-                Some("name") => Reply::Name(words.text()),
-                Some("author") => Reply::Author(words.text()),
-                _ => return Err(Unreadable::malformed("id", "neither name nor author")),
+    fn from_str(line: &str) -> Result<Reply, ParseError> {
+        let mut tokens = Tokens::new(line);
+        Ok(match tokens.next().ok_or(ParseError::Empty)? {
+            "id" => match tokens.next() {
+                Some("name") => Reply::Name(tokens.text()),
+                Some("author") => Reply::Author(tokens.text()),
+                _ => return Err(ParseError::malformed("id", "expected name or author")),
             },
             "uciok" => Reply::UciOk,
             "readyok" => Reply::ReadyOk,
-            "bestmove" => best_move(words)?,
-            "copyprotection" => Reply::CopyProtection(check("copyprotection", words)?),
-            "registration" => Reply::Registration(check("registration", words)?),
-            "info" => Reply::Info(Box::new(Info::parse(words))),
-            "option" => Reply::Option(OptionSpec::parse(words)?),
-            word => return Err(Unreadable::Unknown(word.to_owned())),
+            "bestmove" => best_move(tokens)?,
+            "copyprotection" => Reply::CopyProtection(check("copyprotection", tokens)?),
+            "registration" => Reply::Registration(check("registration", tokens)?),
+            "info" => Reply::Info(Box::new(Info::parse(tokens))),
+            "option" => Reply::Option(OptionSpec::parse(tokens)?),
+            token => return Err(ParseError::Unknown(token.to_owned())),
         })
     }
 }
 
-fn best_move(mut words: Words<'_>) -> Result<Reply, Unreadable> {
-    let none = |word: &str| ["(none)", "none", "null", "0000"].iter().any(|no| word.eq_ignore_ascii_case(no));
-    let best = match words.accept(|word| none(word).then_some(())) {
+fn best_move(mut tokens: Tokens<'_>) -> Result<Reply, ParseError> {
+    let is_none =
+        |token: &str| ["(none)", "none", "null", "0000"].iter().any(|none| token.eq_ignore_ascii_case(none));
+    let best = match tokens.accept(|token| is_none(token).then_some(())) {
         Some(()) => None,
-        None => Some(words.a_move().ok_or_else(|| {
-            Unreadable::malformed("bestmove", format!("'{}' is not a move", words.peek().unwrap_or("")))
+        None => Some(tokens.next_move().ok_or_else(|| {
+            ParseError::malformed("bestmove", format!("invalid move '{}'", tokens.peek().unwrap_or("")))
         })?),
     };
-    words.until(|word| word == "ponder");
-    words.next();
-    Ok(Reply::BestMove { best, ponder: words.a_move().filter(|ponder| !ponder.is_null()) })
+    tokens.skip_past("ponder");
+    Ok(Reply::BestMove { best, ponder: tokens.next_move().filter(|ponder| !ponder.is_null()) })
 }
 
-fn check(message: &'static str, mut words: Words<'_>) -> Result<Check, Unreadable> {
-    match words.next() {
-        Some("checking") => Ok(Check::Checking),
-        Some("ok") => Ok(Check::Ok),
-        Some("error") => Ok(Check::Error),
-        _ => Err(Unreadable::malformed(message, "neither checking nor ok nor error")),
+fn check(message: &'static str, mut tokens: Tokens<'_>) -> Result<CheckStatus, ParseError> {
+    match tokens.next() {
+        Some("checking") => Ok(CheckStatus::Checking),
+        Some("ok") => Ok(CheckStatus::Ok),
+        Some("error") => Ok(CheckStatus::Error),
+        _ => Err(ParseError::malformed(message, "expected checking, ok or error")),
     }
 }
 
 impl fmt::Display for Reply {
-    /// One line, without its end.
+    /// One line without line ending.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reply::Name(name) => write!(f, "id name {}", one_line(name)),
@@ -117,12 +117,12 @@ impl fmt::Display for Reply {
     }
 }
 
-impl fmt::Display for Check {
+impl fmt::Display for CheckStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Check::Checking => "checking",
-            Check::Ok => "ok",
-            Check::Error => "error",
+            CheckStatus::Checking => "checking",
+            CheckStatus::Ok => "ok",
+            CheckStatus::Error => "error",
         })
     }
 }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reply_is_read_and_written() {
+    fn replies_round_trip() {
         for line in [
             "id name Shredder X.Y",
             "id author Stefan MK",
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_best_moves() {
+    fn bestmove_variants() {
         let best = |line: &str| match line.parse::<Reply>() {
             Ok(Reply::BestMove { best, ponder }) => {
                 Ok((best.map(|mv| mv.to_string()), ponder.map(|mv| mv.to_string())))

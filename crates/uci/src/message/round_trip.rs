@@ -1,210 +1,60 @@
-//! What was written reads as the same message; what was read and written again reads the same.
+//! Messages round-trip: a parsed message, written and parsed again, is the same message.
 
-use std::time::Duration;
+use std::{fmt::Display, str::FromStr};
 
 use fastrand::Rng;
-use shakmaty::{ByColor, Role, Square, uci::UciMove};
 
 use super::*;
 
-const PIECES: [&str; 44] = [
-    "uci",
-    "debug",
-    "on",
-    "isready",
-    "setoption",
-    "name",
-    "value",
-    "register",
-    "later",
-    "code",
-    "position",
-    "fen",
-    "startpos",
-    "moves",
-    "go",
-    "searchmoves",
-    "wtime",
-    "-5",
-    "300",
-    "depth",
-    "movetime",
-    "e2e4",
-    "E7E8Q",
-    "0000",
-    "id",
-    "author",
-    "bestmove",
-    "ponder",
-    "(none)",
-    "info",
-    "score",
-    "cp",
-    "mate",
-    "lowerbound",
-    "wdl",
-    "pv",
-    "string",
-    "option",
-    "type",
-    "spin",
-    "combo",
-    "var",
-    "default",
-    "<empty>",
-];
-const BLANKS: [&str; 7] = [" ", "  ", "\t", "\r", "\n", "\u{feff}", "\u{0}"];
+/// First tokens of commands and replies.
+const MESSAGES: &str = "uci debug isready setoption register ucinewgame position go stop ponderhit quit id uciok \
+    readyok bestmove copyprotection registration info option";
+/// Parameters, values and separators.
+const TOKENS: &str = "on off name value later code startpos fen moves searchmoves ponder wtime btime winc binc \
+    movestogo depth nodes mate movetime infinite author (none) none checking ok error seldepth multipv score cp \
+    lowerbound upperbound wdl nps hashfull tbhits sbhits time cpuload currmove currmovenumber refutation currline pv \
+    string type check spin combo button var default min max true false <empty> e2e4 E7E8Q 0000 a1h8 Clear Hash x9 \
+    -5 0 7 300 65535 4294967295 -2147483648 18446744073709551615 9223372036854775807 1.5 rnbqkbnr/8 w KQkq -";
+const SEPARATORS: [&str; 8] = [" ", " ", "  ", "\t", "\r", "\n", "\u{feff}", "\u{0}"];
 
-fn words(rng: &mut Rng, most: usize) -> String {
-    let count = rng.usize(1..=most);
-    let word = |rng: &mut Rng| (0..rng.usize(1..8)).map(|_| rng.alphanumeric()).collect::<String>() + "x";
-    (0..count).map(|_| word(rng)).collect::<Vec<_>>().join(" ")
-}
-
-fn mv(rng: &mut Rng) -> UciMove {
-    let square = |rng: &mut Rng| Square::new(rng.u32(0..64));
-    let promotion =
-        rng.bool().then(|| rng.choice([Role::Knight, Role::Bishop, Role::Rook, Role::Queen]).unwrap());
-    UciMove::Normal { from: square(rng), to: square(rng), promotion }
-}
-
-fn moves(rng: &mut Rng) -> Vec<UciMove> {
-    (0..rng.usize(0..6)).map(|_| mv(rng)).collect()
-}
-
-fn maybe<T>(rng: &mut Rng, make: impl FnOnce(&mut Rng) -> T) -> Option<T> {
-    rng.bool().then(|| make(rng))
-}
-
-fn time(rng: &mut Rng) -> Duration {
-    Duration::from_millis(rng.u64(0..i64::MAX as u64))
-}
-
-fn command(rng: &mut Rng) -> Command {
-    match rng.u32(0..11) {
-        0 => Command::Uci,
-        1 => Command::Debug(rng.bool()),
-        2 => Command::IsReady,
-        3 => {
-            let value = maybe(rng, |rng| if rng.bool() { words(rng, 4) } else { String::new() });
-            Command::SetOption { name: words(rng, 3), value }
-        }
-        4 => Command::Register(Registration::As { name: words(rng, 3), code: words(rng, 1) }),
-        5 => Command::NewGame,
-        6 => {
-            let start = if rng.bool() { Start::Usual } else { Start::Fen(words(rng, 6)) };
-            Command::Position(Position { start, moves: moves(rng) })
-        }
-        7 => Command::Go(Go {
-            search_moves: moves(rng),
-            ponder: rng.bool(),
-            clock: ByColor::new_with(|_| maybe(rng, time)),
-            increment: ByColor::new_with(|_| maybe(rng, time)),
-            moves_to_go: maybe(rng, |rng| rng.u32(..)),
-            depth: maybe(rng, |rng| rng.u32(..)),
-            nodes: maybe(rng, |rng| rng.u64(..)),
-            mate: maybe(rng, |rng| rng.u32(..)),
-            move_time: maybe(rng, time),
-            infinite: rng.bool(),
-        }),
-        8 => Command::Stop,
-        9 => Command::PonderHit,
-        _ => Command::Quit,
-    }
-}
-
-fn info(rng: &mut Rng) -> Info {
-    Info {
-        depth: maybe(rng, |rng| rng.u32(..)),
-        seldepth: maybe(rng, |rng| rng.u32(..)),
-        multipv: maybe(rng, |rng| rng.u32(..)),
-        score: maybe(rng, |rng| ScoreInfo {
-            score: if rng.bool() {
-                MoverScore::Centipawns(rng.i32(..))
-            } else {
-                MoverScore::Mate(rng.i32(..))
-            },
-            bound: maybe(rng, |rng| if rng.bool() { Bound::Lower } else { Bound::Upper }),
-        }),
-        wdl: maybe(rng, |rng| MoverWdl { win: rng.u16(..), draw: rng.u16(..), loss: rng.u16(..) }),
-        nodes: maybe(rng, |rng| rng.u64(..)),
-        nps: maybe(rng, |rng| rng.u64(..)),
-        hashfull: maybe(rng, |rng| rng.u32(..)),
-        tbhits: maybe(rng, |rng| rng.u64(..)),
-        sbhits: maybe(rng, |rng| rng.u64(..)),
-        time: maybe(rng, time),
-        cpuload: maybe(rng, |rng| rng.u32(..)),
-        currmove: maybe(rng, mv),
-        currmovenumber: maybe(rng, |rng| rng.u32(..)),
-        refutation: moves(rng),
-        currline: maybe(rng, |rng| CurrentLine { cpu: maybe(rng, |rng| rng.u32(..)), moves: moves(rng) }),
-        pv: moves(rng),
-        string: maybe(rng, |rng| words(rng, 5)),
-    }
-}
-
-fn reply(rng: &mut Rng) -> Reply {
-    match rng.u32(0..9) {
-        0 => Reply::Name(words(rng, 3)),
-        1 => Reply::Author(words(rng, 3)),
-        2 => Reply::UciOk,
-        3 => Reply::ReadyOk,
-        4 => Reply::BestMove { best: maybe(rng, mv), ponder: maybe(rng, mv) },
-        5 => Reply::CopyProtection(Check::Checking),
-        6 => Reply::Registration(Check::Error),
-        7 => Reply::Info(Box::new(info(rng))),
-        _ => {
-            let kind = match rng.u32(0..5) {
-                0 => OptionKind::Check { default: rng.bool() },
-                1 => OptionKind::Spin { default: rng.i64(..), min: rng.i64(..), max: rng.i64(..) },
-                2 => OptionKind::Combo {
-                    default: words(rng, 2),
-                    choices: (0..rng.usize(0..4)).map(|_| words(rng, 2)).collect(),
-                },
-                3 => OptionKind::Button,
-                _ => OptionKind::String { default: maybe(rng, |rng| words(rng, 4)).unwrap_or_default() },
-            };
-            Reply::Option(OptionSpec { name: words(rng, 3), kind })
-        }
-    }
+/// Whether the line is a message.
+fn round_trips<T: FromStr + Display + PartialEq + std::fmt::Debug>(line: &str) -> bool {
+    let Ok(message) = line.parse::<T>() else { return false };
+    assert_eq!(message.to_string().parse().ok(), Some(message), "{line:?}");
+    true
 }
 
 #[test]
-fn commands_come_back() {
-    let mut rng = Rng::with_seed(1);
-    for _ in 0..20_000 {
-        let command = command(&mut rng);
-        assert_eq!(command.to_string().parse(), Ok(command));
-    }
-}
-
-#[test]
-fn replies_come_back() {
-    let mut rng = Rng::with_seed(2);
-    for _ in 0..20_000 {
-        let reply = reply(&mut rng);
-        assert_eq!(reply.to_string().parse(), Ok(reply));
-    }
-}
-
-#[test]
-fn junk_is_read_to_a_message_that_comes_back_or_to_an_error() {
+fn random_lines_round_trip_or_fail() {
     let mut rng = Rng::with_seed(3);
+    let messages: Vec<&str> = MESSAGES.split_whitespace().collect();
+    let tokens: Vec<&str> = TOKENS.split_whitespace().collect();
     let (mut commands, mut replies) = (0, 0);
-    for _ in 0..50_000 {
+    for _ in 0..200_000 {
         let mut line = String::new();
-        for _ in 0..rng.usize(0..12) {
-            line.push_str(rng.choice(PIECES).unwrap());
-            line.push_str(rng.choice(BLANKS).unwrap());
+        if rng.u8(..) > 20 {
+            line = format!("{} ", rng.choice(&messages).unwrap());
         }
-        if let Ok(command) = line.parse::<Command>() {
-            assert_eq!(command.to_string().parse(), Ok(command), "{line:?}");
-            commands += 1;
+        for _ in 0..rng.usize(0..14) {
+            line.push_str(rng.choice(&tokens).unwrap());
+            line.push_str(rng.choice(SEPARATORS).unwrap());
         }
-        if let Ok(reply) = line.parse::<Reply>() {
-            assert_eq!(reply.to_string().parse(), Ok(reply), "{line:?}");
-            replies += 1;
+        commands += usize::from(round_trips::<Command>(&line));
+        replies += usize::from(round_trips::<Reply>(&line));
+    }
+    assert!(commands > 50_000 && replies > 30_000, "{commands} {replies}");
+}
+
+/// Lines that fuzzing found.
+#[test]
+fn fuzz_seeds_round_trip_or_fail() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/uci");
+    let mut messages = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        for line in crate::Lines::new(bytes.as_slice(), 1 << 12).map(Result::unwrap) {
+            messages += usize::from(round_trips::<Command>(&line)) + usize::from(round_trips::<Reply>(&line));
         }
     }
-    assert!(commands > 10_000 && replies > 1_000, "{commands} {replies}");
+    assert!(messages > 30, "{messages}");
 }

@@ -9,7 +9,7 @@ use std::{
 use super::output::Output;
 use crate::message::{Go, Info, Reply};
 
-/// The client, as an engine sees it while it thinks. Cheap to clone and to ask, from any thread.
+/// Search control of one `go`: stop flag, time and `info` output. Cheap to clone and usable from any thread.
 #[derive(Clone)]
 pub struct Control {
     shared: Arc<Shared>,
@@ -17,13 +17,13 @@ pub struct Control {
 
 struct Shared {
     /// When `go` arrived.
-    begin: Instant,
+    start: Instant,
     stopped: AtomicBool,
-    /// From when the time is the engine's own, in nanoseconds since `begin`; [`PONDERING`] until it is.
-    own_time_from: AtomicU64,
+    /// When the engine's clock started, in nanoseconds since `start`; [`PONDERING`] before `ponderhit`.
+    clock_start: AtomicU64,
     infinite: bool,
     finished: AtomicBool,
-    /// Held while `stopped` or `own_time_from` change, so that a waiter misses nothing.
+    /// Held while `stopped` or `clock_start` change.
     changing: Mutex<()>,
     changed: Condvar,
     output: Output,
@@ -34,9 +34,9 @@ const PONDERING: u64 = u64::MAX;
 impl Control {
     pub(super) fn new(go: &Go, output: Output) -> Control {
         let shared = Shared {
-            begin: Instant::now(),
+            start: Instant::now(),
             stopped: AtomicBool::new(false),
-            own_time_from: AtomicU64::new(if go.ponder { PONDERING } else { 0 }),
+            clock_start: AtomicU64::new(if go.ponder { PONDERING } else { 0 }),
             infinite: go.infinite,
             finished: AtomicBool::new(false),
             changing: Mutex::new(()),
@@ -46,31 +46,30 @@ impl Control {
         Control { shared: Arc::new(shared) }
     }
 
-    /// Whether the client wants the answer now.
+    /// Whether `stop` arrived.
     pub fn stopped(&self) -> bool {
         self.shared.stopped.load(Ordering::Relaxed)
     }
 
-    /// Whether the opponent is still to move: the engine's own clock stands still.
+    /// Whether `ponderhit` is still awaited, so that the engine's clock does not run.
     pub fn pondering(&self) -> bool {
-        self.shared.own_time_from.load(Ordering::Relaxed) == PONDERING
+        self.shared.clock_start.load(Ordering::Relaxed) == PONDERING
     }
 
-    /// Time used of the engine's own: since `go`, or since `ponderhit`, and none while pondering. Compare this with
-    /// the limits.
+    /// Time used on the engine's clock: since `go` or `ponderhit`, zero while pondering. Compare it with the limits.
     pub fn elapsed(&self) -> Duration {
-        match self.shared.own_time_from.load(Ordering::Relaxed) {
+        match self.shared.clock_start.load(Ordering::Relaxed) {
             PONDERING => Duration::ZERO,
-            from => self.shared.begin.elapsed().saturating_sub(Duration::from_nanos(from)),
+            from => self.shared.start.elapsed().saturating_sub(Duration::from_nanos(from)),
         }
     }
 
-    /// Time since `go`, pondering included: what `info time` means.
+    /// Time since `go` including pondering, as in `info time`.
     pub fn since_go(&self) -> Duration {
-        self.shared.begin.elapsed()
+        self.shared.start.elapsed()
     }
 
-    /// Returns when so much of the engine's own time is used, or the client wants the answer.
+    /// Blocks until [`elapsed`](Self::elapsed) reaches `moment` or the search is stopped.
     pub fn wait_until(&self, moment: Duration) {
         let shared = &self.shared;
         let mut changing = shared.changing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,13 +77,13 @@ impl Control {
             let Some(left) = moment.checked_sub(self.elapsed()).filter(|left| !left.is_zero()) else {
                 return;
             };
-            // While pondering nothing is used; a change wakes the waiter.
+            // Time does not pass while pondering; `ponderhit` wakes the waiter.
             let waited = shared.changed.wait_timeout(changing, left);
             changing = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Tells the client something. `time` and, where nodes are said, `nps` are filled in where missing.
+    /// Sends `info`. Fills in `time`, and `nps` if there are nodes.
     pub fn report(&self, mut info: Info) {
         let text_only = info == Info { string: info.string.clone(), ..Info::default() };
         if !text_only {
@@ -94,7 +93,7 @@ impl Control {
                 info.nps = Some(u64::try_from(nps).unwrap_or(u64::MAX));
             }
         }
-        self.shared.output.say(&Reply::Info(Box::new(info)));
+        self.shared.output.send(&Reply::Info(Box::new(info)));
     }
 
     pub(super) fn stop(&self) {
@@ -103,10 +102,10 @@ impl Control {
 
     pub(super) fn ponder_hit(&self) {
         self.change(|shared| {
-            // A GUI may say it though it never asked to ponder: then the time already runs.
+            // Ignored without `go ponder`.
             if self.pondering() {
-                let now = u64::try_from(shared.begin.elapsed().as_nanos()).unwrap_or(PONDERING - 1);
-                shared.own_time_from.store(now, Ordering::Relaxed);
+                let now = u64::try_from(shared.start.elapsed().as_nanos()).unwrap_or(PONDERING - 1);
+                shared.clock_start.store(now, Ordering::Relaxed);
             }
         });
     }
@@ -117,8 +116,8 @@ impl Control {
         self.shared.changed.notify_all();
     }
 
-    /// Returns when the client may hear an answer.
-    pub(super) fn wait_until_answerable(&self) {
+    /// Blocks until `bestmove` may be sent: after `stop` for infinite searches, after `ponderhit` for pondering.
+    pub(super) fn wait_for_release(&self) {
         let shared = &self.shared;
         let mut changing = shared.changing.lock().unwrap_or_else(PoisonError::into_inner);
         while !self.stopped() && (shared.infinite || self.pondering()) {
@@ -126,9 +125,9 @@ impl Control {
         }
     }
 
-    /// Gives the answer; from then on nobody is thinking.
-    pub(super) fn answer(&self, reply: &Reply) {
-        self.shared.output.say_and(reply, || self.shared.finished.store(true, Ordering::Release));
+    /// Sends `bestmove` and marks the search as finished.
+    pub(super) fn finish(&self, reply: &Reply) {
+        self.shared.output.send_then(reply, || self.shared.finished.store(true, Ordering::Release));
     }
 
     pub(super) fn finished(&self) -> bool {
@@ -145,18 +144,18 @@ mod tests {
     }
 
     #[test]
-    fn own_time_stands_still_while_pondering() {
+    fn clock_does_not_run_while_pondering() {
         let control = control(&Go { ponder: true, ..Go::default() });
         assert!(control.pondering());
         assert_eq!(control.elapsed(), Duration::ZERO);
         control.ponder_hit();
         assert!(!control.pondering());
         assert!(control.elapsed() <= control.since_go());
-        control.wait_until_answerable();
+        control.wait_for_release();
     }
 
     #[test]
-    fn a_wait_ends_with_its_time_or_with_a_stop() {
+    fn wait_until_returns_after_the_time_or_on_stop() {
         let waiting = control(&Go::depth(3));
         waiting.wait_until(Duration::from_millis(3));
         assert!(waiting.elapsed() >= Duration::from_millis(3));
@@ -166,20 +165,18 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_waits_for_what_the_protocol_says() {
-        control(&Go::depth(3)).wait_until_answerable();
+    fn infinite_search_is_released_by_stop() {
+        control(&Go::depth(3)).wait_for_release();
         for go in [Go::infinite(), Go { ponder: true, infinite: true, ..Go::default() }] {
             let control = control(&go);
             control.ponder_hit();
-            let (tell, told) = std::sync::mpsc::channel();
             let waiting = control.clone();
             let waiter = std::thread::spawn(move || {
-                waiting.wait_until_answerable();
-                tell.send(waiting.stopped()).expect("somebody listens");
+                waiting.wait_for_release();
+                waiting.stopped()
             });
             control.stop();
-            assert_eq!(told.recv(), Ok(true));
-            waiter.join().expect("it did not panic");
+            assert!(waiter.join().unwrap());
         }
     }
 }

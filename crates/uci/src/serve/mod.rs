@@ -1,7 +1,6 @@
-//! The engine's end: makes anything that chooses moves an engine for any client.
+//! A server for UCI clients.
 
 mod control;
-mod messages;
 mod output;
 mod worker;
 
@@ -10,93 +9,93 @@ use std::io::{self, BufRead, Write};
 use shakmaty::{Move, Position as _, uci::UciMove};
 
 pub use self::control::Control;
-use self::{output::Output, worker::Handle};
+use self::{
+    output::Output,
+    worker::{Job, Worker},
+};
 use crate::{
     Lines,
-    message::{Command, GameSoFar, Go, Info, OptionSpec, OptionValue, Reply, Unreadable},
+    message::{Command, GameHistory, Go, Info, OptionSpec, OptionValue, ParseError, Reply},
 };
 
-/// The longest line read, in bytes: a game of 100,000 moves.
-const LONGEST_LINE: usize = 1 << 20;
+/// Maximum line length in bytes, enough for a game of 100,000 moves.
+const MAX_LINE_BYTES: usize = 1 << 20;
 
-/// Something that chooses moves.
+/// An engine that can be served.
 ///
-/// It lives on a thread of its own and does one thing at a time; [`Control`] is how the client reaches it while it
-/// thinks.
+/// It runs on its own thread; [`Control`] connects it to the client during a search.
 pub trait Engine: Send + 'static {
-    /// What people call it.
+    /// `id name`.
     fn name(&self) -> String;
 
-    /// Who made it.
+    /// `id author`.
     fn author(&self) -> String;
 
-    /// What may be set. Asked once, before anything else.
+    /// Options, queried once at startup.
     fn options(&self) -> Vec<OptionSpec>;
 
-    /// Sets an option it offers, to a value that fits. Never called while it thinks.
+    /// Sets one of its options to a valid value. Not called during a search.
     ///
     /// # Errors
-    /// Says why it cannot; the client is told, and the game goes on with what was set before.
+    /// The message is sent to the client, and the old value stays.
     fn set_option(&mut self, name: &str, value: OptionValue) -> Result<(), String>;
 
-    /// A new game begins: forget what only the last one taught.
+    /// Clears state of the last game.
     fn new_game(&mut self);
 
-    /// Chooses a move. There is at least one legal move.
+    /// Searches a position with at least one legal move.
     ///
-    /// Must look at [`Control::stopped`] often, and return soon after it says so. It need not wait for that, even
-    /// when told to think without end: the answer is kept back until the client may hear it.
+    /// Must poll [`Control::stopped`] and return soon after it is set. It may return earlier even from an infinite
+    /// search: `bestmove` is held back until the protocol allows it.
     ///
     /// # Errors
-    /// Says why it cannot; the client is told, and hears `bestmove (none)`.
-    fn think(&mut self, task: &Task, control: &Control) -> Result<Answer, String>;
+    /// The message is sent to the client, followed by `bestmove (none)`.
+    fn search(&mut self, request: &SearchRequest, control: &Control) -> Result<BestMove, String>;
 }
 
-/// What to think about, and how.
+/// Position and limits of a search.
 #[derive(Clone, Debug)]
-pub struct Task {
-    /// The game; its current position is the one to choose a move in.
-    pub game: GameSoFar,
-    /// How long to think, in the client's words. Use [`search_moves`](Self::search_moves) for the moves to choose
-    /// from.
+pub struct SearchRequest {
+    /// The game up to the position to search.
+    pub game: GameHistory,
+    /// Parameters of `go`. Use [`search_moves`](Self::search_moves) instead of its unchecked moves.
     pub go: Go,
-    /// Choose among these only; empty is all.
+    /// Moves to search; empty means all.
     pub search_moves: Vec<Move>,
 }
 
-/// The end of thinking.
+/// Result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The move to play.
+pub struct BestMove {
+    /// Best move.
     pub best: Move,
-    /// The answer it would like to ponder on.
+    /// Expected reply.
     pub ponder: Option<Move>,
 }
 
-/// Serves one client until it quits or its input ends.
+/// Serves one client until `quit` or end of input.
 ///
-/// The calling thread reads; the engine thinks on another, so that `stop`, `isready` and `quit` are answered at once.
-/// What the client gets wrong (an illegal move, a bad FEN, an unknown option) is answered with `info string`. A wrong
-/// option changes nothing; after a wrong position `go` is answered with `bestmove (none)` until a good one comes.
+/// The calling thread reads while the engine searches on another, so that `stop`, `isready` and `quit` are handled at
+/// once. Invalid input is reported with `info string`. An invalid option has no effect; after an invalid position, `go`
+/// is answered with `bestmove (none)` until a valid one arrives.
 ///
 /// # Errors
-/// When the input or the output fails.
+/// On I/O errors.
 ///
 /// # Panics
-/// If no thread can be started.
+/// If no thread can be spawned.
 pub fn serve(
     engine: impl Engine,
     input: impl BufRead,
     output: impl Write + Send + 'static,
 ) -> io::Result<()> {
     let output = Output::new(output);
-    let greeting = greeting(&engine);
+    let handshake = handshake(&engine);
     let options = engine.options();
-    let mut worker = Handle::start(engine, output.clone());
-    // Or why there is none.
-    let mut game = Ok(GameSoFar::default());
+    let mut worker = Worker::spawn(engine, output.clone());
+    let mut game = Ok(GameHistory::default());
     let mut read = Ok(());
-    for line in Lines::new(input, LONGEST_LINE) {
+    for line in Lines::new(input, MAX_LINE_BYTES) {
         let line = match line {
             Ok(line) => line,
             Err(error) => {
@@ -105,70 +104,69 @@ pub fn serve(
             }
         };
         match line.parse() {
-            Ok(Command::Uci) => greeting.iter().for_each(|reply| output.say(reply)),
+            Ok(Command::Uci) => handshake.iter().for_each(|reply| output.send(reply)),
             Ok(Command::IsReady) => worker.ready(),
             Ok(Command::SetOption { name, value }) => {
                 let found = OptionSpec::find(&options, &name);
-                match found.and_then(|spec| Ok((spec, spec.read(value.as_deref())?))) {
-                    Ok((spec, value)) => worker.set_option(spec.name.clone(), value),
-                    Err(fault) => output.complain(&fault),
+                match found.and_then(|spec| Ok((spec, spec.parse_value(value.as_deref())?))) {
+                    Ok((spec, value)) => worker.send(Job::SetOption { name: spec.name.clone(), value }),
+                    Err(error) => output.send_error(&error),
                 }
             }
-            Ok(Command::NewGame) => worker.new_game(),
+            Ok(Command::NewGame) => worker.send(Job::NewGame),
             Ok(Command::Position(position)) => {
-                game = position.resolve().map_err(|fault| fault.to_string());
-                if let Err(fault) = &game {
-                    output.complain(fault);
+                game = position.resolve().map_err(|error| error.to_string());
+                if let Err(error) = &game {
+                    output.send_error(error);
                 }
             }
-            Ok(Command::Go(go)) => match &game {
+            Ok(Command::Go(go)) => worker.search(match &game {
                 Ok(game) => {
-                    let search_moves = legal(&go.search_moves, game, &output);
-                    worker.think(Task { game: game.clone(), go, search_moves });
+                    let search_moves = legal_moves(&go.search_moves, game, &output);
+                    Ok(SearchRequest { game: game.clone(), go, search_moves })
                 }
-                Err(fault) => worker.refuse(&go, format!("no valid position: {fault}")),
-            },
+                Err(error) => Err((go, format!("no valid position: {error}"))),
+            }),
             Ok(Command::Stop) => worker.stop(),
             Ok(Command::PonderHit) => worker.ponder_hit(),
             Ok(Command::Quit) => break,
-            // Nothing here needs a user's name or has more to say.
-            Ok(Command::Register(_) | Command::Debug(_)) | Err(Unreadable::Blank) => {}
-            Err(unreadable) => {
-                output.complain(&unreadable);
-                if matches!(unreadable, Unreadable::Malformed { message: "position", .. }) {
-                    game = Err(unreadable.to_string());
+            Ok(Command::Register(_) | Command::Debug(_)) | Err(ParseError::Empty) => {}
+            Err(error) => {
+                output.send_error(&error);
+                if matches!(error, ParseError::Malformed { message: "position", .. }) {
+                    game = Err(error.to_string());
                 }
             }
         }
-        if output.broken() {
+        if output.has_failed() {
             break;
         }
     }
-    worker.finish();
+    worker.shut_down();
     read.and_then(|()| output.result())
 }
 
-fn greeting(engine: &impl Engine) -> Vec<Reply> {
+fn handshake(engine: &impl Engine) -> Vec<Reply> {
     let mut replies = vec![Reply::Name(engine.name()), Reply::Author(engine.author())];
     replies.extend(engine.options().into_iter().map(Reply::Option));
     replies.push(Reply::UciOk);
     replies
 }
 
-/// The moves that are legal; the client hears of the others.
-fn legal(moves: &[UciMove], game: &GameSoFar, output: &Output) -> Vec<Move> {
+/// The legal ones of `searchmoves`. The others are reported.
+fn legal_moves(moves: &[UciMove], game: &GameHistory, output: &Output) -> Vec<Move> {
     let mut legal = Vec::new();
     for mv in moves {
         match mv.to_move(game.current()) {
             Ok(mv) => legal.push(mv),
-            Err(_) => output.complain(&format!("searchmoves: {mv} is not legal")),
+            Err(_) => output.send_error(&format!("searchmoves: illegal move {mv}")),
         }
     }
     legal
 }
 
-/// What is said of a game that is over: nothing can be played.
-fn verdict(game: &GameSoFar) -> Info {
+/// `info` for a position without legal moves.
+fn terminal_info(game: &GameHistory) -> Info {
     use crate::message::MoverScore;
     let score = if game.current().is_check() { MoverScore::Mate(0) } else { MoverScore::Centipawns(0) };
     Info { depth: Some(0), score: Some(score.into()), ..Info::default() }

@@ -1,4 +1,4 @@
-//! The thread the engine lives on.
+//! The engine's thread.
 
 use std::{
     any::Any,
@@ -10,173 +10,165 @@ use std::{
 
 use shakmaty::{Position as _, uci::UciMove};
 
-use super::{Answer, Control, Engine, Task, messages::Order, output::Output, verdict};
-use crate::message::{Go, OptionFault, OptionValue, Reply};
+use super::{BestMove, Control, Engine, SearchRequest, output::Output, terminal_info};
+use crate::message::{Go, OptionError, OptionValue, Reply};
 
-/// How long an engine may take to notice that it should stop, when the client leaves.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// Time for the engine to notice `stop` when the client quits.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
-/// The reading thread's side.
-pub(super) struct Handle {
-    orders: Sender<Order>,
+/// Work for the engine's thread, done in order.
+pub(super) enum Job {
+    SetOption {
+        name: String,
+        value: OptionValue,
+    },
+    NewGame,
+    /// Send `readyok`.
+    Ready,
+    /// Search, or report why that is not possible and send `bestmove (none)`.
+    Search {
+        request: Result<Box<SearchRequest>, String>,
+        control: Control,
+    },
+}
+
+/// Handle of the engine's thread.
+pub(super) struct Worker {
+    jobs: Sender<Job>,
+    /// Disconnected when the thread ends.
     done: Receiver<()>,
     output: Output,
-    /// The latest thinking asked for.
+    /// The latest search.
     current: Option<Control>,
 }
 
-/// The engine's side.
-struct Actor<E> {
-    engine: E,
-    orders: Receiver<Order>,
-    output: Output,
-    /// Dropped at the end, which the handle notices.
-    _done: Sender<()>,
-}
-
-fn channel<E: Engine>(engine: E, output: Output) -> (Handle, Actor<E>) {
-    let (orders, inbox) = mpsc::channel();
-    let (done, ended) = mpsc::channel();
-    let handle = Handle { orders, done: ended, output: output.clone(), current: None };
-    (handle, Actor { engine, orders: inbox, output, _done: done })
-}
-
-impl Handle {
-    pub(super) fn start(engine: impl Engine, output: Output) -> Handle {
-        let (handle, actor) = channel(engine, output);
+impl Worker {
+    pub(super) fn spawn(engine: impl Engine, output: Output) -> Worker {
+        let (jobs, inbox) = mpsc::channel();
+        let (done, ended) = mpsc::channel();
+        let actor = Actor { engine, jobs: inbox, output: output.clone(), _done: done };
         thread::Builder::new()
             .name("uci engine".to_owned())
             .spawn(move || actor.run())
-            .expect("a thread can be started");
-        handle
+            .expect("cannot spawn a thread");
+        Worker { jobs, done: ended, output, current: None }
     }
 
-    pub(super) fn set_option(&self, name: String, value: OptionValue) {
-        self.order(Order::SetOption { name, value });
+    pub(super) fn send(&self, job: Job) {
+        // Cannot fail: the actor runs until this sender is dropped.
+        let _ = self.jobs.send(job);
     }
 
-    pub(super) fn new_game(&self) {
-        self.order(Order::NewGame);
-    }
-
-    /// Says `readyok`: at once while the engine thinks, else when it has done all that was asked.
+    /// Sends `readyok`: at once during a search, otherwise after all earlier jobs.
     pub(super) fn ready(&self) {
-        if self.thinking().is_some() {
-            self.output.say(&Reply::ReadyOk);
+        if self.searching().is_some() {
+            self.output.send(&Reply::ReadyOk);
         } else {
-            self.order(Order::Ready);
+            self.send(Job::Ready);
         }
     }
 
-    /// Stops the thinking there is, and starts anew.
-    pub(super) fn think(&mut self, task: Task) {
+    /// Stops the current search and starts another one.
+    pub(super) fn search(&mut self, request: Result<SearchRequest, (Go, String)>) {
         self.stop();
-        let control = Control::new(&task.go, self.output.clone());
-        self.current = Some(control.clone());
-        self.order(Order::Think { task: Box::new(task), control });
-    }
-
-    /// Stops the thinking there is, and answers a `go` with no move.
-    pub(super) fn refuse(&mut self, go: &Go, reason: String) {
-        self.stop();
+        let go = request.as_ref().map_or_else(|(go, _)| go, |request| &request.go);
         let control = Control::new(go, self.output.clone());
         self.current = Some(control.clone());
-        self.order(Order::Refuse { reason, control });
+        let request = request.map(Box::new).map_err(|(_, reason)| reason);
+        self.send(Job::Search { request, control });
     }
 
     pub(super) fn stop(&self) {
-        self.thinking().into_iter().for_each(Control::stop);
+        self.searching().into_iter().for_each(Control::stop);
     }
 
     pub(super) fn ponder_hit(&self) {
-        self.thinking().into_iter().for_each(Control::ponder_hit);
+        self.searching().into_iter().for_each(Control::ponder_hit);
     }
 
-    /// Stops and waits until the engine has answered, but not for ever: the process is about to end.
-    pub(super) fn finish(self) {
+    /// Stops the search and waits for the thread to end, within limits.
+    pub(super) fn shut_down(self) {
         self.stop();
-        drop(self.orders);
-        // Either it ended or it is too late to wait.
-        let _ = self.done.recv_timeout(FAREWELL);
+        drop(self.jobs);
+        let _ = self.done.recv_timeout(SHUTDOWN_GRACE);
     }
 
-    fn thinking(&self) -> Option<&Control> {
+    fn searching(&self) -> Option<&Control> {
         self.current.as_ref().filter(|control| !control.finished())
     }
+}
 
-    fn order(&self, order: Order) {
-        // It always arrives: the actor ends only when this sender is gone.
-        let _ = self.orders.send(order);
-    }
+struct Actor<E> {
+    engine: E,
+    jobs: Receiver<Job>,
+    output: Output,
+    _done: Sender<()>,
 }
 
 impl<E: Engine> Actor<E> {
     fn run(mut self) {
-        while let Ok(order) = self.orders.recv() {
-            match order {
-                Order::SetOption { name, value } => {
-                    let set = guard(|| self.engine.set_option(&name, value));
-                    if let Err(reason) = set {
-                        self.output.complain(&OptionFault::Refused { name, reason });
+        while let Ok(job) = self.jobs.recv() {
+            match job {
+                Job::SetOption { name, value } => {
+                    if let Err(reason) = catch_panic(|| self.engine.set_option(&name, value)) {
+                        self.output.send_error(&OptionError::Rejected { name, reason });
                     }
                 }
-                Order::NewGame => {
-                    if let Err(reason) = guard(|| {
+                Job::NewGame => {
+                    let new_game = || {
                         self.engine.new_game();
                         Ok(())
-                    }) {
-                        self.output.complain(&reason);
+                    };
+                    if let Err(reason) = catch_panic(new_game) {
+                        self.output.send_error(&reason);
                     }
                 }
-                Order::Ready => self.output.say(&Reply::ReadyOk),
-                Order::Think { task, control } => self.think(&task, &control),
-                Order::Refuse { reason, control } => {
-                    self.output.complain(&reason);
-                    control.wait_until_answerable();
-                    control.answer(&Reply::BestMove { best: None, ponder: None });
-                }
+                Job::Ready => self.output.send(&Reply::ReadyOk),
+                Job::Search { request, control } => self.search(request, &control),
             }
         }
     }
 
-    fn think(&mut self, task: &Task, control: &Control) {
-        let position = task.game.current();
-        let answer = if position.legal_moves().is_empty() {
-            control.report(verdict(&task.game));
+    fn search(&mut self, request: Result<Box<SearchRequest>, String>, control: &Control) {
+        let result = request.and_then(|request| {
+            if request.game.current().legal_moves().is_empty() {
+                control.report(terminal_info(&request.game));
+                return Ok(None);
+            }
+            let result = catch_panic(|| self.engine.search(&request, control))?;
+            check_legal(result, &request).map(Some)
+        });
+        let result = result.unwrap_or_else(|reason| {
+            self.output.send_error(&reason);
             None
-        } else {
-            guard(|| self.engine.think(task, control))
-                .and_then(|answer| legal(answer, task))
-                .map_err(|reason| self.output.complain(&reason))
-                .ok()
-        };
-        control.wait_until_answerable();
+        });
+        control.wait_for_release();
         let standard = UciMove::from_standard;
-        control.answer(&Reply::BestMove {
-            best: answer.map(|answer| standard(answer.best)),
-            ponder: answer.and_then(|answer| answer.ponder).map(standard),
+        control.finish(&Reply::BestMove {
+            best: result.map(|result| standard(result.best)),
+            ponder: result.and_then(|result| result.ponder).map(standard),
         });
     }
 }
 
-/// An answer the client can use: a legal move, and a legal one to ponder on or none.
-fn legal(answer: Answer, task: &Task) -> Result<Answer, String> {
-    let position = task.game.current();
-    if !position.is_legal(answer.best) {
-        return Err(format!("the engine chose {}, which is not legal", UciMove::from_standard(answer.best)));
+/// Rejects an illegal best move and drops an illegal ponder move.
+fn check_legal(result: BestMove, request: &SearchRequest) -> Result<BestMove, String> {
+    let position = request.game.current();
+    if !position.is_legal(result.best) {
+        return Err(format!("engine chose illegal move {}", UciMove::from_standard(result.best)));
     }
     let mut after = position.clone();
-    after.play_unchecked(answer.best);
-    Ok(Answer { ponder: answer.ponder.filter(|&ponder| after.is_legal(ponder)), ..answer })
+    after.play_unchecked(result.best);
+    Ok(BestMove { ponder: result.ponder.filter(|&ponder| after.is_legal(ponder)), ..result })
 }
 
-/// Turns a panic into an error: the client shall hear of it and not wait for an answer that never comes.
-fn guard<T>(act: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+/// Turns a panic into an error, so that the client does not wait forever.
+fn catch_panic<T>(act: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(act))
-        .unwrap_or_else(|panic| Err(format!("the engine failed: {}", words(panic.as_ref()))))
+        .unwrap_or_else(|panic| Err(format!("engine panicked: {}", panic_message(panic.as_ref()))))
 }
 
-fn words(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("it panicked")
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }

@@ -1,6 +1,4 @@
-//! An engine that misbehaves on demand, for the client's tests. Its only argument says how.
-//!
-//! It plays the first legal move by the alphabet; beyond that it knows nothing.
+//! An engine for the client's tests that misbehaves as its first argument says. It plays the alphabetically first move.
 
 use std::{
     fs::OpenOptions,
@@ -11,41 +9,41 @@ use std::{
 };
 
 use shakmaty::{Position as _, uci::UciMove};
-use tabia_uci::message::{Command, GameSoFar};
+use tabia_uci::message::{Command, GameHistory};
 
-const FOR_EVER: Duration = Duration::from_secs(3600);
+const FOREVER: Duration = Duration::from_secs(3600);
 
 fn main() -> ExitCode {
-    let manner = std::env::args().nth(1).unwrap_or_default();
+    let mode = std::env::args().nth(1).unwrap_or_default();
     let file = std::env::args().nth(2).unwrap_or_default();
-    let mut game = GameSoFar::default();
+    let mut game = GameHistory::default();
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         match line.parse::<Command>() {
-            Ok(Command::Uci) => match manner.as_str() {
-                "no-handshake" => say("hello, I speak xboard"),
+            Ok(Command::Uci) => match mode.as_str() {
+                "no-handshake" => print("hello, I speak xboard"),
                 "dies-first" => return ExitCode::from(3),
-                _ => greet(),
+                _ => handshake(),
             },
-            Ok(Command::IsReady) if manner == "never-ready" => {}
-            Ok(Command::IsReady) => say("readyok"),
-            Ok(Command::SetOption { name, value }) => complain(&format!("set {name} to {value:?}")),
-            Ok(Command::Position(position)) => game = position.resolve().expect("the client is checked too"),
+            Ok(Command::IsReady) if mode == "never-ready" => {}
+            Ok(Command::IsReady) => print("readyok"),
+            Ok(Command::SetOption { name, value }) => print_error(&format!("set {name} to {value:?}")),
+            Ok(Command::Position(position)) => game = position.resolve().expect("a legal position"),
             Ok(Command::Go(go)) => {
                 let best = first_move(&game);
-                match manner.as_str() {
+                match mode.as_str() {
                     "crashes" => {
-                        complain("segmentation fault, or so");
+                        print_error("segmentation fault, or so");
                         return ExitCode::from(139);
                     }
-                    // Works when it is started again: the file says that it was here before.
+                    // Works after a restart: the file marks the first run.
                     "crashes-once" if OpenOptions::new().write(true).create_new(true).open(&file).is_ok() => {
                         return ExitCode::from(1);
                     }
-                    "hangs" => sleep(FOR_EVER),
+                    "hangs" => sleep(FOREVER),
                     "deaf" | "slow" => {}
-                    "illegal" => say("bestmove e1e8"),
-                    "nonsense" => say("bestmove Nf3"),
-                    "none" => say("bestmove (none)"),
+                    "illegal" => print("bestmove e1e8"),
+                    "nonsense" => print("bestmove Nf3"),
+                    "none" => print("bestmove (none)"),
                     "floods" => loop {
                         let line = format!("info depth 1 string {}", "x".repeat(1000));
                         if writeln!(io::stdout(), "{line}").is_err() {
@@ -54,79 +52,79 @@ fn main() -> ExitCode {
                     },
                     "floods-and-answers" => {
                         for _ in 0..50_000 {
-                            say("info depth 1 score cp 3 pv a2a3");
-                            complain("and on standard error");
+                            print("info depth 1 score cp 3 pv a2a3");
+                            print_error("and on standard error");
                         }
-                        say(&"y".repeat(1 << 20));
-                        say(&format!("bestmove {best}"));
+                        print(&"y".repeat(1 << 20));
+                        print(&format!("bestmove {best}"));
                     }
                     "chatty" => {
-                        say("info string the bestmove may be e2e5");
-                        say("my bestmove e2e5 is not meant");
-                        io::stdout().write_all(b"\xff\xfe\x00 junk\r\n").expect("a listener");
-                        say("info depth 2 multipv 2 score cp -5 pv b2b3 zzz\r");
-                        say("info depth 3 seldepth 9 future 7 multipv 1 score cp 10 pv a2a3\r");
-                        say(&format!("bestmove {best} ponder h7h8\r"));
+                        print("info string the bestmove may be e2e5");
+                        print("my bestmove e2e5 is not meant");
+                        io::stdout().write_all(b"\xff\xfe\x00 junk\r\n").expect("stdout is open");
+                        print("info depth 2 multipv 2 score cp -5 pv b2b3 zzz\r");
+                        print("info depth 3 seldepth 9 future 7 multipv 1 score cp 10 pv a2a3\r");
+                        print(&format!("bestmove {best} ponder h7h8\r"));
                     }
                     "twice" => {
-                        say(&format!("bestmove {best}"));
-                        say("bestmove e1e8");
+                        print(&format!("bestmove {best}"));
+                        print("bestmove e1e8");
                     }
                     "has-child" => {
                         child(&file);
-                        say(&format!("bestmove {best}"));
+                        print(&format!("bestmove {best}"));
                     }
                     _ if go.waits() => {}
-                    _ => say(&format!("bestmove {best}")),
+                    _ => print(&format!("bestmove {best}")),
                 }
             }
-            Ok(Command::Stop) if manner != "deaf" => say(&format!("bestmove {}", first_move(&game))),
-            Ok(Command::PonderHit) => say(&format!("bestmove {}", first_move(&game))),
-            Ok(Command::Quit) => match manner.as_str() {
-                "ignores-quit" => sleep(FOR_EVER),
+            Ok(Command::Stop) if mode != "deaf" => print(&format!("bestmove {}", first_move(&game))),
+            Ok(Command::PonderHit) => print(&format!("bestmove {}", first_move(&game))),
+            Ok(Command::Quit) => match mode.as_str() {
+                "ignores-quit" => sleep(FOREVER),
                 _ => return ExitCode::SUCCESS,
             },
             _ => {}
         }
     }
-    if manner == "ignores-quit" {
-        sleep(FOR_EVER);
+    if mode == "ignores-quit" {
+        sleep(FOREVER);
     }
     ExitCode::SUCCESS
 }
 
-fn say(line: &str) {
+fn print(line: &str) {
     let mut output = io::stdout().lock();
-    // Whoever listened may have gone.
+    // The client may have closed the pipe.
     let _ = output.write_all(line.as_bytes()).and_then(|()| output.write_all(b"\n"));
     let _ = output.flush();
 }
 
-fn complain(line: &str) {
-    // Whoever listened may have gone.
+fn print_error(line: &str) {
+    // The client may have closed the pipe.
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-fn greet() {
-    say("Fake 1.0 by nobody, no option given");
-    say("id name Fake 1.0\r");
-    say("id author nobody at all");
-    say("option name Hash type spin default 16 min 1 max 1024");
-    say("option name UCI_Elo type spin default 1500 min 1350 max 2850");
-    say("option name Clear Hash type button");
-    say("option name Style type combo default Calm var Calm var Wild");
-    say("option name broken");
-    say("uciok");
+fn handshake() {
+    print("Fake 1.0 by nobody, no option given");
+    print("id name Fake 1.0\r");
+    print("id author nobody at all");
+    print("option name Hash type spin default 16 min 1 max 1024");
+    print("option name UCI_Elo type spin default 1500 min 1350 max 2850");
+    print("option name Clear Hash type button");
+    print("option name Style type combo default Calm var Calm var Wild");
+    print("option name broken");
+    print("uciok");
 }
 
-fn first_move(game: &GameSoFar) -> String {
+fn first_move(game: &GameHistory) -> String {
     let moves = game.current().legal_moves();
     let names = moves.iter().map(|&mv| UciMove::from_standard(mv).to_string());
-    names.min().expect("the client asks only where there is a move")
+    names.min().expect("a legal move")
 }
 
-/// Starts a process that would outlive this one, and writes down its number.
-#[expect(clippy::zombie_processes, reason = "whether it is ended by somebody else is what is tested")]
+/// Starts a process that would outlive this one, and writes its id to a file.
+#[expect(clippy::zombie_processes, reason = "the test checks that the client kills it")]
 fn child(file: &str) {
     let sleeper = Program::new("sleep")
         .arg("3600")
@@ -134,7 +132,7 @@ fn child(file: &str) {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .expect("there is a sleep");
+        .expect("sleep is installed");
     let mut file = OpenOptions::new().append(true).create(true).open(file).expect("a writable file");
     writeln!(file, "{}", sleeper.id()).expect("a writable file");
 }

@@ -1,12 +1,10 @@
-//! An engine that plays any legal move: the smallest thing [`serve`] can make an engine of.
-//!
-//! Options: `Seed` (which moves) and `Style` (`Any`, or `Captures` first), to have something to set.
+//! A minimal engine for [`serve`] that plays random legal moves, with options `Seed` and `Style`.
 
 use std::{io, time::Duration};
 
 use shakmaty::{Move, Position as _, uci::UciMove};
 use tabia_uci::{
-    Answer, Control, Engine, Task,
+    BestMove, Control, Engine, SearchRequest,
     message::{Info, MoverScore, MoverWdl, OptionSpec, OptionValue},
     serve,
 };
@@ -18,7 +16,7 @@ struct RandomMover {
 }
 
 impl RandomMover {
-    /// The next number of the sequence called SplitMix64.
+    /// SplitMix64.
     fn random(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -64,12 +62,12 @@ impl Engine for RandomMover {
 
     fn new_game(&mut self) {}
 
-    fn think(&mut self, task: &Task, control: &Control) -> Result<Answer, String> {
-        let position = task.game.current();
-        let mut moves: Vec<Move> = if task.search_moves.is_empty() {
+    fn search(&mut self, request: &SearchRequest, control: &Control) -> Result<BestMove, String> {
+        let position = request.game.current();
+        let mut moves: Vec<Move> = if request.search_moves.is_empty() {
             position.legal_moves().into_iter().collect()
         } else {
-            task.search_moves.clone()
+            request.search_moves.clone()
         };
         moves.sort_by_cached_key(|_| self.random());
         if self.captures_first {
@@ -86,15 +84,15 @@ impl Engine for RandomMover {
                 ..Info::default()
             });
         }
-        // Takes the time it is given, to be a realistic thing to interrupt.
-        let wanted = task.go.move_time.map(|time| time.mul_f32(0.8)).unwrap_or_default();
+        // Uses its time, so that there is something to interrupt.
+        let wanted = request.go.move_time.map(|time| time.mul_f32(0.8)).unwrap_or_default();
         while !control.stopped() && (control.pondering() || control.elapsed() < wanted) {
             std::thread::sleep(Duration::from_millis(1));
         }
         let best = moves[0];
         let mut after = position.clone();
         after.play_unchecked(best);
-        Ok(Answer { best, ponder: after.legal_moves().first().copied() })
+        Ok(BestMove { best, ponder: after.legal_moves().first().copied() })
     }
 }
 

@@ -28,17 +28,17 @@ declare module '#runs/feed.mjs' {
     bytes?: number;
   }
   export class Feed {
-    constructor(runs: Map<string, Run>, told: { changed: (redraw: boolean) => void; trouble: (text: string | null) => void });
+    constructor(runs: Map<string, Run>, told: { changed: (redraw: boolean) => void; failed: (text: string | null) => void });
     /** The server's clock, in seconds since 1970. */
     now?: number;
-    ask(): Promise<void>;
+    poll(): Promise<void>;
     stop(): void;
   }
 }
 
 declare module '#runs/list.mjs' {
   import type { Run } from '#runs/feed.mjs';
-  export function standing(run: Run, now: number, live: boolean): { kind: string; text: string };
+  export function status(run: Run, now: number, live: boolean): { kind: string; text: string };
   export function facts(run: Run): string;
 }
 

@@ -46,9 +46,9 @@ export class TrainingRuns {
     if (names !== null) this.#requested = new Set(names.split(',').map(decodeURIComponent));
     this.#feed = new Feed(this.#runs, {
       changed: () => this.#changed(),
-      trouble: (text) => (this.problem = text ?? undefined),
+      failed: (text) => (this.problem = text ?? undefined),
     });
-    void this.#feed.ask();
+    void this.#feed.poll();
   }
 
   get now(): number {
@@ -72,7 +72,7 @@ export class TrainingRuns {
     runs.forEach((run) => this.#assignColour(run));
     this.updateAddress();
     this.updates++;
-    void this.#feed.ask();
+    void this.#feed.poll();
   }
 
   toggleMetric(metric: string): void {
@@ -115,7 +115,7 @@ export class TrainingRuns {
       const requested = this.#requested;
       const first = requested ? this.all.filter(({ name }) => requested.has(name)) : this.all.slice(0, DEFAULT_DRAWN);
       first.forEach((run) => this.#assignColour(run));
-      void this.#feed.ask();
+      void this.#feed.poll();
     }
     this.loaded = true;
     this.updates++;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use tabia_uci::client::Launch;
+use tabia_uci::client::EngineConfig;
 use tabia_uci::message::Go;
 
 use super::session::Labeller;
@@ -63,17 +63,17 @@ impl EngineArgs {
     }
 
     /// How an engine is started.
-    pub(super) fn launch(&self) -> Result<Launch> {
+    pub(super) fn launch(&self) -> Result<EngineConfig> {
         let command = self.command();
         let words = shlex::split(command)
             .filter(|words| !words.is_empty())
             .with_context(|| format!("'{command}' is not a command"))?;
         let (program, arguments) = words.split_first().context("no command")?;
-        let mut launch = Launch::new(program);
-        launch.arguments.extend(arguments.iter().map(Into::into));
-        launch.patience.unclocked = Duration::from_secs_f64(self.patience);
+        let mut launch = EngineConfig::new(program);
+        launch.args.extend(arguments.iter().map(Into::into));
+        launch.timeouts.untimed = Duration::from_secs_f64(self.patience);
         // How many failures are too many is counted here, not by the client.
-        launch.most_restarts = u32::MAX;
+        launch.max_restarts = u32::MAX;
         for (name, value) in &self.options {
             ensure!(!name.eq_ignore_ascii_case("MultiPV"), "use --multipv, not --option MultiPV=");
             ensure!(!name.eq_ignore_ascii_case("Hash"), "use --hash, not --option Hash=");

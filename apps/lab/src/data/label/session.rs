@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::{Context, Result, bail};
 use shakmaty::{CastlingMode, Chess, Move, Position, uci::UciMove};
 use tabia_encoding::{ForMover, ForWhite, Score};
-use tabia_uci::client::{Client, Cue, Fault, Launch};
-use tabia_uci::message::{GameSoFar, Go, Info, MoverScore, OptionKind, OptionSpec, ScoreInfo};
+use tabia_uci::client::{Client, EngineConfig, EngineError, SearchEnd};
+use tabia_uci::message::{GameHistory, Go, Info, MoverScore, OptionKind, OptionSpec, ScoreInfo};
 
 /// An engine that is asked about positions. Its process is started again when it fails.
 pub(super) struct Labeller {
@@ -108,7 +108,7 @@ const MOST_LINES: usize = 256;
 pub(super) enum NoAnswer {
     /// The engine failed.
     #[error("{0}")]
-    Engine(#[from] Fault),
+    Engine(#[from] EngineError),
     /// It answered only when it was told to stop.
     #[error("the engine took too long")]
     Overdue,
@@ -119,7 +119,7 @@ pub(super) enum NoAnswer {
 
 impl Labeller {
     /// Starts the engine, to be asked for `lines` lines within the limits of `go`.
-    pub(super) fn start(launch: Launch, go: Go, lines: usize) -> Result<Labeller> {
+    pub(super) fn start(launch: EngineConfig, go: Go, lines: usize) -> Result<Labeller> {
         let program = launch.program.display().to_string();
         let client = Client::start(launch).with_context(|| format!("cannot use the engine {program}"))?;
         Ok(Labeller { client, go, lines, heard: Arc::default() })
@@ -127,7 +127,7 @@ impl Labeller {
 
     /// From now on every legal move gets a line, as far as the engine can: gives how many it can.
     pub(super) fn look_at_all_moves(&mut self) -> Result<usize> {
-        let spec = OptionSpec::find(&self.client.about().options, "MultiPV")?;
+        let spec = OptionSpec::find(&self.client.info().options, "MultiPV")?;
         let OptionKind::Spin { max, .. } = spec.kind else {
             bail!("the engine's option MultiPV is not a number");
         };
@@ -139,7 +139,7 @@ impl Labeller {
 
     /// What the engine calls itself.
     pub(super) fn name(&self) -> &str {
-        &self.client.about().name
+        &self.client.info().name
     }
 
     /// How often its process had to be started again.
@@ -162,8 +162,8 @@ impl Labeller {
         self.heard().clear();
         let ear = Arc::clone(&self.heard);
         let hear = move |info: &Info| ear.lock().unwrap_or_else(PoisonError::into_inner).hear(info);
-        let thought = self.client.begin(&GameSoFar::new(position.clone()), &self.go, hear).wait()?;
-        if thought.cue != Cue::Own {
+        let thought = self.client.start_search(&GameHistory::new(position.clone()), &self.go, hear).wait()?;
+        if thought.ended_by != SearchEnd::Engine {
             return Err(NoAnswer::Overdue);
         }
         let expected = self.lines.min(position.legal_moves().len());

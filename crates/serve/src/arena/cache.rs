@@ -1,4 +1,4 @@
-//! What the list says of each file, kept while the file does not change.
+//! Cached list entries of unchanged files.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::HashMap;
@@ -8,57 +8,56 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use tabia_arena::LedgerIndex;
 
-use super::find::{Found, Kind};
+use super::find::{FoundFile, Kind};
 
-/// What is said of a file.
 #[derive(Clone, Debug)]
 enum Entry {
     Match(Value),
     Challenge(Value),
-    /// It should be one of these and cannot be read.
+    /// A ledger that cannot be read.
     Problem(String),
-    /// Some other JSON file.
+    /// An unrelated JSON file.
     Other,
 }
 
-/// What was said of each file, and how long and old the file was then.
+/// List entries by path, with the size and modification time of the file when it was read.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct Cache {
     entries: HashMap<PathBuf, (u64, SystemTime, Entry)>,
 }
 
-impl Shown {
-    /// Reads what is new or changed and forgets what is gone.
-    pub(super) fn refresh(&mut self, all: &[Found]) {
+impl Cache {
+    /// Reads new and changed files and drops removed ones.
+    pub(super) fn refresh(&mut self, files: &[FoundFile]) {
         self.entries.retain(|path, (bytes, modified, _)| {
-            all.iter().any(|now| now.path == *path && now.bytes == *bytes && now.modified == *modified)
+            files.iter().any(|now| now.path == *path && now.bytes == *bytes && now.modified == *modified)
         });
-        for found in all {
-            let read = || (found.bytes, found.modified, read(found));
-            self.entries.entry(found.path.clone()).or_insert_with(read);
+        for file in files {
+            let read = || (file.bytes, file.modified, read(file));
+            self.entries.entry(file.path.clone()).or_insert_with(read);
         }
     }
 
     /// `matches` and `challenges`, latest first, and `problems`.
-    pub(super) fn list(&self, all: &[Found]) -> Value {
+    pub(super) fn list(&self, files: &[FoundFile]) -> Value {
         let (mut matches, mut challenges, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-        let mut latest: Vec<&Found> = all.iter().collect();
-        latest.sort_by_key(|found| std::cmp::Reverse(found.modified));
-        for found in latest {
-            let seconds = found.modified.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let mut latest: Vec<&FoundFile> = files.iter().collect();
+        latest.sort_by_key(|file| std::cmp::Reverse(file.modified));
+        for file in latest {
+            let seconds = file.modified.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
             let named = |value: &Value| {
                 let mut value = value.clone();
                 if let Some(fields) = value.as_object_mut() {
-                    fields.insert("name".to_owned(), json!(found.name));
+                    fields.insert("name".to_owned(), json!(file.name));
                     fields.insert("modified".to_owned(), json!(seconds));
                 }
                 value
             };
-            match self.entries.get(&found.path).map(|(_, _, entry)| entry) {
+            match self.entries.get(&file.path).map(|(_, _, entry)| entry) {
                 Some(Entry::Match(value)) => matches.push(named(value)),
                 Some(Entry::Challenge(value)) => challenges.push(named(value)),
                 Some(Entry::Problem(problem)) => {
-                    problems.push(json!({ "name": found.name, "problem": problem }));
+                    problems.push(json!({ "name": file.name, "problem": problem }));
                 }
                 Some(Entry::Other) | None => {}
             }
@@ -67,21 +66,21 @@ impl Shown {
     }
 }
 
-fn read(found: &Found) -> Entry {
-    match found.kind {
-        Kind::Ledger => match LedgerIndex::read(&found.path) {
+fn read(file: &FoundFile) -> Entry {
+    match file.kind {
+        Kind::Ledger => match LedgerIndex::read(&file.path) {
             Ok(index) => Entry::Match(json!({
                 "settings": index.settings,
                 "games": index.records.len(),
                 "report": index.report(),
             })),
-            Err(error) => Entry::Problem(error.problem.to_string()),
+            Err(error) => Entry::Problem(error.kind.to_string()),
         },
-        Kind::Json => scorecard(&found.path).map_or(Entry::Other, Entry::Challenge),
+        Kind::Json => scorecard(&file.path).map_or(Entry::Other, Entry::Challenge),
     }
 }
 
-/// A file that `tabia compete --json-output` wrote, without the games; `None` for any other.
+/// A scorecard written by `tabia compete --json-output`, without its games; `None` for any other file.
 fn scorecard(path: &Path) -> Option<Value> {
     let mut card: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
     let fields = card.as_object_mut()?;

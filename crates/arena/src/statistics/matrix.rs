@@ -1,19 +1,19 @@
-/// A square matrix, row by row.
+/// A square matrix in row-major order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Square {
+pub struct Matrix {
     size: usize,
     cells: Vec<f64>,
 }
 
-impl Square {
-    /// Nothing but zeros.
-    pub fn zero(size: usize) -> Square {
-        Square { size, cells: vec![0.0; size * size] }
+impl Matrix {
+    /// Zero matrix.
+    pub fn zero(size: usize) -> Matrix {
+        Matrix { size, cells: vec![0.0; size * size] }
     }
 
-    /// The sum of `weight * (e_i - e_j)(e_i - e_j)^T`.
-    pub(super) fn laplacian(size: usize, edges: impl Iterator<Item = (usize, usize, f64)>) -> Square {
-        let mut matrix = Square::zero(size);
+    /// Weighted graph Laplacian: the sum of `weight * (e_i - e_j)(e_i - e_j)^T`.
+    pub(super) fn laplacian(size: usize, edges: impl Iterator<Item = (usize, usize, f64)>) -> Matrix {
+        let mut matrix = Matrix::zero(size);
         for (i, j, weight) in edges {
             *matrix.cell(i, i) += weight;
             *matrix.cell(j, j) += weight;
@@ -27,13 +27,13 @@ impl Square {
         self.cells[row * self.size + column]
     }
 
-    /// One number, to change it.
+    /// Mutable element.
     pub fn cell(&mut self, row: usize, column: usize) -> &mut f64 {
         &mut self.cells[row * self.size + column]
     }
 
-    /// Of a covariance: the variance of `x_i - x_j`.
-    pub(super) fn of_difference(&self, i: usize, j: usize) -> f64 {
+    /// Variance of `x_i - x_j`, if this is the covariance of `x`.
+    pub(super) fn difference_variance(&self, i: usize, j: usize) -> f64 {
         self.at(i, i) + self.at(j, j) - 2.0 * self.at(i, j)
     }
 
@@ -41,7 +41,7 @@ impl Square {
         self.cells.iter_mut().for_each(|cell| *cell *= factor);
     }
 
-    /// The product with a column.
+    /// Product with a vector.
     pub fn times(&self, vector: &[f64]) -> Vec<f64> {
         self.cells
             .chunks_exact(self.size.max(1))
@@ -49,8 +49,8 @@ impl Square {
             .collect()
     }
 
-    pub(super) fn product(&self, other: &Square) -> Square {
-        let mut product = Square::zero(self.size);
+    pub(super) fn product(&self, other: &Matrix) -> Matrix {
+        let mut product = Matrix::zero(self.size);
         for i in 0..self.size {
             for k in 0..self.size {
                 let factor = self.at(i, k);
@@ -62,9 +62,9 @@ impl Square {
         product
     }
 
-    /// The pseudo-inverse of a connected Laplacian, whose only null vector is all ones: shifting that direction by one
-    /// makes it invertible, and shifting back afterwards removes it again.
-    pub(super) fn inverse_laplacian(mut self) -> Square {
+    /// Pseudo-inverse of a connected Laplacian. Its only null vector is all ones, so adding a constant makes it
+    /// invertible, and subtracting it from the inverse removes it again.
+    pub(super) fn inverse_laplacian(mut self) -> Matrix {
         let share = 1.0 / self.size.max(1) as f64;
         self.cells.iter_mut().for_each(|cell| *cell += share);
         let mut inverse = self.inverse();
@@ -72,10 +72,10 @@ impl Square {
         inverse
     }
 
-    /// The inverse of a symmetric positive definite matrix, whose diagonal is a safe pivot. Gauss-Jordan; pools are small.
-    pub fn inverse(mut self) -> Square {
+    /// Inverse of a symmetric positive definite matrix by Gauss-Jordan elimination without pivoting.
+    pub fn inverse(mut self) -> Matrix {
         let size = self.size;
-        let mut inverse = Square::zero(size);
+        let mut inverse = Matrix::zero(size);
         for i in 0..size {
             *inverse.cell(i, i) = 1.0;
         }

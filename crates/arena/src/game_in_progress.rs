@@ -10,12 +10,12 @@ use tabia_game::{Clock, DrawReason, History, Outcome, Press, Repetitions, TimeCo
 use tabia_search::{Choice, Limits, Player, SearchControl, TimeLeft};
 
 use crate::{
-    Fault, FaultKind, Opening, PlayedGame, PlayedMove, Rules, Stop, StopRequest, Timer,
-    adjudicate::{Adjudicator, Judged},
+    Forfeit, ForfeitReason, Opening, PlayedGame, PlayedMove, Rules, Stop, StopRequest, Timer,
+    adjudicate::{Adjudicator, ScoredMove},
     uci_of,
 };
 
-/// A game under way, played a move at a time.
+/// A game played move by move.
 pub struct GameInProgress {
     opening: Opening,
     rules: Rules,
@@ -23,30 +23,30 @@ pub struct GameInProgress {
     repetitions: Repetitions,
     clock: Option<Clock>,
     adjudicator: Adjudicator,
-    adjudged: Option<Outcome>,
+    adjudicated: Option<Outcome>,
     moves: Vec<PlayedMove>,
 }
 
-/// What came of a step.
+/// Result of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// A move was made.
+    /// A move was played.
     Moved,
-    /// No move was made: the game is over.
-    Over(Box<PlayedGame>),
-    /// No move was made, because of [`StopRequest::Now`].
-    GivenUp,
+    /// The game has ended.
+    Ended(Box<PlayedGame>),
+    /// Aborted by [`StopRequest::Now`].
+    Aborted,
 }
 
 impl GameInProgress {
-    /// A game about to begin. The players have been told of it ([`Player::new_game`]).
+    /// A new game. [`Player::new_game`] has been called for both players.
     pub fn new(opening: &Opening, rules: &Rules) -> GameInProgress {
         let clock = rules.budget.control.as_ref().and_then(Clock::new);
         let time_left = clock.as_ref().map(|clock| clock.remaining(Color::White));
-        let seat = PlayerInfo { rating: None, time_left };
+        let info = PlayerInfo { rating: None, time_left };
         let pace = rules.budget.control.as_ref().and_then(TimeControl::pace);
-        let seats = ByColor { white: seat, black: seat };
-        let mut history = History::new(opening.start().clone(), seats).under(RatingPool::Unknown, pace);
+        let infos = ByColor { white: info, black: info };
+        let mut history = History::new(opening.start().clone(), infos).under(RatingPool::Unknown, pace);
         let mut repetitions = Repetitions::from_start(opening.start());
         for m in opening.moves() {
             history.push(*m, time_left);
@@ -59,53 +59,53 @@ impl GameInProgress {
             repetitions,
             clock,
             adjudicator: Adjudicator::new(rules.adjudication),
-            adjudged: None,
+            adjudicated: None,
             moves: Vec::new(),
         }
     }
 
-    /// The position now.
+    /// Current position.
     pub fn position(&self) -> &Chess {
         self.history.current()
     }
 
-    /// The moves after the opening.
+    /// Moves after the opening.
     pub fn moves(&self) -> &[PlayedMove] {
         &self.moves
     }
 
-    /// Lets the player whose turn it is move, unless the game has ended by then. No step follows [`Step::Over`].
+    /// Lets the player to move play a move, unless the game has ended. Must not be called after [`Step::Ended`].
     pub fn step(&mut self, player: &mut dyn Player, timer: &dyn Timer, stop: &Stop) -> Step {
-        if let Some(outcome) = self.end() {
-            return self.over(outcome, None);
+        if let Some(outcome) = self.outcome() {
+            return self.end(outcome, None);
         }
         let turn = self.position().turn();
         let limits = self.limits();
-        let watch = MoveWatch { timer, began: timer.now(), patience: self.patience(turn), stop };
+        let watch = MoveControl { timer, start: timer.now(), limit: self.time_limit(turn), stop };
         let choice = catch_unwind(AssertUnwindSafe(|| player.choose(&self.history, &limits, &watch)));
         let elapsed = watch.elapsed();
         if stop.requested() == StopRequest::Now {
-            return Step::GivenUp;
+            return Step::Aborted;
         }
         let made = match choice {
             Ok(Ok(choice)) => self.make(choice, elapsed),
-            Ok(Err(error)) => Err(FaultKind::Failed(error.to_string())),
-            Err(panic) => Err(FaultKind::Panicked(panic_message(panic.as_ref()))),
+            Ok(Err(error)) => Err(ForfeitReason::Failed(error.to_string())),
+            Err(panic) => Err(ForfeitReason::Panicked(panic_message(panic.as_ref()))),
         };
         match made {
             Ok(()) => Step::Moved,
-            Err(kind) => self.forfeit(Fault { by: turn, kind }),
+            Err(reason) => self.forfeit(Forfeit { by: turn, reason }),
         }
     }
 
-    /// How the game has ended, if it has.
-    fn end(&self) -> Option<Outcome> {
+    /// The outcome, if the game has ended.
+    fn outcome(&self) -> Option<Outcome> {
         let by_rule = status(self.history.current(), &self.repetitions).outcome_with_claims();
-        let long = || {
+        let by_length = || {
             let plies = u32::try_from(self.moves.len()).unwrap_or(u32::MAX);
-            self.rules.max_plies.filter(|most| plies >= *most).map(|_| Outcome::Draw(DrawReason::PlyLimit))
+            self.rules.max_plies.filter(|max| plies >= *max).map(|_| Outcome::Draw(DrawReason::PlyLimit))
         };
-        by_rule.or(self.adjudged).or_else(long)
+        by_rule.or(self.adjudicated).or_else(by_length)
     }
 
     fn limits(&self) -> Limits {
@@ -128,33 +128,33 @@ impl GameInProgress {
         }
     }
 
-    /// After how long a move comes too late.
-    fn patience(&self, turn: Color) -> Option<Duration> {
+    /// Time after which a move is too late.
+    fn time_limit(&self, turn: Color) -> Option<Duration> {
         let on_clock = self.clock.as_ref().map(|clock| clock.remaining(turn));
         let least = [on_clock, self.rules.budget.movetime].into_iter().flatten().min();
         least.map(|least| least.saturating_add(self.rules.budget.margin))
     }
 
-    fn make(&mut self, choice: Choice, elapsed: Duration) -> Result<(), FaultKind> {
+    fn make(&mut self, choice: Choice, elapsed: Duration) -> Result<(), ForfeitReason> {
         let before = self.history.current();
         let turn = before.turn();
         let budget = &self.rules.budget;
         if budget.movetime.is_some_and(|time| elapsed > time.saturating_add(budget.margin)) {
-            return Err(FaultKind::OutOfTime);
+            return Err(ForfeitReason::Timeout);
         }
         if let Some(clock) = &mut self.clock {
-            // Time within the margin counts as the last moment before the flag falls.
-            let forgiven = if elapsed < clock.remaining(turn).saturating_add(budget.margin) {
+            // Time within the margin counts as the last instant before the flag falls.
+            let counted = if elapsed < clock.remaining(turn).saturating_add(budget.margin) {
                 elapsed.min(clock.remaining(turn).saturating_sub(Duration::from_nanos(1)))
             } else {
                 elapsed
             };
-            if clock.press(turn, forgiven) == Press::FlagFell {
-                return Err(FaultKind::OutOfTime);
+            if clock.press(turn, counted) == Press::FlagFell {
+                return Err(ForfeitReason::Timeout);
             }
         }
         if !before.is_legal(choice.mv) {
-            return Err(FaultKind::IllegalMove(uci_of(choice.mv, before)));
+            return Err(ForfeitReason::IllegalMove(uci_of(choice.mv, before)));
         }
         let played = PlayedMove {
             mv: choice.mv,
@@ -163,11 +163,11 @@ impl GameInProgress {
             nodes: choice.nodes,
             lines: choice.lines,
         };
-        self.adjudged = self.adjudicator.judge(Judged {
+        self.adjudicated = self.adjudicator.add(ScoredMove {
             mover: turn,
             score: played.score(),
             number: before.fullmoves().get(),
-            irreversible: choice.mv.is_zeroing(),
+            zeroing: choice.mv.is_zeroing(),
         });
         self.history.push(choice.mv, played.clock);
         self.repetitions.push(self.history.current());
@@ -175,42 +175,42 @@ impl GameInProgress {
         Ok(())
     }
 
-    fn forfeit(&self, fault: Fault) -> Step {
-        let outcome = match fault.kind {
-            FaultKind::OutOfTime => Outcome::on_time(self.position(), fault.by),
-            _ => Outcome::Win { winner: !fault.by, by: WinReason::RulesInfraction },
+    fn forfeit(&self, forfeit: Forfeit) -> Step {
+        let outcome = match forfeit.reason {
+            ForfeitReason::Timeout => Outcome::on_time(self.position(), forfeit.by),
+            _ => Outcome::Win { winner: !forfeit.by, by: WinReason::RulesInfraction },
         };
-        self.over(outcome, Some(fault))
+        self.end(outcome, Some(forfeit))
     }
 
-    fn over(&self, outcome: Outcome, fault: Option<Fault>) -> Step {
+    fn end(&self, outcome: Outcome, forfeit: Option<Forfeit>) -> Step {
         let (opening, moves) = (self.opening.clone(), self.moves.clone());
-        Step::Over(Box::new(PlayedGame { opening, moves, outcome, fault }))
+        Step::Ended(Box::new(PlayedGame { opening, moves, outcome, forfeit }))
     }
 }
 
-/// What a thinking player sees of the world.
-struct MoveWatch<'a> {
+/// Search control of one move.
+struct MoveControl<'a> {
     timer: &'a dyn Timer,
-    began: Duration,
-    patience: Option<Duration>,
+    start: Duration,
+    limit: Option<Duration>,
     stop: &'a Stop,
 }
 
-impl SearchControl for MoveWatch<'_> {
+impl SearchControl for MoveControl<'_> {
     fn elapsed(&self) -> Duration {
-        self.timer.now().saturating_sub(self.began)
+        self.timer.now().saturating_sub(self.start)
     }
 
-    /// Also once the game is lost on time: there is nothing left to think about.
+    /// Also true once the game is lost on time.
     fn stopped(&self) -> bool {
-        self.stop.requested() == StopRequest::Now || self.patience.is_some_and(|most| self.elapsed() > most)
+        self.stop.requested() == StopRequest::Now || self.limit.is_some_and(|limit| self.elapsed() > limit)
     }
 
     fn wait_until(&self, moment: Duration) {
         let mut now = self.elapsed();
         while now < moment && !self.stopped() {
-            self.timer.pass(GLANCE.min(moment - now));
+            self.timer.sleep(POLL_INTERVAL.min(moment - now));
             let later = self.elapsed();
             if later == now {
                 return;
@@ -220,8 +220,8 @@ impl SearchControl for MoveWatch<'_> {
     }
 }
 
-/// How often somebody who waits looks whether the run is to stop.
-const GLANCE: Duration = Duration::from_millis(20);
+/// Polling interval of stop requests while waiting.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

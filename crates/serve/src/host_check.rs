@@ -1,7 +1,4 @@
-//! Who may ask: pages of this server, and programs that name it by its own address.
-//!
-//! A page elsewhere can make a browser send requests here, and can point its own name at 127.0.0.1; the `Host` header then
-//! carries that name, and is refused.
+//! Rejects requests whose `Host` is not this server, as protection against DNS rebinding.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::net::{IpAddr, SocketAddr};
@@ -11,36 +8,35 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-/// What pages of this server may load: only what comes from here. One line, and the same that the page is tested with.
+/// Content security policy: same-origin resources only. The page's tests use the same file.
 const POLICY: &str = include_str!("../../../web/policy.txt").trim_ascii();
 
-/// What a request's `Host` may be.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Guard {
+pub(crate) struct HostCheck {
     address: SocketAddr,
 }
 
-impl Guard {
-    pub(crate) fn of(address: SocketAddr) -> Guard {
-        Guard { address }
+impl HostCheck {
+    pub(crate) fn new(address: SocketAddr) -> HostCheck {
+        HostCheck { address }
     }
 
-    /// Whether a request to `host` is meant for this server.
-    fn admits(self, host: &str) -> bool {
+    /// Whether `host` names this server.
+    fn accepts(self, host: &str) -> bool {
         let (name, port) = split_port(host);
         if port.unwrap_or(80) != self.address.port() {
             return false;
         }
         let literal = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         match literal {
-            // An address cannot be rebound by somebody's name server.
+            // IP addresses cannot be rebound by a name server.
             Ok(ip) => ip.is_loopback() || !self.address.ip().is_loopback(),
             Err(_) => name.eq_ignore_ascii_case("localhost"),
         }
     }
 }
 
-/// `name:port`, `[::1]:port` or a name alone.
+/// Splits `name:port`, `[::1]:port` or a bare name.
 fn split_port(host: &str) -> (&str, Option<u16>) {
     match host.rsplit_once(':') {
         Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, port.parse().ok()),
@@ -48,15 +44,16 @@ fn split_port(host: &str) -> (&str, Option<u16>) {
     }
 }
 
-pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+/// Middleware: checks the host and adds security headers.
+pub(crate) async fn check(State(hosts): State<HostCheck>, request: Request, next: Next) -> Response {
     let host = request
         .uri()
         .authority()
         .map(|authority| authority.as_str().to_owned())
         .or_else(|| request.headers().get(header::HOST)?.to_str().ok().map(str::to_owned));
-    if !host.is_some_and(|host| guard.admits(&host)) {
-        let refusal = "this server answers only to its own address, such as 127.0.0.1 or localhost\n";
-        return (StatusCode::MISDIRECTED_REQUEST, refusal).into_response();
+    if !host.is_some_and(|host| hosts.accepts(&host)) {
+        let message = "unexpected Host header (expected this server's address, such as localhost)\n";
+        return (StatusCode::MISDIRECTED_REQUEST, message).into_response();
     }
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
@@ -76,20 +73,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_servers_own_names_are_admitted() {
-        let guard = Guard::of("127.0.0.1:5001".parse().unwrap());
+    fn loopback_server_accepts_only_loopback_hosts() {
+        let hosts = HostCheck::new("127.0.0.1:5001".parse().unwrap());
         for host in ["127.0.0.1:5001", "localhost:5001", "LocalHost:5001", "[::1]:5001"] {
-            assert!(guard.admits(host), "{host}");
+            assert!(hosts.accepts(host), "{host}");
         }
         for host in ["evil.example:5001", "127.0.0.1", "127.0.0.1:80", "192.168.1.4:5001", "", ":5001"] {
-            assert!(!guard.admits(host), "{host}");
+            assert!(!hosts.accepts(host), "{host}");
         }
     }
 
     #[test]
-    fn bound_to_the_network_any_address_is_admitted_and_names_still_are_not() {
-        let guard = Guard::of("0.0.0.0:5001".parse().unwrap());
-        assert!(guard.admits("192.168.1.4:5001"));
-        assert!(!guard.admits("evil.example:5001"));
+    fn public_server_accepts_any_ip_but_no_names() {
+        let hosts = HostCheck::new("0.0.0.0:5001".parse().unwrap());
+        assert!(hosts.accepts("192.168.1.4:5001"));
+        assert!(!hosts.accepts("evil.example:5001"));
     }
 }
