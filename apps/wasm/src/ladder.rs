@@ -11,7 +11,7 @@ use tabia_arena::{
 };
 use tabia_encoding::parse_uci;
 use tabia_game::{fen_of, position_from_fen};
-use tabia_search::{Level, NetSearch, NetSpec, Spec, admit};
+use tabia_players::{Level, LevelSpec, NetSearch, NetSpec, Spec, admit};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -174,7 +174,7 @@ impl Challenge {
     fn begin(&self, level: Level) -> Result<SteppedMatch, Fault> {
         let openings = self.openings.clone();
         let (schedule, rules) = level_games(&openings)?;
-        let opponent = Spec::Level(level);
+        let opponent = Spec::Level(LevelSpec(level));
         let entrants = vec![
             self.store.entrant(&self.challenger, self.challenger.to_string(), 0)?,
             self.store.entrant(&opponent, opponent.to_string(), 0)?,
@@ -196,7 +196,7 @@ impl Challenge {
 
 fn score(level: Level, sitting: &SteppedMatch, end: End) -> LevelScore {
     let number = u32::from(level.number());
-    let opponent = Spec::Level(level).to_string();
+    let opponent = Spec::Level(LevelSpec(level)).to_string();
     LevelScore::new(number, opponent, sitting.standings(), sitting.records().to_vec(), end)
 }
 

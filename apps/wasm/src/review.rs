@@ -7,7 +7,7 @@ use shakmaty::{Chess, Move, Position as _};
 use tabia_encoding::{Elo, ForMover, RatingPool, Score, parse_uci};
 use tabia_game::{History, Outcome, Repetitions, Status, status};
 use tabia_model::{Model, Policy};
-use tabia_search::{Limits, Mark, Player, Reviewed, winning_chance};
+use tabia_players::{Limits, Mark, Player, Reviewed, winning_chance};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use tabia_arena::Timer;
-use tabia_search::SearchControl;
+use tabia_players::SearchControl;
 
 /// Real time since it was started. Nobody interrupts: work is given in slices.
 pub(crate) struct Stopwatch {

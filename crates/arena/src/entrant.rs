@@ -1,4 +1,4 @@
-use tabia_search::Player;
+use tabia_players::Player;
 
 /// Somebody who takes part: makes its player wherever one is needed, because every worker has its own.
 ///

@@ -1,6 +1,6 @@
 //! Who is stronger, and how sure are we.
 //!
-//! The arena sees only [`tabia_search::Player`]s, made by [`Entrant`]s that its caller hands in: never a model or a
+//! The arena sees only [`tabia_players::Player`]s, made by [`Entrant`]s that its caller hands in: never a model or a
 //! process. A [`Run`] plays a [`Schedule`] of games on worker threads and puts each on disk ([`Ledger`]) before it counts;
 //! [`statistics`] says what the results mean.
 //!

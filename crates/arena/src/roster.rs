@@ -1,7 +1,7 @@
 //! The players of one thread: made where they are needed, kept where they may be.
 
 use shakmaty::{ByColor, Color};
-use tabia_search::Player;
+use tabia_players::Player;
 
 use crate::{Entrant, Fault, Fixture, Lifetime, PlayerId, mix};
 

@@ -1,6 +1,7 @@
 use std::{fmt, time::Duration};
 
 use tabia_game::TimeControl;
+use tabia_players::Limits;
 
 /// What both players of a game are held to.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,12 +19,8 @@ pub struct Rules {
 /// How long a player may think. Without any limit, a player uses its own default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Budget {
-    /// Plies to look ahead.
-    pub depth: Option<u32>,
-    /// Positions to visit.
-    pub nodes: Option<u64>,
-    /// Time for each move; a player who takes longer loses the game.
-    pub movetime: Option<Duration>,
+    /// For each move; a player that exceeds [`Limits::movetime`] loses the game.
+    pub limits: Limits,
     /// The clocks' control; a player whose flag falls loses the game.
     pub control: Option<TimeControl>,
     /// How much longer than allowed a move may take before it counts: for what passes between the clock and the player.
@@ -77,13 +74,13 @@ impl fmt::Display for Budget {
         if let Some(control) = &self.control {
             parts.push(control.to_string());
         }
-        if let Some(time) = self.movetime {
+        if let Some(time) = self.limits.movetime {
             parts.push(format!("{} ms a move", time.as_secs_f64() * 1000.0));
         }
-        if let Some(nodes) = self.nodes {
+        if let Some(nodes) = self.limits.nodes {
             parts.push(format!("{nodes} nodes"));
         }
-        if let Some(depth) = self.depth {
+        if let Some(depth) = self.limits.depth {
             parts.push(format!("depth {depth}"));
         }
         if parts.is_empty() {

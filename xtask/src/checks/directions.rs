@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// What each crate may depend on within the workspace: nothing else, in any kind of dependency.
 ///
 /// A crate that does not exist yet is allowed here; a crate that is not here is an error.
-const DIRECTIONS: [(&str, &[&str]); 21] = [
+const DIRECTIONS: [(&str, &[&str]); 23] = [
     // How the benches of the others compare.
     ("tabia-bench", &[]),
     // What the tests of the others need of the machine.
@@ -18,10 +18,11 @@ const DIRECTIONS: [(&str, &[&str]); 21] = [
     ("tabia-encoding", &[]),
     ("tabia-game", &["tabia-encoding", "tabia-requires"]),
     ("tabia-model", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-requires"]),
-    ("tabia-search", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model"]),
+    ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model"]),
+    ("tabia-players", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     // Messages only: players and engines meet in the apps.
     ("tabia-uci", &["tabia-requires"]),
-    ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-requires", "tabia-search"]),
+    ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-requires"]),
     ("tabia-data", &["tabia-encoding", "tabia-game", "tabia-requires"]),
     ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
     // How runs look from outside: the lean program shows them, the laboratory makes them.
@@ -40,7 +41,7 @@ const DIRECTIONS: [(&str, &[&str]); 21] = [
         ],
     ),
     // What networks foretell against what people did.
-    ("tabia-human-eval", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
+    ("tabia-human-eval", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-players"]),
     // The networks that come along, as bytes.
     ("tabia-networks", &[]),
     // How programs print.
@@ -50,16 +51,33 @@ const DIRECTIONS: [(&str, &[&str]); 21] = [
         "tabia-serve",
         &["tabia-arena", "tabia-data", "tabia-encoding", "tabia-game", "tabia-networks", "tabia-runs"],
     ),
+    // What the command-line programs share.
     (
-        "tabia",
+        "tabia-cli",
         &[
             "tabia-arena",
-            "tabia-data",
             "tabia-encoding",
             "tabia-game",
             "tabia-human-eval",
             "tabia-model",
             "tabia-networks",
+            "tabia-players",
+            "tabia-search",
+            "tabia-stdio",
+            "tabia-uci",
+        ],
+    ),
+    (
+        "tabia",
+        &[
+            "tabia-arena",
+            "tabia-cli",
+            "tabia-data",
+            "tabia-encoding",
+            "tabia-game",
+            "tabia-human-eval",
+            "tabia-model",
+            "tabia-players",
             "tabia-requires",
             "tabia-runs",
             "tabia-search",
@@ -73,20 +91,22 @@ const DIRECTIONS: [(&str, &[&str]); 21] = [
         "tabia-lab",
         &[
             "tabia-arena",
+            "tabia-cli",
             "tabia-data",
             "tabia-encoding",
             "tabia-game",
+            "tabia-human-eval",
             "tabia-model",
+            "tabia-players",
             "tabia-query",
             "tabia-requires",
             "tabia-runs",
-            "tabia-search",
             "tabia-stdio",
             "tabia-train",
             "tabia-uci",
         ],
     ),
-    ("tabia-wasm", &["tabia-arena", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
+    ("tabia-wasm", &["tabia-arena", "tabia-encoding", "tabia-game", "tabia-model", "tabia-players"]),
     ("tabia-desktop", &["tabia-serve"]),
     ("xtask", &["tabia-stdio"]),
 ];

@@ -3,7 +3,7 @@
 use shakmaty::Chess;
 use shakmaty::san::SanPlus;
 use tabia_encoding::Score;
-use tabia_search::Line;
+use tabia_players::Line;
 
 /// One candidate of a player.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use shakmaty::san::{San, SanError, SanPlus};
 use shakmaty::{Chess, Color, Move};
 use tabia_encoding::{Elo, parse_uci};
-use tabia_search::HumanSpec;
+use tabia_players::HumanSpec;
 
 /// A line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]

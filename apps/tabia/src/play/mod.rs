@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, Position};
+use tabia_cli::WallClock;
 use tabia_game::{fen_of, position_from_fen, write_game};
 
 use self::board::Style;
@@ -21,7 +22,6 @@ use self::command::Command;
 use self::opponent::Opponent;
 use self::table::{Sides, Table, named, outcome_text};
 use crate::cli::{ColorChoice, PlayArgs};
-use crate::players::WallClock;
 
 const HELP: &str = "\
 Type a move (e4, Nf3, O-O, e8=Q, or e2e4), or one of
@@ -75,7 +75,7 @@ enum Next {
 
 impl PlaySession {
     fn new(mut opponent: Opponent, style: Style, start: Chess, seat: ColorChoice) -> PlaySession {
-        let you = opponent.seat(seat);
+        let you = opponent.resolve(seat);
         let table = Table::new(start, Sides::against(&opponent.name(), you), None);
         opponent.new_game();
         PlaySession { opponent, style, you, table }

@@ -9,7 +9,7 @@ use shakmaty::{ByColor, Chess, Color, Move, Position};
 use tabia_game::{
     Clock, DrawReason, Game, History, NodeId, Outcome, Press, Status, TimeControl, WinReason, write_game,
 };
-use tabia_search::{Limits, TimeLeft};
+use tabia_players::{Limits, TimeLeft};
 
 /// Who plays.
 #[derive(Clone, Debug, PartialEq, Eq)]

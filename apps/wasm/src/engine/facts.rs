@@ -4,7 +4,7 @@ use serde::Serialize;
 use shakmaty::Chess;
 use tabia_encoding::{Batch, Elo, PlayerInfo, Situation};
 use tabia_model::Model;
-use tabia_search::admit;
+use tabia_players::admit;
 use tsify::Tsify;
 
 /// What a model is and what it can do.

@@ -15,7 +15,7 @@ mod tapered;
 use shakmaty::{Board, Chess, Color, Position};
 use tabia_encoding::{ForMover, ForWhite};
 
-pub(crate) use material::value;
+pub use material::{material_gain, piece_value};
 use tapered::Tapered;
 
 /// Who is better, in centipawns.

@@ -11,7 +11,10 @@ use super::{
     value::{DRAW, INFINITE, MAX_EVAL, MAX_PLY, is_decided, mate_distance, score},
     window::Window,
 };
-use crate::{Line, review::score_of_chance, winning_chance};
+use crate::{
+    Line,
+    winning_chance::{score_of_chance, winning_chance},
+};
 
 /// When a search ends by itself.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +81,7 @@ impl Search<'_> {
             let found = self.deepen(position, moves, goals, lines);
             if part == Part::Lead {
                 for (candidate, rank) in moves[..found].iter().zip(1..) {
-                    self.shared.watch.report(&self.line(candidate, rank, goals));
+                    self.shared.control.report(&self.line(candidate, rank, goals));
                 }
                 if found > 0 {
                     reported = Some(moves[0].m);
@@ -122,7 +125,7 @@ impl Search<'_> {
         let still = score(self.evaluate(position));
         for (candidate, rank) in moves.iter().zip(1..) {
             let line = self.line(candidate, rank, goals);
-            self.shared.watch.report(&Line { score: line.score.or(Some(still)), ..line });
+            self.shared.control.report(&Line { score: line.score.or(Some(still)), ..line });
         }
     }
 
@@ -204,7 +207,7 @@ impl Search<'_> {
                 return true;
             }
         }
-        goals.soft.is_some_and(|soft| self.shared.watch.elapsed() >= scaled(soft, course))
+        goals.soft.is_some_and(|soft| self.shared.control.elapsed() >= scaled(soft, course))
     }
 
     /// What to say of a candidate. Where values are weighed against each other, a bound is better than nothing.

@@ -42,7 +42,7 @@ use self::{
     table::Table,
     time::Budget,
 };
-use crate::{Choice, Evaluator, Limits, Line, Player, PlayerError, SearchControl};
+use crate::{Choice, Evaluator, Limits, Line, SearchControl, SearchError};
 
 /// How an [`Engine`] is set up.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ pub struct EngineOptions {
     /// Time kept back on every move for the way to the clock.
     pub move_overhead: Duration,
     /// The limits of a search that is given none.
-    pub usual: Limits,
+    pub default_limits: Limits,
 }
 
 impl Default for EngineOptions {
@@ -63,7 +63,7 @@ impl Default for EngineOptions {
             hash_mib: 16,
             threads: 1,
             move_overhead: Duration::from_millis(10),
-            usual: Limits { depth: Some(10), ..Limits::default() },
+            default_limits: Limits { depth: Some(10), ..Limits::default() },
         }
     }
 }
@@ -80,7 +80,6 @@ const STACK: usize = 16 << 20;
 /// To think on the opponent's time, let it choose in the position after the expected move, with the real clocks and a
 /// [`SearchControl`] whose time stands still until that move has been made.
 pub struct Engine {
-    name: String,
     options: EngineOptions,
     table: Table,
     /// One for each thread, the lead first.
@@ -95,9 +94,9 @@ struct Thread {
 
 impl Engine {
     /// An engine that judges positions by `evaluator`.
-    pub fn new(name: impl Into<String>, options: EngineOptions, evaluator: Box<dyn Evaluator>) -> Engine {
+    pub fn new(options: EngineOptions, evaluator: Box<dyn Evaluator>) -> Engine {
         let table = Table::new(options.hash_mib);
-        let mut engine = Engine { name: name.into(), options, table, threads: vec![Thread::new(evaluator)] };
+        let mut engine = Engine { options, table, threads: vec![Thread::new(evaluator)] };
         engine.match_threads();
         engine
     }
@@ -125,16 +124,16 @@ impl Engine {
         }
     }
 
-    fn search(
+    fn run(
         &mut self,
         game: &History,
         limits: &Limits,
-        watch: &dyn SearchControl,
+        control: &dyn SearchControl,
         moves: &[RootMove],
     ) -> (Vec<Line>, u64) {
         let budget = time::budget(limits, game.current().turn(), self.options.move_overhead);
         let goals = goals(limits, budget);
-        let mut shared = Shared::new(&self.table, watch);
+        let mut shared = Shared::new(&self.table, control);
         shared.hard = budget.hard;
         shared.node_limit = limits.nodes.unwrap_or(u64::MAX);
         let (lead, helpers) = self.threads.split_first_mut().expect("there is always a lead");
@@ -143,27 +142,30 @@ impl Engine {
         });
         (lines, shared.nodes())
     }
-}
 
-impl Player for Engine {
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn new_game(&mut self) {
+    /// Clears what was learnt from the last game.
+    pub fn new_game(&mut self) {
         self.table.clear();
         for thread in &mut self.threads {
             thread.histories.clear();
         }
     }
 
-    fn choose(
+    /// Searches the current position of `game`.
+    ///
+    /// # Errors
+    /// If there is no legal move to search, or the evaluator's network fails.
+    pub fn search(
         &mut self,
         game: &History,
         limits: &Limits,
-        watch: &dyn SearchControl,
-    ) -> Result<Choice, PlayerError> {
-        let limits = if has_any(limits) { limits.clone() } else { usual(&self.options, limits) };
+        control: &dyn SearchControl,
+    ) -> Result<Choice, SearchError> {
+        let limits = if limits.is_unlimited() {
+            limits.replaced_by(&self.options.default_limits)
+        } else {
+            limits.clone()
+        };
         let moves = root::candidates(game, &limits)?;
         if self.threads[0].evaluator.depends_on_root() {
             self.table.clear();
@@ -173,7 +175,7 @@ impl Player for Engine {
         for thread in &mut self.threads {
             thread.evaluator.set_root(game);
         }
-        let (lines, nodes) = self.search(game, &limits, watch, &moves);
+        let (lines, nodes) = self.run(game, &limits, control, &moves);
         if let Some(failure) = self.threads.iter_mut().find_map(|thread| thread.evaluator.failure()) {
             return Err(failure.into());
         }
@@ -238,25 +240,6 @@ fn with_helpers<T>(
     lead: impl FnOnce() -> T,
 ) -> T {
     lead()
-}
-
-fn has_any(limits: &Limits) -> bool {
-    limits.infinite
-        || limits.depth.is_some()
-        || limits.nodes.is_some()
-        || limits.movetime.is_some()
-        || limits.clocks.is_some()
-        || limits.mate.is_some()
-}
-
-/// The usual limits, with what was asked for besides.
-fn usual(options: &EngineOptions, asked: &Limits) -> Limits {
-    Limits {
-        search_moves: asked.search_moves.clone(),
-        lines: asked.lines,
-        within: asked.within,
-        ..options.usual.clone()
-    }
 }
 
 fn goals(limits: &Limits, budget: Budget) -> Goals {

@@ -8,6 +8,7 @@ use super::{
     packed::PackedMove,
     see,
 };
+use crate::material_gain;
 
 /// A node's two latest quiet moves that refuted a sibling.
 pub(super) type Killers = [Option<Move>; 2];
@@ -124,9 +125,7 @@ fn rank_of(position: &Chess, turn: Color, m: Move, clues: &Clues<'_>) -> i32 {
 
 /// The most valuable victim first, then what history says.
 fn spoils(turn: Color, m: Move, histories: &Histories) -> i32 {
-    let taken = m.capture().map_or(0, see::worth);
-    let promoted = m.promotion().map_or(0, |role| see::worth(role) - see::worth(Role::Pawn));
-    7 * (taken + promoted) + histories.of_capture(turn, m) * 2_000 / LIMIT
+    7 * material_gain(m) + histories.of_capture(turn, m) * 2_000 / LIMIT
 }
 
 #[cfg(test)]

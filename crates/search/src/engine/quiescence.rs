@@ -8,13 +8,14 @@ use super::{
     ordering::{Clues, Ordered, Ranked},
     packed::PackedMove,
     pruning,
-    search::{Best, Search, victim_value},
+    search::{Best, Search},
     see,
     shortcuts::decisive,
     table::{Bound, Entry},
     value::{DRAW, INFINITE, MAX_EVAL, is_decided, mated_at},
     window::Window,
 };
+use crate::material_gain;
 
 impl Search<'_> {
     /// The value of a position for its side to move once the captures are over.
@@ -70,7 +71,8 @@ impl Search<'_> {
         };
         for Ranked { m, .. } in ordered {
             if self.selective() && best.value > -MAX_EVAL {
-                let hoped = evaluation.map(|evaluation| evaluation + victim_value(m) + pruning::DELTA_MARGIN);
+                let hoped =
+                    evaluation.map(|evaluation| evaluation + material_gain(m) + pruning::DELTA_MARGIN);
                 if let Some(hoped) = hoped
                     && hoped <= window.alpha
                     && !is_decided(window.alpha)

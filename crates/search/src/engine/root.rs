@@ -10,7 +10,7 @@ use super::{
     value::INFINITE,
     window::Window,
 };
-use crate::{Limits, PlayerError};
+use crate::{Limits, SearchError};
 
 /// What the value of a candidate says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,14 +108,14 @@ impl RootMove {
 }
 
 /// The moves a player may choose from.
-pub(super) fn candidates(game: &History, limits: &Limits) -> Result<Vec<RootMove>, PlayerError> {
+pub(super) fn candidates(game: &History, limits: &Limits) -> Result<Vec<RootMove>, SearchError> {
     let legal = game.current().legal_moves();
     if legal.is_empty() {
-        return Err(PlayerError::GameOver);
+        return Err(SearchError::GameOver);
     }
     let wanted = |m: &Move| limits.search_moves.is_empty() || limits.search_moves.contains(m);
     let moves: Vec<RootMove> = legal.into_iter().filter(wanted).map(RootMove::new).collect();
-    if moves.is_empty() { Err(PlayerError::NoSuchMove) } else { Ok(moves) }
+    if moves.is_empty() { Err(SearchError::NoSuchMove) } else { Ok(moves) }
 }
 
 impl Search<'_> {

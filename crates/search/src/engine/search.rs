@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use arrayvec::ArrayVec;
-use shakmaty::{Chess, Move, Position, Role, attacks};
+use shakmaty::{Chess, Move, Position, attacks};
 
 use super::{
     histories::{Before, Histories, PieceTo},
@@ -521,10 +521,4 @@ fn checks_directly(position: &Chess, m: Move) -> bool {
     let piece = m.promotion().unwrap_or(m.role()).of(position.turn());
     !m.is_castle()
         && attacks::attacks(m.to(), piece, position.board().occupied().without(from)).contains(king)
-}
-
-/// What a piece adds to a side that may take it, or become it.
-pub(super) fn victim_value(m: Move) -> i32 {
-    m.capture().map_or(0, see::worth)
-        + m.promotion().map_or(0, |role| see::worth(role) - see::worth(Role::Pawn))
 }

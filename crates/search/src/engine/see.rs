@@ -2,16 +2,14 @@
 
 use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square, attacks};
 
+use crate::{material_gain, piece_value};
+
 /// What a piece is worth in an exchange.
-pub(super) const fn worth(role: Role) -> i32 {
+pub(super) const fn exchange_value(role: Role) -> i32 {
     match role {
-        Role::Pawn => 100,
-        Role::Knight => 320,
-        Role::Bishop => 330,
-        Role::Rook => 500,
-        Role::Queen => 900,
-        // A king's move is legal, so nobody takes it: any worth that no exchange outweighs will do.
+        // A king's move is legal, so the king is never captured: any value that no exchange outweighs will do.
         Role::King => 10_000,
+        role => piece_value(role),
     }
 }
 
@@ -24,14 +22,12 @@ pub(super) fn gains(position: &Chess, m: Move, threshold: i32) -> bool {
         Move::Normal { from, to, .. } | Move::EnPassant { from, to } => (from, to),
         Move::Castle { .. } | Move::Put { .. } => return threshold <= 0,
     };
-    let promoted = m.promotion().map_or(0, |role| worth(role) - worth(Role::Pawn));
-    let captured = m.capture().map_or(0, worth);
     // What the side to move has beyond the threshold, if the other stops here.
-    let mut balance = captured + promoted - threshold;
+    let mut balance = material_gain(m) - threshold;
     if balance < 0 {
         return false;
     }
-    balance -= worth(m.promotion().unwrap_or(m.role()));
+    balance -= exchange_value(m.promotion().unwrap_or(m.role()));
     if balance >= 0 {
         return true;
     }
@@ -81,7 +77,7 @@ fn exchange(board: &Board, to: Square, mut occupied: Bitboard, mut turn: Color, 
             // A king that would be taken may not take.
             return if (attackers & board.by_color(turn)).any() { turn } else { !turn };
         }
-        balance = -balance - 1 - worth(role);
+        balance = -balance - 1 - exchange_value(role);
         if balance >= 0 {
             return !turn;
         }
@@ -100,7 +96,7 @@ mod tests {
     use super::*;
 
     /// The highest threshold the move still meets.
-    fn exchange_value(fen: &str, uci: &str) -> i32 {
+    fn gain_of(fen: &str, uci: &str) -> i32 {
         let position = position_from_fen(fen).unwrap();
         let m = uci.parse::<UciMove>().unwrap().to_move(&position).unwrap();
         let met: Vec<i32> = (-2000..2000).filter(|&threshold| gains(&position, m, threshold)).collect();
@@ -150,7 +146,7 @@ mod tests {
             ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", "e1g1", 0),
         ];
         for (fen, m, value) in known {
-            assert_eq!(exchange_value(fen, m), value, "{fen} {m}");
+            assert_eq!(gain_of(fen, m), value, "{fen} {m}");
         }
     }
 }

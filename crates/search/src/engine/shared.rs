@@ -11,7 +11,7 @@ use crate::SearchControl;
 /// The table, the wish to stop and the count of nodes.
 pub(super) struct Shared<'a> {
     pub(super) table: &'a Table,
-    pub(super) watch: &'a dyn SearchControl,
+    pub(super) control: &'a dyn SearchControl,
     pub(super) selectivity: Selectivity,
     /// The time after which nothing is finished.
     pub(super) hard: Option<Duration>,
@@ -21,10 +21,10 @@ pub(super) struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(table: &'a Table, watch: &'a dyn SearchControl) -> Shared<'a> {
+    pub(super) fn new(table: &'a Table, control: &'a dyn SearchControl) -> Shared<'a> {
         Shared {
             table,
-            watch,
+            control,
             selectivity: Selectivity::Selective,
             hard: None,
             node_limit: u64::MAX,
@@ -97,11 +97,11 @@ impl StopPoller {
     pub(super) fn look(&mut self, shared: &Shared<'_>) {
         let total = shared.nodes.fetch_add(self.untold(), Relaxed) + self.untold();
         self.told = self.nodes;
-        let now = shared.watch.elapsed();
+        let now = shared.control.elapsed();
         self.stopped |= shared.stop.load(Relaxed)
             || total >= shared.node_limit
             || shared.hard.is_some_and(|hard| now >= hard)
-            || shared.watch.stopped();
+            || shared.control.stopped();
         // Evaluations take from a fraction of a microsecond to many milliseconds: look by time, not by nodes.
         let gap = now.saturating_sub(self.last_look);
         self.last_look = now;

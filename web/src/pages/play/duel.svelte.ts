@@ -298,13 +298,7 @@ export class Duel {
   }
 
   #acceptsDraw(): boolean {
-    const thought = this.#lastThought;
-    if (!thought || !settings.current.manners) return false;
-    if (ratingOf(this.setup.opponent) !== undefined) return thought.acceptsDraw;
-    const line = thought.lines[0];
-    if (line?.cp === undefined || line.mate !== undefined || this.plies < 30) return false;
-    // Programs take a draw where they think they are not better.
-    return (this.side === 'white' ? -line.cp : line.cp) <= 0;
+    return settings.current.manners && (this.#lastThought?.acceptsDraw ?? false);
   }
 
   async #fetch(): Promise<void> {

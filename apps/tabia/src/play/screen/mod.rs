@@ -34,7 +34,7 @@ const TICK: Duration = Duration::from_millis(50);
 /// Plays in the terminal until the player leaves.
 pub(super) fn run(args: &PlayArgs, start: Chess) -> Result<()> {
     let mut first = Opponent::new(args)?;
-    let seat = first.seat(args.color);
+    let seat = first.resolve(args.color);
     let mut players = vec![first];
     if let Some(other) = &args.watch {
         players.push(Opponent::named(Some(other), args)?);

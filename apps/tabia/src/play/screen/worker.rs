@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow};
 use shakmaty::{ByColor, Move};
 use tabia_encoding::Elo;
 use tabia_game::History;
-use tabia_search::{Limits, SearchControl};
+use tabia_players::{Limits, SearchControl};
 
 use super::super::candidate::Candidate;
 use super::super::opponent::Opponent;
