@@ -131,7 +131,7 @@ fn line(info: &Info, rank: usize, position: &Chess) -> Line {
     Line {
         rank,
         depth: info.depth.unwrap_or(0),
-        deepest: info.seldepth.unwrap_or(0),
+        seldepth: info.seldepth.unwrap_or(0),
         score: score.map(ForMover),
         upper_bound: info.score.is_some_and(|info| info.bound == Some(Bound::Upper)),
         wdl: info.wdl.map(|w| Wdl {

@@ -78,7 +78,7 @@ impl Player for OnePly {
             .map(|(place, &(mv, score))| Line {
                 rank: place + 1,
                 depth: 1,
-                deepest: 1,
+                seldepth: 1,
                 score: Some(ForMover(report(score))),
                 nodes,
                 moves: vec![mv],

@@ -23,7 +23,7 @@ pub struct Line {
     /// Search depth in plies.
     pub depth: u32,
     /// Selective depth: the longest line searched.
-    pub deepest: u32,
+    pub seldepth: u32,
     /// The score, for the side to move.
     pub score: Option<ForMover<Score>>,
     /// Whether the score is an upper bound.

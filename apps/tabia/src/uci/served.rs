@@ -165,7 +165,7 @@ impl SearchControl for Listener<'_> {
         });
         self.control.report(Info {
             depth: Some(line.depth.max(1)),
-            seldepth: (line.deepest > 0).then_some(line.deepest),
+            seldepth: (line.seldepth > 0).then_some(line.seldepth),
             multipv: u32::try_from(line.rank).ok().filter(|&rank| rank > 0),
             score: score.map(|score| ScoreInfo { score, bound: line.upper_bound.then_some(Bound::Upper) }),
             wdl,

@@ -89,7 +89,7 @@ impl Player for LevelPlayer {
         let line = Line {
             rank: 1,
             depth,
-            deepest: depth,
+            seldepth: depth,
             score: Some(ForMover(report(found.score))),
             nodes: found.nodes,
             moves: vec![found.mv],

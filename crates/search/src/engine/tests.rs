@@ -1,4 +1,4 @@
-//! The engine as a whole.
+//! Tests of the whole engine.
 
 use std::{
     num::NonZeroI32,
@@ -18,7 +18,7 @@ use super::{
     histories::Histories,
     key_history::KeyHistory,
     pruning::Selectivity,
-    search::{Expected, Search},
+    search::{NodeType, Search},
     shared::Shared,
     table::Table,
     value::{DRAW, INFINITE, MAX_PLY, mated_at},
@@ -29,7 +29,7 @@ use crate::{
     evaluator_for, piece_value, test_networks, winning_chance,
 };
 
-/// Material alone: enough for tactics, and quick.
+/// A material-only evaluator.
 #[derive(Clone, Copy)]
 struct Material;
 
@@ -87,7 +87,7 @@ const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 const BUSY: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
 
 #[test]
-fn mates_are_found_at_their_exact_distance() {
+fn mate_distances_are_exact() {
     let mates = [
         ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 1, Some("Rd8")),
         ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", 1, Some("Qxf7")),
@@ -108,21 +108,21 @@ fn mates_are_found_at_their_exact_distance() {
 }
 
 #[test]
-fn being_mated_is_told_in_moves_too() {
+fn losing_mates_are_reported_in_moves() {
     let doomed = game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1");
     let choice = engine().search(&doomed, &to_depth(8), &NoControl).unwrap();
     assert_eq!(choice.lines[0].score, mate_in(-1));
 }
 
 #[test]
-fn a_game_that_is_over_has_no_move() {
+fn finished_game_is_an_error() {
     for fen in ["8/8/8/8/8/2k5/1q6/K7 w - - 0 1", "7k/5Q2/5K2/8/8/8/8/8 b - - 0 1"] {
         assert!(matches!(engine().search(&game(fen), &to_depth(3), &NoControl), Err(SearchError::GameOver)));
     }
 }
 
 #[test]
-fn a_mate_limit_ends_the_search_at_the_mate() {
+fn mate_limit_stops_at_the_mate() {
     let limits = Limits { mate: Some(2), ..Limits::default() };
     let choice = engine().search(&game("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"), &limits, &NoControl).unwrap();
     assert_eq!(choice.lines[0].score, mate_in(2), "although it takes zugzwang, which passing hides");
@@ -132,7 +132,7 @@ fn a_mate_limit_ends_the_search_at_the_mate() {
 }
 
 #[test]
-fn a_won_game_does_not_end_in_stalemate() {
+fn stalemate_is_avoided_when_winning() {
     // Qg6, Qf7 and the like would be stalemate.
     let mut game = game("7k/8/8/5KQ1/8/8/8/8 w - - 0 1");
     let mut engine = engine();
@@ -148,7 +148,7 @@ fn a_won_game_does_not_end_in_stalemate() {
 }
 
 #[test]
-fn a_lost_game_is_saved_by_repetition() {
+fn repetition_is_found_when_losing() {
     // Two rooks behind, Black checks on g4 and f3 without end.
     let game = game("2q5/Q5pk/7p/8/8/8/5P1P/R4RK1 b - - 0 1");
     let choice = engine().search(&game, &to_depth(8), &NoControl).unwrap();
@@ -157,7 +157,7 @@ fn a_lost_game_is_saved_by_repetition() {
 }
 
 #[test]
-fn the_third_occurrence_in_the_game_is_a_draw() {
+fn threefold_repetition_of_the_game_is_a_draw() {
     // White is winning; going back to f3 would be the third time.
     let fen = "6k1/5ppp/8/8/8/5Q2/5PPP/6K1 w - - 0 1";
     let shuffle = "f3e3 g8f8 e3f3 f8g8 f3e3 g8f8";
@@ -172,7 +172,7 @@ fn the_third_occurrence_in_the_game_is_a_draw() {
 }
 
 #[test]
-fn the_fifty_move_rule_counts_unless_it_is_mate() {
+fn fifty_move_rule_yields_to_mate() {
     let draw = game("7k/8/8/8/8/8/R7/K7 w - - 99 80");
     let score = engine().search(&draw, &to_depth(4), &NoControl).unwrap().lines[0].score;
     assert_eq!(score, Some(ForMover(Score::Centipawns(0))));
@@ -182,28 +182,28 @@ fn the_fifty_move_rule_counts_unless_it_is_mate() {
 }
 
 #[test]
-fn bare_kings_and_lone_minors_are_worth_nothing() {
+fn insufficient_material_is_a_draw() {
     for fen in ["8/8/4k3/8/8/3nK3/8/8 b - - 0 1", "8/8/4k3/8/3B4/4K3/8/8 w - - 0 1"] {
         let choice = engine().search(&game(fen), &to_depth(4), &NoControl).unwrap();
         assert_eq!(choice.lines[0].score, Some(ForMover(Score::Centipawns(0))), "{fen}");
     }
 }
 
-/// A search that may look at everything and guess nothing, on a table of its own.
+/// A search without pruning on its own table.
 fn exhaustive<T>(game: &History, run: impl FnOnce(&mut Search<'_>, &Chess) -> T) -> T {
     let table = Table::new(0);
     let mut shared = Shared::new(&table, &NoControl);
     shared.selectivity = Selectivity::Exhaustive;
     let (mut evaluator, mut histories) = (Material, Histories::new());
     let mut search = Search::new(&shared, &mut evaluator, &mut histories, KeyHistory::of(game));
-    search.begin(game.current());
+    search.init_root(game.current());
     run(&mut search, game.current())
 }
 
-/// Alpha-beta without anything: moves in the order of generation.
+/// Plain alpha-beta in generation order.
 fn plain(search: &mut Search<'_>, position: &Chess, ply: usize, depth: i32, window: Window) -> i32 {
     if ply > 0
-        && let Some(value) = search.verdict(position, ply)
+        && let Some(value) = search.terminal_value(position, ply)
     {
         return value;
     }
@@ -217,8 +217,8 @@ fn plain(search: &mut Search<'_>, position: &Chess, ply: usize, depth: i32, wind
     }
     let mut window = window;
     for m in legal {
-        let noisy = m.is_capture() || m.promotion() == Some(Role::Queen);
-        if depth <= 0 && !position.is_check() && !noisy {
+        let tactical = m.is_capture() || m.promotion() == Some(Role::Queen);
+        if depth <= 0 && !position.is_check() && !tactical {
             continue;
         }
         window.alpha = window.alpha.max(best);
@@ -235,7 +235,7 @@ fn plain(search: &mut Search<'_>, position: &Chess, ply: usize, depth: i32, wind
 }
 
 #[test]
-fn without_guesses_the_search_is_alpha_beta() {
+fn exhaustive_search_equals_alpha_beta() {
     let positions = [
         (START, 3),
         ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 4),
@@ -247,15 +247,14 @@ fn without_guesses_the_search_is_alpha_beta() {
     for (fen, depth) in positions {
         let game = game(fen);
         let expected = exhaustive(&game, |search, root| plain(search, root, 0, depth, Window::FULL));
-        let found = exhaustive(&game, |search, root| {
-            search.search(root, 0, depth, Window::FULL, Expected::Principal)
-        });
+        let found =
+            exhaustive(&game, |search, root| search.search(root, 0, depth, Window::FULL, NodeType::Pv));
         assert_eq!(found, expected, "{fen}");
     }
 }
 
 #[test]
-fn the_same_search_visits_the_same_nodes() {
+fn search_is_deterministic() {
     for limits in [to_depth(7), Limits { nodes: Some(20_000), ..Limits::default() }] {
         let run = || engine().search(&game(BUSY), &limits, &NoControl).unwrap();
         let (first, second) = (run(), run());
@@ -267,7 +266,7 @@ fn the_same_search_visits_the_same_nodes() {
 }
 
 #[test]
-fn every_network_that_evaluates_can_be_searched() {
+fn all_evaluating_networks_can_be_searched() {
     for (name, model) in test_networks::evaluating() {
         let options = EngineOptions { hash_mib: 1, ..EngineOptions::default() };
         let fresh = || Engine::new(options.clone(), evaluator_for(&model).unwrap());
@@ -280,7 +279,7 @@ fn every_network_that_evaluates_can_be_searched() {
 }
 
 #[test]
-fn what_a_two_input_network_said_of_another_root_is_forgotten() {
+fn root_dependent_evaluations_clear_the_table() {
     for model in [test_networks::pair(), test_networks::comparing_pair()] {
         let leaf = || evaluator_for(&model).unwrap();
         assert!(leaf().depends_on_root());
@@ -299,7 +298,7 @@ fn what_a_two_input_network_said_of_another_root_is_forgotten() {
 }
 
 #[test]
-fn a_network_that_fails_is_reported() {
+fn network_failure_is_an_error() {
     for (name, model) in test_networks::overflowing() {
         let mut engine = Engine::new(EngineOptions::default(), evaluator_for(&model).unwrap());
         let result = engine.search(&game(BUSY), &to_depth(2), &NoControl);
@@ -308,7 +307,7 @@ fn a_network_that_fails_is_reported() {
 }
 
 #[test]
-fn a_new_game_forgets_the_last_one() {
+fn new_game_clears_state() {
     let mut engine = engine();
     let fresh = engine.search(&game(BUSY), &to_depth(6), &NoControl).unwrap();
     engine.search(&game(START), &to_depth(6), &NoControl).unwrap();
@@ -316,7 +315,7 @@ fn a_new_game_forgets_the_last_one() {
     assert_eq!(engine.search(&game(BUSY), &to_depth(6), &NoControl).unwrap(), fresh);
 }
 
-/// Remembers what is reported.
+/// Collects reports.
 #[derive(Default)]
 struct Listener(Mutex<Vec<Line>>);
 
@@ -335,7 +334,7 @@ impl SearchControl for Listener {
 }
 
 #[test]
-fn several_lines_are_distinct_and_in_order() {
+fn lines_are_distinct_and_sorted() {
     let limits = Limits { lines: 4, ..to_depth(6) };
     let listener = Listener::default();
     let choice = engine().search(&game(BUSY), &limits, &listener).unwrap();
@@ -363,7 +362,7 @@ fn several_lines_are_distinct_and_in_order() {
 }
 
 #[test]
-fn moves_that_cost_too_much_are_not_looked_at_closely() {
+fn lines_outside_within_are_bounds() {
     let all = Limits { lines: 40, ..to_depth(6) };
     let thorough = engine().search(&game(BUSY), &all, &NoControl).unwrap();
     let loss = |choice: &Choice, place: usize| {
@@ -394,7 +393,7 @@ fn moves_that_cost_too_much_are_not_looked_at_closely() {
 }
 
 #[test]
-fn the_move_is_the_first_of_the_last_line_reported() {
+fn best_move_is_that_of_the_last_report() {
     for nodes in (1..60).map(|step: u64| step * step * 5) {
         let listener = Listener::default();
         let limits = Limits { nodes: Some(nodes), ..Limits::default() };
@@ -407,7 +406,7 @@ fn the_move_is_the_first_of_the_last_line_reported() {
 }
 
 #[test]
-fn lines_are_in_order_wherever_a_search_is_stopped() {
+fn lines_are_sorted_after_any_stop() {
     for fen in [
         "r3r1k1/1pp2pp1/p1npbn1p/b3p3/4P3/1BPP1N1P/PP3PP1/R1BQRNK1 w - - 2 12",
         "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4",
@@ -428,14 +427,14 @@ fn lines_are_in_order_wherever_a_search_is_stopped() {
 }
 
 #[test]
-fn there_are_no_more_lines_than_moves() {
+fn lines_are_limited_by_legal_moves() {
     let limits = Limits { lines: 10, ..to_depth(4) };
     let choice = engine().search(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &NoControl).unwrap();
     assert_eq!(choice.lines.len(), 1);
 }
 
 #[test]
-fn only_the_moves_asked_for_are_searched() {
+fn search_moves_restrict_the_search() {
     let game = game(BUSY);
     let only: Vec<Move> = game.current().legal_moves().into_iter().skip(3).take(2).collect();
     let limits = Limits { search_moves: only.clone(), lines: 5, ..to_depth(5) };
@@ -448,7 +447,7 @@ fn only_the_moves_asked_for_are_searched() {
 }
 
 #[test]
-fn lines_can_be_played() {
+fn lines_are_legal() {
     for fen in [START, BUSY, "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"] {
         let listener = Listener::default();
         let choice = engine().search(&game(fen), &Limits { lines: 2, ..to_depth(8) }, &listener).unwrap();
@@ -463,7 +462,7 @@ fn lines_can_be_played() {
     }
 }
 
-/// Wants a stop after being asked a number of times.
+/// Stops after a number of polls.
 struct Impatient {
     asked: AtomicU64,
     patience: u64,
@@ -486,7 +485,7 @@ fn interrupted(patience: u64) -> Choice {
 }
 
 #[test]
-fn a_stop_is_honoured_at_once_and_still_gives_a_move() {
+fn stop_is_immediate_and_returns_a_move() {
     let choice = interrupted(0);
     assert!(choice.nodes <= 1);
     assert!(game(BUSY).current().is_legal(choice.mv));
@@ -495,7 +494,7 @@ fn a_stop_is_honoured_at_once_and_still_gives_a_move() {
     assert!(game(BUSY).current().is_legal(choice.mv));
 }
 
-/// Every look at the clock takes a while.
+/// Time advances with every poll.
 struct SlowClock(AtomicU64);
 
 impl SearchControl for SlowClock {
@@ -509,7 +508,7 @@ impl SearchControl for SlowClock {
 }
 
 #[test]
-fn a_clock_ends_the_search() {
+fn clock_ends_the_search() {
     let left = TimeLeft { remaining: Duration::from_millis(300), increment: Duration::ZERO };
     let clocks = Limits { clocks: Some(ByColor { white: left, black: left }), ..Limits::default() };
     let movetime = Limits { movetime: Some(Duration::from_millis(20)), ..Limits::default() };
@@ -522,7 +521,7 @@ fn a_clock_ends_the_search() {
 }
 
 #[test]
-fn a_forced_move_is_played_without_thinking() {
+fn forced_move_is_immediate() {
     let left = TimeLeft { remaining: Duration::from_secs(60), increment: Duration::ZERO };
     let limits = Limits { clocks: Some(ByColor { white: left, black: left }), ..Limits::default() };
     let choice = engine().search(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &NoControl).unwrap();
@@ -538,7 +537,7 @@ fn without_limits_the_default_limits_apply() {
 }
 
 #[test]
-fn the_longest_lines_fit_the_stack() {
+fn longest_lines_fit_the_stack() {
     let table = Table::new(0);
     let mut shared = Shared::new(&table, &NoControl);
     shared.selectivity = Selectivity::Exhaustive;
@@ -546,13 +545,13 @@ fn the_longest_lines_fit_the_stack() {
     let (mut evaluator, mut histories) = (Material, Histories::new());
     let game = game(BUSY);
     let mut search = Search::new(&shared, &mut evaluator, &mut histories, KeyHistory::of(&game));
-    search.search(game.current(), 0, MAX_PLY as i32, Window::FULL, Expected::Principal);
-    assert_eq!(search.deepest, MAX_PLY);
+    search.search(game.current(), 0, MAX_PLY as i32, Window::FULL, NodeType::Pv);
+    assert_eq!(search.seldepth, MAX_PLY);
 }
 
 #[cfg(not(target_family = "wasm"))]
 #[test]
-fn threads_agree_on_a_mate() {
+fn threads_find_the_same_mate() {
     let options = EngineOptions { hash_mib: 4, threads: 3, ..EngineOptions::default() };
     let mut engine = Engine::new(options, Box::new(BaselineEvaluator));
     let game = game("r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1");

@@ -4,8 +4,7 @@ use std::num::NonZeroU16;
 
 use shakmaty::{Move, Role};
 
-/// Where from, where to (the rook, for castling) and what a pawn becomes: enough to find the move again among the
-/// legal moves of its position.
+/// From, to (the rook for castling) and promotion in 16 bits: identifies a legal move of its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PackedMove(NonZeroU16);
 
@@ -14,12 +13,12 @@ impl PackedMove {
         let from = m.from().map_or(0, u16::from);
         let promotion = m.promotion().map_or(0, |role| role as u16 - Role::Pawn as u16);
         let bits = from | u16::from(m.to()) << 6 | promotion << 12;
-        // A board move never has a1 as both ends, so the bits are never all zero; a drop is not chess.
+        // From and to differ, so the bits are never zero.
         PackedMove(NonZeroU16::new(bits).expect("a move goes somewhere"))
     }
 
     pub(super) fn bits(this: Option<PackedMove>) -> u16 {
-        this.map_or(0, |packed| packed.0.get())
+        this.map_or(0, |packed_move| packed_move.0.get())
     }
 
     /// The inverse of [`bits`](Self::bits).
@@ -39,10 +38,11 @@ mod tests {
     fn the_legal_moves_of_a_position_differ() {
         let fen = "r3k2r/Pppp1ppp/1b3nbN/nP6/BBP1P3/q4N2/Pp1P2PP/R2Q1RK1 w kq - 0 1";
         let moves = position_from_fen(fen).unwrap().legal_moves();
-        let mut packed: Vec<u16> = moves.iter().map(|&m| PackedMove::bits(Some(PackedMove::of(m)))).collect();
-        assert!(packed.iter().all(|&bits| PackedMove::from_bits(bits).is_some()));
-        packed.sort_unstable();
-        packed.dedup();
-        assert_eq!(packed.len(), moves.len());
+        let mut packed_move: Vec<u16> =
+            moves.iter().map(|&m| PackedMove::bits(Some(PackedMove::of(m)))).collect();
+        assert!(packed_move.iter().all(|&bits| PackedMove::from_bits(bits).is_some()));
+        packed_move.sort_unstable();
+        packed_move.dedup();
+        assert_eq!(packed_move.len(), moves.len());
     }
 }
