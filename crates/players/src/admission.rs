@@ -8,38 +8,38 @@ use tabia_model::{Format, Model, runtime::RunError};
 /// The most parameters a network may have.
 const MOST_PARAMETERS: u64 = 1_000_000;
 
-/// What a network of the challenge is shown, for those who come with another.
+/// The input of challenge networks, for error messages.
 pub const CHALLENGE_INPUT: &str = "the challenge takes one input \"board\" of 768 (or 1540) numbers";
 
-/// Why a network may not take part in the challenge.
+/// Why a network is not admitted to the challenge.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotAdmitted {
     /// It is in another format.
-    #[error("the challenge takes ONNX files, and this is a {0} file (tabia model convert makes one)")]
+    #[error("invalid format {0} (expected ONNX; see tabia model convert)")]
     Format(Format),
     /// It is too large.
-    #[error("{0} parameters; the challenge allows {MOST_PARAMETERS}")]
+    #[error("{0} parameters (expected at most {MOST_PARAMETERS})")]
     TooLarge(u64),
     /// It takes other inputs.
     #[error("{CHALLENGE_INPUT}, not {0}")]
     Inputs(String),
-    /// It does not say who is better.
-    #[error("the challenge takes one output of one number, positive when the side to move is better")]
+    /// It has no evaluation output.
+    #[error("no value output (expected one number, positive when the side to move is better)")]
     Output,
     /// It does not run.
     #[error("the network fails on a simple position: {0}")]
     Fails(#[from] RunError),
 }
 
-/// A network has more outputs than the rules say; one number of them counts.
+/// The network has more than one output value; one of them counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputWarning {
     /// The output that counts.
     output: String,
-    /// Which number of it, and of how many a position.
+    /// The index of the value, and the number of values.
     index: Option<(usize, usize)>,
-    /// How many outputs there are.
+    /// The number of outputs.
     outputs: usize,
 }
 
@@ -58,11 +58,11 @@ impl fmt::Display for OutputWarning {
     }
 }
 
-/// Whether a network keeps the rules of the challenge, and runs. One with too many outputs plays with a warning, as in the
-/// challenge's own harness.
+/// Checks the rules of the challenge, and that the network runs. Too many outputs are a warning, as in the harness of the
+/// challenge.
 ///
 /// # Errors
-/// With the first rule it breaks.
+/// The first rule it violates.
 pub fn admit(model: &Model) -> Result<Option<OutputWarning>, NotAdmitted> {
     if model.format() != Format::Onnx {
         return Err(NotAdmitted::Format(model.format()));
@@ -79,7 +79,7 @@ pub fn admit(model: &Model) -> Result<Option<OutputWarning>, NotAdmitted> {
         return Err(NotAdmitted::Inputs(given.join(", ")));
     }
     let Some(head) = &model.card().value else { return Err(NotAdmitted::Output) };
-    // A few positions of different kinds: a network that gives NaN gives it soon.
+    // A few positions, to detect NaN.
     let probes = [
         Chess::default(),
         position_from_fen("8/8/8/4k3/8/8/8/4K2R w - - 0 1").expect("a legal position"),

@@ -28,8 +28,7 @@ pub(super) fn material(board: &Board, color: Color) -> Tapered {
     Tapered::new(total, total)
 }
 
-/// How much of the middlegame is left: 1 for a knight or bishop, 2 for a rook, 4 for a queen, of both sides; never
-/// more than [`FULL_MIDDLEGAME`], whatever pawns became.
+/// The game phase: 1 for a knight or bishop, 2 for a rook, 4 for a queen, of both sides; at most [`FULL_MIDDLEGAME`].
 pub(super) fn phase(board: &Board) -> i32 {
     let pieces = count(board.knights())
         + count(board.bishops())

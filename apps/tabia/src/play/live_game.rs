@@ -1,4 +1,4 @@
-//! The game on the table: moves, clocks, who sits where and how it ended, without anything that shows it.
+//! The game in progress: moves, clocks, players and outcome.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use tabia_game::{
 };
 use tabia_players::{Limits, TimeLeft};
 
-/// Who plays.
+/// The players.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sides {
     pub(super) names: ByColor<String>,
-    /// The colour of the person at the keyboard; `None` when only players of the program play.
+    /// The colour of the user; `None` when watching.
     pub(super) you: Option<Color>,
 }
 
@@ -26,8 +26,8 @@ impl Sides {
     }
 }
 
-/// One game under way, from the position it began with.
-pub(super) struct Table {
+/// A game in progress.
+pub(super) struct LiveGame {
     start: Chess,
     control: Option<TimeControl>,
     sides: Sides,
@@ -41,9 +41,9 @@ pub(super) struct Table {
     over: Option<Outcome>,
 }
 
-impl Table {
-    pub(super) fn new(start: Chess, sides: Sides, control: Option<TimeControl>) -> Table {
-        let mut table = Table {
+impl LiveGame {
+    pub(super) fn new(start: Chess, sides: Sides, control: Option<TimeControl>) -> LiveGame {
+        let mut live = LiveGame {
             game: Game::from_position(start.clone()),
             here: NodeId::ROOT,
             position: start.clone(),
@@ -54,11 +54,11 @@ impl Table {
             control,
             sides: sides.clone(),
         };
-        table.restart(sides);
-        table
+        live.restart(sides);
+        live
     }
 
-    /// Another game from the same start.
+    /// Restarts from the initial position.
     pub(super) fn restart(&mut self, sides: Sides) {
         self.game = Game::from_position(self.start.clone());
         (self.here, self.position, self.over) = (NodeId::ROOT, self.start.clone(), None);
@@ -102,12 +102,12 @@ impl Table {
         self.game.move_to(self.here)
     }
 
-    /// What players see of the game, clocks included.
+    /// The game as players see it, with clocks.
     pub(super) fn history(&self) -> History {
         self.game.history(self.here)
     }
 
-    /// Whether the person at the keyboard is to move.
+    /// Whether the user is to move.
     pub(super) fn your_turn(&self) -> bool {
         self.over.is_none() && self.sides.you == Some(self.position.turn())
     }
@@ -116,10 +116,10 @@ impl Table {
         self.bottom = !self.bottom;
     }
 
-    /// A legal move made after thinking for `elapsed`. A move after the flag fell loses on time instead.
+    /// Plays a legal move after `elapsed`, or loses on time.
     pub(super) fn play(&mut self, m: Move, elapsed: Duration) {
         let mover = self.position.turn();
-        // Finer than anyone reads in the PGN.
+        // PGN clocks have milliseconds.
         let elapsed = elapsed - Duration::from_nanos(u64::from(elapsed.subsec_nanos() % 1_000_000));
         let pressed = self.clocks.last().cloned().map(|mut clock| (clock.press(mover, elapsed), clock));
         if let Some((Press::FlagFell, clock)) = pressed {
@@ -138,8 +138,8 @@ impl Table {
         self.check_end();
     }
 
-    /// Ends the game if the side to move has used up its time.
-    pub(super) fn look_at_clock(&mut self, elapsed: Duration) {
+    /// Ends the game if the flag of the side to move has fallen.
+    pub(super) fn check_flag(&mut self, elapsed: Duration) {
         let mover = self.position.turn();
         if self.over.is_none()
             && let Some(clock) = self.clocks.last_mut()
@@ -150,14 +150,14 @@ impl Table {
         }
     }
 
-    /// What the clock of `color` shows when the side to move has thought for `elapsed`; `None` without clocks.
+    /// The clock of `color` after the side to move has used `elapsed`; `None` without clocks.
     pub(super) fn time_left(&self, color: Color, elapsed: Duration) -> Option<Duration> {
         let left = self.clocks.last()?.remaining(color);
         let running = self.over.is_none() && color == self.position.turn();
         Some(if running { left.saturating_sub(elapsed) } else { left })
     }
 
-    /// How long the side to move may think: what its clock allows, otherwise as it likes.
+    /// The limits of the side to move: its clock, if there is one.
     pub(super) fn limits(&self) -> Limits {
         let Some(clock) = self.clocks.last() else { return Limits::default() };
         let left = |color| TimeLeft { remaining: clock.remaining(color), increment: clock.increment(color) };
@@ -171,7 +171,7 @@ impl Table {
     fn check_end(&mut self) {
         let status = self.game.status(self.here);
         let outcome = match status {
-            // Nobody is there to claim a draw when two players of the program play.
+            // Draws are claimed automatically in watched games.
             _ if self.sides.you.is_none() => status.outcome_with_claims(),
             Status::Over(outcome) => Some(outcome),
             Status::Ongoing { .. } => None,
@@ -186,7 +186,7 @@ impl Table {
         self.over = Some(outcome);
     }
 
-    /// Ends the game in the draw that the rules let the side to move claim, if there is one.
+    /// Claims a draw, if the rules allow it.
     pub(super) fn claim_draw(&mut self) -> Option<Outcome> {
         match self.game.status(self.here) {
             Status::Ongoing { claim: Some(reason) } if self.over.is_none() => {
@@ -197,7 +197,7 @@ impl Table {
         }
     }
 
-    /// `loser` gives up; `None` if the game is over already.
+    /// `loser` resigns; `None` if the game is over.
     pub(super) fn resign(&mut self, loser: Color) -> Option<Outcome> {
         if self.over.is_some() {
             return None;
@@ -206,7 +206,7 @@ impl Table {
         self.over
     }
 
-    /// Takes back your last move and the answer, or one move when you only watch; whether there was one.
+    /// Takes back the user's last move and the reply, or one move when watching; false if there is none.
     pub(super) fn undo(&mut self) -> bool {
         let mut target = self.game.parent(self.here);
         while let Some(node) = target
@@ -227,7 +227,7 @@ impl Table {
         true
     }
 
-    /// The moves so far, each with its number where one is written.
+    /// The moves so far, with move numbers.
     pub(super) fn numbered_moves(&self) -> Vec<(Option<String>, String)> {
         let mut position = self.game.start().clone();
         let mut moves = Vec::new();
@@ -272,7 +272,7 @@ pub(super) fn named(color: Color) -> &'static str {
     color.fold_wb("White", "Black")
 }
 
-/// The result and what decided it, as a sentence.
+/// The result and its reason.
 pub(super) fn outcome_text(outcome: Outcome) -> String {
     match outcome {
         Outcome::Win { winner, by } => {
@@ -282,7 +282,7 @@ pub(super) fn outcome_text(outcome: Outcome) -> String {
                 WinReason::Resignation => "resignation",
                 WinReason::Adjudication => "adjudication",
                 WinReason::Abandonment => "abandonment",
-                WinReason::RulesInfraction => "a breach of the rules",
+                WinReason::RulesInfraction => "a rules infraction",
             };
             format!("{} {} wins by {how}.", winner.fold_wb("1-0", "0-1"), named(winner))
         }
@@ -310,78 +310,78 @@ mod tests {
     use super::super::command::find_move;
     use super::*;
 
-    fn table(control: &str) -> Table {
+    fn live(control: &str) -> LiveGame {
         let control = if control.is_empty() { None } else { Some(control.parse().unwrap()) };
-        Table::new(Chess::default(), Sides::against("Tabia", Color::White), control)
+        LiveGame::new(Chess::default(), Sides::against("Tabia", Color::White), control)
     }
 
-    fn play(table: &mut Table, san: &str, seconds: u64) {
-        let m = find_move(table.position(), san).unwrap();
-        table.play(m, Duration::from_secs(seconds));
+    fn play(live: &mut LiveGame, san: &str, seconds: u64) {
+        let m = find_move(live.position(), san).unwrap();
+        live.play(m, Duration::from_secs(seconds));
     }
 
     #[test]
-    fn undo_gives_back_the_moves_and_the_time() {
-        let mut table = table("60+2");
+    fn undo_restores_moves_and_clocks() {
+        let mut live = live("60+2");
         for (san, seconds) in [("e4", 10), ("e5", 20), ("Nf3", 5), ("Nc6", 1)] {
-            play(&mut table, san, seconds);
+            play(&mut live, san, seconds);
         }
-        assert!(table.undo());
-        assert_eq!(table.moves_text(), "1. e4 e5 ");
-        assert_eq!(table.time_left(Color::White, Duration::ZERO), Some(Duration::from_secs(52)));
-        assert_eq!(table.time_left(Color::Black, Duration::ZERO), Some(Duration::from_secs(42)));
-        assert!(table.undo() && !table.undo());
-        assert!(table.your_turn());
+        assert!(live.undo());
+        assert_eq!(live.moves_text(), "1. e4 e5 ");
+        assert_eq!(live.time_left(Color::White, Duration::ZERO), Some(Duration::from_secs(52)));
+        assert_eq!(live.time_left(Color::Black, Duration::ZERO), Some(Duration::from_secs(42)));
+        assert!(live.undo() && !live.undo());
+        assert!(live.your_turn());
     }
 
     #[test]
-    fn clocks_are_written_to_the_millisecond() {
-        let mut table = table("60");
-        let m = find_move(table.position(), "e4").unwrap();
-        table.play(m, Duration::new(1, 234_567_891));
+    fn pgn_clocks_have_milliseconds() {
+        let mut live = live("60");
+        let m = find_move(live.position(), "e4").unwrap();
+        live.play(m, Duration::new(1, 234_567_891));
         let mut pgn = Vec::new();
-        write_game(table.game(), &mut pgn).unwrap();
+        write_game(live.game(), &mut pgn).unwrap();
         let pgn = String::from_utf8(pgn).unwrap();
         assert!(pgn.contains("[%clk 0:00:58.766]"), "{pgn}");
     }
 
     #[test]
-    fn players_see_the_clocks() {
-        let mut table = table("60+2");
-        play(&mut table, "e4", 10);
-        let history = table.history();
+    fn history_and_limits_have_clocks() {
+        let mut live = live("60+2");
+        play(&mut live, "e4", 10);
+        let history = live.history();
         let situation = history.situation();
         assert_eq!(situation.opponent.time_left, Some(Duration::from_secs(52)));
         assert_eq!(situation.mover.time_left, Some(Duration::from_secs(60)));
-        assert_eq!(table.limits().clocks.unwrap().white.remaining, Duration::from_secs(52));
+        assert_eq!(live.limits().clocks.unwrap().white.remaining, Duration::from_secs(52));
     }
 
     #[test]
-    fn a_fallen_flag_ends_the_game() {
-        let mut table = table("60");
-        table.look_at_clock(Duration::from_secs(59));
-        assert_eq!(table.over(), None);
-        table.look_at_clock(Duration::from_secs(60));
-        assert_eq!(table.over(), Some(Outcome::Win { winner: Color::Black, by: WinReason::Timeout }));
-        assert_eq!(table.time_left(Color::White, Duration::ZERO), Some(Duration::ZERO));
+    fn flag_fall_ends_the_game() {
+        let mut live = live("60");
+        live.check_flag(Duration::from_secs(59));
+        assert_eq!(live.over(), None);
+        live.check_flag(Duration::from_secs(60));
+        assert_eq!(live.over(), Some(Outcome::Win { winner: Color::Black, by: WinReason::Timeout }));
+        assert_eq!(live.time_left(Color::White, Duration::ZERO), Some(Duration::ZERO));
     }
 
     #[test]
-    fn a_move_after_the_flag_does_not_count() {
-        let mut table = table("60");
-        play(&mut table, "e4", 61);
-        assert_eq!(table.moves_text(), "No moves yet.");
-        assert_eq!(outcome_text(table.over().unwrap()), "0-1 Black wins by time.");
+    fn move_after_flag_fall_is_not_played() {
+        let mut live = live("60");
+        play(&mut live, "e4", 61);
+        assert_eq!(live.moves_text(), "No moves yet.");
+        assert_eq!(outcome_text(live.over().unwrap()), "0-1 Black wins by time.");
     }
 
     #[test]
-    fn watched_games_end_by_threefold_repetition() {
+    fn watched_games_claim_threefold_repetition() {
         let sides = Sides { names: ByColor { white: "A".to_owned(), black: "B".to_owned() }, you: None };
-        let mut table = Table::new(Chess::default(), sides, None);
+        let mut live = LiveGame::new(Chess::default(), sides, None);
         for san in ["Nf3", "Nf6", "Ng1", "Ng8", "Nf3", "Nf6", "Ng1", "Ng8"] {
-            assert_eq!(table.over(), None);
-            play(&mut table, san, 0);
+            assert_eq!(live.over(), None);
+            play(&mut live, san, 0);
         }
-        assert_eq!(table.over(), Some(Outcome::Draw(DrawReason::ThreefoldRepetition)));
+        assert_eq!(live.over(), Some(Outcome::Draw(DrawReason::ThreefoldRepetition)));
     }
 }
