@@ -61,9 +61,12 @@ impl Bench {
                     .args(["--package", "tabia-model", "--bench", "human"])
                     .env("TABIA_PYTHON", QUANTISING.ready(workspace)?),
             ),
-            Subject::Search => {
-                process::run(workspace.cargo("bench").args(["--package", "tabia-search", "--bench", "nodes"]))
-            }
+            Subject::Search => process::run(workspace.cargo("bench").args([
+                "--package",
+                "tabia-players",
+                "--bench",
+                "nodes",
+            ])),
             Subject::Web => bench_web::run(workspace, &QUANTISING.ready(workspace)?),
             Subject::Data(data) => data.run(workspace),
             Subject::Train(train) => train.run(workspace),

@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 use crate::{apt, process};
 
 /// The crates that reach the browser.
-const CRATES: [&str; 4] = ["tabia-encoding", "tabia-game", "tabia-model", "tabia-search"];
+const CRATES: [&str; 5] = ["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-search"];
 
 /// Where tests run.
 const TESTED: &str = "wasm32-wasip1";
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_crate_without_tests_is_an_error() {
-        let all = "tabia-encoding 3\ntabia-encoding 0\ntabia-game 1\ntabia-model 2\ntabia-search 4\n";
+        let all = "tabia-encoding 3\ntabia-encoding 0\ntabia-game 1\ntabia-model 2\ntabia-players 5\ntabia-search 4\n";
         assert!(every_crate_ran(all).is_ok());
         let error = every_crate_ran("tabia-encoding 3\ntabia-game 0\n").unwrap_err().to_string();
         assert_eq!(error, "no test of tabia-game ran on wasm32");

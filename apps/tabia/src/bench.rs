@@ -1,22 +1,23 @@
-//! `tabia bench`: one number that says whether the engine still searches the same.
+//! `tabia bench`: the node signature of the engine.
 
 use anyhow::Result;
-use tabia_search::{EngineEvaluation, SearchControl, bench};
+use tabia_cli::{PlayerFactory, WallClock};
+use tabia_players::{BuiltInNetwork, EngineEvaluation};
+use tabia_search::{SearchControl, bench};
 
 use crate::cli::BenchArgs;
-use crate::players::{PlayerFactory, WallClock};
 
 pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     let evaluation = match &args.model {
         Some(file) => EngineEvaluation::File(file.clone()),
         None if args.baseline => EngineEvaluation::Baseline,
-        None => EngineEvaluation::Usual,
+        None => EngineEvaluation::BuiltIn,
     };
     let players = PlayerFactory::default();
-    let (_, leaf) = players.evaluation(&evaluation)?;
+    let (_, evaluator) = players.evaluation(&evaluation)?;
     let evaluated_by = evaluated_by(&players, &evaluation)?;
     let clock = WallClock::start();
-    let result = bench(leaf, &clock)?;
+    let result = bench(evaluator, &clock)?;
     let seconds = clock.elapsed().as_secs_f64();
     println!("{} nodes", result.nodes);
     let speed = result.nodes as f64 / seconds;
@@ -24,12 +25,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-/// The evaluation in words: the number means nothing without it.
+/// The evaluation as text: the signature depends on it.
 fn evaluated_by(players: &PlayerFactory, evaluation: &EngineEvaluation) -> Result<String> {
     let model = match evaluation {
         EngineEvaluation::File(file) => Some(players.open(file)?),
         EngineEvaluation::Baseline => None,
-        EngineEvaluation::Usual => Some(players.value()?),
+        EngineEvaluation::BuiltIn => Some(players.built_in(BuiltInNetwork::Value)?),
     };
     Ok(match model {
         Some(model) => {

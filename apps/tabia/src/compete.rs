@@ -1,23 +1,21 @@
-//! `tabia compete`: a network climbs the ladder of the Chess Challenge.
+//! `tabia compete`: a network in the Chess Challenge.
 
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use tabia_arena::challenge::{Ladder, Leaderboard, LeaderboardEntry, Scorecard};
-use tabia_arena::{Entrant, Openings, Stop, WallTimer};
+use tabia_arena::{Budget, Entrant, Openings, Stop, WallTimer};
+use tabia_cli::{PlayerFactory, entrants, jobs, stop_on_interrupt, today, write_json};
 use tabia_model::{LoadError, LoadErrorKind, Model};
-use tabia_search::{CHALLENGE_INPUT, Level, NetSearch, NetSpec, Spec, admit};
+use tabia_players::{CHALLENGE_INPUT, Level, LevelSpec, NetSearch, NetSpec, Spec, admit};
 
-use crate::arena::{Thinking, entrants, heed_interrupts, today, write_json};
 use crate::cli::CompeteArgs;
-use crate::players::PlayerFactory;
 
 pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
     if args.record.is_some() && args.level.is_some_and(|level| level > 1) {
-        bail!("--record needs a climb from level 1: a network is ranked by the levels it passed in a row");
+        bail!("--record needs a run from level 1: networks are ranked by the levels passed in a row");
     }
     let players = PlayerFactory::default();
     let model =
@@ -31,16 +29,17 @@ pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
         None => Openings::challenge(),
     };
     let levels: Vec<Level> = match args.level {
-        Some(number) => vec![Level::new(number).context("there are levels 1 to 5")?],
+        Some(number) => vec![Level::new(number).context("expected level 1 to 5")?],
         None => Level::ALL.to_vec(),
     };
     let challenger = Spec::Net(NetSpec { file: args.model.clone(), search: NetSearch::OnePly });
-    let specs: Vec<Spec> = [challenger].into_iter().chain(levels.iter().copied().map(Spec::Level)).collect();
-    let players = entrants(&specs, &Thinking::unlimited(), &players)?;
+    let specs: Vec<Spec> =
+        [challenger].into_iter().chain(levels.iter().map(|level| Spec::Level(LevelSpec(*level)))).collect();
+    let players = entrants(&specs, &Budget::default(), &players)?;
     let (challenger, opponents) = players.split_first().expect("the challenger comes first");
 
     let stop = Arc::new(Stop::new());
-    heed_interrupts(&stop)?;
+    stop_on_interrupt(&stop)?;
     let ladder = Ladder {
         challenger,
         parameters: model.parameters(),
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
             .map(|(level, player)| (u32::from(level.number()), player as &dyn Entrant))
             .collect(),
         openings: &openings,
-        jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
+        jobs: jobs(args.jobs),
         folder: None,
         date: today(),
     };
@@ -71,7 +70,7 @@ pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
     Ok(())
 }
 
-/// A file that opens but is no network we know is told the challenge's rule, not how to describe another network.
+/// For a network of unknown kind, explains the input of the challenge instead of how to write a card.
 fn explain(error: LoadError) -> anyhow::Error {
     let unknown = error.kind() == LoadErrorKind::UnknownNetwork;
     let error = anyhow::Error::new(error);

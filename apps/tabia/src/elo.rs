@@ -9,8 +9,9 @@ use anyhow::{Result, bail};
 use serde_json::json;
 use tabia_arena::statistics::Sprt;
 use tabia_arena::{PgnResults, PlayerId, PlayerRow, Report, Standings, read_results};
+use tabia_cli::write_json;
 
-use crate::arena::{TestState, write_json};
+use crate::arena::TestState;
 use crate::cli::EloArgs;
 
 /// The most players that are rated: the fit's time grows with the cube of their number.

@@ -5,24 +5,17 @@ extern crate tabia_stdio;
 
 mod arena;
 mod bench;
-mod chart;
 mod cli;
 mod compete;
 mod desktop;
 mod elo;
 mod eval;
-mod habits;
 mod model;
 mod play;
 mod play_move;
-mod players;
 mod serve;
-mod shipped;
-mod soak;
-mod strength;
 mod uci;
 mod validate;
-mod variety;
 
 use std::process::ExitCode;
 
@@ -40,12 +33,12 @@ fn main() -> ExitCode {
         cli::Command::Desktop(args) => desktop::run(&args),
         cli::Command::Elo(args) => elo::run(&args),
         cli::Command::Eval { command } => eval::run(command),
-        cli::Command::Strength(args) => strength::run(&args),
-        cli::Command::Habits(args) => habits::run(&args),
-        cli::Command::Soak(args) => soak::run(&args),
-        cli::Command::Variety(args) => variety::run(&args),
         cli::Command::Serve(args) => serve::run(&args),
         cli::Command::Validate(args) => validate::run(&args),
+        cli::Command::Strength(_) => return moved("strength"),
+        cli::Command::Behaviour(_) => return moved("behaviour"),
+        cli::Command::Diversity(_) => return moved("diversity"),
+        cli::Command::Soak(_) => return moved("soak"),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -54,4 +47,10 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Points at the command of the laboratory.
+fn moved(command: &str) -> ExitCode {
+    eprintln!("tabia: this command has moved to `tabia-lab {command}` (cargo lab {command})");
+    ExitCode::from(2)
 }

@@ -1,22 +1,22 @@
-//! `tabia play-move`: one move of one player, as one JSON object.
+//! `tabia play-move`: one move of a player as JSON.
 
 use anyhow::{Context, Result};
 use serde_json::json;
 use shakmaty::san::SanPlus;
 use shakmaty::{ByColor, CastlingMode, Position};
+use tabia_cli::{PlayerFactory, WallClock};
 use tabia_encoding::Score;
 use tabia_game::{History, fen_of, position_from_fen};
-use tabia_search::{Level, Limits, NetSearch, NetSpec, Spec};
+use tabia_players::{Level, LevelSpec, Limits, NetSearch, NetSpec, Spec};
 
 use crate::cli::PlayMoveArgs;
-use crate::players::{PlayerFactory, WallClock};
 
 pub(crate) fn run(args: &PlayMoveArgs) -> Result<()> {
     let (spec, fen) = match (&args.first, &args.second, args.baseline) {
-        (fen, None, true) => (Spec::Level(Level::ALL[4]), fen),
+        (fen, None, true) => (Spec::Level(LevelSpec(Level::ALL[4])), fen),
         (player, Some(fen), false) => (player_of(player)?, fen),
-        (_, Some(_), true) => anyhow::bail!("give either a player or --baseline, and then a FEN"),
-        (_, None, false) => anyhow::bail!("give a player (or --baseline) and a FEN"),
+        (_, Some(_), true) => anyhow::bail!("expected either a player or --baseline, and a FEN"),
+        (_, None, false) => anyhow::bail!("expected a player (or --baseline) and a FEN"),
     };
     let position = position_from_fen(fen).with_context(|| format!("FEN {fen:?}"))?;
     let mut player = PlayerFactory::default().make(&spec, 0)?;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &PlayMoveArgs) -> Result<()> {
     Ok(())
 }
 
-/// A player spec, or a bare model file: a network one ply ahead, as the challenge plays it.
+/// A player spec, or a model file: one ply, as in the challenge.
 fn player_of(text: &str) -> Result<Spec> {
     let path = std::path::Path::new(text);
     if path.is_file() {

@@ -1,39 +1,38 @@
-//! `tabia validate`: a rating from games against Stockfish at known ratings.
+//! `tabia validate`: a rating from games against Stockfish at fixed ratings.
 
 use anyhow::{Result, bail};
 use serde_json::json;
 use tabia_arena::statistics::{Against, RatingEstimate, rate_against};
 use tabia_arena::{Adjudication, Format, PlayerId, Standings};
-use tabia_search::{Budget, Spec};
+use tabia_cli::{PlayerFactory, Stockfish, entrants, write_json};
+use tabia_players::{Limits, Spec};
 
-use crate::arena::{Contest, Thinking, entrants, openings, write_json};
+use crate::arena::{Contest, openings};
 use crate::cli::ValidateArgs;
-use crate::players::PlayerFactory;
-use crate::strength::Stockfish;
 
-/// The ratings of the first opponents; the lowest is the lowest of a recent Stockfish.
+/// The ratings of the first opponents; the first is the lowest of a recent Stockfish.
 const RATINGS: [u16; 5] = [1320, 1500, 1700, 1900, 2100];
 
-/// From one opponent to the next beyond those.
+/// The step between further opponents.
 const STEP: u16 = 200;
 
 pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
     let players = PlayerFactory::default();
-    let thinking = Thinking::from(&args.limits);
+    let budget = args.limits.budget();
     let engine = Stockfish::find(args.stockfish.as_deref())?;
     let ratings = ratings(&engine, args.max);
     if ratings.is_empty() {
-        bail!("--max {}: {} plays at {} at least", args.max, engine.name, engine.weakest);
+        bail!("--max {}: {} plays at {} or higher", args.max, engine.name, engine.weakest);
     }
-    let opponents = ratings.iter().map(|rating| engine.at(*rating, Budget::default()));
+    let opponents = ratings.iter().map(|rating| engine.at(*rating, Limits::default()));
     let specs: Vec<Spec> = std::iter::once(args.player.clone()).chain(opponents).collect();
     let contest = Contest {
         event: "Tabia validation".to_owned(),
-        players: entrants(&specs, &thinking, &players)?,
+        players: entrants(&specs, &budget, &players)?,
         openings: openings(&args.table)?,
         format: Format::Gauntlet,
         rounds: args.games.div_ceil(2 * u32::try_from(ratings.len())?),
-        thinking,
+        budget,
         adjudication: Adjudication::default(),
         sprt: None,
         opponent: Some(engine.name.clone()),
@@ -60,10 +59,10 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
         value["rating"] = json!({ "estimate": estimate, "against": against });
         write_json(path, &value)?;
     }
-    played.complain_if_stopped(&args.table)
+    played.error_if_stopped(&args.table)
 }
 
-/// The opponents' ratings up to `max`, as far as the engine has them; its weakest stands for those below.
+/// The ratings of opponents up to `max` that the engine supports; lower ones become its lowest.
 fn ratings(engine: &Stockfish, max: u16) -> Vec<u16> {
     let beyond = (1..).map(|step| RATINGS[RATINGS.len() - 1] + step * STEP);
     let most = max.min(engine.strongest);
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn opponents_are_those_the_engine_can_be() {
+    fn opponents_lie_within_the_range_of_the_engine() {
         let engine = Stockfish::of_range;
         assert_eq!(ratings(&engine(1320, 3190), 2100), RATINGS);
         assert_eq!(ratings(&engine(1350, 2850), 3190), [1350, 1500, 1700, 1900, 2100, 2300, 2500, 2700]);

@@ -59,8 +59,6 @@ fn every_command_ends_quietly_when_nobody_reads_it() {
         (vec!["eval", "human", &games, "--model", &human_spec], ""),
         (vec!["eval", "puzzles", &puzzles, "--model", &human_spec, "--by", "network", "--puzzles", "3"], ""),
         (vec!["eval", "time", &games, "--model", &human_spec], ""),
-        (vec!["habits", &games, "--model", &human, "--asked", "1"], ""),
-        (vec!["variety", "level:1", "--games", "2"], ""),
         (vec!["serve", "--port", "0", "--ledgers", &ledgers], ""),
     ];
     for (arguments, input) in &commands {
@@ -74,7 +72,7 @@ fn every_command_ends_quietly_when_nobody_reads_it() {
     }
     let tried: BTreeSet<&str> = commands.iter().map(|(arguments, _)| arguments[0]).collect();
     // These print through the same macros, and need a Stockfish, a window or many minutes.
-    let untried = ["validate", "strength", "soak", "desktop", "help"];
+    let untried = ["validate", "desktop", "help"];
     let help = succeed(tabia(&["--help"]));
     let listed = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
     for line in listed.take_while(|line| !line.is_empty()) {

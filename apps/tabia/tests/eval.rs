@@ -13,7 +13,7 @@ use tabia_data::{RecordKind, SetPlan, SetWriter, ShardOptions};
 use tabia_encoding::time_bin;
 use tabia_game::{Game, History, PgnReader};
 use tabia_model::{Evaluation, Model};
-use tabia_search::think_time_for;
+use tabia_players::think_time_for;
 
 use folder::Folder;
 use process::{fail, succeed, tabia};

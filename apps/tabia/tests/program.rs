@@ -445,12 +445,14 @@ fn the_window_is_another_program() {
     std::fs::remove_dir_all(&nothing).unwrap();
 }
 
-/// As short as it gets: a small network with three seconds on the clock.
 #[test]
-fn games_in_time_trouble_end_by_the_rules() {
-    let mut command = tabia(&["soak", "--time-trouble", "--games", "2", "--jobs", "1", "--seed", "3"]);
-    command.arg(fixture("human.safetensors"));
-    let text = succeed(command);
-    assert!(text.starts_with("2 games, ") && text.contains("no fault"), "{text}");
-    assert!(text.contains("that the network gives less than 1%"), "{text}");
+fn moved_commands_name_their_new_place() {
+    for (old, new) in
+        [("strength", "strength"), ("habits", "behaviour"), ("variety", "diversity"), ("soak", "soak")]
+    {
+        let output = tabia(&[old, "--games", "2", "some.pgn"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{old}");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(&format!("tabia-lab {new}")), "{said}");
+    }
 }

@@ -10,13 +10,13 @@ use tabia_arena::{
     SteppedMatch, statistics::Tally,
 };
 use tabia_game::{fen_of, write_game};
-use tabia_search::{Choice, Spec};
+use tabia_players::{Choice, Spec};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::{
-    Engine, Fault, LimitsInput, Side, Thought, engine::input::duration, notation, openings::read_openings,
-    rules::read_time_control, stopwatch::PageTimer,
+    Engine, Fault, LimitsInput, Side, Thought, notation, openings::read_openings, rules::read_time_control,
+    stopwatch::PageTimer,
 };
 
 /// A match to be played.
@@ -165,7 +165,7 @@ const MOST_GAMES: u32 = 100_000;
 /// A match under way.
 #[wasm_bindgen]
 pub struct Match {
-    sitting: SteppedMatch,
+    stepped: SteppedMatch,
     settings: Settings,
 }
 
@@ -190,7 +190,7 @@ impl Match {
     /// The games so far as PGN.
     pub fn pgn(&self) -> Result<String, Fault> {
         let mut out = Vec::new();
-        for game in self.sitting.games() {
+        for game in self.stepped.games() {
             write_game(game, &mut out)?;
         }
         Ok(String::from_utf8(out)?)
@@ -198,11 +198,11 @@ impl Match {
 
     /// Everything as JSON, as `tabia arena --json` writes it.
     pub fn json(&self) -> Result<String, Fault> {
-        let records = self.sitting.records();
+        let records = self.stepped.records();
         let everything = json!({
             "settings": self.settings,
-            "end": if self.sitting.is_done() { End::Complete } else { End::Stopped },
-            "report": Report::of_records(self.sitting.standings(), records),
+            "end": if self.stepped.is_done() { End::Complete } else { End::Stopped },
+            "report": Report::of_records(self.stepped.standings(), records),
             "test": null,
             "games": records,
         });
@@ -217,14 +217,7 @@ impl Match {
         }
         let openings = read_openings(&setup.openings)?;
         let control = setup.time_control.as_deref().map(read_time_control).transpose()?.flatten();
-        let limits = &setup.limits;
-        let budget = Budget {
-            depth: limits.depth,
-            nodes: limits.nodes.map(|nodes| nodes.max(1.0) as u64),
-            movetime: limits.movetime.map(|seconds| duration("movetime", seconds)).transpose()?,
-            control,
-            margin: MARGIN,
-        };
+        let budget = Budget { limits: setup.limits.per_move()?, control, margin: MARGIN };
         let rules = Rules { budget, max_plies: Some(setup.max_plies), ..Rules::default() };
         let schedule = Schedule::new(Format::Match, 2, setup.games.div_ceil(2), openings.list().len())?;
         let (first, second) = names(&setup.first, &setup.second);
@@ -241,16 +234,16 @@ impl Match {
             store.entrant(&setup.second.parse::<Spec>()?, second, setup.lines.1 as usize)?,
         ];
         let seed = setup.seed.to_bits();
-        let sitting =
+        let stepped =
             SteppedMatch::new("Tabia match", entrants, openings, &schedule, setup.games, rules, seed)?;
-        Ok(Match { sitting, settings })
+        Ok(Match { stepped, settings })
     }
 
     fn next_event(&mut self) -> Result<MatchEvent, Fault> {
-        let names = self.sitting.standings().names().to_vec();
+        let names = self.stepped.standings().names().to_vec();
         let name = |PlayerId(place): PlayerId| names.get(place).cloned().unwrap_or_default();
-        let opening = |sitting: &SteppedMatch, place: usize| sitting.openings().list().get(place).cloned();
-        let started = match self.sitting.step(&PageTimer)? {
+        let opening = |stepped: &SteppedMatch, place: usize| stepped.openings().list().get(place).cloned();
+        let started = match self.stepped.step(&PageTimer)? {
             ArenaEvent::GameStarted(fixture) => *fixture,
             ArenaEvent::Moved { scheduled: fixture, played, plies, before, after } => {
                 return Ok(MatchEvent::Move {
@@ -272,7 +265,7 @@ impl Match {
             }
             ArenaEvent::Done => return Ok(MatchEvent::Done),
         };
-        let opening = opening(&self.sitting, started.opening);
+        let opening = opening(&self.stepped, started.opening);
         Ok(MatchEvent::GameStart {
             game: started.game,
             white: name(started.players.white),
@@ -283,7 +276,7 @@ impl Match {
     }
 
     fn tables(&self) -> MatchResults {
-        let (standings, records) = (self.sitting.standings(), self.sitting.records());
+        let (standings, records) = (self.stepped.standings(), self.stepped.records());
         let report = Report::of_records(standings, records);
         let (first, second) = (PlayerId(0), PlayerId(1));
         let between = standings.between(first, second);

@@ -2,12 +2,12 @@ use std::fmt;
 
 use wasm_bindgen::JsValue;
 
-/// Why something asked for cannot be done: a sentence for people. The page gets it as an `Error`.
+/// An error message; an `Error` in TypeScript.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault(String);
 
 impl Fault {
-    /// A fault with this to say.
+    /// An error with this message.
     pub fn new(sentence: impl Into<String>) -> Fault {
         Fault(sentence.into())
     }

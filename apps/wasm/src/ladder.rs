@@ -1,4 +1,4 @@
-//! The Chess Challenge, a game at a time.
+//! The Chess Challenge, one game at a time.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use tabia_arena::{
 };
 use tabia_encoding::parse_uci;
 use tabia_game::{fen_of, position_from_fen};
-use tabia_search::{Level, NetSearch, NetSpec, Spec, admit};
+use tabia_players::{Level, LevelSpec, NetSearch, NetSpec, Spec, admit};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -20,28 +20,28 @@ use crate::{
     stopwatch::PageTimer,
 };
 
-/// What happened in a step of the challenge.
+/// The event of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ChallengeEvent {
     /// A game was played.
     Game {
-        /// On this level.
+        /// The level.
         level: u32,
         /// Its number on the level, from 1.
         game: u32,
-        /// How many there are on the level.
+        /// The number of games of the level.
         of: u32,
         /// The challenger's points on the level so far.
         points: f64,
-        /// The result as PGN writes it.
+        /// The result in PGN notation.
         result: String,
         /// The last position.
         fen: String,
         /// The squares of the last move.
         last_move: (String, String),
     },
-    /// A level was played.
+    /// A level was finished.
     Level {
         /// Which.
         level: u32,
@@ -63,14 +63,14 @@ pub enum ChallengeEvent {
     },
 }
 
-/// A network on its way up the ladder.
+/// A run of the challenge.
 #[wasm_bindgen]
 pub struct Challenge {
     store: ModelStore,
     challenger: Spec,
     parameters: u64,
     openings: Openings,
-    /// Levels to come.
+    /// The remaining levels.
     waiting: VecDeque<Level>,
     under_way: Option<(Level, SteppedMatch)>,
     levels: Vec<LevelScore>,
@@ -78,8 +78,8 @@ pub struct Challenge {
 
 #[wasm_bindgen]
 impl Challenge {
-    /// A model of the engine is to climb from a level on. The openings are `challenge`, as the rules have it, or the text of a
-    /// book: a FEN or EPD a line, or PGN. Each is played twice a level, with the colours swapped.
+    /// A run of a model from a level on. The openings are `challenge` or the text of a book: one FEN or EPD per line, or PGN.
+    /// Each is played twice per level, with colours swapped.
     #[wasm_bindgen(constructor)]
     pub fn new(
         engine: &Engine,
@@ -105,7 +105,7 @@ impl Challenge {
         })
     }
 
-    /// Plays a game, or says how a level or all ended.
+    /// Plays a game, or reports the end of a level or of the challenge.
     pub fn step(&mut self) -> Result<Ts<ChallengeEvent>, Fault> {
         Ok(self.next_event()?.into_ts()?)
     }
@@ -174,7 +174,7 @@ impl Challenge {
     fn begin(&self, level: Level) -> Result<SteppedMatch, Fault> {
         let openings = self.openings.clone();
         let (schedule, rules) = level_games(&openings)?;
-        let opponent = Spec::Level(level);
+        let opponent = Spec::Level(LevelSpec(level));
         let entrants = vec![
             self.store.entrant(&self.challenger, self.challenger.to_string(), 0)?,
             self.store.entrant(&opponent, opponent.to_string(), 0)?,
@@ -196,7 +196,7 @@ impl Challenge {
 
 fn score(level: Level, sitting: &SteppedMatch, end: End) -> LevelScore {
     let number = u32::from(level.number());
-    let opponent = Spec::Level(level).to_string();
+    let opponent = Spec::Level(LevelSpec(level)).to_string();
     LevelScore::new(number, opponent, sitting.standings(), sitting.records().to_vec(), end)
 }
 

@@ -1,9 +1,8 @@
-//! Tabia for the page: the same games, models and players as everywhere, called from TypeScript.
+//! Games, models and players for TypeScript.
 //!
 //! The module is instantiated twice: on the page's main thread for the rules ([`GameTree`] and the free functions,
-//! all quick), and in a worker for whatever thinks ([`Engine`] and what it serves). The types of the page are
-//! generated from the types here. Nothing that comes from outside makes it panic: what is wrong is thrown as an `Error`
-//! that says what and where.
+//! all fast), and in a worker for searches ([`Engine`] and what it serves). The TypeScript types are generated from the types
+//! here. Invalid input never panics: it throws an `Error` that says what and where.
 #![forbid(unsafe_code)]
 
 mod contest;
@@ -38,7 +37,7 @@ pub use tree::{
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Runs when the module is instantiated: a panic, which is a fault of this program, is told to the console.
+/// Runs when the module is instantiated: panics are logged to the console.
 #[wasm_bindgen(start)]
 pub fn start() {
     #[cfg(target_family = "wasm")]

@@ -1,4 +1,4 @@
-//! Moves and scores as the page writes them.
+//! Moves and scores for display.
 
 use serde::Serialize;
 use shakmaty::{Chess, Move, Position, Square, san::SanPlus, uci::UciMove};
@@ -15,7 +15,7 @@ pub(crate) fn san(position: &Chess, m: Move) -> String {
     SanPlus::from_move(position.clone(), m).to_string()
 }
 
-/// Where a move begins and ends on the board.
+/// The squares of a move.
 pub(crate) fn squares(position: &Chess, m: Move) -> (Square, Square) {
     match m.to_uci(position.castles().mode()) {
         UciMove::Normal { from, to, .. } => (from, to),
@@ -24,10 +24,10 @@ pub(crate) fn squares(position: &Chess, m: Move) -> (Square, Square) {
     }
 }
 
-/// An opinion of a position, for White: one of the two is there, or nothing is known.
+/// An evaluation from White's point of view: one of the two, or unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Tsify)]
 pub struct Opinion {
-    /// Hundredths of a pawn.
+    /// Centipawns, positive if White is better.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cp: Option<i32>,
     /// Mate in this many moves; negative when Black mates.

@@ -1,10 +1,10 @@
-//! The openings a match or a challenge begins from, as the page names them.
+//! Openings of matches and challenges.
 
 use tabia_arena::Openings;
 
 use crate::Fault;
 
-/// `challenge`, `start`, or the text of a book: a FEN or EPD a line with comments after `#`, or PGN.
+/// `challenge`, `start`, or the text of a book: one FEN or EPD per line with comments after `#`, or PGN.
 pub(crate) fn read_openings(text: &str) -> Result<Openings, Fault> {
     match text.trim() {
         "challenge" => Ok(Openings::challenge()),

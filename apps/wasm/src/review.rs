@@ -1,4 +1,4 @@
-//! A whole game judged, a move at a time.
+//! Game review, one move at a time.
 
 use std::{collections::VecDeque, num::NonZeroI32, sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use shakmaty::{Chess, Move, Position as _};
 use tabia_encoding::{Elo, ForMover, RatingPool, Score, parse_uci};
 use tabia_game::{History, Outcome, Repetitions, Status, status};
 use tabia_model::{Model, Policy};
-use tabia_search::{Limits, Mark, Player, Reviewed, winning_chance};
+use tabia_players::{Limits, Mark, Player, Reviewed, winning_chance};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -18,48 +18,48 @@ use crate::{
     stopwatch::Stopwatch,
 };
 
-/// A move, judged.
+/// The review of a move.
 #[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
 #[serde(rename_all = "camelCase")]
 pub struct ReviewedMove {
-    /// Half-moves from the start, this one included.
+    /// Plies from the start, this one included.
     pub ply: u32,
     /// The move in UCI notation.
     pub uci: String,
     /// The move in algebraic notation.
     pub san: String,
-    /// The engine's opinion before the move, for White.
+    /// The evaluation before the move, from White's point of view.
     pub before: Opinion,
-    /// And after it. A mate on the board counts as one in one move.
+    /// The evaluation after the move; a mate on the board is a mate in one.
     pub after: Opinion,
-    /// The engine's choice.
+    /// The best move in UCI notation.
     pub best: String,
     /// The same in algebraic notation.
     pub best_san: String,
-    /// The mover's chance before the move.
+    /// The mover's winning chance before the move.
     pub win_before: f64,
-    /// And after it.
+    /// The winning chance after the move.
     pub win_after: f64,
-    /// How likely a person of the rating plays the move.
+    /// The probability that a person of the rating plays the move.
     pub probability: f32,
-    /// And the best move.
+    /// The probability of the best move.
     pub best_probability: f32,
-    /// What it is worth telling about.
+    /// Its mark.
     pub mark: MoveMark,
 }
 
-/// What a move is worth telling about.
+/// The mark of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Tsify)]
 #[serde(rename_all = "kebab-case")]
 pub enum MoveMark {
-    /// Nothing.
+    /// None.
     #[serde(rename = "")]
     None,
-    /// It cost a little.
+    /// It lost a little.
     Inaccuracy,
-    /// It cost much.
+    /// It lost much.
     Mistake,
-    /// It may have cost the game.
+    /// It may have lost the game.
     Blunder,
     /// The only good move, and few people play it.
     Good,
@@ -83,7 +83,7 @@ impl From<Mark> for MoveMark {
     }
 }
 
-/// A review of a game under way. It needs the model `value` and one with a move head.
+/// A review in progress. It needs the model `value` and one with a policy head.
 #[wasm_bindgen]
 pub struct Review {
     engine: Box<dyn Player>,
@@ -91,19 +91,19 @@ pub struct Review {
     rating: Option<Elo>,
     pool: RatingPool,
     time: Duration,
-    /// The game up to the next move to judge.
+    /// The game up to the next move to review.
     history: History,
     repetitions: Repetitions,
     coming: VecDeque<(Move, Option<Duration>)>,
     total: u32,
-    /// The engine's opinion of the position the game stands in, once it has one.
+    /// The evaluation of the current position, once known.
     opinion: Option<Searched>,
 }
 
-/// The score of who is mated.
+/// The score of being mated.
 const MATED: NonZeroI32 = NonZeroI32::new(-1).expect("not zero");
 
-/// What the engine says of a position, for the side to move.
+/// The evaluation of a position, for the side to move.
 #[derive(Clone)]
 struct Searched {
     best: Option<Move>,
@@ -113,8 +113,7 @@ struct Searched {
 
 #[wasm_bindgen]
 impl Review {
-    /// A review of a game through the eyes of people of a rating, as a model with a move head sees them, with so much time for
-    /// the engine's every look.
+    /// A review for people of a rating, by a model with a policy head, with this much engine time per position.
     #[wasm_bindgen(constructor)]
     pub fn new(
         engine: &Engine,
@@ -126,12 +125,12 @@ impl Review {
         Review::of(engine, &game.to_rust()?, model, rating, duration("secondsPerMove", seconds_per_move)?)
     }
 
-    /// How many moves there are to judge.
+    /// The number of moves.
     pub fn total(&self) -> u32 {
         self.total
     }
 
-    /// Judges the next move; `undefined` when all are judged.
+    /// Reviews the next move; `undefined` at the end.
     pub fn step(&mut self) -> Result<Option<Ts<ReviewedMove>>, Fault> {
         self.judge_next()?.map(|reviewed| Ok(reviewed.into_ts()?)).transpose()
     }
@@ -200,7 +199,7 @@ impl Review {
         Ok(Some(ReviewedMove { ply, ..reviewed }))
     }
 
-    /// The engine's opinion of the position, or the rules' where the game ends in it.
+    /// The evaluation of the position, or the result where the game ends.
     fn look(&mut self) -> Result<Searched, Fault> {
         if let Status::Over(outcome) = status(self.history.current(), &self.repetitions) {
             let score = match outcome {

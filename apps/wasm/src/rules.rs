@@ -11,23 +11,23 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::{Fault, notation};
 
-/// What became of a FEN.
+/// The result of reading a FEN.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tsify)]
 pub struct CheckedFen {
-    /// Whether a game can begin there.
+    /// Whether a game can start there.
     pub ok: bool,
-    /// The position as everybody writes it; empty if there is none.
+    /// The normalised FEN; empty if invalid.
     pub fen: String,
-    /// What is wrong; empty if nothing is.
+    /// The error; empty if valid.
     pub problem: String,
 }
 
 /// An opening of a book.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tsify)]
 pub struct OpeningEntry {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// The position before its moves.
+    /// The initial position.
     pub fen: String,
     /// Its moves.
     pub moves: Vec<String>,
@@ -40,11 +40,11 @@ pub struct Pacing {
     pub base: f64,
     /// Seconds added after every move.
     pub increment: f64,
-    /// How it is written: `5+3`, `1/2+0`, `20s+1`, `5400+30` or `untimed`. Reads back as the same.
+    /// Its text form: `5+3`, `1/2+0`, `20s+1`, `5400+30` or `untimed`.
     pub label: String,
 }
 
-/// Whether a game can begin in a position.
+/// Whether a game can start in a position.
 #[wasm_bindgen(js_name = checkFen)]
 pub fn check_fen(fen: &str) -> Result<Ts<CheckedFen>, Fault> {
     Ok(checked(fen).into_ts()?)
@@ -57,7 +57,7 @@ fn checked(fen: &str) -> CheckedFen {
     }
 }
 
-/// The board without pieces, for the editor to begin with.
+/// The empty board, for the editor.
 #[wasm_bindgen(js_name = emptyFen)]
 pub fn empty_fen() -> String {
     "8/8/8/8/8/8/8/8 w - - 0 1".to_owned()
@@ -85,13 +85,13 @@ pub fn time_control(text: &str) -> Result<Ts<Pacing>, Fault> {
     Ok(pacing(text)?.into_ts()?)
 }
 
-/// Bases below this are minutes, the others seconds, as PGN writes them.
+/// Bases below this are minutes, others seconds as in PGN.
 const FIRST_SECONDS: Duration = Duration::from_secs(60);
 
 /// Parts of a minute as sites write them, and their seconds.
 const FRACTIONS: [(&str, u64); 6] = [("1/4", 15), ("1/2", 30), ("3/4", 45), ("¼", 15), ("½", 30), ("¾", 45)];
 
-/// A time control as people write it; `None` is without a clock.
+/// Parses a time control; `None` is untimed.
 pub(crate) fn read_time_control(text: &str) -> Result<Option<TimeControl>, Fault> {
     if matches!(text.trim(), "" | "-" | "?" | "untimed") {
         return Ok(None);

@@ -6,13 +6,13 @@ use tsify::Tsify;
 
 use crate::Fault;
 
-/// One of the two players.
+/// A colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Tsify)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// Who moves first.
+    /// White.
     White,
-    /// Who moves second.
+    /// Black.
     Black,
 }
 

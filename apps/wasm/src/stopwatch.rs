@@ -1,9 +1,9 @@
 use std::time::Duration;
 
 use tabia_arena::Timer;
-use tabia_search::SearchControl;
+use tabia_players::SearchControl;
 
-/// Real time since it was started. Nobody interrupts: work is given in slices.
+/// The real time since its start. There is no stop: work is done in slices.
 pub(crate) struct Stopwatch {
     /// In milliseconds.
     began: f64,
@@ -25,7 +25,7 @@ impl SearchControl for Stopwatch {
     }
 }
 
-/// The page's clock for games.
+/// The clock of games.
 pub(crate) struct PageTimer;
 
 impl Timer for PageTimer {
@@ -48,7 +48,7 @@ fn now() -> f64 {
     performance_now()
 }
 
-/// Milliseconds since some fixed moment: stands in for the browser's clock in tests.
+/// A stand-in for the browser's clock in tests.
 #[cfg(not(target_family = "wasm"))]
 fn now() -> f64 {
     use std::{sync::OnceLock, time::Instant};

@@ -1,4 +1,4 @@
-use tabia_search::Player;
+use tabia_players::Player;
 
 /// A participant, which builds a player for every worker.
 ///

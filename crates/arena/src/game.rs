@@ -6,7 +6,7 @@ use std::{
 use shakmaty::{ByColor, Color, Move, Position as _};
 use tabia_encoding::{ForMover, Score};
 use tabia_game::Outcome;
-use tabia_search::{Line, Player};
+use tabia_players::{Line, Player};
 
 use crate::{GameInProgress, Opening, Rules, Step, Stop, Timer, uci_of};
 

@@ -7,7 +7,7 @@ use std::{
 use shakmaty::{ByColor, Chess, Color, Position as _};
 use tabia_encoding::{PlayerInfo, RatingPool};
 use tabia_game::{Clock, DrawReason, History, Outcome, Press, Repetitions, TimeControl, WinReason, status};
-use tabia_search::{Choice, Limits, Player, SearchControl, TimeLeft};
+use tabia_players::{Choice, Limits, Player, SearchControl, TimeLeft};
 
 use crate::{
     Forfeit, ForfeitReason, Opening, PlayedGame, PlayedMove, Rules, Stop, StopRequest, Timer,
@@ -118,20 +118,17 @@ impl GameInProgress {
             })
         });
         Limits {
-            depth: budget.depth,
-            nodes: budget.nodes,
-            movetime: budget.movetime,
             clocks,
             moves_to_go: self.clock.as_ref().and_then(|clock| clock.moves_to_go(turn)),
             lines: self.rules.lines,
-            ..Limits::default()
+            ..budget.limits.clone()
         }
     }
 
     /// Time after which a move is too late.
     fn time_limit(&self, turn: Color) -> Option<Duration> {
         let on_clock = self.clock.as_ref().map(|clock| clock.remaining(turn));
-        let least = [on_clock, self.rules.budget.movetime].into_iter().flatten().min();
+        let least = [on_clock, self.rules.budget.limits.movetime].into_iter().flatten().min();
         least.map(|least| least.saturating_add(self.rules.budget.margin))
     }
 
@@ -139,7 +136,7 @@ impl GameInProgress {
         let before = self.history.current();
         let turn = before.turn();
         let budget = &self.rules.budget;
-        if budget.movetime.is_some_and(|time| elapsed > time.saturating_add(budget.margin)) {
+        if budget.limits.movetime.is_some_and(|time| elapsed > time.saturating_add(budget.margin)) {
             return Err(ForfeitReason::Timeout);
         }
         if let Some(clock) = &mut self.clock {

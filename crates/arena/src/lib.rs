@@ -1,6 +1,6 @@
 //! Matches between players and statistics of their results.
 //!
-//! The arena sees only [`tabia_search::Player`]s, built by [`Entrant`]s: never a model or a
+//! The arena sees only [`tabia_players::Player`]s, built by [`Entrant`]s: never a model or a
 //! process. A [`Run`] plays a [`Schedule`] of games on worker threads and writes each to a [`Ledger`] before counting
 //! it; [`statistics`] evaluates the results.
 //!

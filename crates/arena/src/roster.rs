@@ -1,7 +1,7 @@
 //! The players of a worker, built on demand.
 
 use shakmaty::{ByColor, Color};
-use tabia_search::Player;
+use tabia_players::Player;
 
 use crate::{Entrant, Forfeit, PlayerId, PlayerLifetime, ScheduledGame, mix};
 

@@ -1,6 +1,7 @@
 use std::{fmt, time::Duration};
 
 use tabia_game::TimeControl;
+use tabia_players::Limits;
 
 /// Rules of a game.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,13 +19,9 @@ pub struct Rules {
 /// Limits and time control of both players. Without limits, players use their own defaults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Budget {
-    /// Plies to look ahead.
-    pub depth: Option<u32>,
-    /// Positions to visit.
-    pub nodes: Option<u64>,
-    /// Time for each move; a player who takes longer loses the game.
-    pub movetime: Option<Duration>,
-    /// Time control; a player whose flag falls loses the game.
+    /// For each move; a player that exceeds [`Limits::movetime`] loses the game.
+    pub limits: Limits,
+    /// The clocks' control; a player whose flag falls loses the game.
     pub control: Option<TimeControl>,
     /// Time margin: how far a move may exceed its time before the game is lost.
     pub margin: Duration,
@@ -77,13 +74,13 @@ impl fmt::Display for Budget {
         if let Some(control) = &self.control {
             parts.push(control.to_string());
         }
-        if let Some(time) = self.movetime {
+        if let Some(time) = self.limits.movetime {
             parts.push(format!("{} ms a move", time.as_secs_f64() * 1000.0));
         }
-        if let Some(nodes) = self.nodes {
+        if let Some(nodes) = self.limits.nodes {
             parts.push(format!("{nodes} nodes"));
         }
-        if let Some(depth) = self.depth {
+        if let Some(depth) = self.limits.depth {
             parts.push(format!("depth {depth}"));
         }
         if parts.is_empty() {

@@ -1,6 +1,6 @@
 use shakmaty::{ByColor, Chess, Color, Position as _};
 use tabia_game::Game;
-use tabia_search::Player;
+use tabia_players::Player;
 
 use crate::{
     Entrant, GameInProgress, GameRecord, Openings, PgnTags, PlayedMove, PlayerId, ResultRow, Rules, RunError,

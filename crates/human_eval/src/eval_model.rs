@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tabia_encoding::{Elo, KeptSituation, RatingPool, Situation};
 use tabia_model::{Evaluation, Model};
-use tabia_search::{NoPolicy, Persona};
+use tabia_players::{NoPolicy, Persona};
 
 use crate::EvalError;
 

@@ -7,7 +7,7 @@ use shakmaty::{ByColor, Chess, Move, Position};
 use tabia_data::{Filter, GameBytes, GameRecord, RecordError};
 use tabia_encoding::{Elo, KeptSituation, PlayerInfo, RatingPool, Situation};
 use tabia_game::History;
-use tabia_search::{Limits, NoControl, Player};
+use tabia_players::{Limits, NoControl, Player};
 
 use crate::band::Band;
 use crate::estimate::ClusteredMean;

@@ -9,7 +9,7 @@ use tabia_data::stats::{Category, Phase};
 use tabia_data::{GameBytes, GameSample, RecordError};
 use tabia_encoding::{KeptSituation, Situation, TIME_BINS, time_bin};
 use tabia_model::Policy;
-use tabia_search::{HumanBehaviour, TimeLeft, think_time_for};
+use tabia_players::{HumanBehaviour, TimeLeft, think_time_for};
 
 use crate::estimate::ClusteredMean;
 use crate::time_scores::{crps, log_loss, wasserstein};

@@ -1,4 +1,4 @@
-//! What a search asks of an evaluation: follow the line of play, and say who is better at its end.
+//! Evaluations that follow the line of a search.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -13,80 +13,79 @@ use tabia_model::{
 
 use crate::{NnueEvaluator, baseline};
 
-/// No evaluation in whole centipawns is larger: what lies beyond is left to mates.
+/// The largest evaluation in centipawns; larger values are mates.
 pub const EVALUATION_LIMIT: i32 = 20_000;
 
-/// An evaluation that follows one line of play: one for each thread that searches.
+/// An evaluation that follows one line of a search; each thread has its own.
 ///
-/// It starts at the root of a search and is told of every move made and taken back. The position handed to
-/// [`evaluate`](Self::evaluate) is always the one the last push led to (or the root).
+/// It starts at the root and sees every move made and taken back. The position given to [`evaluate`](Self::evaluate) is
+/// always that after the last push, or the root.
 pub trait Evaluator: Send {
-    /// Another one over the same weights, for another thread. It needs a root of its own.
+    /// Another evaluator over the same weights, for another thread. Its root is not set.
     fn fork(&self) -> Box<dyn Evaluator>;
 
-    /// Whether evaluations also depend on the root: what was found from one root then says nothing about another.
+    /// Whether evaluations depend on the root, so that the transposition table is only valid for one root.
     fn depends_on_root(&self) -> bool {
         false
     }
 
-    /// Stands at the current position of `game`, which is also the context of a two-input network until the next
-    /// root.
+    /// Sets the root, which is also the context of a two-input network.
     fn set_root(&mut self, game: &History);
 
-    /// Follows the legal move `m`, which leads to `after`.
+    /// Makes the legal move `m`, which leads to `after`.
     fn push(&mut self, m: Move, after: &Chess);
 
-    /// The side to move passes, which leads to `after`.
+    /// Makes a null move, which leads to `after`.
     fn push_null(&mut self, after: &Chess);
 
-    /// Goes back to the position before the last push.
+    /// Takes back the last push.
     fn pop(&mut self);
 
-    /// These moves from the current position, with what they lead to, are about to be pushed and evaluated: a
-    /// network that computes batches may do them at once. The evaluations are the same without it.
+    /// Announces moves that are about to be pushed and evaluated, with the positions after them, so that a network may
+    /// evaluate them in one batch. The evaluations are the same without it.
     fn prefetch(&mut self, children: &[(Move, Chess)]) {
         let _ = children;
     }
 
-    /// Who is better in `position`, in centipawns with fractions. Always finite.
+    /// The unrounded evaluation in centipawns. Always finite.
     fn evaluate_f32(&mut self, position: &Chess) -> ForMover<f32>;
 
-    /// Who is better in `position`, in whole centipawns of at most [`EVALUATION_LIMIT`].
+    /// The evaluation in centipawns, at most [`EVALUATION_LIMIT`].
     fn evaluate(&mut self, position: &Chess) -> ForMover<i32> {
         let limit = EVALUATION_LIMIT as f32;
         ForMover(self.evaluate_f32(position).0.clamp(-limit, limit).round() as i32)
     }
 
-    /// Why an evaluation since the last root was not the network's: a failed one reads as zero. Whoever searches
-    /// asks at the end, and throws the result away if there is an answer.
+    /// The failure of an evaluation since the last root, which then reads as zero. Checked after the search, whose result
+    /// is discarded on failure.
     fn failure(&mut self) -> Option<RunError> {
         None
     }
 }
 
-/// A network without a value or win/draw/loss head: it cannot say who is better.
+/// The network has neither a value nor a win/draw/loss head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the network has no evaluation head (it has neither a value nor a win/draw/loss output)")]
+#[error("the network has no evaluation head (neither value nor win/draw/loss)")]
 pub struct NoEvaluation;
 
-/// The evaluation of `model` for a search, by the fastest way there is. It may be rounded by about a centipawn.
+/// The fastest evaluator of `model`. It may round by about a centipawn.
 ///
 /// # Errors
-/// If the network has no head that says who is better.
+/// If the network has no evaluation head.
 pub fn evaluator_for(model: &Arc<Model>) -> Result<Box<dyn Evaluator>, NoEvaluation> {
     match NnueEvaluator::new(model) {
-        Some(leaf) => Ok(Box::new(leaf)),
+        Some(evaluator) => Ok(Box::new(evaluator)),
         None => exact_evaluator_for(model),
     }
 }
 
-/// The evaluation of `model` as the network itself gives it, by the fastest way that keeps it.
+/// The fastest evaluator of `model` that gives exactly its output.
 ///
 /// # Errors
-/// If the network has no head that says who is better.
+/// If the network has no evaluation head.
 pub fn exact_evaluator_for(model: &Arc<Model>) -> Result<Box<dyn Evaluator>, NoEvaluation> {
-    if let Some(leaf) = AccumulatorEvaluator::new(model) {
-        return Ok(Box::new(leaf));
+    if let Some(evaluator) = AccumulatorEvaluator::new(model) {
+        return Ok(Box::new(evaluator));
     }
     Ok(Box::new(ModelEvaluator::new(Arc::clone(model))?))
 }
@@ -117,18 +116,18 @@ impl Evaluator for BaselineEvaluator {
     }
 }
 
-/// A dense network with a value head, its first layer updated by moves.
+/// A network with a value head whose first layer is updated incrementally.
 pub struct AccumulatorEvaluator {
     evaluator: AccumulatorState,
     head: ValueHead,
     context_turn: Color,
     failure: Option<RunError>,
-    /// Room for the network's outputs, of which one is the head's.
+    /// A buffer for the outputs of the network.
     outputs: Vec<f32>,
 }
 
 impl AccumulatorEvaluator {
-    /// `None` if `model` is no dense network or has no value head.
+    /// `None` if `model` has no such first layer or no value head.
     pub fn new(model: &Model) -> Option<AccumulatorEvaluator> {
         let head = model.card().value.clone()?;
         let net = model.dense()?;
@@ -210,17 +209,17 @@ struct Ply {
     moves: usize,
     evaluation: Option<f32>,
     /// Evaluations of positions a move away, for their own side to move.
-    foreseen: Vec<(Move, f32)>,
+    prefetched: Vec<(Move, f32)>,
 }
 
 impl ModelEvaluator {
     /// # Errors
-    /// If the network has no head that says who is better.
+    /// If the network has no evaluation head.
     pub fn new(model: Arc<Model>) -> Result<ModelEvaluator, NoEvaluation> {
         if model.card().value.is_none() && model.card().wdl.is_none() {
             return Err(NoEvaluation);
         }
-        let mut leaf = ModelEvaluator {
+        let mut evaluator = ModelEvaluator {
             model,
             seats: ByColor::default(),
             pool: RatingPool::Unknown,
@@ -231,8 +230,8 @@ impl ModelEvaluator {
             plies: Vec::new(),
             failure: None,
         };
-        leaf.set_root(&History::new(Chess::default(), ByColor::default()));
-        Ok(leaf)
+        evaluator.set_root(&History::new(Chess::default(), ByColor::default()));
+        Ok(evaluator)
     }
 
     fn push_ply(&mut self, after: &Chess, ply: Ply) {
@@ -306,7 +305,8 @@ impl Evaluator for ModelEvaluator {
     fn push(&mut self, m: Move, after: &Chess) {
         let parent = self.top();
         let moves = parent.moves + 1;
-        let evaluation = parent.foreseen.iter().find(|(foreseen, _)| *foreseen == m).map(|(_, score)| *score);
+        let evaluation =
+            parent.prefetched.iter().find(|(prefetched, _)| *prefetched == m).map(|(_, score)| *score);
         self.moves.push_front(m);
         self.moves.make_contiguous();
         self.push_ply(after, Ply { moves, evaluation, ..Ply::default() });
@@ -338,8 +338,8 @@ impl Evaluator for ModelEvaluator {
             .collect();
         match self.run(&situations) {
             Ok(scores) => {
-                let foreseen = children.iter().map(|(m, _)| *m).zip(scores).collect();
-                self.plies.last_mut().expect("the root is never popped").foreseen = foreseen;
+                let prefetched = children.iter().map(|(m, _)| *m).zip(scores).collect();
+                self.plies.last_mut().expect("the root is never popped").prefetched = prefetched;
             }
             Err(failure) => self.failure = Some(failure),
         }
@@ -368,7 +368,7 @@ impl Evaluator for ModelEvaluator {
     }
 }
 
-/// The score in centipawns that stands for these chances of the side to move.
+/// The score in centipawns of win/draw/loss probabilities, for the side to move.
 pub fn score_of_wdl(wdl: Wdl) -> ForMover<f32> {
     let expectation = ValueHead {
         output: String::new(),
@@ -379,7 +379,7 @@ pub fn score_of_wdl(wdl: Wdl) -> ForMover<f32> {
     expectation.read(wdl.win - wdl.loss, Color::White, Color::White)
 }
 
-/// What a network says of a position as one number; the value head goes first where there are two.
+/// The score of an evaluation, preferably from the value head.
 fn centipawns(evaluation: &Evaluation) -> ForMover<f32> {
     match (evaluation.score, evaluation.wdl) {
         (Some(score), _) => score,
@@ -412,7 +412,7 @@ mod tests {
         centipawns(&model.evaluate(&[situation]).unwrap()[0]).0
     }
 
-    fn passed(position: &Chess) -> Option<Chess> {
+    fn after_null(position: &Chess) -> Option<Chess> {
         let mut setup = position.to_setup(EnPassantMode::Legal);
         setup.swap_turn();
         setup.ep_square = None;
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn any_walk_evaluates_as_from_scratch() {
+    fn incremental_evaluation_equals_evaluation_from_scratch() {
         let human = ("human, win/draw/loss", test_networks::human_of_a_game());
         for (name, model) in test_networks::evaluating().into_iter().chain([human]) {
             let mut rng = Rng::with_seed(5);
@@ -434,79 +434,79 @@ mod tests {
             }
             let root = game.current().clone();
             let played = line.len();
-            let mut leaf = evaluator_for(&model).unwrap().fork();
-            leaf.set_root(&game);
+            let mut evaluator = evaluator_for(&model).unwrap().fork();
+            evaluator.set_root(&game);
             for step in 0..120 {
                 let position = line.last().unwrap().1.clone();
                 if step % 4 == 0 {
                     let expected = from_scratch(&model, &root, &line);
-                    let found = leaf.evaluate_f32(&position).0;
+                    let found = evaluator.evaluate_f32(&position).0;
                     let allowed = if model.perspective().is_some() { 2.0 } else { 0.01 };
                     assert!((found - expected).abs() < allowed, "{name}, step {step}: {found} {expected}");
-                    assert_eq!(leaf.evaluate(&position).0, found.round() as i32);
+                    assert_eq!(evaluator.evaluate(&position).0, found.round() as i32);
                 }
                 let legal = position.legal_moves();
                 let choice = rng.u32(..10);
                 if (choice < 4 || legal.is_empty()) && line.len() > played {
-                    leaf.pop();
+                    evaluator.pop();
                     line.pop();
-                } else if let (4, Some(after)) = (choice, passed(&position)) {
-                    leaf.push_null(&after);
+                } else if let (4, Some(after)) = (choice, after_null(&position)) {
+                    evaluator.push_null(&after);
                     line.push((None, after));
                 } else if !legal.is_empty() {
                     let m = legal[rng.usize(..legal.len())];
                     let mut after = position.clone();
                     after.play_unchecked(m);
                     if choice == 5 {
-                        leaf.prefetch(&[(m, after.clone())]);
+                        evaluator.prefetch(&[(m, after.clone())]);
                     }
-                    leaf.push(m, &after);
+                    evaluator.push(m, &after);
                     line.push((Some(m), after));
                 }
             }
-            assert!(leaf.failure().is_none(), "{name}");
+            assert!(evaluator.failure().is_none(), "{name}");
         }
     }
 
     #[test]
-    fn the_context_is_the_root() {
+    fn root_is_the_context() {
         // Both readings differ between roots, for the same position.
         for model in [test_networks::pair(), test_networks::comparing_pair()] {
             let start = History::new(Chess::default(), ByColor::default());
             let mut moved = start.clone();
             moved.push(start.current().legal_moves()[0], None);
-            let mut leaf = evaluator_for(&model).unwrap();
-            leaf.set_root(&start);
-            leaf.push(start.current().legal_moves()[0], moved.current());
-            let seen_from_start = leaf.evaluate_f32(moved.current());
-            leaf.set_root(&moved);
-            assert_ne!(leaf.evaluate_f32(moved.current()), seen_from_start);
+            let mut evaluator = evaluator_for(&model).unwrap();
+            evaluator.set_root(&start);
+            evaluator.push(start.current().legal_moves()[0], moved.current());
+            let seen_from_start = evaluator.evaluate_f32(moved.current());
+            evaluator.set_root(&moved);
+            assert_ne!(evaluator.evaluate_f32(moved.current()), seen_from_start);
         }
     }
 
     #[test]
-    fn a_network_of_moves_alone_cannot_evaluate() {
+    fn policy_network_cannot_evaluate() {
         assert!(matches!(evaluator_for(&test_networks::human()), Err(NoEvaluation)));
     }
 
     #[test]
-    fn whole_centipawns_keep_clear_of_mates() {
-        let mut leaf = evaluator_for(&test_networks::challenge_scaled(1e9)).unwrap();
+    fn evaluations_stay_below_mates() {
+        let mut evaluator = evaluator_for(&test_networks::challenge_scaled(1e9)).unwrap();
         let start = Chess::default();
-        assert_eq!(leaf.evaluate(&start).0.abs(), EVALUATION_LIMIT);
-        assert!(leaf.evaluate_f32(&start).0.abs() > EVALUATION_LIMIT as f32);
+        assert_eq!(evaluator.evaluate(&start).0.abs(), EVALUATION_LIMIT);
+        assert!(evaluator.evaluate_f32(&start).0.abs() > EVALUATION_LIMIT as f32);
     }
 
     #[test]
-    fn a_failed_evaluation_reads_zero_and_is_remembered() {
+    fn failed_evaluation_reads_zero_and_is_reported() {
         for (name, model) in test_networks::overflowing() {
-            let mut leaf = evaluator_for(&model).unwrap();
+            let mut evaluator = evaluator_for(&model).unwrap();
             let queens = tabia_game::position_from_fen("6k1/5ppp/8/8/8/8/QQQQ4/K7 w - - 0 1").unwrap();
             let game = History::new(queens, ByColor::default());
-            leaf.set_root(&game);
-            assert_eq!(leaf.evaluate_f32(game.current()), ForMover(0.0), "{name}");
-            assert!(matches!(leaf.failure(), Some(RunError::NotFinite { .. })), "{name}");
-            assert!(leaf.failure().is_none(), "told once");
+            evaluator.set_root(&game);
+            assert_eq!(evaluator.evaluate_f32(game.current()), ForMover(0.0), "{name}");
+            assert!(matches!(evaluator.failure(), Some(RunError::NotFinite { .. })), "{name}");
+            assert!(evaluator.failure().is_none(), "reported once");
         }
     }
 }

@@ -11,7 +11,7 @@ use tabia_model::{
 
 use crate::Evaluator;
 
-/// A perspective network with a value head, in 16 bits and updated by moves: what it says is rounded by about a centipawn.
+/// An NNUE with a value head in 16-bit arithmetic: rounds by about a centipawn.
 pub struct NnueEvaluator {
     evaluator: NnueState,
     head: ValueHead,
@@ -19,7 +19,7 @@ pub struct NnueEvaluator {
 }
 
 impl NnueEvaluator {
-    /// `None` if `model` is no perspective network or its only head does not judge a position by itself.
+    /// `None` if `model` is not an NNUE or its value depends on a context.
     pub fn new(model: &Model) -> Option<NnueEvaluator> {
         let head = model.card().value.clone()?;
         let alone = matches!(head.perspective, Perspective::Mover | Perspective::White);
@@ -60,7 +60,7 @@ impl Evaluator for NnueEvaluator {
         if score.0.is_finite() {
             return score;
         }
-        // Whole numbers are finite, but a card can make more of them than a number holds.
+        // The unit of the card may overflow.
         self.failure = Some(RunError::NotFinite { output: self.head.output.clone() });
         ForMover(0.0)
     }

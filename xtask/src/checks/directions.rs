@@ -21,10 +21,11 @@ const DIRECTIONS: [(&str, &[&str]); 23] = [
     // Kernels and products on a device: nothing of networks.
     ("tabia-gpu", &["tabia-requires"]),
     ("tabia-model", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-nets", "tabia-requires"]),
-    ("tabia-search", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model"]),
+    ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model"]),
+    ("tabia-players", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
     // Messages only: players and engines meet in the apps.
     ("tabia-uci", &["tabia-requires"]),
-    ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-requires", "tabia-search"]),
+    ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-requires"]),
     ("tabia-data", &["tabia-encoding", "tabia-game", "tabia-requires"]),
     ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
     // How runs look from outside: the lean program shows them, the laboratory makes them.
@@ -45,7 +46,7 @@ const DIRECTIONS: [(&str, &[&str]); 23] = [
         ],
     ),
     // What networks foretell against what people did.
-    ("tabia-human-eval", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
+    ("tabia-human-eval", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-players"]),
     // The networks that come along, as bytes.
     ("tabia-networks", &[]),
     // How programs print.
@@ -55,16 +56,33 @@ const DIRECTIONS: [(&str, &[&str]); 23] = [
         "tabia-serve",
         &["tabia-arena", "tabia-data", "tabia-encoding", "tabia-game", "tabia-networks", "tabia-runs"],
     ),
+    // What the command-line programs share.
     (
-        "tabia",
+        "tabia-cli",
         &[
             "tabia-arena",
-            "tabia-data",
             "tabia-encoding",
             "tabia-game",
             "tabia-human-eval",
             "tabia-model",
             "tabia-networks",
+            "tabia-players",
+            "tabia-search",
+            "tabia-stdio",
+            "tabia-uci",
+        ],
+    ),
+    (
+        "tabia",
+        &[
+            "tabia-arena",
+            "tabia-cli",
+            "tabia-data",
+            "tabia-encoding",
+            "tabia-game",
+            "tabia-human-eval",
+            "tabia-model",
+            "tabia-players",
             "tabia-requires",
             "tabia-runs",
             "tabia-search",
@@ -78,20 +96,22 @@ const DIRECTIONS: [(&str, &[&str]); 23] = [
         "tabia-lab",
         &[
             "tabia-arena",
+            "tabia-cli",
             "tabia-data",
             "tabia-encoding",
             "tabia-game",
+            "tabia-human-eval",
             "tabia-model",
+            "tabia-players",
             "tabia-query",
             "tabia-requires",
             "tabia-runs",
-            "tabia-search",
             "tabia-stdio",
             "tabia-train",
             "tabia-uci",
         ],
     ),
-    ("tabia-wasm", &["tabia-arena", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
+    ("tabia-wasm", &["tabia-arena", "tabia-encoding", "tabia-game", "tabia-model", "tabia-players"]),
     ("tabia-desktop", &["tabia-serve"]),
     ("xtask", &["tabia-stdio"]),
 ];

@@ -1,6 +1,5 @@
-//! One contest from the first game to the report: the ledger, the bar, Ctrl-C.
+//! One contest from the first game to the report.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -8,50 +7,49 @@ use serde_json::{Value, json};
 use tabia_arena::statistics::Sprt;
 use tabia_arena::{
     Adjudication, Budget, End, Entrant, Finished, Format, Ledger, Openings, Report, Rules, Run, Schedule,
-    Settings, Stop, WallTimer,
+    Settings, Stop,
 };
-use time::OffsetDateTime;
+use tabia_cli::{SpecEntrant, jobs, play_run, stop_on_interrupt, today};
+use tabia_players::Limits;
 
 use super::outcome::TestState;
-use super::progress::Watcher;
-use super::{SpecEntrant, Thinking, interrupt};
 use crate::cli::TableArgs;
 
-/// Games about to be played.
+/// A contest to be played.
 pub(crate) struct Contest<'a> {
-    /// What it is called, for PGN.
+    /// Its name in PGN.
     pub(crate) event: String,
     pub(crate) players: Vec<SpecEntrant<'a>>,
     pub(crate) openings: Openings,
     pub(crate) format: Format,
-    /// Pairs of games of each two players who meet.
+    /// Pairs of games per pairing.
     pub(crate) rounds: u32,
-    pub(crate) thinking: Thinking,
+    pub(crate) budget: Budget,
     pub(crate) adjudication: Adjudication,
     pub(crate) sprt: Option<Sprt>,
-    /// The outside program the games depend on, as it calls itself.
+    /// The name of an external opponent the games depend on.
     pub(crate) opponent: Option<String>,
     pub(crate) table: &'a TableArgs,
 }
 
-/// What came of a contest.
+/// The result of a contest.
 pub(crate) struct Played {
     pub(crate) finished: Finished,
     pub(crate) report: Report,
     sprt: Option<Sprt>,
     settings: Settings,
-    /// How many there should be.
+    /// The games scheduled.
     games: u32,
 }
 
 impl Contest<'_> {
-    /// Plays what is not played yet; may be called once in a program.
+    /// Plays the missing games. Sets the handler of Ctrl-C, so may be called once in a program.
     pub(crate) fn play(&self) -> Result<Played> {
         let schedule =
             Schedule::new(self.format, self.players.len(), self.rounds, self.openings.list().len())?;
-        let control = self.thinking.control.clone();
+        // Limits are the players' own; clocks are for all.
         let rules = Rules {
-            budget: Budget { control, margin: self.thinking.margin, ..Budget::default() },
+            budget: Budget { limits: Limits::default(), ..self.budget.clone() },
             adjudication: self.adjudication,
             ..Rules::default()
         };
@@ -63,7 +61,7 @@ impl Contest<'_> {
             schedule: &schedule,
             rules: &rules,
             seed: self.table.seed,
-            jobs: self.jobs(),
+            jobs: jobs(self.table.jobs),
             sprt: self.sprt,
         };
         let settings = self.settings(&run);
@@ -72,21 +70,16 @@ impl Contest<'_> {
         self.announce(&schedule, run.jobs, already);
 
         let stop = Arc::new(Stop::new());
-        interrupt::heed(&stop)?;
-        let mut watcher = Watcher::new(already as u64, schedule.games());
-        let finished = run.play(ledger.as_mut(), &WallTimer::new(), &stop, &mut |progress| {
-            watcher.tell(progress, self.format);
-        });
-        watcher.finish();
-        let finished = finished?;
+        stop_on_interrupt(&stop)?;
+        let finished = play_run(&run, ledger.as_mut(), &stop)?;
         let report = Report::of_records(&finished.standings, &finished.records);
         Ok(Played { finished, report, sprt: self.sprt, settings, games: schedule.games() })
     }
 
-    /// What the games depend on, what the library does not see included.
+    /// What the games depend on, model files included.
     fn settings(&self, run: &Run<'_>) -> Settings {
         let mut settings = run.settings();
-        settings.set("limits", self.thinking.describe());
+        settings.set("limits", self.budget.to_string());
         for known in self.players.iter().filter_map(SpecEntrant::file) {
             settings.set(&format!("contents of {}", known.file), &known.hash);
         }
@@ -96,12 +89,7 @@ impl Contest<'_> {
         settings
     }
 
-    fn jobs(&self) -> NonZeroUsize {
-        let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        self.table.jobs.unwrap_or_else(cores)
-    }
-
-    fn announce(&self, schedule: &Schedule, jobs: NonZeroUsize, already: usize) {
+    fn announce(&self, schedule: &Schedule, jobs: std::num::NonZeroUsize, already: usize) {
         let names: Vec<String> = self.players.iter().map(Entrant::name).collect();
         let most = if self.sprt.is_some() { "at most " } else { "" };
         eprintln!(
@@ -109,7 +97,7 @@ impl Contest<'_> {
             schedule.format(),
             names.join(", "),
             schedule.games(),
-            self.thinking.describe(),
+            self.budget.to_string(),
         );
         if already > 0
             && let Some(pgn) = &self.table.pgn
@@ -117,11 +105,11 @@ impl Contest<'_> {
             eprintln!("{already} games are already in {}", pgn.display());
         }
         let openings = self.openings.list().len();
-        let unvarying = self.players.iter().filter(|player| player.never_varies()).count();
-        if self.rounds as usize > openings && unvarying > 1 {
+        let deterministic = self.players.iter().filter(|player| player.is_deterministic()).count();
+        if self.rounds as usize > openings && deterministic > 1 {
             eprintln!(
-                "note: players that never vary repeat their games after {} on {openings} openings, and repeated \
-                 games prove nothing; --openings takes a larger book",
+                "note: deterministic players repeat their games after {} on {openings} openings, and repeated games \
+                 carry no information; pass a larger book with --openings",
                 2 * openings,
             );
         }
@@ -129,12 +117,12 @@ impl Contest<'_> {
 }
 
 impl Played {
-    /// Where the test stands, if there is one.
+    /// The state of the test, if there is one.
     pub(crate) fn test(&self) -> Option<TestState> {
         Some(TestState::of_result(self.sprt.as_ref()?, self.finished.test.as_ref()?))
     }
 
-    /// Everything, for other programs.
+    /// All results as JSON.
     pub(crate) fn to_json(&self) -> Value {
         json!({
             "settings": self.settings,
@@ -145,24 +133,18 @@ impl Played {
         })
     }
 
-    /// An error that says how to go on, if not every game was played.
-    pub(crate) fn complain_if_stopped(&self, table: &TableArgs) -> Result<()> {
+    /// An error with how to resume, if not all games were played.
+    pub(crate) fn error_if_stopped(&self, table: &TableArgs) -> Result<()> {
         if self.finished.end != End::Stopped {
             return Ok(());
         }
         let (played, games) = (self.finished.records.len(), self.games);
         match &table.pgn {
             Some(pgn) => bail!(
-                "stopped after {played} of {games} games; they are in {}, and the same command goes on from there",
+                "stopped after {played} of {games} games; they are in {}, and the same command resumes the run",
                 pgn.display()
             ),
             None => bail!("stopped after {played} of {games} games"),
         }
     }
-}
-
-/// As PGN writes it.
-pub(crate) fn today() -> String {
-    let now = OffsetDateTime::now_utc();
-    format!("{:04}.{:02}.{:02}", now.year(), u8::from(now.month()), now.day())
 }

@@ -1,16 +1,12 @@
-//! Results in words and as JSON.
+//! Test results as text and JSON.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::Path;
 
-use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tabia_arena::SprtResult;
 use tabia_arena::statistics::{Sprt, Verdict};
 
-/// Where a test stands.
+/// The state of an SPRT.
 pub(crate) struct TestState {
     hypotheses: (f64, f64),
     bounds: (f64, f64),
@@ -19,12 +15,12 @@ pub(crate) struct TestState {
 }
 
 impl TestState {
-    /// A test that was watched while the games were played.
+    /// A test that ran with the games.
     pub(crate) fn of_result(sprt: &Sprt, result: &SprtResult) -> TestState {
         TestState { verdict: result.verdict, ..TestState::of_ratio(sprt, result.llr) }
     }
 
-    /// A test of games that were played without it.
+    /// A test of games that are finished.
     pub(crate) fn of_ratio(sprt: &Sprt, llr: f64) -> TestState {
         TestState { hypotheses: sprt.hypotheses(), bounds: sprt.bounds(), llr, verdict: sprt.verdict(llr) }
     }
@@ -47,27 +43,10 @@ impl fmt::Display for TestState {
         let verdict = match self.verdict {
             Some(Verdict::AcceptH0) => "H0 accepted",
             Some(Verdict::AcceptH1) => "H1 accepted",
-            None => "nothing is shown yet",
+            None => "undecided",
         };
         let ((elo0, elo1), (low, high)) = (self.hypotheses, self.bounds);
         write!(f, "SPRT of {elo0} against {elo1} normalised Elo: ")?;
         write!(f, "LLR {:+.2} ({low:+.2}, {high:+.2}), {verdict}", self.llr)
     }
-}
-
-/// Writes a file of JSON.
-pub(crate) fn write_json(path: &Path, value: &Value) -> Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    if path.exists() && !path.is_file() {
-        return fs::write(path, text).with_context(|| path.display().to_string());
-    }
-    // Whoever reads it meanwhile, or after a crash, finds the old file or the new one.
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".part");
-    let written = File::create(&beside).and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    written.and_then(|()| fs::rename(&beside, path)).with_context(|| path.display().to_string())
 }

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
+use tabia_cli::Meter;
 use tabia_data::stats::{Pool, Tally};
 use tabia_data::{GameBytes, RecordError};
 use tabia_human_eval::{GameSelection, SelectedGames, SelectedGame};
-
-use super::meter::Meter;
 
 /// Chooses among the files. Nothing chosen is an error that says what there was; `what` is chosen.
 pub(super) fn select(

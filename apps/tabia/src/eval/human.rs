@@ -7,18 +7,16 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
+use tabia_cli::figures::{nats, pace, percent, signed_nats, signed_percent, width};
+use tabia_cli::{Meter, write_atomically, write_json};
 use tabia_human_eval::{
     Comparison, MoveMetrics, Grouping, MoveGroup, MoveReport, MoveFilter, Speed, EvalModel, Workers,
 };
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::{pools, select};
-use super::meter::Meter;
 use super::plot;
-use super::shown::{nats, pace, percent, signed_nats, signed_percent, width};
 use super::subjects::{Named, subjects};
-use crate::arena::write_json;
-use crate::model::write_atomically;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -108,7 +106,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     if args.plot.is_some() && !by.contains(&Grouping::Elo) {
         by.push(Grouping::Elo);
     }
-    let meter = Meter::asking(selected.positions(), "positions");
+    let meter = Meter::evaluating(selected.positions(), "positions");
     let work = Workers { jobs: args.choice.jobs(), on_progress: &|more| meter.add(more) };
     let report = MoveReport::new(&selected.games, &subjects, &terms, &by, &rivals, &work);
     let spent = meter.finish();

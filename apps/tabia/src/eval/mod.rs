@@ -1,27 +1,23 @@
-//! `tabia eval`: how like people networks are.
+//! `tabia eval`: how well networks predict people.
 
 mod args;
 mod games;
 mod human;
-mod meter;
 mod plot;
 mod puzzles;
-mod shown;
 mod subjects;
 mod time;
-
-pub(crate) use self::shown::{percent, signed_percent};
 
 use anyhow::Result;
 use clap::Subcommand;
 
 #[derive(Subcommand)]
 pub(crate) enum EvalCommand {
-    /// Say how often networks foretell the moves people play, by rating, phase, time control and pool.
+    /// Measure move-prediction accuracy, by rating, phase, time control and pool.
     Human(human::HumanArgs),
-    /// Let networks solve puzzles by their likeliest move, and say what puzzle rating that is.
+    /// Solve puzzles and estimate a puzzle rating.
     Puzzles(puzzles::PuzzleArgs),
-    /// Say how near networks come to the time people take for their moves.
+    /// Measure the prediction of thinking times.
     Time(time::TimeArgs),
 }
 

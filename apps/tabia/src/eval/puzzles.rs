@@ -1,4 +1,4 @@
-//! `tabia eval puzzles`: which puzzles networks and the players made of them solve, and what rating that is.
+//! `tabia eval puzzles`: puzzle ratings of networks and players.
 
 use std::path::PathBuf;
 
@@ -6,20 +6,18 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
+use tabia_cli::figures::{pace, percent, width};
+use tabia_cli::{Meter, PlayerFactory, write_json};
 use tabia_data::PoolRule;
 use tabia_encoding::{Elo, RatingPool};
 use tabia_human_eval::{
     PuzzleMetrics, PuzzlePlayer, PuzzleRating, PuzzleReport, PuzzleContext, Solver, EvalModel, Workers,
 };
-use tabia_search::{HumanSpec, Player, Spec};
+use tabia_players::{Player, Spec};
 
 use super::args::{ChoiceArgs, ModelArgs};
 use super::games::select;
-use super::meter::Meter;
-use super::shown::{pace, percent, width};
 use super::subjects::{Named, subjects};
-use crate::arena::write_json;
-use crate::players::PlayerFactory;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -107,7 +105,7 @@ pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
     if subjects.is_empty() && players.is_empty() {
         bail!("none of these is a human player: --by player needs human or human:FILE");
     }
-    let meter = Meter::asking(selected.positions(), "puzzles");
+    let meter = Meter::evaluating(selected.positions(), "puzzles");
     let work = Workers { jobs: args.choice.jobs(), on_progress: &|more| meter.add(more) };
     let report = PuzzleReport::new(&selected.games, &subjects, &ratings, &players, &terms, &work);
     let spent = meter.finish();
@@ -131,8 +129,8 @@ type Make<'a> = Box<dyn Fn(u64) -> Result<Box<dyn Player>, String> + Sync + 'a>;
 
 /// How the player of a rating is made, if the spec is one that plays at ratings.
 fn make<'a>(named: &Named, rating: Elo, players: &'a PlayerFactory) -> Option<Make<'a>> {
-    let Ok(Spec::Human(human)) = named.spec.parse::<Spec>() else { return None };
-    let spec = Spec::Human(HumanSpec { elo: Some(rating), ..human });
+    let mut spec: Spec = named.spec.parse().ok()?;
+    *spec.rating_mut()? = Some(rating);
     Some(Box::new(move |seed| players.make(&spec, seed).map_err(|error| format!("{error:#}"))))
 }
 

@@ -1,15 +1,13 @@
-//! Networks to ask, from what was typed.
+//! Networks from command-line arguments.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use tabia_encoding::RatingPool;
+use tabia_cli::PlayerFactory;
 use tabia_human_eval::EvalModel;
 use tabia_model::Model;
-use tabia_search::{Persona, Spec};
-
-use crate::players::PlayerFactory;
+use tabia_players::{Persona, Spec};
 
 /// A network and the spec that names it.
 pub(super) struct Named {
@@ -17,11 +15,11 @@ pub(super) struct Named {
     pub(super) subject: EvalModel,
 }
 
-/// The networks of `specs`; without any, the human player that comes along.
+/// The networks of `specs`; without any, the bundled human-like network.
 pub(super) fn subjects(specs: &[String]) -> Result<Vec<Named>> {
     let players = PlayerFactory::default();
-    let usual = ["human".to_owned()];
-    let specs = if specs.is_empty() { &usual[..] } else { specs };
+    let default = ["human".to_owned()];
+    let specs = if specs.is_empty() { &default[..] } else { specs };
     let short: Vec<String> = specs.iter().map(|spec| short_name(spec)).collect();
     let named = specs.iter().zip(&short).map(|(spec, name)| {
         let is_unique = short.iter().filter(|other| *other == name).count() == 1;
@@ -40,22 +38,13 @@ fn open(text: &str, players: &PlayerFactory) -> Result<(Arc<Model>, Persona)> {
     }
     let spec: Spec =
         text.parse().with_context(|| format!("{text:?} is neither a model file nor a player"))?;
-    let opened = match &spec {
-        Spec::Human(human) => {
-            let model = human.file.as_deref().map_or_else(|| players.human(), |file| players.open(file));
-            // As the player does: a number alone is a rating on a chess site.
-            let pool = human.pool.or(human.elo.map(|_| RatingPool::Online));
-            model.map(|model| (model, Persona { rating: human.elo, pool }))
-        }
-        Spec::Maia(maia) => players.open(&maia.file).map(|model| (model, Persona::default())),
-        _ => bail!(
-            "{text}: plays by search or chance; only human, maia and model files say how likely moves are"
-        ),
+    let Some(persona) = spec.persona() else {
+        bail!("{text}: no move probabilities (expected human, maia or a model file)");
     };
-    opened.with_context(|| text.to_owned())
+    Ok((players.human_or(spec.file()).with_context(|| text.to_owned())?, persona))
 }
 
-/// What stands above a column: the file without its folder and endings.
+/// A column header: the file name without folder and extensions.
 fn short_name(spec: &str) -> String {
     let (kind, rest) = spec.split_once(':').unwrap_or(("", spec));
     let (file, settings) = rest.split_once(',').unwrap_or((rest, ""));

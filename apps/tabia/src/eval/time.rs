@@ -6,14 +6,13 @@ use anyhow::{Result, bail};
 use clap::Args;
 use indicatif::HumanCount;
 use serde_json::json;
+use tabia_cli::figures::{nats, pace};
+use tabia_cli::{Meter, write_json};
 use tabia_human_eval::{MoveFilter, Speed, EvalModel, TimePredictor, TimeGroup, TimeReport, Workers};
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::{pools, select};
-use super::meter::Meter;
-use super::shown::{nats, pace};
 use super::subjects::subjects;
-use crate::arena::write_json;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &TimeArgs) -> Result<()> {
         select(&args.games, &choice, "moves with clocks", &|game| TimeReport::count(&terms, game))?;
     let pools = pools(&selected.games);
     let subjects: Vec<EvalModel> = named.iter().map(|named| named.subject.clone()).collect();
-    let meter = Meter::asking(selected.positions(), "moves");
+    let meter = Meter::evaluating(selected.positions(), "moves");
     let work = Workers { jobs: args.choice.jobs(), on_progress: &|more| meter.add(more) };
     let report = TimeReport::new(&selected.games, &subjects, &terms, &work);
     let spent = meter.finish();

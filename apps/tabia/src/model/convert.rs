@@ -1,17 +1,14 @@
-//! `tabia model convert`: one file format into another, with the card inside.
-
-use std::fs::File;
-use std::io::Write as _;
-use std::path::Path;
+//! `tabia model convert`.
 
 use anyhow::{Context, Result, bail};
+use tabia_cli::write_atomically;
 use tabia_model::{Model, Source};
 
 use crate::cli::ConvertArgs;
 
 pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
     if args.output.exists() && !args.force {
-        bail!("{} exists; add --force to replace it", args.output.display());
+        bail!("{} exists; pass --force to overwrite it", args.output.display());
     }
     let overlay = match &args.card {
         Some(path) => {
@@ -41,14 +38,4 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<()> {
     write_atomically(&args.output, &bytes)?;
     println!("{}: {} bytes, {} parameters", args.output.display(), bytes.len(), again.parameters());
     Ok(())
-}
-
-/// Writes beside the target and renames, so that no half-written file ever has the final name.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".partial");
-    let named = || Path::new(&partial).display().to_string();
-    let mut file = File::create(&partial).with_context(named)?;
-    file.write_all(bytes).and_then(|()| file.sync_all()).with_context(named)?;
-    std::fs::rename(&partial, path).with_context(|| path.display().to_string())
 }

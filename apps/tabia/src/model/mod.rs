@@ -5,8 +5,6 @@ mod convert;
 mod info;
 mod tensors;
 
-pub(crate) use self::convert::write_atomically;
-
 use anyhow::{Context, Result};
 use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess};

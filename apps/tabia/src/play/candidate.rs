@@ -1,21 +1,21 @@
-//! A move a player considers, ready to be shown.
+//! Candidate moves for display.
 
 use shakmaty::Chess;
 use shakmaty::san::SanPlus;
 use tabia_encoding::Score;
-use tabia_search::Line;
+use tabia_players::Line;
 
 /// One candidate of a player.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Candidate {
     pub(super) san: String,
-    /// What the player thinks of it: a probability or a score; empty when it says neither.
+    /// Its probability or score; empty if there is neither.
     pub(super) note: String,
-    /// The same from 0 to 1: the probability, or what a score is worth in points.
+    /// The same from 0 to 1: the probability, or the expected score.
     pub(super) share: f64,
 }
 
-/// The candidates in what a player said about `position`, best first.
+/// The candidates of a player in `position`, best first.
 pub(super) fn candidates(position: &Chess, lines: &[Line]) -> Vec<Candidate> {
     let candidate = |line: &Line| {
         let m = *line.moves.first()?;

@@ -1,9 +1,9 @@
-//! What a player types, understood.
+//! Parsing of typed commands.
 
 use shakmaty::san::{San, SanError, SanPlus};
 use shakmaty::{Chess, Color, Move};
 use tabia_encoding::{Elo, parse_uci};
-use tabia_search::HumanSpec;
+use tabia_players::HumanSpec;
 
 /// A line of input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum Command {
     Quit,
 }
 
-/// The command in a line; `None` for an empty line; a sentence about the mistake otherwise.
+/// Parses a line; `None` if empty, or an error message.
 pub(super) fn parse(line: &str) -> Result<Option<Command>, String> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -63,12 +63,12 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, String> {
     Ok(Some(command))
 }
 
-/// The legal move that `text` names, in algebraic or UCI notation; a sentence about the mistake otherwise.
+/// The legal move of `text` in SAN or UCI notation, or an error message.
 pub(super) fn find_move(position: &Chess, text: &str) -> Result<Move, String> {
     if let Ok(m) = parse_uci(position, &text.to_ascii_lowercase()) {
         return Ok(m);
     }
-    // People write zeros for castling and leave out the promotion sign; neither can mean anything else.
+    // Accept zeros for castling and promotions without `=`.
     let tidy = text.replace('0', "O");
     let Ok(san) = tidy.parse::<SanPlus>().map(|plus| plus.san).or_else(|_| tidy.parse::<San>()) else {
         return Err(format!(

@@ -1,63 +1,58 @@
-//! The other side of the board: any player.
+//! The opponent: any player.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use shakmaty::{Color, Move};
+use tabia_cli::{PlayerFactory, WallClock};
 use tabia_encoding::Elo;
 use tabia_game::History;
-use tabia_search::{
-    Choice, HumanBehaviour, HumanPlay, HumanSpec, Limits, NetSearch, NetSpec, Pause, Pick, Player,
-    SearchControl, Spec, StrengthSettings,
+use tabia_players::{
+    Action, Decision, HumanPlay, HumanSpec, Limits, NetSearch, NetSpec, Pick, Player, SearchControl, Spec,
+    StrengthSettings,
 };
 
 use super::candidate::{Candidate, candidates};
 use crate::cli::{ColorChoice, Mode, PlayArgs};
-use crate::players::{PlayerFactory, WallClock};
 
-/// How many moves a hint shows.
+/// The number of moves in a hint.
 const HINTS: usize = 5;
 
-/// A player at the board.
+/// A player of the game.
 pub(super) struct Opponent {
     players: PlayerFactory,
     spec: Spec,
     player: Box<dyn Player>,
-    /// When a player of people's moves gives up.
-    behaviour: HumanBehaviour,
-    /// Decides for players that throw dice.
     rng: Rng,
     seed: u64,
 }
 
 impl Opponent {
-    /// The opponent that the arguments name.
+    /// The opponent of the arguments.
     pub(super) fn new(args: &PlayArgs) -> Result<Opponent> {
         Opponent::named(args.opponent.as_deref(), args)
     }
 
-    /// The player with this name, a model file or a spec, with the behaviour that the arguments ask for.
+    /// The opponent of a model file or spec, with the settings of the arguments.
     pub(super) fn named(text: Option<&str>, args: &PlayArgs) -> Result<Opponent> {
         let players = PlayerFactory::default();
         let spec = spec_of(text, args, &players)?;
         let mut rng = args.seed.map_or_else(Rng::new, Rng::with_seed);
         let seed = rng.u64(..);
         let player = players.make(&spec, seed)?;
-        let behaviour = HumanBehaviour::new(seed).of(rating(&spec));
-        Ok(Opponent { players, spec, player, behaviour, rng, seed })
+        Ok(Opponent { players, spec, player, rng, seed })
     }
 
     pub(super) fn name(&self) -> String {
         self.player.name()
     }
 
-    /// Asks a player who listens to a rating for another one; whether it does.
+    /// Sets the rating; false if the player has none.
     pub(super) fn set_elo(&mut self, elo: Elo) -> Result<bool> {
-        let Spec::Human(human) = &mut self.spec else { return Ok(false) };
-        human.elo = Some(elo);
+        let Some(rating) = self.spec.rating_mut() else { return Ok(false) };
+        *rating = Some(elo);
         self.player = self.players.make(&self.spec, self.seed)?;
-        self.behaviour = HumanBehaviour::new(self.seed).of(Some(elo));
         Ok(true)
     }
 
@@ -65,71 +60,57 @@ impl Opponent {
         self.player.new_game();
     }
 
-    /// The colour that a person who asks for this seat gets.
-    pub(super) fn seat(&mut self, seat: ColorChoice) -> Color {
-        match seat {
+    /// The colour of a person who asks for this one.
+    pub(super) fn resolve(&mut self, color: ColorChoice) -> Color {
+        match color {
             ColorChoice::White => Color::White,
             ColorChoice::Black => Color::Black,
             ColorChoice::Random => Color::from_white(self.rng.bool()),
         }
     }
 
-    /// A move for the side to move, or `None` if it gives up; the game must not be over.
+    /// A move for the side to move, or `None` if it resigns; the game must not be over.
     pub(super) fn choose(&mut self, history: &History) -> Result<Option<Move>> {
-        let choice = self.player.choose(history, &Limits::default(), &WallClock::start())?;
-        Ok(self.unless_hopeless(history, &choice))
+        Ok(move_of(&self.player.decide(history, &Limits::default(), &WallClock::start())?))
     }
 
-    /// The move, unless a person would resign instead.
-    fn unless_hopeless(&mut self, history: &History, choice: &Choice) -> Option<Move> {
-        let is_human = matches!(self.spec, Spec::Human(_));
-        let resigns = is_human && self.behaviour.action(history, choice, None).resigns;
-        (!resigns).then_some(choice.mv)
-    }
-
-    /// A move within the limits, or `None` if it gives up, and the candidates it weighed.
+    /// A move within the limits, or `None` if it resigns, and its candidates.
     pub(super) fn think(
         &mut self,
         history: &History,
         limits: &Limits,
-        watch: &dyn SearchControl,
+        control: &dyn SearchControl,
     ) -> Result<(Option<Move>, Vec<Candidate>)> {
-        // Several candidates cost a network nothing; a search would play worse for them.
-        let lines = if matches!(self.spec, Spec::Human(_) | Spec::Maia(_)) { HINTS } else { limits.lines };
-        let choice = self.player.choose(history, &Limits { lines, ..limits.clone() }, watch)?;
-        let chosen = self.unless_hopeless(history, &choice);
-        Ok((chosen, candidates(history.current(), &choice.lines)))
+        // More lines cost a policy nothing, but weaken a search.
+        let lines = if self.spec.pick().is_some() { HINTS } else { limits.lines };
+        let decision = self.player.decide(history, &Limits { lines, ..limits.clone() }, control)?;
+        Ok((move_of(&decision), candidates(history.current(), &decision.choice.lines)))
     }
 
-    /// What it would play in this position, best first.
-    pub(super) fn hint(&self, history: &History, watch: &dyn SearchControl) -> Result<Vec<Candidate>> {
-        // Another player of the same kind, so that asking does not change the game.
+    /// Its candidates in this position, best first.
+    pub(super) fn hint(&self, history: &History, control: &dyn SearchControl) -> Result<Vec<Candidate>> {
+        // A new player, so that hints do not change the game.
         let mut player = self.players.make(&self.spec, self.seed)?;
         let limits = Limits { lines: HINTS, ..Limits::default() };
-        Ok(candidates(history.current(), &player.choose(history, &limits, watch)?.lines))
+        Ok(candidates(history.current(), &player.choose(history, &limits, control)?.lines))
     }
 }
 
-/// The rating a spec asks for, of a player who behaves like people of a rating.
-fn rating(spec: &Spec) -> Option<Elo> {
-    match spec {
-        Spec::Human(human) => human.elo,
-        _ => None,
-    }
+/// The move of a decision, unless it resigns.
+fn move_of(decision: &Decision) -> Option<Move> {
+    (decision.action != Action::Resign).then_some(decision.choice.mv)
 }
 
-/// A model file plays as its heads allow; anything else is a player spec.
+/// A player spec, or a model file: human-like with a policy head, otherwise one ply.
 fn spec_of(text: Option<&str>, args: &PlayArgs, players: &PlayerFactory) -> Result<Spec> {
-    let dialled = |pick| HumanPlay::Dialled(StrengthSettings { pick, ..StrengthSettings::RAW });
+    let fixed = |pick| HumanPlay::Fixed(StrengthSettings { pick, ..StrengthSettings::RAW });
     let play = match (args.mode, args.temperature) {
-        (Mode::Argmax, _) => dialled(Pick::Likeliest),
-        (Mode::Sample, None) => HumanPlay::AsRated,
-        (Mode::Sample, Some(temperature)) => dialled(Pick::Sampled { temperature, top_p: 1.0 }),
+        (Mode::Argmax, _) => fixed(Pick::Likeliest),
+        (Mode::Sample, None) => HumanPlay::Calibrated,
+        (Mode::Sample, Some(temperature)) => fixed(Pick::Sampled { temperature, top_p: 1.0 }),
     };
-    let elo = Some(Elo(args.elo));
-    // People at the board take their time where clocks run.
-    let pause = Some(Pause::On);
-    let human = |file| Spec::Human(HumanSpec { file, elo, play, pool: None, pause, seed: None });
+    let (elo, pause) = (Some(Elo(args.elo)), Some(true));
+    let human = |file| Spec::Human(HumanSpec { file, elo, play, pause, ..HumanSpec::default() });
     let Some(text) = text else { return Ok(human(None)) };
     let path = Path::new(text);
     if !path.exists() {

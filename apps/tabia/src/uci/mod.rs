@@ -4,7 +4,7 @@ mod served;
 mod settings;
 
 use anyhow::{Context, Result};
-use tabia_search::Spec;
+use tabia_players::Spec;
 
 use self::served::Served;
 use crate::cli::UciArgs;

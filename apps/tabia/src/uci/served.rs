@@ -1,24 +1,25 @@
-//! A player as the protocol's server wants it.
+//! A player as a UCI engine.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
 use shakmaty::{ByColor, CastlingMode, Position};
+use tabia_cli::PlayerFactory;
 use tabia_encoding::{ForMover, PlayerInfo, Score};
 use tabia_game::History;
-use tabia_search::{Choice, Limits, Line, Player, SearchControl, Spec, TimeLeft, score_of_wdl};
+use tabia_players::{Choice, Limits, Line, Player, SearchControl, Spec, TimeLeft};
+use tabia_search::score_of_wdl;
 use tabia_uci::message::{Bound, Go, Info, MoverScore, MoverWdl, OptionSpec, OptionValue, ScoreInfo};
 use tabia_uci::{BestMove, Control, Engine, SearchRequest};
 
 use super::settings::{MAX_LINES, Settings};
-use crate::players::PlayerFactory;
 
 pub(super) struct Served {
     players: PlayerFactory,
     settings: Settings,
     player: Box<dyn Player>,
-    /// Counts games, so that players who throw dice vary from game to game.
+    /// Counts games, so that random players vary between games.
     games: u64,
 }
 
@@ -62,23 +63,24 @@ impl Engine for Served {
 
     fn search(&mut self, task: &SearchRequest, control: &Control) -> Result<BestMove, String> {
         let history = history(task);
-        // To a network the probabilities of all moves come at once; a search would play worse for more lines.
-        let lines = if self.settings.picks() { MAX_LINES } else { self.settings.lines };
+        // More lines cost a policy nothing, but weaken a search.
+        let lines = if self.settings.spec.pick().is_some() { MAX_LINES } else { self.settings.lines };
         let limits = limits(task, lines);
-        let watch = Listener { control, show_wdl: self.settings.show_wdl, reported: AtomicBool::new(false) };
-        let choice = self.player.choose(&history, &limits, &watch).map_err(|e| e.to_string())?;
-        // A search has reported as it went; other players have not.
-        if !watch.reported.load(Ordering::Relaxed) {
+        let listener =
+            Listener { control, show_wdl: self.settings.show_wdl, reported: AtomicBool::new(false) };
+        let choice = self.player.choose(&history, &limits, &listener).map_err(|e| e.to_string())?;
+        // Only searches report as they go.
+        if !listener.reported.load(Ordering::Relaxed) {
             for line in last_lines(&choice, self.settings.lines) {
-                watch.report(&line);
+                listener.report(&line);
             }
         }
         Ok(BestMove { best: choice.mv, ponder: choice.ponder })
     }
 }
 
-/// The lines to report of a player that has not done so itself: each with a score, and where only one is wanted, that of
-/// the move it plays, which need not be the likeliest.
+/// The lines of a player that has reported none: each with a score, and if only one is wanted, that of the move it plays,
+/// which need not be the likeliest.
 fn last_lines(choice: &Choice, wanted: usize) -> Vec<Line> {
     let unknown = Line { rank: 1, nodes: choice.nodes, moves: vec![choice.mv], ..Line::default() };
     let first = choice.lines.first().unwrap_or(&unknown);
@@ -93,7 +95,7 @@ fn last_lines(choice: &Choice, wanted: usize) -> Vec<Line> {
     vec![Line { rank: 1, ..with_score(played.unwrap_or(&unknown)) }]
 }
 
-/// The game so far; the clocks are known as they stand now.
+/// The game so far, with the current clocks.
 fn history(task: &SearchRequest) -> History {
     let seat = |time_left| PlayerInfo { rating: None, time_left };
     let clocks: ByColor<Option<Duration>> = task.go.clock;
@@ -121,7 +123,7 @@ fn limits(task: &SearchRequest, lines: usize) -> Limits {
         clocks,
         moves_to_go: *moves_to_go,
         mate: *mate,
-        // While pondering, the player's time stands still; its answer waits for `ponderhit`.
+        // While pondering the time does not advance; the answer waits for `ponderhit`.
         infinite: *infinite,
         search_moves: task.search_moves.clone(),
         lines,
@@ -129,11 +131,11 @@ fn limits(task: &SearchRequest, lines: usize) -> Limits {
     }
 }
 
-/// Passes what a player says on to the client.
+/// Passes the output of a player on to the client.
 struct Listener<'a> {
     control: &'a Control,
     show_wdl: bool,
-    /// Whether the player has said anything.
+    /// Whether the player has reported anything.
     reported: AtomicBool,
 }
 
@@ -163,7 +165,7 @@ impl SearchControl for Listener<'_> {
         });
         self.control.report(Info {
             depth: Some(line.depth.max(1)),
-            seldepth: (line.deepest > 0).then_some(line.deepest),
+            seldepth: (line.seldepth > 0).then_some(line.seldepth),
             multipv: u32::try_from(line.rank).ok().filter(|&rank| rank > 0),
             score: score.map(|score| ScoreInfo { score, bound: line.upper_bound.then_some(Bound::Upper) }),
             wdl,

@@ -1,80 +1,71 @@
-//! What a client may set, for each kind of player.
+//! UCI options of each kind of player.
 //!
-//! Clients send every default back before the first game. So an option set to its default always restores what the spec says,
-//! which may be more than the option can: `Temperature 1` is both a rated player's and a raw one's.
+//! Clients send every default back before the first game. So an option set to its default restores what the spec says, which
+//! may be more than the option can express: `Temperature 1` is both a calibrated player's and a raw one's.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tabia_encoding::Elo;
-use tabia_search::{
-    EngineEvaluation, EngineOptions, EngineSettings, EngineSpec, HumanPlay, HumanSpec, NetSearch, NetSpec,
-    Pause, Pick, Spec, StrengthSettings,
-};
+use tabia_players::{EngineSettings, FileSetting, HumanSpec, Pick, Spec};
+use tabia_search::EngineOptions;
 use tabia_uci::message::{OptionSpec, OptionValue};
 
 const DEFAULT_ELO: Elo = Elo(1500);
 const DEFAULT_TEMPERATURE: f32 = 1.0;
 
-/// The most lines a client may ask for: no position of a game has more moves.
+/// The largest MultiPV: no position of a game has more moves.
 pub(super) const MAX_LINES: usize = 256;
 
-/// The player and how it reports, as the client has set them.
+/// The player and its output, as the client has set them.
 #[derive(Clone)]
 pub(super) struct Settings {
     /// The player.
     pub(super) spec: Spec,
-    /// How many lines it reports.
+    /// The number of lines to report.
     pub(super) lines: usize,
     pub(super) show_wdl: bool,
-    /// The player as the command line has it.
+    /// The player of the command line.
     initial: Spec,
     overrides: Overrides,
 }
 
-/// What the client has set to something else than its default.
+/// The options that the client has set to other values than their defaults.
 #[derive(Clone, Default)]
 struct Overrides {
-    /// No file is the player's own network.
+    /// `Some(None)` is the built-in network.
     file: Option<Option<PathBuf>>,
     hash_mib: Option<u32>,
     threads: Option<u32>,
     sample: Option<bool>,
     temperature: Option<f32>,
-    pause: Option<Pause>,
+    pause: Option<bool>,
     limit_strength: Option<bool>,
     elo: Option<Elo>,
 }
 
 impl Settings {
     pub(super) fn new(mut spec: Spec) -> Settings {
-        if let Spec::Human(human) = &mut spec {
-            // Who watches a game with clocks expects a person's pace.
-            human.pause.get_or_insert(Pause::On);
+        // Games with clocks are played at a human pace.
+        if let Some(pause) = spec.pause_mut() {
+            pause.get_or_insert(true);
         }
         let overrides = Overrides::default();
         Settings { lines: 1, show_wdl: false, initial: spec.clone(), spec, overrides }
     }
 
-    /// Whether the player picks from the probabilities of moves.
-    pub(super) fn picks(&self) -> bool {
-        pick_of(&self.spec).is_some()
-    }
-
-    /// The options this kind of player has, with what the command line says as defaults.
+    /// The options of this player, with the command line as defaults.
     pub(super) fn offered(&self) -> Vec<OptionSpec> {
         let mut options = Vec::new();
         let spec = &self.initial;
-        let (engine, pick) = (engine_of(spec), pick_of(spec));
-        // Only players that weigh several candidates can report them.
-        if engine.is_some() || pick.is_some() {
+        // Only these players report several candidates.
+        if spec.engine().is_some() || spec.pick().is_some() {
             options.push(OptionSpec::spin("MultiPV", 1, 1..=MAX_LINES as i64));
             options.push(OptionSpec::check("UCI_ShowWDL", false));
         }
-        if let Some(file) = file_of(spec) {
-            let text = file.map_or_else(String::new, |file| file.display().to_string());
-            options.push(OptionSpec::string("Model", &text));
+        if spec.file_setting() != FileSetting::None {
+            options.push(OptionSpec::string("Model", &shown_file(spec)));
         }
-        if let Some(engine) = engine {
+        if let Some(engine) = spec.engine() {
             let range = |range: std::ops::RangeInclusive<u32>| {
                 let (least, most) = range.into_inner();
                 i64::from(least)..=i64::from(most)
@@ -84,30 +75,30 @@ impl Settings {
             options.push(OptionSpec::spin("Threads", threads, range(EngineSettings::THREADS)));
             options.push(OptionSpec::check("Ponder", false));
         }
-        if let Some(pick) = pick {
-            let mode = if samples(pick) { "sample" } else { "argmax" };
+        if let Some(pick) = spec.pick() {
+            let mode = if pick.is_sampled() { "sample" } else { "argmax" };
             options.push(OptionSpec::combo("Mode", mode, &["sample", "argmax"]));
             options.push(OptionSpec::string("Temperature", &temperature(pick).to_string()));
         }
-        if let Spec::Human(human) = spec {
-            options.push(OptionSpec::check("HumanTime", human.pause == Some(Pause::On)));
-            options.push(OptionSpec::check("UCI_LimitStrength", human.elo.is_some()));
+        if let Some(pause) = spec.pause() {
+            options.push(OptionSpec::check("HumanTime", pause));
+        }
+        if spec.clone().rating_mut().is_some() {
+            options.push(OptionSpec::check("UCI_LimitStrength", spec.rating().is_some()));
             let (least, most) = HumanSpec::RATINGS.into_inner();
-            let elo = human.elo.unwrap_or(DEFAULT_ELO).0;
+            let elo = spec.rating().unwrap_or(DEFAULT_ELO).0;
             options.push(OptionSpec::spin("UCI_Elo", elo.into(), least.into()..=most.into()));
         }
         options
     }
 
-    /// Takes a value the client set, which fits its option.
+    /// Sets an option to a value of its type.
     ///
     /// # Errors
-    /// Says what is wrong with the value.
+    /// What is wrong with the value.
     pub(super) fn set(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
         let (initial, overrides) = (&self.initial, &mut self.overrides);
-        let engine = engine_of(initial);
-        let pick = pick_of(initial);
-        let human = if let Spec::Human(human) = initial { Some(human) } else { None };
+        let (engine, pick) = (initial.engine(), initial.pick());
         let small = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
         match (name, value) {
             ("MultiPV", OptionValue::Spin(n)) => self.lines = usize::try_from(n).unwrap_or(1),
@@ -120,7 +111,7 @@ impl Settings {
                 overrides.threads = unless(engine.map(threads), small(n));
             }
             ("Mode", OptionValue::Combo(mode)) => {
-                overrides.sample = unless(pick.map(samples), mode == "sample");
+                overrides.sample = unless(pick.map(Pick::is_sampled), mode == "sample");
             }
             ("Temperature", OptionValue::String(text)) => {
                 let given = text.trim().parse().ok().filter(|t| Pick::TEMPERATURES.contains(t));
@@ -130,18 +121,15 @@ impl Settings {
                 })?;
                 overrides.temperature = unless(pick.map(temperature), given);
             }
-            ("HumanTime", OptionValue::Check(on)) => {
-                let pause = if on { Pause::On } else { Pause::Off };
-                overrides.pause = unless(human.and_then(|human| human.pause), pause);
-            }
+            ("HumanTime", OptionValue::Check(on)) => overrides.pause = unless(initial.pause(), on),
             ("UCI_LimitStrength", OptionValue::Check(on)) => {
-                overrides.limit_strength = unless(human.map(|human| human.elo.is_some()), on);
+                overrides.limit_strength = unless(Some(initial.rating().is_some()), on);
             }
             ("UCI_Elo", OptionValue::Spin(n)) => {
                 let elo = u16::try_from(n).map_or(DEFAULT_ELO, Elo);
-                overrides.elo = unless(human.map(|human| human.elo.unwrap_or(DEFAULT_ELO)), elo);
+                overrides.elo = unless(Some(initial.rating().unwrap_or(DEFAULT_ELO)), elo);
             }
-            // Pondering is the client's to ask for; there is nothing to prepare.
+            // Ponder needs no preparation.
             _ => {}
         }
         self.spec = self.overrides.over(&self.initial);
@@ -152,60 +140,35 @@ impl Settings {
 impl Overrides {
     fn over(&self, initial: &Spec) -> Spec {
         let mut spec = initial.clone();
-        match &mut spec {
-            Spec::Human(human) => {
-                if let Some(file) = &self.file {
-                    human.file.clone_from(file);
-                }
-                human.pause = self.pause.or(human.pause);
-                let limited = self.limit_strength.unwrap_or(human.elo.is_some());
-                human.elo = limited.then(|| self.elo.or(human.elo).unwrap_or(DEFAULT_ELO));
-                if self.sample.is_some() || self.temperature.is_some() {
-                    let dials = match human.play {
-                        HumanPlay::AsRated => StrengthSettings::RAW,
-                        HumanPlay::Dialled(dials) => dials,
-                    };
-                    human.play =
-                        HumanPlay::Dialled(StrengthSettings { pick: self.pick(dials.pick), ..dials });
-                }
-            }
-            Spec::Maia(maia) => {
-                if let Some(Some(file)) = &self.file {
-                    maia.file.clone_from(file);
-                }
-                maia.pick = self.pick(maia.pick);
-            }
-            Spec::Net(net) => {
-                if let Some(Some(file)) = &self.file {
-                    net.file.clone_from(file);
-                }
-                if let NetSearch::AlphaBeta(settings) = &mut net.search {
-                    self.change(settings);
-                }
-            }
-            Spec::Engine(engine) => {
-                if let Some(file) = &self.file {
-                    engine.evaluation = file.clone().map_or(EngineEvaluation::Usual, EngineEvaluation::File);
-                }
-                self.change(&mut engine.settings);
-            }
-            Spec::Level(_) | Spec::Random { .. } | Spec::Uci(_) => {}
+        if let Some(file) = &self.file {
+            spec.set_file(file.clone());
+        }
+        if let Some(engine) = spec.engine_mut() {
+            engine.hash_mib = self.hash_mib.or(engine.hash_mib);
+            engine.threads = self.threads.or(engine.threads);
+        }
+        if let Some(pick) = spec.pick()
+            && (self.sample.is_some() || self.temperature.is_some())
+        {
+            spec.set_pick(self.pick(pick));
+        }
+        if let Some(pause) = spec.pause_mut() {
+            *pause = self.pause.or(*pause);
+        }
+        if let Some(rating) = spec.rating_mut() {
+            let limited = self.limit_strength.unwrap_or(rating.is_some());
+            *rating = limited.then(|| self.elo.or(*rating).unwrap_or(DEFAULT_ELO));
         }
         spec
     }
 
     fn pick(&self, initial: Pick) -> Pick {
         let temperature = self.temperature.unwrap_or(temperature(initial));
-        match (self.sample.unwrap_or(samples(initial)), initial) {
+        match (self.sample.unwrap_or(initial.is_sampled()), initial) {
             (false, _) => Pick::Likeliest,
             (true, Pick::Sampled { top_p, .. }) => Pick::Sampled { temperature, top_p },
             (true, Pick::Likeliest) => Pick::Sampled { temperature, top_p: 1.0 },
         }
-    }
-
-    fn change(&self, settings: &mut EngineSettings) {
-        settings.hash_mib = self.hash_mib.or(settings.hash_mib);
-        settings.threads = self.threads.or(settings.threads);
     }
 }
 
@@ -214,46 +177,23 @@ fn unless<T: PartialEq + Copy>(default: Option<T>, given: T) -> Option<T> {
     (default != Some(given)).then_some(given)
 }
 
-/// The file that a client names, unless it is what the spec says. No name is the player's own network.
+/// The file a client sets, unless it is that of the spec. An empty name is the built-in network.
 fn other_file(initial: &Spec, text: &str) -> Result<Option<Option<PathBuf>>, String> {
-    // Line ends and blanks around a name are lost on the way to the client and back.
+    // Line ends and surrounding blanks are lost on the way to the client and back.
     let shown = |text: &str| text.split(char::is_control).collect::<Vec<_>>().join(" ").trim().to_owned();
-    let default = file_of(initial).flatten().map_or_else(String::new, |file| file.display().to_string());
-    if shown(text) == shown(&default) {
+    if shown(text) == shown(&shown_file(initial)) {
         return Ok(None);
     }
     let file = (!text.trim().is_empty()).then(|| PathBuf::from(text.trim()));
-    match (initial, &file) {
-        (Spec::Net(_) | Spec::Maia(_), None) => Err("this player needs a model file".to_owned()),
+    match (initial.file_setting(), &file) {
+        (FileSetting::Required(_), None) => Err("this player needs a model file".to_owned()),
         _ => Ok(Some(file)),
     }
 }
 
-/// The model file of a player that has one; `Some(None)` where it could have one.
-fn file_of(spec: &Spec) -> Option<Option<&Path>> {
-    match spec {
-        Spec::Net(net) => Some(Some(&net.file)),
-        Spec::Maia(maia) => Some(Some(&maia.file)),
-        Spec::Human(human) => Some(human.file.as_deref()),
-        Spec::Engine(engine) => Some(engine.file()),
-        Spec::Level(_) | Spec::Random { .. } | Spec::Uci(_) => None,
-    }
-}
-
-/// How a player picks its moves. A rated player's own dials are not among the options.
-fn pick_of(spec: &Spec) -> Option<Pick> {
-    match spec {
-        Spec::Human(human) => Some(match human.play {
-            HumanPlay::AsRated => Pick::AS_THE_NETWORK_SAYS,
-            HumanPlay::Dialled(dials) => dials.pick,
-        }),
-        Spec::Maia(maia) => Some(maia.pick),
-        _ => None,
-    }
-}
-
-fn samples(pick: Pick) -> bool {
-    pick != Pick::Likeliest
+/// The model file as an option shows it.
+fn shown_file(spec: &Spec) -> String {
+    spec.file().map_or_else(String::new, |file| file.display().to_string())
 }
 
 fn temperature(pick: Pick) -> f32 {
@@ -263,22 +203,14 @@ fn temperature(pick: Pick) -> f32 {
     }
 }
 
-fn engine_of(spec: &Spec) -> Option<&EngineSettings> {
-    match spec {
-        Spec::Engine(EngineSpec { settings, .. })
-        | Spec::Net(NetSpec { search: NetSearch::AlphaBeta(settings), .. }) => Some(settings),
-        _ => None,
-    }
-}
-
 fn hash_mib(settings: &EngineSettings) -> u32 {
-    let usual = || u32::try_from(EngineOptions::default().hash_mib).unwrap_or(u32::MAX);
-    settings.hash_mib.unwrap_or_else(usual)
+    let default = || u32::try_from(EngineOptions::default().hash_mib).unwrap_or(u32::MAX);
+    settings.hash_mib.unwrap_or_else(default)
 }
 
 fn threads(settings: &EngineSettings) -> u32 {
-    let usual = || u32::try_from(EngineOptions::default().threads).unwrap_or(u32::MAX);
-    settings.threads.unwrap_or_else(usual)
+    let default = || u32::try_from(EngineOptions::default().threads).unwrap_or(u32::MAX);
+    settings.threads.unwrap_or_else(default)
 }
 
 #[cfg(test)]
@@ -365,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn sending_every_default_back_changes_nothing() {
+    fn sending_all_defaults_back_changes_nothing() {
         for spec in SPECS {
             let mut settings = settings(spec);
             let before = settings.spec.clone();
@@ -383,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_lie_within_what_is_offered() {
+    fn defaults_are_valid_values() {
         for spec in SPECS {
             for option in settings(spec).offered() {
                 match &option.kind {
@@ -400,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_sets_holds_until_it_sets_the_default_again() {
+    fn setting_the_default_restores_the_spec() {
         let changes = [
             ("human,elo=1500", "Temperature", "0.5", "human,elo=1500,temp=0.5,pause=on"),
             ("human,elo=1500", "Mode", "argmax", "human,elo=1500,mode=argmax,pause=on"),

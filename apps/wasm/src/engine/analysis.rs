@@ -1,13 +1,13 @@
-//! The engine's opinion of a position, deeper with every slice.
+//! Analysis in slices of time.
 
 use std::time::Duration;
 
-use tabia_search::{Limits, Player, SearchControl as _};
+use tabia_players::{Limits, Player, SearchControl as _};
 
 use super::{GameInput, Thought};
 use crate::{Fault, stopwatch::Stopwatch};
 
-/// An engine that remembers what it was last asked.
+/// An engine and its last request.
 pub(super) struct Analyst {
     engine: Box<dyn Player>,
     last: Option<(GameInput, usize, Thought)>,
@@ -18,14 +18,14 @@ impl Analyst {
         Analyst { engine, last: None }
     }
 
-    /// Thinks for a while. Asked for the same again it goes on: its table knows what it has seen, and the deepest
-    /// answer counts.
+    /// Searches for a slice of time. The same request again continues through the transposition table; the deepest result
+    /// counts.
     pub(super) fn slice(&mut self, game: &GameInput, lines: usize, time: Duration) -> Result<Thought, Fault> {
         let history = game.history()?;
         let limits = Limits { movetime: Some(time), lines, ..Limits::default() };
-        let watch = Stopwatch::start();
-        let choice = self.engine.choose(&history, &limits, &watch)?;
-        let mut thought = Thought::new(history.current(), &choice, watch.elapsed());
+        let stopwatch = Stopwatch::start();
+        let choice = self.engine.choose(&history, &limits, &stopwatch)?;
+        let mut thought = Thought::new(history.current(), &choice, stopwatch.elapsed());
         if let Some((asked, so_many, before)) = self.last.take()
             && asked == *game
             && so_many == lines

@@ -1,54 +1,54 @@
-//! What a model is, for the page's list.
+//! Properties of models.
 
 use serde::Serialize;
 use shakmaty::Chess;
 use tabia_encoding::{Batch, Elo, PlayerInfo, Situation};
 use tabia_model::Model;
-use tabia_search::admit;
+use tabia_players::admit;
 use tsify::Tsify;
 
-/// What a model is and what it can do.
+/// The properties of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelFacts {
-    /// What specs call it.
+    /// Its name in specs.
     pub name: String,
-    /// The format of its file.
+    /// Its file format.
     pub format: String,
-    /// The size of its file.
+    /// Its file size.
     pub bytes: f64,
-    /// How many numbers it has learnt.
+    /// Its number of parameters.
     pub parameters: f64,
-    /// What it sees of a game.
+    /// Its encoding.
     pub encoding: String,
-    /// Its architecture, in words; empty where nobody says.
+    /// Its architecture; empty if unknown.
     pub architecture: String,
     /// The hash of its file.
     pub sha256: String,
-    /// Whether it says which moves are likely.
+    /// Whether it has a policy head.
     pub plays: bool,
-    /// Whether it says who is better.
+    /// Whether it has an evaluation head.
     pub evaluates: bool,
-    /// Whether it says how long people would think.
+    /// Whether it has a thinking-time head.
     pub thinks: bool,
-    /// Whether it looks at ratings.
+    /// Whether it uses ratings.
     pub rated: bool,
-    /// Whether it may take part in the Chess Challenge.
+    /// Whether it is admitted to the Chess Challenge.
     pub challenge: bool,
-    /// Why it may not; empty if it may.
+    /// Why not; empty if it is.
     pub challenge_problem: String,
-    /// How strong it was found to be at the ratings it is asked for, from the lowest to the highest.
+    /// Its measured ratings, by rating asked for.
     pub strength: Vec<MeasuredRating>,
-    /// What else is known of it: names and values.
+    /// Other properties: names and values.
     pub card: Vec<(String, String)>,
 }
 
-/// A rating that was asked for and the one that games showed, with its 95% interval.
+/// A rating asked for and the rating measured in games, with its 95% interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Tsify)]
 pub struct MeasuredRating {
     /// The rating asked for.
     pub asked: u16,
-    /// The rating shown.
+    /// The measured rating.
     pub shown: f32,
     /// The lower bound.
     pub low: f32,
@@ -99,7 +99,7 @@ fn measured(model: &Model) -> Vec<MeasuredRating> {
     rows.collect()
 }
 
-/// Whether a rating changes what the network is shown.
+/// Whether the rating changes the input.
 fn looks_at_ratings(model: &Model) -> bool {
     let position = Chess::default();
     let shown = |rating| {

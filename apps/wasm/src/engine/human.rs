@@ -1,4 +1,4 @@
-//! What people of given ratings would do in a position.
+//! Predictions for people of given ratings.
 
 use serde::Serialize;
 use shakmaty::Position as _;
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Fault, notation};
 
-/// A move and how likely it is.
+/// A move and its probability.
 #[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
 pub struct HumanMove {
     /// The move in UCI notation.
@@ -23,16 +23,16 @@ pub struct HumanMove {
     pub probability: f32,
 }
 
-/// A thinking time and how likely it is.
+/// A thinking time and its probability.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Tsify)]
 pub struct PauseChance {
-    /// About this many seconds.
+    /// The middle of its bin in seconds.
     pub seconds: f32,
     /// Its probability.
     pub chance: f32,
 }
 
-/// What people of a rating would do in a position.
+/// The prediction for people of a rating.
 #[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
 #[tsify(missing_as_null)]
 pub struct HumanView {
@@ -40,28 +40,28 @@ pub struct HumanView {
     pub rating: Option<f64>,
     /// All legal moves, likeliest first.
     pub moves: Vec<HumanMove>,
-    /// The chances that White wins, that nobody does and that Black wins.
+    /// The probabilities of a White win, a draw and a Black win.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wdl: Option<(f32, f32, f32)>,
-    /// How long they would think.
+    /// The thinking times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause: Option<Vec<PauseChance>>,
 }
 
-/// How many ratings may be asked for at once.
+/// The largest number of ratings per call.
 const MOST_RATINGS: usize = 128;
 
-/// One view for each rating of the side to move.
+/// One prediction per rating of the side to move.
 pub(super) fn views(
     model: &Model,
     game: &GameInput,
     ratings: &[Option<f64>],
 ) -> Result<Vec<HumanView>, Fault> {
     if model.card().policy.is_none() {
-        return Err(Fault::new("the network has no move head: it cannot say what people would play"));
+        return Err(Fault::new("the network has no policy head"));
     }
     if ratings.len() > MOST_RATINGS {
-        return Err(Fault::new(format!("{} ratings; at most {MOST_RATINGS} at once", ratings.len())));
+        return Err(Fault::new(format!("{} ratings (expected at most {MOST_RATINGS})", ratings.len())));
     }
     let history = game.history()?;
     let situation = history.situation();
@@ -69,9 +69,9 @@ pub(super) fn views(
         let rating: Option<Elo> = rating.map(|rating| elo("ratings", rating)).transpose()?;
         let mut situation = situation;
         situation.mover.rating = rating;
-        // Told one rating alone, the network takes the other player for anybody, and no position is even.
+        // With one rating alone, no position would be even.
         situation.opponent.rating = situation.opponent.rating.or(rating);
-        // A number alone means what most people mean by it: a rating on a chess site.
+        // A bare number is an online rating.
         if rating.is_some() && game.pool.is_none() {
             situation.pool = RatingPool::Online;
         }

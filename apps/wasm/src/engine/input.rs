@@ -1,4 +1,4 @@
-//! Games and limits as the page gives them.
+//! Games and limits from TypeScript.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use serde::Deserialize;
 use shakmaty::{ByColor, Chess, Color};
 use tabia_encoding::{Elo, Pace, PlayerInfo, RatingPool, parse_uci};
 use tabia_game::{History, position_from_fen};
-use tabia_search::{Limits, TimeLeft};
+use tabia_players::{Limits, TimeLeft};
 use tsify::Tsify;
 
 use crate::{Fault, rules::read_time_control};
 
-/// A game up to where somebody is to think.
+/// A game up to the position to move in.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Tsify)]
 #[serde(rename_all = "camelCase")]
 #[tsify(missing_as_null)]
 pub struct GameInput {
-    /// The position before the first move; without it, that of every game.
+    /// The initial position [default: the standard one].
     #[serde(default)]
     #[tsify(optional)]
     pub start_fen: Option<String>,
     /// The moves in UCI notation.
     pub moves: Vec<String>,
-    /// Beside the moves: what the mover's clock showed after each, in seconds.
+    /// The mover's clock after each move, in seconds.
     #[serde(default)]
     #[tsify(optional)]
     pub clocks: Option<Vec<Option<f64>>>,
@@ -34,13 +34,13 @@ pub struct GameInput {
     #[serde(default)]
     #[tsify(optional)]
     pub time_control: Option<String>,
-    /// Whose scale the ratings are on.
+    /// The rating pool.
     #[serde(default)]
     #[tsify(optional)]
     pub pool: Option<PoolInput>,
 }
 
-/// What is known of a player.
+/// A player of the game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Tsify)]
 pub struct PlayerInput {
     /// The rating.
@@ -53,7 +53,7 @@ pub struct PlayerInput {
     pub remaining: Option<f64>,
 }
 
-/// Whose scale ratings are on.
+/// A rating pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Tsify)]
 #[serde(rename_all = "kebab-case")]
 pub enum PoolInput {
@@ -61,19 +61,19 @@ pub enum PoolInput {
     Online,
     /// FIDE or a federation.
     OverTheBoard,
-    /// Nobody said.
+    /// Unknown.
     Unknown,
 }
 
-/// How long a player may think. Without any limit it uses its own.
+/// Search limits; without any, the player uses its own.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Tsify)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitsInput {
-    /// Plies to look ahead.
+    /// Maximum depth in plies.
     #[serde(default)]
     #[tsify(optional)]
     pub depth: Option<u32>,
-    /// Positions to visit.
+    /// Maximum number of nodes.
     #[serde(default)]
     #[tsify(optional)]
     pub nodes: Option<f64>,
@@ -81,15 +81,15 @@ pub struct LimitsInput {
     #[serde(default)]
     #[tsify(optional)]
     pub movetime: Option<f64>,
-    /// How many candidates to report.
+    /// Number of lines to report.
     #[serde(default)]
     #[tsify(optional)]
     pub lines: Option<u32>,
-    /// Choose among these moves only.
+    /// Search only these moves.
     #[serde(default)]
     #[tsify(optional)]
     pub search_moves: Option<Vec<String>>,
-    /// Whether the player divides the time on its clock itself.
+    /// Whether the player manages its own clock.
     #[serde(default)]
     #[tsify(optional)]
     pub use_clock: Option<bool>,
@@ -128,7 +128,7 @@ impl GameInput {
         Ok(history)
     }
 
-    /// What the clocks show now, where that is known.
+    /// The current clocks, where known.
     fn remaining(&self) -> Result<ByColor<Option<Duration>>, Fault> {
         let remaining = |name: &str, seat: &PlayerInput| {
             seat.remaining.map(|remaining| duration(name, remaining)).transpose()
@@ -141,7 +141,7 @@ impl GameInput {
         Ok(control.and_then(|control| control.pace()))
     }
 
-    /// Whose scale the ratings are on.
+    /// The rating pool.
     pub(crate) fn rating_pool(&self) -> RatingPool {
         match self.pool {
             Some(PoolInput::Online) => RatingPool::Online,
@@ -152,42 +152,52 @@ impl GameInput {
 }
 
 impl LimitsInput {
-    /// The limits for the next move of a game. People look at the clock, whether or not they are told to.
-    pub(crate) fn over(&self, game: &GameInput, history: &History, looks: bool) -> Result<Limits, Fault> {
+    /// The limits for the next move of a game. `uses_clock` passes the clocks even without [`LimitsInput::use_clock`].
+    pub(crate) fn over(
+        &self,
+        game: &GameInput,
+        history: &History,
+        uses_clock: bool,
+    ) -> Result<Limits, Fault> {
         let at = |uci: &String| {
             parse_uci(history.current(), uci).map_err(|error| Fault::new(format!("searchMoves: {error}")))
         };
         let search_moves = self.search_moves.iter().flatten().map(at).collect::<Result<_, _>>()?;
         let clocks = match game.remaining()? {
-            ByColor { white: Some(white), black: Some(black) } if looks || self.use_clock == Some(true) => {
+            ByColor { white: Some(white), black: Some(black) }
+                if uses_clock || self.use_clock == Some(true) =>
+            {
                 let increment = game.pace()?.map_or(Duration::ZERO, |pace| pace.increment);
                 let left = |remaining| TimeLeft { remaining, increment };
                 Some(ByColor { white: left(white), black: left(black) })
             }
             _ => None,
         };
+        let lines = self.lines.unwrap_or(1) as usize;
+        Ok(Limits { clocks, search_moves, lines, ..self.per_move()? })
+    }
+
+    /// Depth, nodes and time.
+    pub(crate) fn per_move(&self) -> Result<Limits, Fault> {
         Ok(Limits {
             depth: self.depth,
             nodes: self.nodes.map(|nodes| nodes.max(1.0) as u64),
             movetime: self.movetime.map(|seconds| duration("movetime", seconds)).transpose()?,
-            clocks,
-            search_moves,
-            lines: self.lines.unwrap_or(1) as usize,
             ..Limits::default()
         })
     }
 }
 
-/// A rating that a player can have.
+/// A valid rating.
 pub(crate) fn elo(whose: &str, rating: f64) -> Result<Elo, Fault> {
     if (1.0..=4000.0).contains(&rating) {
         Ok(Elo(rating.round() as u16))
     } else {
-        Err(Fault::new(format!("{whose}: {rating} is no rating from 1 to 4000")))
+        Err(Fault::new(format!("{whose}: invalid rating {rating} (expected 1 to 4000)")))
     }
 }
 
 pub(crate) fn duration(whose: &str, seconds: f64) -> Result<Duration, Fault> {
     Duration::try_from_secs_f64(seconds)
-        .map_err(|_| Fault::new(format!("{whose}: {seconds} is no time in seconds")))
+        .map_err(|_| Fault::new(format!("{whose}: invalid time {seconds} (expected seconds)")))
 }

@@ -1,4 +1,4 @@
-//! What thinks: models, players and analysis, for a worker.
+//! Models, players and analysis, for a worker.
 
 mod analysis;
 mod facts;
@@ -12,9 +12,7 @@ mod thought;
 use std::collections::HashMap;
 
 use js_sys::Uint8Array;
-use shakmaty::Position as _;
-use tabia_encoding::Elo;
-use tabia_search::{HumanBehaviour, Player, SearchControl as _, Spec};
+use tabia_players::{Player, SearchControl as _, Spec};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -28,45 +26,44 @@ pub use self::{
 };
 use crate::{Fault, stopwatch::Stopwatch};
 
-/// The largest model file that is read: what a browser's memory holds several times over.
+/// The largest model file that is opened.
 const LARGEST_MODEL: u32 = 256 << 20;
 
-/// Models by name, and the players made of them.
+/// Models by name, and players built from them.
 ///
-/// Specs name models as they name files elsewhere: `net:NAME`. The networks named `human` and `value` are those that
-/// `human` and `engine` mean without a name.
+/// Specs name models where they name files elsewhere: `net:NAME`. The models `human` and `value` are the built-in networks
+/// of the specs `human` and `engine`.
 #[wasm_bindgen]
 pub struct Engine {
     seed: u64,
     store: ModelStore,
     /// By spec.
-    players: HashMap<String, Seated>,
+    players: HashMap<String, KeptPlayer>,
     analyst: Option<Analyst>,
 }
 
 /// A player that is kept for its next move.
-struct Seated {
+struct KeptPlayer {
     spec: Spec,
     player: Box<dyn Player>,
-    behaviour: HumanBehaviour,
 }
 
 #[wasm_bindgen]
 impl Engine {
-    /// An empty engine; the seed decides for players that play by chance.
+    /// An engine without models. `seed` is the random seed of players.
     #[wasm_bindgen(constructor)]
     pub fn new(seed: f64) -> Engine {
-        // Every number is a seed, also one that is not whole.
+        // Any number is a seed.
         Engine { seed: seed.to_bits(), store: ModelStore::default(), players: HashMap::new(), analyst: None }
     }
 
-    /// Opens a model file of any known format. A model of the same name is replaced.
+    /// Opens a model file of any known format, replacing a model of the same name.
     #[wasm_bindgen(js_name = addModel)]
     pub fn add_model(&mut self, name: &str, bytes: &Uint8Array) -> Result<Ts<ModelFacts>, Fault> {
         let length = bytes.length();
         if length > LARGEST_MODEL {
             let (mib, most) = (length >> 20, LARGEST_MODEL >> 20);
-            return Err(Fault::new(format!("{name}: {mib} MiB; models of up to {most} MiB are read")));
+            return Err(Fault::new(format!("{name}: {mib} MiB; expected at most {most} MiB")));
         }
         let mut file = Vec::new();
         if file.try_reserve_exact(length as usize).is_err() {
@@ -78,7 +75,7 @@ impl Engine {
         Ok(self.facts(name)?.into_ts()?)
     }
 
-    /// Forgets a model and the players made of any.
+    /// Removes a model, and all players.
     #[wasm_bindgen(js_name = removeModel)]
     pub fn remove_model(&mut self, name: &str) {
         self.store.remove(name);
@@ -90,12 +87,12 @@ impl Engine {
         self.store.names().map(|name| Ok(self.facts(name)?.into_ts()?)).collect()
     }
 
-    /// What the player of a spec is called.
+    /// The name of the player of a spec.
     pub fn describe(&mut self, spec: &str) -> Result<String, Fault> {
-        Ok(self.seated(spec)?.player.name())
+        Ok(self.kept(spec)?.player.name())
     }
 
-    /// Lets the player of a spec choose a move. The player is kept, with what it learnt, for the next call.
+    /// Lets the player of a spec choose a move. The player is kept for the next call.
     pub fn choose(
         &mut self,
         spec: &str,
@@ -106,21 +103,20 @@ impl Engine {
         Ok(self.think(spec, &game, &limits)?.into_ts()?)
     }
 
-    /// The engine's opinion of a position after a slice of time. Asked again for the same, it goes on where it was.
+    /// Analyses a position for a slice of time. Further calls for the same position continue the analysis.
     pub fn analyse(&mut self, game: &Ts<GameInput>, lines: u32, seconds: f64) -> Result<Ts<Thought>, Fault> {
         Ok(self.deepen(&game.to_rust()?, lines, seconds)?.into_ts()?)
     }
 
-    /// A new game begins: players forget what only the last one taught.
+    /// Starts a new game for all players.
     #[wasm_bindgen(js_name = newGame)]
     pub fn new_game(&mut self) {
-        for (seated, count) in self.players.values_mut().zip(0..) {
-            seated.player.new_game();
-            seated.behaviour = HumanBehaviour::new(self.seed.wrapping_add(count)).of(rating(&seated.spec));
+        for kept in self.players.values_mut() {
+            kept.player.new_game();
         }
     }
 
-    /// How likely people of each rating are to play each move, and how the game may end between them.
+    /// The move and result predictions for people of each rating.
     pub fn human(
         &self,
         model: &str,
@@ -144,7 +140,7 @@ impl Engine {
         &self.store
     }
 
-    /// Players may be made of a model that is gone.
+    /// Players may use a model that was removed.
     fn forget_players(&mut self) {
         self.players.clear();
         self.analyst = None;
@@ -162,14 +158,13 @@ impl Engine {
         analyst.slice(game, lines as usize, duration("seconds", seconds)?)
     }
 
-    fn seated(&mut self, spec: &str) -> Result<&mut Seated, Fault> {
+    fn kept(&mut self, spec: &str) -> Result<&mut KeptPlayer, Fault> {
         if !self.players.contains_key(spec) {
             let parsed: Spec = spec.parse()?;
             let player = self.store.player(&parsed, self.seed)?;
-            let behaviour = HumanBehaviour::new(self.seed).of(rating(&parsed));
-            self.players.insert(spec.to_owned(), Seated { spec: parsed, player, behaviour });
+            self.players.insert(spec.to_owned(), KeptPlayer { spec: parsed, player });
         }
-        self.players.get_mut(spec).ok_or_else(|| Fault::new("the player is gone"))
+        self.players.get_mut(spec).ok_or_else(|| Fault::new("the player was removed"))
     }
 
     pub(crate) fn think(
@@ -178,26 +173,11 @@ impl Engine {
         game: &GameInput,
         limits: &LimitsInput,
     ) -> Result<Thought, Fault> {
-        let seated = self.seated(spec)?;
+        let kept = self.kept(spec)?;
         let history = game.history()?;
-        let is_human = matches!(seated.spec, Spec::Human(_) | Spec::Maia(_));
-        let limits = limits.over(game, &history, is_human)?;
-        let watch = Stopwatch::start();
-        let choice = seated.player.choose(&history, &limits, &watch)?;
-        let mut thought = Thought::new(history.current(), &choice, watch.elapsed());
-        if is_human {
-            let turn = history.current().turn();
-            let clock = limits.clocks.as_ref().map(|clocks| clocks[turn]);
-            thought.behave(seated.behaviour.action(&history, &choice, clock));
-        }
-        Ok(thought)
-    }
-}
-
-/// The rating a spec asks for, of a player who behaves like people of a rating.
-fn rating(spec: &Spec) -> Option<Elo> {
-    match spec {
-        Spec::Human(human) => human.elo,
-        _ => None,
+        let limits = limits.over(game, &history, kept.spec.pick().is_some())?;
+        let stopwatch = Stopwatch::start();
+        let decision = kept.player.decide(&history, &limits, &stopwatch)?;
+        Ok(Thought::of_decision(history.current(), &decision, stopwatch.elapsed()))
     }
 }

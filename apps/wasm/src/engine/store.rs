@@ -3,11 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use tabia_arena::{Entrant, PlayerLifetime};
-use tabia_game::History;
 use tabia_model::Model;
-use tabia_search::{
-    Choice, Limits, MaiaSpec, Opened, Pick, Player, PlayerContext, PlayerError, SearchControl, Spec,
-};
+use tabia_players::{BuiltInNetwork, Determinism, Limits, Opened, Player, PlayerContext, Spec, Wrapped};
 
 use crate::Fault;
 
@@ -36,20 +33,23 @@ impl ModelStore {
         model.ok_or_else(|| Fault::new(format!("there is no model called {name:?}")))
     }
 
-    /// Makes a player.
+    /// Builds a player.
     pub(crate) fn player(&self, spec: &Spec, seed: u64) -> Result<Box<dyn Player>, Fault> {
         let open = |name: &str| -> Opened { self.model(name).map_err(|fault| fault.to_string().into()) };
         let context = PlayerContext {
             open: &|file| open(&file.to_string_lossy()),
-            human: &|| open("human"),
-            value: &|| open("value"),
+            built_in: &|network| match network {
+                BuiltInNetwork::Human => open("human"),
+                BuiltInNetwork::Value => open("value"),
+            },
+            process: None,
             seed,
         };
         Ok(spec.build(&context)?)
     }
 
-    /// Somebody who takes part in a match under this name and reports so many candidates of every move; 0 leaves that to
-    /// the player. It is made once, so that what is missing is known at once.
+    /// A participant of a match that reports this many lines per move; 0 leaves it to the player. It is built once, so
+    /// that errors appear at once.
     pub(crate) fn entrant(&self, spec: &Spec, name: String, lines: usize) -> Result<Box<dyn Entrant>, Fault> {
         self.player(spec, 0).map_err(|fault| Fault::new(format!("{name} cannot play: {fault}")))?;
         Ok(Box::new(Contestant { name, spec: spec.clone(), lines, store: self.clone() }))
@@ -63,31 +63,6 @@ struct Contestant {
     store: ModelStore,
 }
 
-/// A player who reports its own number of candidates, whatever the rules of the match ask of both.
-struct Reporting {
-    player: Box<dyn Player>,
-    lines: usize,
-}
-
-impl Player for Reporting {
-    fn name(&self) -> String {
-        self.player.name()
-    }
-
-    fn new_game(&mut self) {
-        self.player.new_game();
-    }
-
-    fn choose(
-        &mut self,
-        game: &History,
-        limits: &Limits,
-        watch: &dyn SearchControl,
-    ) -> Result<Choice, PlayerError> {
-        self.player.choose(game, &Limits { lines: self.lines, ..limits.clone() }, watch)
-    }
-}
-
 impl Entrant for Contestant {
     fn name(&self) -> String {
         self.name.clone()
@@ -95,16 +70,16 @@ impl Entrant for Contestant {
 
     fn build(&self, seed: u64) -> Result<Box<dyn Player>, String> {
         let player = self.store.player(&self.spec, seed).map_err(|fault| fault.to_string())?;
-        Ok(Box::new(Reporting { player, lines: self.lines }))
+        let lines = self.lines;
+        Ok(Box::new(Wrapped::new(player, move |player, game, limits, control| {
+            player.decide(game, &Limits { lines, ..limits.clone() }, control)
+        })))
     }
 
     fn lifetime(&self) -> PlayerLifetime {
-        let certain = match &self.spec {
-            Spec::Human(human) => human.is_certain(),
-            Spec::Maia(MaiaSpec { pick, .. }) => *pick == Pick::Likeliest,
-            Spec::Random { .. } => false,
-            Spec::Level(_) | Spec::Net(_) | Spec::Engine(_) | Spec::Uci(_) => true,
-        };
-        if certain { PlayerLifetime::PerWorker } else { PlayerLifetime::PerGame }
+        match self.spec.determinism() {
+            Determinism::Seeded => PlayerLifetime::PerGame,
+            Determinism::Deterministic | Determinism::Uncontrolled => PlayerLifetime::PerWorker,
+        }
     }
 }

@@ -96,10 +96,10 @@ fn what_is_wrong_with_a_game_is_said() {
     };
     says(game(&["e2e4", "e2e4"]), "move 2 of the game");
     says(GameInput { start_fen: Some("junk".into()), ..GameInput::default() }, "startFen");
-    says(GameInput { clocks: Some(vec![Some(-3.0)]), ..game(&["e2e4"]) }, "no time");
+    says(GameInput { clocks: Some(vec![Some(-3.0)]), ..game(&["e2e4"]) }, "invalid time");
     says(GameInput { time_control: Some("soon".into()), ..GameInput::default() }, "time control");
     let seat = |rating, remaining| PlayerInput { rating, remaining };
-    says(GameInput { white: seat(Some(9000.0), None), ..GameInput::default() }, "white: 9000 is no rating");
+    says(GameInput { white: seat(Some(9000.0), None), ..GameInput::default() }, "white: invalid rating 9000");
     says(GameInput { black: seat(None, Some(f64::NAN)), ..GameInput::default() }, "black");
 }
 

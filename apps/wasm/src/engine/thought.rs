@@ -1,16 +1,16 @@
-//! What a player says of its move.
+//! The decision of a player for TypeScript.
 
 use std::time::Duration;
 
 use serde::Serialize;
 use shakmaty::{Chess, Color, Position as _};
 use tabia_model::Wdl;
-use tabia_search::{Choice, HumanAction, Line};
+use tabia_players::{Action, Choice, Decision, Line};
 use tsify::Tsify;
 
 use crate::{Opinion, notation};
 
-/// A chosen move, and what the player thought.
+/// A chosen move and the analysis behind it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Tsify)]
 #[serde(rename_all = "camelCase")]
 pub struct Thought {
@@ -20,42 +20,42 @@ pub struct Thought {
     pub san: String,
     /// The candidates, best first.
     pub lines: Vec<ThoughtLine>,
-    /// Positions visited.
+    /// Nodes searched.
     pub nodes: f64,
-    /// Seconds it took.
+    /// Seconds taken.
     pub seconds: f64,
-    /// Seconds a person would take, within what the clock allows; 0 where the player does not say.
+    /// Seconds a person would take, within what the clock allows; 0 where the player does not predict it.
     pub pause: f64,
-    /// Whether a person would give up here.
+    /// Whether it resigns.
     pub resigns: bool,
-    /// Whether a person would offer a draw with the move.
+    /// Whether it offers a draw with the move.
     pub offers_draw: bool,
-    /// Whether a person would accept a draw here.
+    /// Whether it accepts a draw.
     pub accepts_draw: bool,
 }
 
-/// A candidate, and what the player thinks of it. Opinions are for White.
+/// A candidate move and its analysis. Scores are from White's point of view.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Tsify)]
 pub struct ThoughtLine {
     /// 1 for the best.
     pub rank: u32,
-    /// Plies looked ahead.
+    /// Search depth in plies.
     pub depth: u32,
-    /// Hundredths of a pawn.
+    /// Centipawns, positive if White is better.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cp: Option<i32>,
     /// Mate in this many moves; negative when Black mates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mate: Option<i32>,
-    /// The chances that White wins, that nobody does and that Black wins.
+    /// The probabilities of a White win, a draw and a Black win.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wdl: Option<(f32, f32, f32)>,
-    /// How likely the player is to play it.
+    /// The probability that the player plays it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probability: Option<f32>,
-    /// Positions visited.
+    /// Nodes searched.
     pub nodes: f64,
-    /// The candidate and what should follow, in UCI notation.
+    /// The principal variation in UCI notation.
     pub moves: Vec<String>,
     /// The same in algebraic notation.
     pub san: Vec<String>,
@@ -73,12 +73,14 @@ impl Thought {
         }
     }
 
-    /// Adds what a person would do.
-    pub(crate) fn behave(&mut self, action: HumanAction) {
-        self.pause = action.pause.as_secs_f64();
-        self.resigns = action.resigns;
-        self.offers_draw = action.offers_draw;
-        self.accepts_draw = action.accepts_draw;
+    pub(crate) fn of_decision(position: &Chess, decision: &Decision, took: Duration) -> Thought {
+        Thought {
+            pause: decision.think_time.as_secs_f64(),
+            resigns: decision.action == Action::Resign,
+            offers_draw: decision.action == Action::OfferDraw,
+            accepts_draw: decision.accepts_draw,
+            ..Thought::new(position, &decision.choice, took)
+        }
     }
 }
 
@@ -108,7 +110,7 @@ impl ThoughtLine {
     }
 }
 
-/// The chances that White wins, that nobody does and that Black wins.
+/// The probabilities of a White win, a draw and a Black win.
 pub(crate) fn wdl_for_white(wdl: Wdl, turn: Color) -> (f32, f32, f32) {
     turn.fold_wb((wdl.win, wdl.draw, wdl.loss), (wdl.loss, wdl.draw, wdl.win))
 }

@@ -10,6 +10,7 @@ use tabia_arena::{
 };
 use tabia_encoding::{ForWhite, Score};
 use tabia_game::{DrawReason, Outcome, TimeControl, WinReason, read_game, write_game};
+use tabia_players::Limits;
 
 fn opening(fen: &str) -> Opening {
     Opening::try_from(fen).unwrap()
@@ -119,7 +120,11 @@ fn clocks_use_the_timer() {
     assert_eq!(game.outcome, Outcome::Draw(DrawReason::TimeoutVsInsufficientMaterial));
 
     let movetime = |margin: f64| Rules {
-        budget: Budget { movetime: Some(seconds(1.0)), margin: seconds(margin), ..Budget::default() },
+        budget: Budget {
+            limits: Limits { movetime: Some(seconds(1.0)), ..Limits::default() },
+            margin: seconds(margin),
+            ..Budget::default()
+        },
         max_plies: Some(6),
         ..Rules::default()
     };
@@ -144,24 +149,24 @@ fn time_within_the_margin_does_not_lose() {
     };
     // Unlike `Script::Slow`, does not check the flag, which ignores the margin.
     struct Late(FakeTimer);
-    impl tabia_search::Player for Late {
+    impl tabia_players::Player for Late {
         fn name(&self) -> String {
             "late".into()
         }
-        fn choose(
+        fn decide(
             &mut self,
             game: &tabia_game::History,
-            _: &tabia_search::Limits,
-            watch: &dyn tabia_search::SearchControl,
-        ) -> Result<tabia_search::Choice, tabia_search::PlayerError> {
+            _: &Limits,
+            watch: &dyn tabia_players::SearchControl,
+        ) -> Result<tabia_players::Decision, tabia_players::PlayerError> {
             self.0.advance(Duration::from_secs_f64(1.1));
             assert!(!watch.stopped());
             let mv = shakmaty::Position::legal_moves(game.current())[0];
-            Ok(tabia_search::Choice { mv, ponder: None, lines: Vec::new(), nodes: 0 })
+            Ok(tabia_players::Choice { mv, ponder: None, lines: Vec::new(), nodes: 0 }.into())
         }
     }
     let (mut white, mut black) = (Late(timer.clone()), Late(timer.clone()));
-    let players = ByColor { white: &mut white as &mut dyn tabia_search::Player, black: &mut black };
+    let players = ByColor { white: &mut white as &mut dyn tabia_players::Player, black: &mut black };
     let game = play_game(players, &start(), &rules, &timer, &Stop::new()).unwrap();
     assert_eq!(game.outcome, Outcome::Draw(DrawReason::PlyLimit));
     let left = game.moves[0].clock.unwrap();

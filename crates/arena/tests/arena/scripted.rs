@@ -13,7 +13,7 @@ use shakmaty::{Chess, Move, Position as _, Square};
 use tabia_arena::{Entrant, PlayerLifetime, Timer};
 use tabia_encoding::{ForMover, Score};
 use tabia_game::{History, fen_of};
-use tabia_search::{Choice, Limits, Line, Player, PlayerError, SearchControl};
+use tabia_players::{Choice, Decision, Limits, Line, Player, PlayerError, SearchControl};
 
 /// A manually advanced clock.
 #[derive(Clone, Default)]
@@ -129,12 +129,12 @@ impl Player for Actor {
         self.moves = 0;
     }
 
-    fn choose(
+    fn decide(
         &mut self,
         game: &History,
         limits: &Limits,
         watch: &dyn SearchControl,
-    ) -> Result<Choice, PlayerError> {
+    ) -> Result<Decision, PlayerError> {
         let position = game.current();
         self.moves += 1;
         let mut score = None;
@@ -163,7 +163,7 @@ impl Player for Actor {
                 hashed(position, 1)
             }
             Script::Fails(at) if self.moves == *at => {
-                return Err(PlayerError::Outside("the engine is gone".into()));
+                return Err(PlayerError::External("the engine is gone".into()));
             }
             Script::Panics(at) if self.moves == *at => panic!("out of ideas"),
             Script::Cheats(at) if self.moves == *at => {
@@ -174,7 +174,7 @@ impl Player for Actor {
             Script::Fails(_) | Script::Panics(_) | Script::Cheats(_) | Script::Missing => hashed(position, 2),
         };
         let line = Line { rank: 1, depth: 3, score, moves: vec![mv], ..Line::default() };
-        Ok(Choice { mv, ponder: None, lines: vec![line], nodes: 17 })
+        Ok(Choice { mv, ponder: None, lines: vec![line], nodes: 17 }.into())
     }
 }
 

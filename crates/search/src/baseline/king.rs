@@ -1,4 +1,4 @@
-//! The king's safety, which counts in the middlegame only.
+//! King safety, in the middlegame only.
 
 use shakmaty::{Bitboard, Board, Color, Piece, Role, attacks};
 

@@ -1,9 +1,9 @@
-use shakmaty::{Board, Color, Role};
+use shakmaty::{Board, Color, Move, Role};
 
 use super::tapered::{FULL_MIDDLEGAME, Tapered};
 
-/// What a piece is worth, in centipawns. Kings are never taken.
-pub(crate) const fn value(role: Role) -> i32 {
+/// The value of a piece in centipawns; 0 for a king.
+pub const fn piece_value(role: Role) -> i32 {
     match role {
         Role::Pawn => 100,
         Role::Knight => 320,
@@ -14,15 +14,21 @@ pub(crate) const fn value(role: Role) -> i32 {
     }
 }
 
-/// What all of one side's pieces are worth.
+/// The material a move wins at once, in centipawns: the captured piece, and what a pawn gains by promoting.
+pub fn material_gain(m: Move) -> i32 {
+    let captured = m.capture().map_or(0, piece_value);
+    let promoted = m.promotion().map_or(0, |role| piece_value(role) - piece_value(Role::Pawn));
+    captured + promoted
+}
+
+/// The material of one side.
 pub(super) fn material(board: &Board, color: Color) -> Tapered {
     let side = board.by_color(color);
-    let total = Role::ALL.into_iter().map(|role| value(role) * count(board.by_role(role) & side)).sum();
+    let total = Role::ALL.into_iter().map(|role| piece_value(role) * count(board.by_role(role) & side)).sum();
     Tapered::new(total, total)
 }
 
-/// How much of the middlegame is left: 1 for a knight or bishop, 2 for a rook, 4 for a queen, of both sides; never
-/// more than [`FULL_MIDDLEGAME`], whatever pawns became.
+/// The game phase: 1 for a knight or bishop, 2 for a rook, 4 for a queen, of both sides; at most [`FULL_MIDDLEGAME`].
 pub(super) fn phase(board: &Board) -> i32 {
     let pieces = count(board.knights())
         + count(board.bishops())

@@ -1,10 +1,10 @@
-//! How many squares pieces can go to.
+//! Mobility.
 
 use shakmaty::{Board, Color, Piece, Role};
 
 use super::{material::count, tapered::Tapered};
 
-/// Squares each piece attacks that no piece of its own side stands on, against what is usual for its kind.
+/// Attacked squares not occupied by own pieces, relative to the average of the piece type.
 pub(super) fn mobility(board: &Board, color: Color) -> Tapered {
     let own = board.by_color(color);
     let mut score = Tapered::default();

@@ -1,8 +1,7 @@
-//! The Chess Challenge's hand-written evaluation, the one its levels play by.
+//! The hand-written evaluation of the Chess Challenge, used by its levels.
 //!
 //! Every term scores a middlegame and an endgame value for one colour; the difference between the colours is
-//! blended by how many pieces are left. There is one file for each group of terms. Everything is a whole number and
-//! the same for both colours.
+//! tapered by the game phase. One file per group of terms. All integer, and symmetric in the colours.
 
 mod king;
 mod material;
@@ -15,10 +14,10 @@ mod tapered;
 use shakmaty::{Board, Chess, Color, Position};
 use tabia_encoding::{ForMover, ForWhite};
 
-pub(crate) use material::value;
+pub use material::{material_gain, piece_value};
 use tapered::Tapered;
 
-/// Who is better, in centipawns.
+/// The evaluation in centipawns.
 pub fn evaluate(position: &Chess) -> ForMover<i32> {
     let board = position.board();
     let score = side(board, Color::White) - side(board, Color::Black);

@@ -1,11 +1,11 @@
-//! Where pieces like to stand: the tables of the public "Simplified Evaluation Function", which differ between
-//! middlegame and endgame for pawns, rooks and kings.
+//! Piece-square tables of the public "Simplified Evaluation Function", which differ between middlegame and endgame for
+//! pawns, rooks and kings.
 
 use shakmaty::{Board, Color, Piece, Role, Square};
 
 use super::tapered::Tapered;
 
-/// One number a square as White sees the board: a8 first, h1 last.
+/// One value per square from White's point of view: a8 first, h1 last.
 type Table = [i16; 64];
 
 #[rustfmt::skip]
@@ -116,7 +116,7 @@ const KING_ENDGAME: Table = [
    -50, -30, -30, -30, -30, -30, -30, -50,
 ];
 
-/// How well all of one side's pieces stand.
+/// The piece-square value of one side.
 pub(super) fn placement(board: &Board, color: Color) -> Tapered {
     let mut score = Tapered::default();
     for role in Role::ALL {
@@ -127,7 +127,7 @@ pub(super) fn placement(board: &Board, color: Color) -> Tapered {
     score
 }
 
-/// How well one piece stands.
+/// The piece-square value of one piece.
 fn of_piece(role: Role, square: Square, color: Color) -> Tapered {
     let (middlegame, endgame) = match role {
         Role::Pawn => (&PAWN, &PAWN_ENDGAME),

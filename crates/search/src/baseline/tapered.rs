@@ -1,14 +1,14 @@
 use std::ops::{Add, AddAssign, Mul, Sub};
 
-/// The pieces of a full middlegame, as [`phase`](super::material::phase) counts them.
+/// The [`phase`](super::material::phase) of a full middlegame.
 pub(super) const FULL_MIDDLEGAME: i32 = 24;
 
-/// A score in centipawns with all pieces on the board, and with none.
+/// A tapered score in centipawns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tapered {
-    /// With all pieces on the board.
+    /// In the middlegame.
     pub(super) middlegame: i32,
-    /// With kings and pawns alone.
+    /// In the endgame.
     pub(super) endgame: i32,
 }
 
@@ -18,8 +18,7 @@ impl Tapered {
         Tapered { middlegame, endgame }
     }
 
-    /// The value with `phase` pieces left, from 0 to [`FULL_MIDDLEGAME`]; rounded towards zero, so that a negated
-    /// score blends to the negated value.
+    /// The value at a phase from 0 to [`FULL_MIDDLEGAME`]; rounded towards zero, for symmetry.
     pub(super) fn blend(self, phase: i32) -> i32 {
         (self.middlegame * phase + self.endgame * (FULL_MIDDLEGAME - phase)) / FULL_MIDDLEGAME
     }

@@ -4,7 +4,7 @@ use shakmaty::ByColor;
 use tabia_game::{History, position_from_fen};
 
 use super::{Engine, EngineOptions};
-use crate::{Evaluator, Limits, Player, PlayerError, SearchControl};
+use crate::{Evaluator, Limits, SearchControl, SearchError};
 
 /// Openings, middlegames, endgames, checks, promotions, castling and en passant.
 const POSITIONS: [&str; 20] = [
@@ -46,14 +46,14 @@ pub struct Bench {
 ///
 /// # Errors
 /// If the evaluator's network fails.
-pub fn bench(evaluator: Box<dyn Evaluator>, watch: &dyn SearchControl) -> Result<Bench, PlayerError> {
-    let mut engine = Engine::new("bench", EngineOptions::default(), evaluator);
+pub fn bench(evaluator: Box<dyn Evaluator>, control: &dyn SearchControl) -> Result<Bench, SearchError> {
+    let mut engine = Engine::new(EngineOptions::default(), evaluator);
     let limits = Limits { depth: Some(DEPTH), ..Limits::default() };
     let mut nodes = 0;
     for fen in POSITIONS {
         let position = position_from_fen(fen).expect("the list holds legal positions");
         engine.new_game();
-        nodes += engine.choose(&History::new(position, ByColor::default()), &limits, watch)?.nodes;
+        nodes += engine.search(&History::new(position, ByColor::default()), &limits, control)?.nodes;
     }
     Ok(Bench { nodes, positions: POSITIONS.len() })
 }

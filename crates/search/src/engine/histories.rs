@@ -2,7 +2,7 @@
 
 use shakmaty::{Color, Move, Role};
 
-/// A piece and where it went: an index below [`PIECE_TOS`].
+/// A piece and its target square: an index below [`PIECE_TOS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PieceTo(u16);
 
@@ -19,20 +19,20 @@ impl PieceTo {
     }
 }
 
-/// The moves one, two and four plies before: a move is remembered as an answer to them.
+/// The moves one, two and four plies before, for continuation history.
 pub(super) type Before = [Option<PieceTo>; 3];
 
-/// How good moves were, each between minus and plus [`LIMIT`].
+/// History tables, with values between minus and plus [`LIMIT`].
 pub(super) struct Histories {
-    /// NoControl moves by colour, from and to.
+    /// Butterfly history: quiet moves by colour, from and to.
     quiet: Box<[i16]>,
-    /// Captures by piece, where to and what they took.
+    /// Capture history: by piece, target square and victim.
     capture: Box<[i16]>,
-    /// NoControl moves by piece and where to, after an earlier piece and where it went.
+    /// Continuation history: quiet moves by piece and target, after an earlier piece and target.
     continuation: Box<[i16]>,
 }
 
-/// No history goes beyond.
+/// The largest history value.
 pub(super) const LIMIT: i32 = 16_384;
 
 impl Histories {
@@ -51,7 +51,7 @@ impl Histories {
         self.continuation.fill(0);
     }
 
-    /// A quiet move's record: within plus and minus four times [`LIMIT`].
+    /// The history of a quiet move, up to four times [`LIMIT`].
     pub(super) fn of_quiet(&self, turn: Color, m: Move, before: &Before) -> i32 {
         let piece_to = PieceTo::of(turn, m);
         let continued: i32 = before
@@ -62,28 +62,28 @@ impl Histories {
         i32::from(self.quiet[quiet_index(turn, m)]) + continued
     }
 
-    /// A capture's or promotion's record: within plus and minus [`LIMIT`].
+    /// The history of a capture or promotion.
     pub(super) fn of_capture(&self, turn: Color, m: Move) -> i32 {
         i32::from(self.capture[capture_index(turn, m)])
     }
 
-    /// A quiet move was worth `amount` more, or less, than expected.
-    pub(super) fn learn_quiet(&mut self, turn: Color, m: Move, before: &Before, amount: i32) {
-        nudge(&mut self.quiet[quiet_index(turn, m)], amount);
+    /// Adds a bonus or malus to a quiet move.
+    pub(super) fn update_quiet(&mut self, turn: Color, m: Move, before: &Before, amount: i32) {
+        apply_bonus(&mut self.quiet[quiet_index(turn, m)], amount);
         let piece_to = PieceTo::of(turn, m);
         for earlier in before.iter().flatten() {
-            nudge(&mut self.continuation[continuation_index(*earlier, piece_to)], amount);
+            apply_bonus(&mut self.continuation[continuation_index(*earlier, piece_to)], amount);
         }
     }
 
-    /// The same of a capture or promotion.
-    pub(super) fn learn_capture(&mut self, turn: Color, m: Move, amount: i32) {
-        nudge(&mut self.capture[capture_index(turn, m)], amount);
+    /// Adds a bonus or malus to a capture or promotion.
+    pub(super) fn update_capture(&mut self, turn: Color, m: Move, amount: i32) {
+        apply_bonus(&mut self.capture[capture_index(turn, m)], amount);
     }
 }
 
-/// The further an entry already is from zero, the less the same lesson moves it: it never passes [`LIMIT`].
-fn nudge(entry: &mut i16, amount: i32) {
+/// The gravity formula: entries never exceed [`LIMIT`].
+fn apply_bonus(entry: &mut i16, amount: i32) {
     let old = i32::from(*entry);
     let amount = amount.clamp(-LIMIT / 4, LIMIT / 4);
     *entry = (old + amount - old * amount.abs() / LIMIT) as i16;
@@ -111,14 +111,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn histories_learn_and_stay_within_limits() {
+    fn histories_stay_within_limits() {
         let mut histories = Histories::new();
         let moves = Chess::default().legal_moves();
         let (good, bad) = (moves[0], moves[1]);
         let before = [Some(PieceTo::of(Color::Black, good)), None, None];
         for _ in 0..1000 {
-            histories.learn_quiet(Color::White, good, &before, 5000);
-            histories.learn_quiet(Color::White, bad, &before, -700);
+            histories.update_quiet(Color::White, good, &before, 5000);
+            histories.update_quiet(Color::White, bad, &before, -700);
         }
         let of = |m, before| histories.of_quiet(Color::White, m, before);
         assert!(of(good, &before) > LIMIT && of(good, &before) <= 2 * LIMIT);

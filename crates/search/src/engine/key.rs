@@ -13,8 +13,8 @@ pub(super) fn of(position: &Chess) -> u64 {
     position.zobrist_hash::<Zobrist64>(EnPassantMode::Legal).0
 }
 
-/// The key of `after`, which `m` leads to from `before`, whose key is `key`.
-pub(super) fn follow(key: u64, before: &Chess, m: Move, after: &Chess) -> u64 {
+/// The key of `after`, reached by `m` from `before` with key `key`.
+pub(super) fn after_move(key: u64, before: &Chess, m: Move, after: &Chess) -> u64 {
     let us = before.turn();
     let mut key = Zobrist64(key);
     let mut toggle = |square, piece| key ^= Zobrist64::zobrist_for_piece(square, piece);
@@ -45,8 +45,8 @@ pub(super) fn follow(key: u64, before: &Chess, m: Move, after: &Chess) -> u64 {
     (key ^ en_passant(before) ^ en_passant(after)).0
 }
 
-/// The key after passing in a position whose key is `key`.
-pub(super) fn pass(key: u64, before: &Chess) -> u64 {
+/// The key after a null move.
+pub(super) fn after_null_move(key: u64, before: &Chess) -> u64 {
     (Zobrist64(key) ^ Zobrist64::zobrist_for_white_turn() ^ en_passant(before)).0
 }
 
@@ -82,18 +82,18 @@ mod tests {
         for m in position.legal_moves() {
             let mut after = position.clone();
             after.play_unchecked(m);
-            assert_eq!(follow(key, position, m, &after), of(&after), "{m:?}");
+            assert_eq!(after_move(key, position, m, &after), of(&after), "{m:?}");
             if depth > 1 {
                 check(&after, depth - 1);
             }
         }
         if let Ok(passed) = position.clone().swap_turn() {
-            assert_eq!(pass(key, position), of(&passed));
+            assert_eq!(after_null_move(key, position), of(&passed));
         }
     }
 
     #[test]
-    fn following_moves_gives_the_key_from_scratch() {
+    fn incremental_key_equals_key_from_scratch() {
         let fens = [
             "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
             "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",

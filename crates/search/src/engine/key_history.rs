@@ -1,26 +1,26 @@
-//! The positions from the start of the game to where the search stands, for draws by repetition.
+//! Keys of the game and the current line, to detect repetitions.
 
 use shakmaty::{Chess, Position};
 use tabia_game::History;
 
 use super::key;
 
-/// Keys of positions, oldest first; the last is where the search stands.
+/// Position keys, oldest first; the last is the current position.
 pub(super) struct KeyHistory {
     steps: Vec<Step>,
-    /// Where the root is among them.
+    /// The index of the root.
     root: usize,
 }
 
 #[derive(Clone, Copy)]
 struct Step {
     key: u64,
-    /// Plies since the last capture, pawn move or pass: nothing before them can be the same position.
+    /// Plies since the last irreversible move or null move.
     reversible: u32,
 }
 
 impl KeyHistory {
-    /// The game as far as it can still repeat itself.
+    /// The keys of a game since its last irreversible move.
     pub(super) fn of(game: &History) -> KeyHistory {
         let situation = game.situation();
         let window = situation.earlier.len().min(situation.position.halfmoves() as usize);
@@ -34,7 +34,7 @@ impl KeyHistory {
         self.last().key
     }
 
-    /// A move or a pass led to a position with this key.
+    /// Adds the key after a move or null move.
     pub(super) fn push(&mut self, key: u64, after: Kind) {
         let reversible = match after {
             Kind::Reversible => self.last().reversible + 1,
@@ -47,16 +47,13 @@ impl KeyHistory {
         self.steps.pop();
     }
 
-    /// Whether the position repeats one the search passed on its way here, or two of the game before it.
-    ///
-    /// Who can repeat once can repeat again, so inside the search one repetition counts as a draw; the game's own
-    /// positions may be needed once more.
+    /// Whether the position repeats one of the current line, or two of the game before the root.
     pub(super) fn repeats(&self) -> bool {
         let last = self.last();
         let here = self.steps.len() - 1;
         let oldest = here.saturating_sub(last.reversible as usize);
         let mut before_root = 0;
-        // The nearest position with the same side to move that can be the same is four plies back.
+        // The nearest possible repetition is four plies back.
         let mut back = here.checked_sub(4);
         while let Some(place) = back.filter(|&place| place >= oldest) {
             if self.steps[place].key == last.key {
@@ -75,7 +72,7 @@ impl KeyHistory {
     }
 }
 
-/// Whether earlier positions can come back.
+/// Whether earlier positions can repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Reversible,
@@ -104,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn one_repetition_counts_in_the_search_and_two_in_the_game() {
+    fn one_repetition_in_the_search_or_two_in_the_game_is_a_draw() {
         let once = "g1f3 g8f6 f3g1 f6g8 ";
         assert!(!KeyHistory::of(&after(once)).repeats());
         assert!(KeyHistory::of(&after(&once.repeat(2))).repeats());
@@ -122,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_or_pawn_move_ends_the_search_for_repetitions() {
+    fn irreversible_moves_clear_the_history() {
         let game = after("g1f3 g8f6 f3g1 f6g8 e2e4 e7e5");
         let keys = KeyHistory::of(&game);
         assert_eq!((keys.steps.len(), keys.root), (1, 0));

@@ -1,15 +1,17 @@
 //! A chess engine over any evaluation: principal variation search with a shared transposition table.
 //!
-//! One idea per file. [`iterate`] deepens, [`root`] holds the candidates, [`search`] is a node, [`shortcuts`] what it
-//! need not look at, [`quiescence`] the end of a line; [`ordering`] and [`histories`] say what to try first, [`pruning`] what not to try, [`time`] for how long.
+//! [`iterate`] is iterative deepening with aspiration windows, [`root`] the root node, [`search`] a node,
+//! [`node_pruning`] null moves, razoring and table cutoffs, [`quiescence`] the quiescence search, [`ordering`] and
+//! [`histories`] move ordering, [`pruning`] the margins, [`table`] the transposition table, [`time`] time management.
 
 mod bench;
 mod histories;
 mod iterate;
 mod key;
 mod key_history;
+mod node_pruning;
 mod ordering;
-mod packed;
+mod packed_move;
 mod pruning;
 mod pv_table;
 mod quiescence;
@@ -17,7 +19,6 @@ mod root;
 mod search;
 mod see;
 mod shared;
-mod shortcuts;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -34,27 +35,27 @@ pub use self::bench::{Bench, bench};
 pub use self::see::is_quiet;
 use self::{
     histories::Histories,
-    iterate::{DEEPEST, Goals, Part, Patience},
+    iterate::{EarlyStop, Goals, MAX_DEPTH, ThreadRole},
     key_history::KeyHistory,
     root::RootMove,
     search::Search,
     shared::Shared,
     table::Table,
-    time::Budget,
+    time::TimeBudget,
 };
-use crate::{Choice, Evaluator, Limits, Line, Player, PlayerError, SearchControl};
+use crate::{Choice, Evaluator, Limits, Line, SearchControl, SearchError};
 
-/// How an [`Engine`] is set up.
+/// The options of an [`Engine`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineOptions {
     /// The size of the transposition table in mebibytes.
     pub hash_mib: usize,
-    /// How many threads search; in a browser one does, whatever this says. Only one thread is deterministic.
+    /// The number of threads; always one in a browser. Only one thread is deterministic.
     pub threads: usize,
-    /// Time kept back on every move for the way to the clock.
+    /// Time reserved on every move for lag.
     pub move_overhead: Duration,
     /// The limits of a search that is given none.
-    pub usual: Limits,
+    pub default_limits: Limits,
 }
 
 impl Default for EngineOptions {
@@ -63,51 +64,50 @@ impl Default for EngineOptions {
             hash_mib: 16,
             threads: 1,
             move_overhead: Duration::from_millis(10),
-            usual: Limits { depth: Some(10), ..Limits::default() },
+            default_limits: Limits { depth: Some(10), ..Limits::default() },
         }
     }
 }
 
-/// Threads are given this much stack: lines can be long.
+/// Stack size of threads, for long lines.
 #[cfg(not(target_family = "wasm"))]
 const STACK: usize = 16 << 20;
 
-/// A player that searches.
+/// Principal variation search with a shared transposition table.
 ///
-/// With one thread and a limit of depth or nodes it is deterministic: the same games lead to the same moves, values
-/// and node counts.
+/// With one thread and a limit of depth or nodes it is deterministic: the same games give the same moves, scores and node
+/// counts.
 ///
-/// To think on the opponent's time, let it choose in the position after the expected move, with the real clocks and a
-/// [`SearchControl`] whose time stands still until that move has been made.
+/// To ponder, search the position after the expected move with the real clocks and a [`SearchControl`] whose time does
+/// not advance until that move has been made.
 pub struct Engine {
-    name: String,
     options: EngineOptions,
     table: Table,
-    /// One for each thread, the lead first.
+    /// One per thread, the main thread first.
     threads: Vec<Thread>,
 }
 
-/// What a thread keeps between searches.
+/// The state of a thread between searches.
 struct Thread {
     evaluator: Box<dyn Evaluator>,
     histories: Histories,
 }
 
 impl Engine {
-    /// An engine that judges positions by `evaluator`.
-    pub fn new(name: impl Into<String>, options: EngineOptions, evaluator: Box<dyn Evaluator>) -> Engine {
+    /// An engine over `evaluator`.
+    pub fn new(options: EngineOptions, evaluator: Box<dyn Evaluator>) -> Engine {
         let table = Table::new(options.hash_mib);
-        let mut engine = Engine { name: name.into(), options, table, threads: vec![Thread::new(evaluator)] };
+        let mut engine = Engine { options, table, threads: vec![Thread::new(evaluator)] };
         engine.match_threads();
         engine
     }
 
-    /// How it is set up.
+    /// Its options.
     pub fn options(&self) -> &EngineOptions {
         &self.options
     }
 
-    /// Sets it up anew. Another size of the table empties it.
+    /// Changes its options. A new table size clears the table.
     pub fn set_options(&mut self, options: EngineOptions) {
         if options.hash_mib != self.options.hash_mib {
             self.table = Table::new(options.hash_mib);
@@ -125,55 +125,58 @@ impl Engine {
         }
     }
 
-    fn search(
+    fn run(
         &mut self,
         game: &History,
         limits: &Limits,
-        watch: &dyn SearchControl,
+        control: &dyn SearchControl,
         moves: &[RootMove],
     ) -> (Vec<Line>, u64) {
-        let budget = time::budget(limits, game.current().turn(), self.options.move_overhead);
-        let goals = goals(limits, budget);
-        let mut shared = Shared::new(&self.table, watch);
-        shared.hard = budget.hard;
+        let time_budget = time::time_budget(limits, game.current().turn(), self.options.move_overhead);
+        let goals = goals(limits, time_budget);
+        let mut shared = Shared::new(&self.table, control);
+        shared.hard = time_budget.hard;
         shared.node_limit = limits.nodes.unwrap_or(u64::MAX);
-        let (lead, helpers) = self.threads.split_first_mut().expect("there is always a lead");
+        let (main, helpers) = self.threads.split_first_mut().expect("there is always a main thread");
         let lines = with_helpers(helpers, &shared, game, moves, &goals, || {
-            lead.search(&shared, game, moves.to_vec(), &goals, Part::Lead)
+            main.search(&shared, game, moves.to_vec(), &goals, ThreadRole::Main)
         });
         (lines, shared.nodes())
     }
-}
 
-impl Player for Engine {
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn new_game(&mut self) {
+    /// Clears what was learnt from the last game.
+    pub fn new_game(&mut self) {
         self.table.clear();
         for thread in &mut self.threads {
             thread.histories.clear();
         }
     }
 
-    fn choose(
+    /// Searches the current position of `game`.
+    ///
+    /// # Errors
+    /// If there is no legal move to search, or the evaluator's network fails.
+    pub fn search(
         &mut self,
         game: &History,
         limits: &Limits,
-        watch: &dyn SearchControl,
-    ) -> Result<Choice, PlayerError> {
-        let limits = if has_any(limits) { limits.clone() } else { usual(&self.options, limits) };
+        control: &dyn SearchControl,
+    ) -> Result<Choice, SearchError> {
+        let limits = if limits.is_unlimited() {
+            limits.replaced_by(&self.options.default_limits)
+        } else {
+            limits.clone()
+        };
         let moves = root::candidates(game, &limits)?;
         if self.threads[0].evaluator.depends_on_root() {
             self.table.clear();
         } else {
-            self.table.grow_older();
+            self.table.start_search();
         }
         for thread in &mut self.threads {
             thread.evaluator.set_root(game);
         }
-        let (lines, nodes) = self.search(game, &limits, watch, &moves);
+        let (lines, nodes) = self.run(game, &limits, control, &moves);
         if let Some(failure) = self.threads.iter_mut().find_map(|thread| thread.evaluator.failure()) {
             return Err(failure.into());
         }
@@ -193,17 +196,17 @@ impl Thread {
         game: &History,
         mut moves: Vec<RootMove>,
         goals: &Goals,
-        part: Part,
+        role: ThreadRole,
     ) -> Vec<Line> {
         let evaluator = self.evaluator.as_mut();
         let mut search = Search::new(shared, evaluator, &mut self.histories, KeyHistory::of(game));
-        search.iterate(game.current(), &mut moves, goals, part);
+        search.iterate(game.current(), &mut moves, goals, role);
         let wanted = goals.lines.clamp(1, moves.len());
         moves[..wanted].iter().zip(1..).map(|(candidate, rank)| search.line(candidate, rank, goals)).collect()
     }
 }
 
-/// Lets `lead` search while the helpers do.
+/// Runs the main thread and the helpers.
 #[cfg(not(target_family = "wasm"))]
 fn with_helpers<T>(
     helpers: &mut [Thread],
@@ -211,23 +214,23 @@ fn with_helpers<T>(
     game: &History,
     moves: &[RootMove],
     goals: &Goals,
-    lead: impl FnOnce() -> T,
+    main: impl FnOnce() -> T,
 ) -> T {
     std::thread::scope(|scope| {
         for (helper, number) in helpers.iter_mut().zip(1..) {
             let work = move || {
-                helper.search(shared, game, moves.to_vec(), goals, Part::Helper(number));
+                helper.search(shared, game, moves.to_vec(), goals, ThreadRole::Helper(number));
             };
-            // A helper that cannot be had is done without.
+            // A helper that cannot be started is left out.
             let _refused = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
         }
-        let found = lead();
+        let found = main();
         shared.stop();
         found
     })
 }
 
-/// There is one thread in a browser.
+/// A browser has one thread.
 #[cfg(target_family = "wasm")]
 fn with_helpers<T>(
     _: &mut [Thread],
@@ -235,44 +238,25 @@ fn with_helpers<T>(
     _: &History,
     _: &[RootMove],
     _: &Goals,
-    lead: impl FnOnce() -> T,
+    main: impl FnOnce() -> T,
 ) -> T {
-    lead()
+    main()
 }
 
-fn has_any(limits: &Limits) -> bool {
-    limits.infinite
-        || limits.depth.is_some()
-        || limits.nodes.is_some()
-        || limits.movetime.is_some()
-        || limits.clocks.is_some()
-        || limits.mate.is_some()
-}
-
-/// The usual limits, with what was asked for besides.
-fn usual(options: &EngineOptions, asked: &Limits) -> Limits {
-    Limits {
-        search_moves: asked.search_moves.clone(),
-        lines: asked.lines,
-        within: asked.within,
-        ..options.usual.clone()
-    }
-}
-
-fn goals(limits: &Limits, budget: Budget) -> Goals {
-    let deepest = DEEPEST.unsigned_abs();
-    let mut depth = limits.depth.unwrap_or(deepest);
+fn goals(limits: &Limits, time_budget: TimeBudget) -> Goals {
+    let seldepth = MAX_DEPTH.unsigned_abs();
+    let mut depth = limits.depth.unwrap_or(seldepth);
     if let Some(moves) = limits.mate.filter(|_| limits.depth.is_none() && !limits.infinite) {
-        // Pruning may hide a mate for some plies, but not for so many.
+        // Pruning may hide a mate for some plies, but not for this many.
         depth = moves.saturating_mul(4).saturating_add(8);
     }
-    let timed = budget.hard.is_some() && limits.depth.is_none() && limits.nodes.is_none();
+    let timed = time_budget.hard.is_some() && limits.depth.is_none() && limits.nodes.is_none();
     Goals {
-        depth: depth.clamp(1, deepest).cast_signed(),
+        depth: depth.clamp(1, seldepth).cast_signed(),
         lines: limits.lines.max(1),
         within: limits.within,
-        soft: budget.soft,
+        soft: time_budget.soft,
         mate: limits.mate.map(|moves| moves.saturating_mul(2).saturating_sub(1)),
-        patience: if timed && limits.lines <= 1 { Patience::Eager } else { Patience::Thorough },
+        early_stop: if timed && limits.lines <= 1 { EarlyStop::Allowed } else { EarlyStop::Never },
     }
 }

@@ -5,14 +5,15 @@ use shakmaty::{Chess, Color, Move, Position, Role};
 
 use super::{
     histories::{Before, Histories, LIMIT},
-    packed::PackedMove,
+    packed_move::PackedMove,
     see,
 };
+use crate::material_gain;
 
-/// A node's two latest quiet moves that refuted a sibling.
+/// Killer moves: the two latest quiet moves that caused a cutoff at a ply.
 pub(super) type Killers = [Option<Move>; 2];
 
-/// The moves of a position, taken best first.
+/// A move picker: the moves of a position, best first.
 pub(super) struct Ordered<'m> {
     moves: &'m mut [Move],
     ranks: ArrayVec<i32, 256>,
@@ -26,57 +27,61 @@ const KILLER: i32 = 1 << 22;
 const LAST_KILLER: i32 = KILLER - 1;
 const BAD_CAPTURE: i32 = -(1 << 24);
 
-/// What a move's rank is made of.
-pub(super) struct Clues<'a> {
+/// What moves are ranked by.
+pub(super) struct OrderingContext<'a> {
     pub(super) histories: &'a Histories,
     pub(super) from_table: Option<PackedMove>,
     pub(super) killers: Killers,
     pub(super) before: Before,
 }
 
-/// Whether a move changes the material: the rest are quiet.
-pub(super) fn is_noisy(m: Move) -> bool {
+/// Captures and queen promotions; other moves are quiet.
+pub(super) fn is_tactical(m: Move) -> bool {
     m.is_capture() || m.promotion() == Some(Role::Queen)
 }
 
 impl<'m> Ordered<'m> {
     /// All moves of a node.
-    pub(super) fn all(position: &Chess, moves: &'m mut [Move], clues: &Clues<'_>) -> Ordered<'m> {
+    pub(super) fn all(position: &Chess, moves: &'m mut [Move], context: &OrderingContext<'_>) -> Ordered<'m> {
         let turn = position.turn();
-        let ranks = moves.iter().map(|&m| rank_of(position, turn, m, clues)).collect();
+        let ranks = moves.iter().map(|&m| rank_of(position, turn, m, context)).collect();
         Ordered { moves, ranks, next: 0 }
     }
 
     /// Captures and promotions only, whether or not they lose material.
-    pub(super) fn noisy(position: &Chess, moves: &'m mut [Move], clues: &Clues<'_>) -> Ordered<'m> {
+    pub(super) fn tactical(
+        position: &Chess,
+        moves: &'m mut [Move],
+        context: &OrderingContext<'_>,
+    ) -> Ordered<'m> {
         let turn = position.turn();
         let rank = |&m: &Move| {
-            let known = clues.from_table == Some(PackedMove::of(m));
-            if known { FROM_TABLE } else { spoils(turn, m, clues.histories) }
+            let known = context.from_table == Some(PackedMove::of(m));
+            if known { FROM_TABLE } else { capture_score(turn, m, context.histories) }
         };
         let ranks = moves.iter().map(rank).collect();
         Ordered { moves, ranks, next: 0 }
     }
 }
 
-/// A move and what sort of move its rank makes it.
+/// A move and its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ranked {
     pub(super) m: Move,
-    pub(super) sort: Sort,
+    pub(super) sort: MoveClass,
 }
 
-/// What a move looks like before anything is searched.
+/// The class of a move, by rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sort {
-    /// It captures or promotes, and does not lose material.
-    Gain,
-    /// It captures or promotes, and loses material.
-    Loss,
-    /// It is quiet, and refuted a sibling.
+pub(super) enum MoveClass {
+    /// A capture or promotion with SEE >= 0.
+    GoodCapture,
+    /// A capture or promotion with SEE < 0.
+    BadCapture,
+    /// A killer move.
     Killer,
-    /// It is quiet.
-    NoControl,
+    /// Any other quiet move.
+    Quiet,
 }
 
 impl Iterator for Ordered<'_> {
@@ -96,37 +101,35 @@ impl Iterator for Ordered<'_> {
         self.moves.swap(self.next, self.next + best);
         let m = self.moves[self.next];
         self.next += 1;
-        let sort = match (is_noisy(m), highest) {
-            (true, ..0) => Sort::Loss,
-            (true, _) => Sort::Gain,
-            (false, LAST_KILLER..=KILLER) => Sort::Killer,
-            (false, _) => Sort::NoControl,
+        let sort = match (is_tactical(m), highest) {
+            (true, ..0) => MoveClass::BadCapture,
+            (true, _) => MoveClass::GoodCapture,
+            (false, LAST_KILLER..=KILLER) => MoveClass::Killer,
+            (false, _) => MoveClass::Quiet,
         };
         Some(Ranked { m, sort })
     }
 }
 
-fn rank_of(position: &Chess, turn: Color, m: Move, clues: &Clues<'_>) -> i32 {
-    if clues.from_table == Some(PackedMove::of(m)) {
+fn rank_of(position: &Chess, turn: Color, m: Move, context: &OrderingContext<'_>) -> i32 {
+    if context.from_table == Some(PackedMove::of(m)) {
         return FROM_TABLE;
     }
-    if is_noisy(m) {
-        let spoils = spoils(turn, m, clues.histories);
-        // Captures that lose a little are still worth a try where history likes them.
-        let band = if see::gains(position, m, -spoils / 64) { GOOD_CAPTURE } else { BAD_CAPTURE };
-        return band + spoils;
+    if is_tactical(m) {
+        let capture_score = capture_score(turn, m, context.histories);
+        // A good capture history makes up for a small loss.
+        let band = if see::gains(position, m, -capture_score / 64) { GOOD_CAPTURE } else { BAD_CAPTURE };
+        return band + capture_score;
     }
-    match clues.killers.iter().position(|&killer| killer == Some(m)) {
+    match context.killers.iter().position(|&killer| killer == Some(m)) {
         Some(place) => KILLER - place as i32,
-        None => clues.histories.of_quiet(turn, m, &clues.before),
+        None => context.histories.of_quiet(turn, m, &context.before),
     }
 }
 
-/// The most valuable victim first, then what history says.
-fn spoils(turn: Color, m: Move, histories: &Histories) -> i32 {
-    let taken = m.capture().map_or(0, see::worth);
-    let promoted = m.promotion().map_or(0, |role| see::worth(role) - see::worth(Role::Pawn));
-    7 * (taken + promoted) + histories.of_capture(turn, m) * 2_000 / LIMIT
+/// MVV, then capture history.
+fn capture_score(turn: Color, m: Move, histories: &Histories) -> i32 {
+    7 * material_gain(m) + histories.of_capture(turn, m) * 2_000 / LIMIT
 }
 
 #[cfg(test)]
@@ -137,11 +140,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_known_move_then_good_captures_then_killers() {
+    fn order_is_table_move_captures_killers() {
         let position = position_from_fen("4k3/2p5/3p4/4q3/3P4/8/3R4/3R2K1 w - - 0 1").unwrap();
         let find = |uci: &str| uci.parse::<UciMove>().unwrap().to_move(&position).unwrap();
         let histories = Histories::new();
-        let clues = Clues {
+        let context = OrderingContext {
             histories: &histories,
             from_table: Some(PackedMove::of(find("g1f1"))),
             killers: [Some(find("d2a2")), None],
@@ -149,23 +152,31 @@ mod tests {
         };
         let mut moves = position.legal_moves();
         let count = moves.len();
-        let mut ordered = Ordered::all(&position, &mut moves, &clues);
+        let mut ordered = Ordered::all(&position, &mut moves, &context);
         let first: Vec<Ranked> = ordered.by_ref().take(3).collect();
         let ranked = |uci, sort| Ranked { m: find(uci), sort };
-        let expected =
-            [ranked("g1f1", Sort::NoControl), ranked("d4e5", Sort::Gain), ranked("d2a2", Sort::Killer)];
+        let expected = [
+            ranked("g1f1", MoveClass::Quiet),
+            ranked("d4e5", MoveClass::GoodCapture),
+            ranked("d2a2", MoveClass::Killer),
+        ];
         assert_eq!(first, expected);
         assert_eq!(first.len() + ordered.count(), count);
     }
 
     #[test]
-    fn a_capture_that_loses_material_comes_last() {
+    fn losing_captures_come_last() {
         let position = position_from_fen("4k3/8/4p3/3p4/8/3R4/8/4K3 w - - 0 1").unwrap();
         let histories = Histories::new();
-        let clues = Clues { histories: &histories, from_table: None, killers: [None; 2], before: [None; 3] };
-        let ordered: Vec<Ranked> = Ordered::all(&position, &mut position.legal_moves(), &clues).collect();
+        let context = OrderingContext {
+            histories: &histories,
+            from_table: None,
+            killers: [None; 2],
+            before: [None; 3],
+        };
+        let ordered: Vec<Ranked> = Ordered::all(&position, &mut position.legal_moves(), &context).collect();
         let (last, rest) = ordered.split_last().unwrap();
-        assert!(last.m.is_capture() && last.sort == Sort::Loss);
-        assert!(rest.iter().all(|ranked| ranked.sort == Sort::NoControl));
+        assert!(last.m.is_capture() && last.sort == MoveClass::BadCapture);
+        assert!(rest.iter().all(|ranked| ranked.sort == MoveClass::Quiet));
     }
 }

@@ -5,7 +5,7 @@ use shakmaty::Move;
 
 use super::value::MAX_PLY;
 
-/// The best line found so far from each ply on.
+/// The triangular PV table.
 pub(super) struct PvTable(Vec<ArrayVec<Move, MAX_PLY>>);
 
 impl PvTable {
@@ -13,12 +13,12 @@ impl PvTable {
         PvTable(vec![ArrayVec::new(); MAX_PLY + 2])
     }
 
-    /// Nothing is known from here on.
+    /// Clears the line of a ply.
     pub(super) fn clear(&mut self, ply: usize) {
         self.0[ply].clear();
     }
 
-    /// The best line from here is `m` and then the best line of the ply below.
+    /// Sets the line of a ply to `m` and the line of the next ply.
     pub(super) fn extend(&mut self, ply: usize, m: Move) {
         let (above, below) = self.0.split_at_mut(ply + 1);
         let line = &mut above[ply];

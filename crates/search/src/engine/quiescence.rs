@@ -5,28 +5,29 @@ use std::ops::ControlFlow;
 use shakmaty::{Bitboard, Chess, Move, MoveList, Position, Rank, Role};
 
 use super::{
-    ordering::{Clues, Ordered, Ranked},
-    packed::PackedMove,
+    node_pruning::tt_cutoff,
+    ordering::{Ordered, OrderingContext, Ranked},
+    packed_move::PackedMove,
     pruning,
-    search::{Best, Search, victim_value},
+    search::{Best, Search},
     see,
-    shortcuts::decisive,
     table::{Bound, Entry},
-    value::{DRAW, INFINITE, MAX_EVAL, is_decided, mated_at},
+    value::{DRAW, INFINITE, MAX_EVAL, is_decisive, mated_at},
     window::Window,
 };
+use crate::material_gain;
 
 impl Search<'_> {
-    /// The value of a position for its side to move once the captures are over.
+    /// Quiescence search.
     pub(super) fn quiesce(&mut self, position: &Chess, ply: usize, window: Window) -> i32 {
-        let window = match self.arrive(position, ply, window) {
+        let window = match self.enter_node(position, ply, window) {
             ControlFlow::Continue(window) => window,
             ControlFlow::Break(value) => return value,
         };
         let entry = self.tt_probe();
         if window.is_null()
             && let Some(entry) = entry
-            && let Some(value) = decisive(entry, ply, window, position)
+            && let Some(value) = tt_cutoff(entry, ply, window, position)
         {
             return value;
         }
@@ -46,10 +47,10 @@ impl Search<'_> {
             }
             return evaluation;
         }
-        self.quiesce_moves(position, ply, window, entry, &mut noisy_moves(position), Some(evaluation))
+        self.quiesce_moves(position, ply, window, entry, &mut tactical_moves(position), Some(evaluation))
     }
 
-    /// The best of `moves`, or of standing pat at `evaluation`, which a side in check may not.
+    /// The best of `moves` and of standing pat at `evaluation`, which is `None` in check.
     fn quiesce_moves(
         &mut self,
         position: &Chess,
@@ -63,17 +64,18 @@ impl Search<'_> {
         window.alpha = window.alpha.max(best.value);
         let from_table = entry.and_then(|entry| entry.best);
         let before = self.before(ply);
-        let clues = Clues { histories: self.histories, from_table, killers: [None; 2], before };
+        let context = OrderingContext { histories: self.histories, from_table, killers: [None; 2], before };
         let ordered = match evaluation {
-            Some(_) => Ordered::noisy(position, moves, &clues),
-            None => Ordered::all(position, moves, &clues),
+            Some(_) => Ordered::tactical(position, moves, &context),
+            None => Ordered::all(position, moves, &context),
         };
         for Ranked { m, .. } in ordered {
             if self.selective() && best.value > -MAX_EVAL {
-                let hoped = evaluation.map(|evaluation| evaluation + victim_value(m) + pruning::DELTA_MARGIN);
+                let hoped =
+                    evaluation.map(|evaluation| evaluation + material_gain(m) + pruning::DELTA_MARGIN);
                 if let Some(hoped) = hoped
                     && hoped <= window.alpha
-                    && !is_decided(window.alpha)
+                    && !is_decisive(window.alpha)
                 {
                     best.value = best.value.max(hoped);
                     continue;
@@ -103,7 +105,7 @@ impl Search<'_> {
             }
         }
         if self.selective() {
-            // A value inside the window is one of captures only: all it may do later is fail low again.
+            // Only captures were searched, so an exact value is stored as an upper bound.
             let bound = if best.value >= window.beta { Bound::Lower } else { Bound::Upper };
             let m = best.m.map(PackedMove::of);
             self.tt_store(ply, Entry { best: m, value: best.value, evaluation, depth: 0, bound });
@@ -113,7 +115,7 @@ impl Search<'_> {
 }
 
 /// Captures, and promotions to a queen.
-fn noisy_moves(position: &Chess) -> MoveList {
+fn tactical_moves(position: &Chess) -> MoveList {
     let mut moves = position.capture_moves();
     let seventh = Bitboard::from_rank(position.turn().relative_rank(Rank::Seventh));
     if (position.our(Role::Pawn) & seventh).any() {

@@ -3,26 +3,26 @@
 use std::ops::ControlFlow;
 
 use arrayvec::ArrayVec;
-use shakmaty::{Chess, Move, Position, Role, attacks};
+use shakmaty::{Chess, Move, Position, attacks};
 
 use super::{
     histories::{Before, Histories, PieceTo},
     key,
     key_history::{KeyHistory, Kind},
-    ordering::{Clues, Killers, Ordered, Ranked, Sort, is_noisy},
-    packed::PackedMove,
+    node_pruning::{refine_by_tt, tt_cutoff},
+    ordering::{Killers, MoveClass, Ordered, OrderingContext, Ranked, is_tactical},
+    packed_move::PackedMove,
     pruning::{self, Selectivity, Trend},
     pv_table::PvTable,
     see,
     shared::{Shared, StopPoller},
-    shortcuts::{decisive, refined},
     table::{Bound, Entry},
-    value::{DRAW, INFINITE, MAX_EVAL, MAX_PLY, from_table, is_decided, mated_at, to_table},
+    value::{DRAW, INFINITE, MAX_EVAL, MAX_PLY, from_tt, is_decisive, mated_at, to_tt},
     window::Window,
 };
 use crate::Evaluator;
 
-/// A search under way on one thread.
+/// The search of one thread.
 pub(super) struct Search<'a> {
     pub(super) shared: &'a Shared<'a>,
     pub(super) evaluator: &'a mut dyn Evaluator,
@@ -30,75 +30,75 @@ pub(super) struct Search<'a> {
     pub(super) keys: KeyHistory,
     pub(super) pv: PvTable,
     pub(super) poller: StopPoller,
-    /// The longest line looked at.
-    pub(super) deepest: usize,
-    /// The iteration's depth: lines are extended to at most twice of it.
+    /// Selective depth.
+    pub(super) seldepth: usize,
+    /// The depth of the iteration; lines are extended to at most twice of it.
     pub(super) root_depth: i32,
     frames: Vec<Frame>,
-    /// The first ply at which a side may pass.
-    pub(super) passing_from: usize,
+    /// The first ply at which null moves are allowed.
+    pub(super) null_move_from: usize,
 }
 
-/// What a node leaves for the nodes around it.
+/// The search stack entry of a ply.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Frame {
     pub(super) evaluation: Option<i32>,
-    /// The move being looked at; `None` when the side to move passes.
+    /// The current move; `None` for a null move.
     pub(super) moved: Option<PieceTo>,
     pub(super) killers: Killers,
-    /// A move left out, to see what the position is worth without it.
+    /// The move excluded by a singular search.
     pub(super) excluded: Option<Move>,
 }
 
-/// Frames before the root's, so that every ply has four before it.
+/// Frames before the root, so that every ply has four before it.
 const FRAMES_BEFORE: usize = 4;
 
-/// What is expected of a node.
+/// The expected type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expected {
+pub(super) enum NodeType {
     /// A value inside the window.
-    Principal,
-    /// A value above the window, by one of the first moves.
+    Pv,
+    /// A value above the window.
     Cut,
-    /// A value below the window, after all moves.
+    /// A value below the window.
     All,
 }
 
-impl Expected {
-    /// What to expect of the first child of such a node.
-    fn below(self) -> Expected {
+impl NodeType {
+    /// The type of its first child.
+    fn below(self) -> NodeType {
         match self {
-            Expected::Principal => Expected::Principal,
-            Expected::Cut => Expected::All,
-            Expected::All => Expected::Cut,
+            NodeType::Pv => NodeType::Pv,
+            NodeType::Cut => NodeType::All,
+            NodeType::All => NodeType::Cut,
         }
     }
 }
 
-/// What a node knows before it looks at its moves.
+/// A node before its moves are searched.
 pub(super) struct Node<'p> {
     pub(super) position: &'p Chess,
     pub(super) ply: usize,
     pub(super) depth: i32,
     pub(super) window: Window,
-    pub(super) expected: Expected,
+    pub(super) node_type: NodeType,
     pub(super) in_check: bool,
     pub(super) entry: Option<Entry>,
-    /// The evaluation, or what the table knows better; `None` in check.
+    /// The static evaluation, refined by the table; `None` in check.
     pub(super) estimate: Option<i32>,
     pub(super) trend: Trend,
     pub(super) before: Before,
     pub(super) excluded: Option<Move>,
 }
 
-/// Moves a node has looked at, to learn from.
+/// The moves a node has searched, to update histories.
 struct Tried {
     count: usize,
     quiet: ArrayVec<Move, 64>,
-    noisy: ArrayVec<Move, 32>,
+    tactical: ArrayVec<Move, 32>,
 }
 
-/// The best a node has found.
+/// The best move and value of a node.
 #[derive(Clone, Copy)]
 pub(super) struct Best {
     pub(super) value: i32,
@@ -119,78 +119,78 @@ impl<'a> Search<'a> {
             keys,
             pv: PvTable::new(),
             poller: StopPoller::new(),
-            deepest: 0,
+            seldepth: 0,
             root_depth: 0,
             frames: vec![Frame::default(); FRAMES_BEFORE + MAX_PLY + 2],
-            passing_from: 0,
+            null_move_from: 0,
         }
     }
 
-    /// What every node begins with: the window that is left to look at, or the value where there is nothing to look at.
+    /// The start of every node: the window after mate distance pruning, or the value of a terminal node.
     #[inline]
-    pub(super) fn arrive(
+    pub(super) fn enter_node(
         &mut self,
         position: &Chess,
         ply: usize,
         window: Window,
     ) -> ControlFlow<i32, Window> {
         self.pv.clear(ply);
-        self.poller.beat(self.shared);
-        self.deepest = self.deepest.max(ply);
+        self.poller.count_node(self.shared);
+        self.seldepth = self.seldepth.max(ply);
         if self.poller.stopped() {
             return ControlFlow::Break(DRAW);
         }
-        if let Some(value) = self.verdict(position, ply) {
+        if let Some(value) = self.terminal_value(position, ply) {
             return ControlFlow::Break(value);
         }
         let window = window.within_mates(ply);
         if window.is_empty() { ControlFlow::Break(window.alpha) } else { ControlFlow::Continue(window) }
     }
 
-    /// The value of a position for its side to move, `depth` plies ahead. Means nothing once the poller has stopped.
+    /// The value of a position for the side to move at `depth`. Meaningless once the poller has stopped.
     pub(super) fn search(
         &mut self,
         position: &Chess,
         ply: usize,
         depth: i32,
         window: Window,
-        expected: Expected,
+        node_type: NodeType,
     ) -> i32 {
         if depth <= 0 {
             return self.quiesce(position, ply, window);
         }
-        let window = match self.arrive(position, ply, window) {
+        let window = match self.enter_node(position, ply, window) {
             ControlFlow::Continue(window) => window,
             ControlFlow::Break(value) => return value,
         };
         let excluded = self.frame(ply).excluded;
         let entry = if excluded.is_some() { None } else { self.tt_probe() };
-        if expected != Expected::Principal
+        if node_type != NodeType::Pv
             && let Some(entry) = entry
             && entry.depth >= depth
-            && let Some(value) = decisive(entry, ply, window, position)
+            && let Some(value) = tt_cutoff(entry, ply, window, position)
         {
             return value;
         }
-        let mut node = self.static_eval(position, ply, depth, window, expected, entry, excluded);
+        let mut node = self.static_eval(position, ply, depth, window, node_type, entry, excluded);
         if self.selective() {
             if let Some(value) = self.prune_node(&node) {
                 return value;
             }
             let unknown = entry.is_none_or(|entry| entry.best.is_none());
-            if unknown && depth >= pruning::INTERNAL_REDUCTION_DEPTH && expected != Expected::All {
+            if unknown && depth >= pruning::INTERNAL_REDUCTION_DEPTH && node_type != NodeType::All {
                 node.depth -= 1;
             }
         }
         self.search_moves(&node)
     }
 
-    /// The value of a position that needs no search: a draw by rule, or the longest line there is.
-    pub(super) fn verdict(&mut self, position: &Chess, ply: usize) -> Option<i32> {
+    /// The value of a draw by rule, or of a line of maximum length.
+    pub(super) fn terminal_value(&mut self, position: &Chess, ply: usize) -> Option<i32> {
         if self.keys.repeats() || position.is_insufficient_material() {
             return Some(DRAW);
         }
-        // Mate on the last move of the fifty comes before the draw.
+        // Mate takes precedence over the fifty-move rule.
         if position.halfmoves() >= 100 && !position.is_checkmate() {
             return Some(DRAW);
         }
@@ -201,13 +201,13 @@ impl<'a> Search<'a> {
         self.shared.selectivity == Selectivity::Selective
     }
 
-    /// What the table knows of where the search stands.
+    /// The table entry of the current position.
     pub(super) fn tt_probe(&self) -> Option<Entry> {
         if self.selective() { self.shared.table.get(self.keys.key()) } else { None }
     }
 
     pub(super) fn tt_store(&self, ply: usize, entry: Entry) {
-        let value = to_table(entry.value, ply);
+        let value = to_tt(entry.value, ply);
         self.shared.table.put(self.keys.key(), Entry { value, ..entry });
     }
 
@@ -219,8 +219,8 @@ impl<'a> Search<'a> {
         &mut self.frames[ply + FRAMES_BEFORE]
     }
 
-    /// Sets up the frame of the root, where no node looks around.
-    pub(super) fn begin(&mut self, position: &Chess) {
+    /// Sets up the frame of the root.
+    pub(super) fn init_root(&mut self, position: &Chess) {
         let evaluation = (!position.is_check()).then(|| self.evaluate(position));
         *self.frame(0) = Frame { evaluation, ..Frame::default() };
     }
@@ -231,29 +231,29 @@ impl<'a> Search<'a> {
         [back(1), back(2), back(4)]
     }
 
-    /// Makes a move: everything that follows the line of play moves along.
+    /// Makes a move.
     pub(super) fn enter(&mut self, position: &Chess, m: Move, after: &Chess, ply: usize) {
-        let key = key::follow(self.keys.key(), position, m, after);
+        let key = key::after_move(self.keys.key(), position, m, after);
         self.shared.table.fetch(key);
         self.keys.push(key, if m.is_zeroing() { Kind::Irreversible } else { Kind::Reversible });
         self.evaluator.push(m, after);
         self.frame(ply).moved = Some(PieceTo::of(position.turn(), m));
     }
 
-    /// Takes it back.
+    /// Takes back a move or a null move.
     pub(super) fn leave(&mut self) {
         self.evaluator.pop();
         self.keys.pop();
     }
 
-    #[expect(clippy::too_many_arguments, reason = "it is the first half of search, which has them all")]
+    #[expect(clippy::too_many_arguments, reason = "the first half of search")]
     fn static_eval<'p>(
         &mut self,
         position: &'p Chess,
         ply: usize,
         depth: i32,
         window: Window,
-        expected: Expected,
+        node_type: NodeType,
         entry: Option<Entry>,
         excluded: Option<Move>,
     ) -> Node<'p> {
@@ -273,10 +273,10 @@ impl<'a> Search<'a> {
             ply,
             depth,
             window,
-            expected,
+            node_type,
             in_check,
             entry,
-            estimate: evaluation.map(|evaluation| refined(evaluation, entry, ply)),
+            estimate: evaluation.map(|evaluation| refine_by_tt(evaluation, entry, ply)),
             trend: if improving { Trend::Improving } else { Trend::Worsening },
             before: self.before(ply),
             excluded,
@@ -291,16 +291,16 @@ impl<'a> Search<'a> {
         }
         let killers = self.frame(ply).killers;
         let from_table = node.entry.and_then(|entry| entry.best);
-        let clues = Clues { histories: self.histories, from_table, killers, before: node.before };
-        let ordered = Ordered::all(position, &mut moves, &clues);
+        let context = OrderingContext { histories: self.histories, from_table, killers, before: node.before };
+        let ordered = Ordered::all(position, &mut moves, &context);
         let mut window = node.window;
         let mut best = Best { value: -INFINITE, m: None };
-        let mut tried = Tried { count: 0, quiet: ArrayVec::new(), noisy: ArrayVec::new() };
+        let mut tried = Tried { count: 0, quiet: ArrayVec::new(), tactical: ArrayVec::new() };
         for Ranked { m, sort } in ordered {
             if node.excluded == Some(m) {
                 continue;
             }
-            if best.value > -MAX_EVAL && self.skips(node, Ranked { m, sort }, &tried, window) {
+            if best.value > -MAX_EVAL && self.prunes_move(node, Ranked { m, sort }, &tried, window) {
                 continue;
             }
             let extension = match self.singular_extension(node, m, &tried) {
@@ -322,19 +322,19 @@ impl<'a> Search<'a> {
                 }
             }
             if value >= window.beta {
-                self.learn(node, m, &tried);
+                self.update_histories(node, m, &tried);
                 break;
             }
-            // Beyond the capacity nothing more is learned.
-            let _full = if is_noisy(m) { tried.noisy.try_push(m) } else { tried.quiet.try_push(m) };
+            // Moves beyond the capacity are not recorded.
+            let _full = if is_tactical(m) { tried.tactical.try_push(m) } else { tried.quiet.try_push(m) };
         }
-        self.conclude(node, best)
+        self.finish_node(node, best)
     }
 
-    /// Remembers and returns what a node found.
-    fn conclude(&mut self, node: &Node<'_>, best: Best) -> i32 {
+    /// Stores and returns the value of a node.
+    fn finish_node(&mut self, node: &Node<'_>, best: Best) -> i32 {
         if node.excluded.is_some() {
-            // With its only move left out, a position is worth nothing better than the window says.
+            // The excluded move may be the only one.
             return best.value.max(-MAX_EVAL);
         }
         let bound = if best.value >= node.window.beta {
@@ -355,20 +355,28 @@ impl<'a> Search<'a> {
         best.value
     }
 
-    /// Whether a move is so unlikely to matter that it is left out.
-    fn skips(&self, node: &Node<'_>, Ranked { m, sort }: Ranked, tried: &Tried, window: Window) -> bool {
+    /// Whether a move is pruned.
+    fn prunes_move(
+        &self,
+        node: &Node<'_>,
+        Ranked { m, sort }: Ranked,
+        tried: &Tried,
+        window: Window,
+    ) -> bool {
         if !self.selective() {
             return false;
         }
         let Node { position, depth, .. } = *node;
         match sort {
-            Sort::Gain => return false,
-            Sort::Loss => {
+            MoveClass::GoodCapture => return false,
+            MoveClass::BadCapture => {
                 return depth <= pruning::EXCHANGE_DEPTH
                     && !see::gains(position, m, pruning::capture_exchange_margin(depth));
             }
-            Sort::Killer | Sort::NoControl if node.in_check || checks_directly(position, m) => return false,
-            Sort::Killer | Sort::NoControl => {}
+            MoveClass::Killer | MoveClass::Quiet if node.in_check || gives_direct_check(position, m) => {
+                return false;
+            }
+            MoveClass::Killer | MoveClass::Quiet => {}
         }
         let reduced = (depth - pruning::late_move_reduction(depth, tried.count)).max(0);
         let record = || self.histories.of_quiet(position.turn(), m, &node.before);
@@ -377,49 +385,49 @@ impl<'a> Search<'a> {
                 && node
                     .estimate
                     .is_some_and(|estimate| estimate + pruning::futility_margin(reduced) <= window.alpha)
-                && !is_decided(window.alpha))
+                && !is_decisive(window.alpha))
             || (reduced <= pruning::HISTORY_DEPTH && record() < pruning::history_margin(depth))
             || (reduced <= pruning::EXCHANGE_DEPTH
                 && !see::gains(position, m, pruning::quiet_exchange_margin(reduced)))
     }
 
-    /// Whether the table's move stands alone: what the position is worth without it.
+    /// Singular extension of the table move, by a search without it.
     fn singular_extension(&mut self, node: &Node<'_>, m: Move, tried: &Tried) -> Extension {
         let Some(entry) = node.entry.filter(|_| tried.count == 0) else { return Extension::By(0) };
-        let told = from_table(entry.value, node.ply);
+        let tt_value = from_tt(entry.value, node.ply);
         if node.depth < pruning::SINGULAR_DEPTH
             || !self.selective()
-            || self.far_extended(node.ply)
+            || self.is_overextended(node.ply)
             || entry.best != Some(PackedMove::of(m))
             || entry.depth < node.depth - 3
             || !matches!(entry.bound, Bound::Lower | Bound::Exact)
-            || is_decided(told)
+            || is_decisive(tt_value)
         {
             return Extension::By(0);
         }
-        let bar = told - 2 * node.depth;
+        let singular_beta = tt_value - 2 * node.depth;
         self.frame(node.ply).excluded = Some(m);
-        let window = Window::above(bar - 1);
-        let expected = if node.expected == Expected::Cut { Expected::Cut } else { Expected::All };
-        let without = self.search(node.position, node.ply, (node.depth - 1) / 2, window, expected);
+        let window = Window::above(singular_beta - 1);
+        let node_type = if node.node_type == NodeType::Cut { NodeType::Cut } else { NodeType::All };
+        let without = self.search(node.position, node.ply, (node.depth - 1) / 2, window, node_type);
         self.frame(node.ply).excluded = None;
-        if without < bar {
+        if without < singular_beta {
             Extension::By(1)
-        } else if node.expected != Expected::Principal && bar >= node.window.beta {
-            // Not even needed: there are other moves above beta.
-            Extension::Refuted(bar)
-        } else if told >= node.window.beta {
+        } else if node.node_type != NodeType::Pv && singular_beta >= node.window.beta {
+            // Multi-cut: other moves fail high too.
+            Extension::Refuted(singular_beta)
+        } else if tt_value >= node.window.beta {
             Extension::By(-1)
         } else {
             Extension::By(0)
         }
     }
 
-    fn far_extended(&self, ply: usize) -> bool {
+    fn is_overextended(&self, ply: usize) -> bool {
         ply >= 2 * self.root_depth.unsigned_abs() as usize
     }
 
-    /// The value of a move for the side that makes it, after `tried` others. `depth` is what is left below it.
+    /// The value of a move for the side that makes it, after `tried` others. `depth` is that of the child.
     fn search_move(
         &mut self,
         node: &Node<'_>,
@@ -435,7 +443,7 @@ impl<'a> Search<'a> {
             let check = after.is_check();
             if check
                 && depth < node.depth
-                && !self.far_extended(node.ply)
+                && !self.is_overextended(node.ply)
                 && see::gains(node.position, ranked.m, 0)
             {
                 depth += 1;
@@ -446,85 +454,81 @@ impl<'a> Search<'a> {
         }
         self.enter(node.position, ranked.m, &after, node.ply);
         let below = node.ply + 1;
-        let mut principal = node.expected == Expected::Principal;
+        let mut is_pv = node.node_type == NodeType::Pv;
         let mut value = 0;
-        if tried > 0 || !principal {
+        if tried > 0 || !is_pv {
             let above = Window::above(window.alpha).flipped();
             let reduced = (depth - reduction).clamp(depth.min(1), depth);
-            let first = if tried > 0 { Expected::Cut } else { node.expected.below() };
+            let first = if tried > 0 { NodeType::Cut } else { node.node_type.below() };
             value = -self.search(&after, below, reduced, above, first);
             if value > window.alpha && reduced < depth {
-                let again = if principal { Expected::Cut } else { node.expected.below() };
+                let again = if is_pv { NodeType::Cut } else { node.node_type.below() };
                 value = -self.search(&after, below, depth, above, again);
             }
-            principal &= value > window.alpha;
+            is_pv &= value > window.alpha;
         }
-        if principal && !self.poller.stopped() {
-            value = -self.search(&after, below, depth, window.flipped(), Expected::Principal);
+        if is_pv && !self.poller.stopped() {
+            value = -self.search(&after, below, depth, window.flipped(), NodeType::Pv);
         }
         self.leave();
         value
     }
 
-    /// How much less deeply than the first move a later one is searched.
+    /// Late move reduction.
     fn reduction(&self, node: &Node<'_>, Ranked { m, sort }: Ranked, tried: usize) -> i32 {
         let mut plies = pruning::late_move_reduction(node.depth, tried + 1) - i32::from(node.in_check);
-        plies += match node.expected {
-            Expected::Principal => -1,
-            Expected::Cut => 1,
-            Expected::All => 0,
+        plies += match node.node_type {
+            NodeType::Pv => -1,
+            NodeType::Cut => 1,
+            NodeType::All => 0,
         };
         plies += i32::from(node.trend == Trend::Worsening);
         match sort {
-            Sort::Gain => 0,
-            Sort::Loss => plies - 1,
-            Sort::Killer => plies - 2,
-            Sort::NoControl => plies - self.histories.of_quiet(node.position.turn(), m, &node.before) / 9_000,
+            MoveClass::GoodCapture => 0,
+            MoveClass::BadCapture => plies - 1,
+            MoveClass::Killer => plies - 2,
+            MoveClass::Quiet => {
+                plies - self.histories.of_quiet(node.position.turn(), m, &node.before) / 9_000
+            }
         }
     }
 
-    /// A move caused a cutoff: it was better than those tried before it.
-    fn learn(&mut self, node: &Node<'_>, m: Move, tried: &Tried) {
+    /// Updates killers and histories after a cutoff.
+    fn update_histories(&mut self, node: &Node<'_>, m: Move, tried: &Tried) {
         let turn = node.position.turn();
-        let lesson = pruning::history_bonus(node.depth);
-        if is_noisy(m) {
-            self.histories.learn_capture(turn, m, lesson);
+        let bonus = pruning::history_bonus(node.depth);
+        if is_tactical(m) {
+            self.histories.update_capture(turn, m, bonus);
         } else {
             let killers = &mut self.frame(node.ply).killers;
             if killers[0] != Some(m) {
                 *killers = [Some(m), killers[0]];
             }
-            self.histories.learn_quiet(turn, m, &node.before, lesson);
+            self.histories.update_quiet(turn, m, &node.before, bonus);
             for &worse in &tried.quiet {
-                self.histories.learn_quiet(turn, worse, &node.before, -lesson);
+                self.histories.update_quiet(turn, worse, &node.before, -bonus);
             }
         }
-        for &worse in &tried.noisy {
-            self.histories.learn_capture(turn, worse, -lesson);
+        for &worse in &tried.tactical {
+            self.histories.update_capture(turn, worse, -bonus);
         }
     }
 }
 
-/// What follows from leaving out the table's move.
+/// The result of a singular search.
 enum Extension {
-    /// Search it this much deeper.
+    /// Extend the table move by this much.
     By(i32),
-    /// The node has this value already.
+    /// Return this value.
     Refuted(i32),
 }
 
-/// Whether the moved piece itself attacks the king; checks it discovers are not seen.
-fn checks_directly(position: &Chess, m: Move) -> bool {
+/// Whether the moved piece attacks the king; discovered checks are not detected.
+fn gives_direct_check(position: &Chess, m: Move) -> bool {
     let (Some(from), Some(king)) = (m.from(), position.board().king_of(!position.turn())) else {
         return false;
     };
     let piece = m.promotion().unwrap_or(m.role()).of(position.turn());
     !m.is_castle()
         && attacks::attacks(m.to(), piece, position.board().occupied().without(from)).contains(king)
-}
-
-/// What a piece adds to a side that may take it, or become it.
-pub(super) fn victim_value(m: Move) -> i32 {
-    m.capture().map_or(0, see::worth)
-        + m.promotion().map_or(0, |role| see::worth(role) - see::worth(Role::Pawn))
 }

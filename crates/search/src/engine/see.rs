@@ -1,37 +1,33 @@
-//! Static exchange evaluation: what is left of a capture after everybody has recaptured.
+//! Static exchange evaluation (SEE).
 
 use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square, attacks};
 
-/// What a piece is worth in an exchange.
-pub(super) const fn worth(role: Role) -> i32 {
+use crate::{material_gain, piece_value};
+
+/// The value of a piece in an exchange.
+pub(super) const fn exchange_value(role: Role) -> i32 {
     match role {
-        Role::Pawn => 100,
-        Role::Knight => 320,
-        Role::Bishop => 330,
-        Role::Rook => 500,
-        Role::Queen => 900,
-        // A king's move is legal, so nobody takes it: any worth that no exchange outweighs will do.
+        // A king's move is legal, so the king is never captured: any value that no exchange outweighs will do.
         Role::King => 10_000,
+        role => piece_value(role),
     }
 }
 
-/// Whether the moving side comes out of `m` and the recaptures that follow with at least `threshold`.
+/// Whether the SEE of `m` is at least `threshold`.
 ///
-/// Both sides recapture with their cheapest piece and stop when that is better for them. Pins are not seen, and only
-/// the move itself promotes.
+/// Both sides recapture with their least valuable piece and stop when that is better. Pins are ignored, and only the move
+/// itself promotes.
 pub(super) fn gains(position: &Chess, m: Move, threshold: i32) -> bool {
     let (from, to) = match m {
         Move::Normal { from, to, .. } | Move::EnPassant { from, to } => (from, to),
         Move::Castle { .. } | Move::Put { .. } => return threshold <= 0,
     };
-    let promoted = m.promotion().map_or(0, |role| worth(role) - worth(Role::Pawn));
-    let captured = m.capture().map_or(0, worth);
-    // What the side to move has beyond the threshold, if the other stops here.
-    let mut balance = captured + promoted - threshold;
+    // The surplus over the threshold if the exchange stops here.
+    let mut balance = material_gain(m) - threshold;
     if balance < 0 {
         return false;
     }
-    balance -= worth(m.promotion().unwrap_or(m.role()));
+    balance -= exchange_value(m.promotion().unwrap_or(m.role()));
     if balance >= 0 {
         return true;
     }
@@ -44,12 +40,12 @@ pub(super) fn gains(position: &Chess, m: Move, threshold: i32) -> bool {
     exchange(board, to, occupied, !mover, balance) == mover
 }
 
-/// What an exchange must bring to win material: a bishop for a knight does not.
+/// The SEE that counts as winning material: more than a bishop for a knight.
 const WINS: i32 = 50;
 
 /// Whether the side to move is not in check and has no capture or promotion that wins material by static exchange.
 ///
-/// Of such positions an evaluation without search can be expected to be right.
+/// Such positions can be evaluated without search.
 pub fn is_quiet(position: &Chess) -> bool {
     let wins = |m: &Move| gains(position, *m, WINS);
     !position.is_check()
@@ -57,8 +53,8 @@ pub fn is_quiet(position: &Chess) -> bool {
         && !position.promotion_moves().iter().any(wins)
 }
 
-/// Who is content with the exchange on `to`, where `turn` may recapture. `balance` is negative: what the other side
-/// has beyond its threshold if the piece on `to` falls for nothing.
+/// The winner of the exchange on `to`, where `turn` may recapture. `balance` is negative: the surplus of the other side if
+/// the piece on `to` is lost.
 fn exchange(board: &Board, to: Square, mut occupied: Bitboard, mut turn: Color, mut balance: i32) -> Color {
     let diagonal = board.bishops_and_queens();
     let straight = board.rooks_and_queens();
@@ -67,7 +63,7 @@ fn exchange(board: &Board, to: Square, mut occupied: Bitboard, mut turn: Color, 
         & occupied;
     loop {
         let ours = attackers & board.by_color(turn);
-        let Some((role, square)) = cheapest(board, ours) else { return !turn };
+        let Some((role, square)) = least_valuable(board, ours) else { return !turn };
         occupied.discard(square);
         if matches!(role, Role::Pawn | Role::Bishop | Role::Queen) {
             attackers |= attacks::bishop_attacks(to, occupied) & diagonal;
@@ -78,17 +74,17 @@ fn exchange(board: &Board, to: Square, mut occupied: Bitboard, mut turn: Color, 
         attackers &= occupied;
         turn = !turn;
         if role == Role::King {
-            // A king that would be taken may not take.
+            // The king may not capture a defended piece.
             return if (attackers & board.by_color(turn)).any() { turn } else { !turn };
         }
-        balance = -balance - 1 - worth(role);
+        balance = -balance - 1 - exchange_value(role);
         if balance >= 0 {
             return !turn;
         }
     }
 }
 
-fn cheapest(board: &Board, among: Bitboard) -> Option<(Role, Square)> {
+fn least_valuable(board: &Board, among: Bitboard) -> Option<(Role, Square)> {
     Role::ALL.into_iter().find_map(|role| (among & board.by_role(role)).first().map(|square| (role, square)))
 }
 
@@ -100,7 +96,7 @@ mod tests {
     use super::*;
 
     /// The highest threshold the move still meets.
-    fn exchange_value(fen: &str, uci: &str) -> i32 {
+    fn gain_of(fen: &str, uci: &str) -> i32 {
         let position = position_from_fen(fen).unwrap();
         let m = uci.parse::<UciMove>().unwrap().to_move(&position).unwrap();
         let met: Vec<i32> = (-2000..2000).filter(|&threshold| gains(&position, m, threshold)).collect();
@@ -150,7 +146,7 @@ mod tests {
             ("4k3/8/8/8/8/8/8/4K2R w K - 0 1", "e1g1", 0),
         ];
         for (fen, m, value) in known {
-            assert_eq!(exchange_value(fen, m), value, "{fen} {m}");
+            assert_eq!(gain_of(fen, m), value, "{fen} {m}");
         }
     }
 }

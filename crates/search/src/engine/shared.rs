@@ -1,4 +1,4 @@
-//! What the threads of one search share.
+//! State shared by the threads of a search.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -8,12 +8,12 @@ use std::{
 use super::{pruning::Selectivity, table::Table};
 use crate::SearchControl;
 
-/// The table, the wish to stop and the count of nodes.
+/// The table, the stop flag and the node count.
 pub(super) struct Shared<'a> {
     pub(super) table: &'a Table,
-    pub(super) watch: &'a dyn SearchControl,
+    pub(super) control: &'a dyn SearchControl,
     pub(super) selectivity: Selectivity,
-    /// The time after which nothing is finished.
+    /// The hard time limit.
     pub(super) hard: Option<Duration>,
     pub(super) node_limit: u64,
     stop: AtomicBool,
@@ -21,10 +21,10 @@ pub(super) struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(table: &'a Table, watch: &'a dyn SearchControl) -> Shared<'a> {
+    pub(super) fn new(table: &'a Table, control: &'a dyn SearchControl) -> Shared<'a> {
         Shared {
             table,
-            watch,
+            control,
             selectivity: Selectivity::Selective,
             hard: None,
             node_limit: u64::MAX,
@@ -38,50 +38,57 @@ impl<'a> Shared<'a> {
         self.stop.store(true, Relaxed);
     }
 
-    /// Nodes of all threads, as far as they have told.
+    /// Nodes reported by all threads.
     pub(super) fn nodes(&self) -> u64 {
         self.nodes.load(Relaxed)
     }
 }
 
-/// A thread's count of nodes and its look at the outside world now and then.
+/// The node counter of a thread, which polls time and stop requests now and then.
 pub(super) struct StopPoller {
     nodes: u64,
-    /// How many of the nodes the others know of.
-    told: u64,
-    /// Nodes until the next look.
+    /// Nodes already added to the shared count.
+    reported_nodes: u64,
+    /// Nodes until the next poll.
     countdown: u32,
-    /// Nodes between two looks.
+    /// Nodes between polls.
     interval: u32,
-    last_look: Duration,
+    last_poll: Duration,
     stopped: bool,
 }
 
-/// Looks this far apart in time find a stop soon and cost nothing noticeable.
-const OFTEN: Duration = Duration::from_micros(500);
-const MOST_NODES_BETWEEN_LOOKS: u32 = 1024;
+/// Target time between polls.
+const POLL_INTERVAL: Duration = Duration::from_micros(500);
+const MAX_NODES_BETWEEN_POLLS: u32 = 1024;
 
 impl StopPoller {
     pub(super) fn new() -> StopPoller {
-        StopPoller { nodes: 0, told: 0, countdown: 1, interval: 1, last_look: Duration::ZERO, stopped: false }
+        StopPoller {
+            nodes: 0,
+            reported_nodes: 0,
+            countdown: 1,
+            interval: 1,
+            last_poll: Duration::ZERO,
+            stopped: false,
+        }
     }
 
     pub(super) fn nodes(&self) -> u64 {
         self.nodes
     }
 
-    /// Nodes that [`Shared::nodes`] does not count yet.
-    pub(super) fn untold(&self) -> u64 {
-        self.nodes - self.told
+    /// Nodes not yet in [`Shared::nodes`].
+    pub(super) fn unreported_nodes(&self) -> u64 {
+        self.nodes - self.reported_nodes
     }
 
-    /// Whether the search is over, and values mean nothing.
+    /// Whether the search is over, which makes values meaningless.
     pub(super) fn stopped(&self) -> bool {
         self.stopped
     }
 
     /// Counts a node.
-    pub(super) fn beat(&mut self, shared: &Shared<'_>) {
+    pub(super) fn count_node(&mut self, shared: &Shared<'_>) {
         if self.nodes >= shared.node_limit {
             self.stopped = true;
             return;
@@ -89,25 +96,25 @@ impl StopPoller {
         self.nodes += 1;
         self.countdown -= 1;
         if self.countdown == 0 {
-            self.look(shared);
+            self.poll(shared);
         }
     }
 
-    /// Tells the others of this thread's nodes and listens whether to stop.
-    pub(super) fn look(&mut self, shared: &Shared<'_>) {
-        let total = shared.nodes.fetch_add(self.untold(), Relaxed) + self.untold();
-        self.told = self.nodes;
-        let now = shared.watch.elapsed();
+    /// Adds to the shared count and checks for a stop.
+    pub(super) fn poll(&mut self, shared: &Shared<'_>) {
+        let total = shared.nodes.fetch_add(self.unreported_nodes(), Relaxed) + self.unreported_nodes();
+        self.reported_nodes = self.nodes;
+        let now = shared.control.elapsed();
         self.stopped |= shared.stop.load(Relaxed)
             || total >= shared.node_limit
             || shared.hard.is_some_and(|hard| now >= hard)
-            || shared.watch.stopped();
-        // Evaluations take from a fraction of a microsecond to many milliseconds: look by time, not by nodes.
-        let gap = now.saturating_sub(self.last_look);
-        self.last_look = now;
-        if gap < OFTEN / 2 {
-            self.interval = (self.interval * 2).min(MOST_NODES_BETWEEN_LOOKS);
-        } else if gap > OFTEN * 2 {
+            || shared.control.stopped();
+        // Evaluations take from a fraction of a microsecond to many milliseconds: adapt the interval to time.
+        let gap = now.saturating_sub(self.last_poll);
+        self.last_poll = now;
+        if gap < POLL_INTERVAL / 2 {
+            self.interval = (self.interval * 2).min(MAX_NODES_BETWEEN_POLLS);
+        } else if gap > POLL_INTERVAL * 2 {
             self.interval = (self.interval / 2).max(1);
         }
         self.countdown = self.interval;

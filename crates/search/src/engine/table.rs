@@ -6,9 +6,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::packed::PackedMove;
+use super::packed_move::PackedMove;
 
-/// What a stored value says of the true one.
+/// The bound of a stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
     /// Nothing.
@@ -21,23 +21,23 @@ pub(super) enum Bound {
     Exact,
 }
 
-/// What the table knows of a position.
+/// An entry of a position.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Entry {
-    /// The move that was best, or good enough.
+    /// The best or cutoff move.
     pub(super) best: Option<PackedMove>,
-    /// Counted from the position, see [`to_table`](super::value::to_table).
+    /// Counted from the position, see [`to_tt`](super::value::to_tt).
     pub(super) value: i32,
-    /// What the evaluator says, unless the side to move is in check.
+    /// The static evaluation; `None` in check.
     pub(super) evaluation: Option<i32>,
-    /// Plies the value looked ahead; zero for captures only.
+    /// Search depth; zero for quiescence.
     pub(super) depth: i32,
     pub(super) bound: Bound,
 }
 
 const NO_EVALUATION: i16 = i16::MIN;
 
-/// Searches older than this many look as old as the newest one again.
+/// Ages wrap after this many searches.
 const AGES: u8 = 64;
 
 const WAYS: usize = 4;
@@ -67,7 +67,7 @@ impl Table {
         Table { buckets: std::iter::repeat_with(Bucket::default).take(buckets).collect(), age: 0 }
     }
 
-    /// Forgets everything.
+    /// Clears the table.
     pub(super) fn clear(&mut self) {
         for slot in self.buckets.iter_mut().flat_map(|bucket| &mut bucket.0) {
             *slot = Slot::default();
@@ -75,13 +75,12 @@ impl Table {
         self.age = 0;
     }
 
-    /// A new search begins: what is in the table becomes older.
-    pub(super) fn grow_older(&mut self) {
+    /// Ages all entries.
+    pub(super) fn start_search(&mut self) {
         self.age = (self.age + 1) % AGES;
     }
 
-    /// A position with this key is about to be looked up. The table is far larger than the processor's caches: a
-    /// load whose value nobody waits for has the line on its way while other work is done.
+    /// Prefetches the bucket of a key, by a load whose value is not used.
     pub(super) fn fetch(&self, key: u64) {
         std::hint::black_box(self.bucket(key).0[0].facts.load(Relaxed));
     }
@@ -93,7 +92,7 @@ impl Table {
         })
     }
 
-    /// Remembers an entry, in place of the one that is worth least.
+    /// Stores an entry, replacing the least valuable one of its bucket.
     pub(super) fn put(&self, key: u64, mut entry: Entry) {
         let bucket = self.bucket(key);
         let mut place = &bucket.0[0];
@@ -126,8 +125,8 @@ impl Table {
         place.check.store(key ^ facts, Relaxed);
     }
 
-    /// How full of this search's entries it is, in thousandths, judged by its first thousand slots.
-    pub(super) fn permille(&self) -> u16 {
+    /// The share of entries of the current search in thousandths, from the first thousand slots.
+    pub(super) fn hashfull(&self) -> u16 {
         let sample = self.buckets.iter().flat_map(|bucket| &bucket.0).take(1000);
         let (mut full, mut seen) = (0, 0);
         for slot in sample {
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_is_got() {
+    fn stored_entries_are_found() {
         let table = Table::new(1);
         let other = Entry { best: None, value: 12, evaluation: None, depth: 0, bound: Bound::Exact };
         table.put(5, entry(9));
@@ -200,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn deep_entries_outlive_shallow_ones_and_new_searches_old_ones() {
+    fn replacement_prefers_deep_and_recent_entries() {
         let mut table = Table::new(0);
         for (key, depth) in [(1, 9), (2, 1), (3, 8), (4, 7), (5, 5)] {
             table.put(key, entry(depth));
         }
         assert_eq!(table.get(2), None, "the shallowest of five made room in the only bucket");
-        table.grow_older();
-        table.grow_older();
+        table.start_search();
+        table.start_search();
         for key in 6..=9 {
             table.put(key, entry(1));
         }
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_without_a_move_keeps_the_old_move() {
+    fn entry_without_a_move_keeps_the_old_move() {
         let table = Table::new(0);
         table.put(1, entry(2));
         table.put(1, Entry { best: None, ..entry(3) });
@@ -224,24 +223,24 @@ mod tests {
     }
 
     #[test]
-    fn clearing_forgets_and_fullness_counts() {
+    fn clear_and_hashfull() {
         let mut table = Table::new(1);
-        assert_eq!(table.permille(), 0);
+        assert_eq!(table.hashfull(), 0);
         for key in 0..200_000_u64 {
             table.put(key.wrapping_mul(0x9e37_79b9_7f4a_7c15), entry(1));
         }
-        assert!(table.permille() > 900);
-        table.grow_older();
-        assert_eq!(table.permille(), 0);
+        assert!(table.hashfull() > 900);
+        table.start_search();
+        assert_eq!(table.hashfull(), 0);
         table.clear();
         assert!((0..200_000_u64).all(|key| table.get(key.wrapping_mul(0x9e37_79b9_7f4a_7c15)).is_none()));
     }
 
     #[cfg(not(target_family = "wasm"))]
     #[test]
-    fn threads_never_read_what_nobody_wrote() {
+    fn concurrent_reads_are_never_torn() {
         let table = Table::new(0);
-        // The value tells the key, so a mixture of two entries shows.
+        // The value encodes the key, so a torn entry is detected.
         let told = |key: u64| Entry { value: key as i32, ..entry((key % 50) as i32) };
         std::thread::scope(|scope| {
             for thread in 0..4_u64 {

@@ -1,4 +1,4 @@
-//! The engine as a whole.
+//! Tests of the whole engine.
 
 use std::{
     num::NonZeroI32,
@@ -18,19 +18,18 @@ use super::{
     histories::Histories,
     key_history::KeyHistory,
     pruning::Selectivity,
-    search::{Expected, Search},
-    see,
+    search::{NodeType, Search},
     shared::Shared,
     table::Table,
     value::{DRAW, INFINITE, MAX_PLY, mated_at},
     window::Window,
 };
 use crate::{
-    BaselineEvaluator, Choice, Evaluator, Limits, Line, NoControl, Player, PlayerError, SearchControl,
-    TimeLeft, evaluator_for, test_networks, winning_chance,
+    BaselineEvaluator, Choice, Evaluator, Limits, Line, NoControl, SearchControl, SearchError, TimeLeft,
+    evaluator_for, piece_value, test_networks, winning_chance,
 };
 
-/// Material alone: enough for tactics, and quick.
+/// A material-only evaluator.
 #[derive(Clone, Copy)]
 struct Material;
 
@@ -50,7 +49,7 @@ impl Evaluator for Material {
     fn evaluate_f32(&mut self, position: &Chess) -> ForMover<f32> {
         let count = |role: Role| position.our(role).count() as i32 - position.their(role).count() as i32;
         let roles = [Role::Pawn, Role::Knight, Role::Bishop, Role::Rook, Role::Queen];
-        ForMover(roles.map(|role| see::worth(role) * count(role)).iter().sum::<i32>() as f32)
+        ForMover(roles.map(|role| piece_value(role) * count(role)).iter().sum::<i32>() as f32)
     }
 }
 
@@ -69,7 +68,7 @@ fn played(fen: &str, moves: &str) -> History {
 
 fn engine() -> Engine {
     let options = EngineOptions { hash_mib: 4, ..EngineOptions::default() };
-    Engine::new("test", options, Box::new(BaselineEvaluator))
+    Engine::new(options, Box::new(BaselineEvaluator))
 }
 
 fn to_depth(depth: u32) -> Limits {
@@ -88,7 +87,7 @@ const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 const BUSY: &str = "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1";
 
 #[test]
-fn mates_are_found_at_their_exact_distance() {
+fn mate_distances_are_exact() {
     let mates = [
         ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", 1, Some("Rd8")),
         ("r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4", 1, Some("Qxf7")),
@@ -100,7 +99,7 @@ fn mates_are_found_at_their_exact_distance() {
     ];
     for (fen, moves, key) in mates {
         let game = game(fen);
-        let choice = engine().choose(&game, &to_depth(9), &NoControl).unwrap();
+        let choice = engine().search(&game, &to_depth(9), &NoControl).unwrap();
         assert_eq!(choice.lines[0].score, mate_in(moves), "{fen}: {:?}", choice.lines[0]);
         if let Some(key) = key {
             assert_eq!(san(&game, choice.mv).trim_end_matches(['+', '#']), key, "{fen}");
@@ -109,36 +108,36 @@ fn mates_are_found_at_their_exact_distance() {
 }
 
 #[test]
-fn being_mated_is_told_in_moves_too() {
+fn losing_mates_are_reported_in_moves() {
     let doomed = game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1");
-    let choice = engine().choose(&doomed, &to_depth(8), &NoControl).unwrap();
+    let choice = engine().search(&doomed, &to_depth(8), &NoControl).unwrap();
     assert_eq!(choice.lines[0].score, mate_in(-1));
 }
 
 #[test]
-fn a_game_that_is_over_has_no_move() {
+fn finished_game_is_an_error() {
     for fen in ["8/8/8/8/8/2k5/1q6/K7 w - - 0 1", "7k/5Q2/5K2/8/8/8/8/8 b - - 0 1"] {
-        assert!(matches!(engine().choose(&game(fen), &to_depth(3), &NoControl), Err(PlayerError::GameOver)));
+        assert!(matches!(engine().search(&game(fen), &to_depth(3), &NoControl), Err(SearchError::GameOver)));
     }
 }
 
 #[test]
-fn a_mate_limit_ends_the_search_at_the_mate() {
+fn mate_limit_stops_at_the_mate() {
     let limits = Limits { mate: Some(2), ..Limits::default() };
-    let choice = engine().choose(&game("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"), &limits, &NoControl).unwrap();
+    let choice = engine().search(&game("kbK5/pp6/1P6/8/8/8/8/R7 w - - 0 1"), &limits, &NoControl).unwrap();
     assert_eq!(choice.lines[0].score, mate_in(2), "although it takes zugzwang, which passing hides");
     let nothing = Limits { mate: Some(1), ..Limits::default() };
-    let choice = engine().choose(&game("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"), &nothing, &NoControl).unwrap();
+    let choice = engine().search(&game("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"), &nothing, &NoControl).unwrap();
     assert!(matches!(choice.lines[0].score, Some(ForMover(Score::Centipawns(_)))));
 }
 
 #[test]
-fn a_won_game_does_not_end_in_stalemate() {
+fn stalemate_is_avoided_when_winning() {
     // Qg6, Qf7 and the like would be stalemate.
     let mut game = game("7k/8/8/5KQ1/8/8/8/8 w - - 0 1");
     let mut engine = engine();
     for _ in 0..12 {
-        let choice = engine.choose(&game, &to_depth(7), &NoControl).unwrap();
+        let choice = engine.search(&game, &to_depth(7), &NoControl).unwrap();
         game.push(choice.mv, None);
         assert!(!game.current().is_stalemate());
         if game.current().is_checkmate() {
@@ -149,62 +148,62 @@ fn a_won_game_does_not_end_in_stalemate() {
 }
 
 #[test]
-fn a_lost_game_is_saved_by_repetition() {
+fn repetition_is_found_when_losing() {
     // Two rooks behind, Black checks on g4 and f3 without end.
     let game = game("2q5/Q5pk/7p/8/8/8/5P1P/R4RK1 b - - 0 1");
-    let choice = engine().choose(&game, &to_depth(8), &NoControl).unwrap();
+    let choice = engine().search(&game, &to_depth(8), &NoControl).unwrap();
     assert_eq!(san(&game, choice.mv), "Qg4");
     assert_eq!(choice.lines[0].score, Some(ForMover(Score::Centipawns(0))));
 }
 
 #[test]
-fn the_third_occurrence_in_the_game_is_a_draw() {
+fn threefold_repetition_of_the_game_is_a_draw() {
     // White is winning; going back to f3 would be the third time.
     let fen = "6k1/5ppp/8/8/8/5Q2/5PPP/6K1 w - - 0 1";
     let shuffle = "f3e3 g8f8 e3f3 f8g8 f3e3 g8f8";
     let game = played(fen, shuffle);
     let back = "e3f3".parse::<UciMove>().unwrap().to_move(game.current()).unwrap();
-    let choice = engine().choose(&game, &to_depth(6), &NoControl).unwrap();
+    let choice = engine().search(&game, &to_depth(6), &NoControl).unwrap();
     assert_ne!(choice.mv, back);
     let forced = Limits { search_moves: vec![back], ..to_depth(6) };
     // After f3, f8g8 makes the start position for the third time.
-    let score = engine().choose(&game, &forced, &NoControl).unwrap().lines[0].score;
+    let score = engine().search(&game, &forced, &NoControl).unwrap().lines[0].score;
     assert_eq!(score, Some(ForMover(Score::Centipawns(0))));
 }
 
 #[test]
-fn the_fifty_move_rule_counts_unless_it_is_mate() {
+fn fifty_move_rule_yields_to_mate() {
     let draw = game("7k/8/8/8/8/8/R7/K7 w - - 99 80");
-    let score = engine().choose(&draw, &to_depth(4), &NoControl).unwrap().lines[0].score;
+    let score = engine().search(&draw, &to_depth(4), &NoControl).unwrap().lines[0].score;
     assert_eq!(score, Some(ForMover(Score::Centipawns(0))));
     let mate = game("7k/R7/8/8/8/8/1R6/K7 w - - 99 80");
-    let score = engine().choose(&mate, &to_depth(4), &NoControl).unwrap().lines[0].score;
+    let score = engine().search(&mate, &to_depth(4), &NoControl).unwrap().lines[0].score;
     assert_eq!(score, mate_in(1));
 }
 
 #[test]
-fn bare_kings_and_lone_minors_are_worth_nothing() {
+fn insufficient_material_is_a_draw() {
     for fen in ["8/8/4k3/8/8/3nK3/8/8 b - - 0 1", "8/8/4k3/8/3B4/4K3/8/8 w - - 0 1"] {
-        let choice = engine().choose(&game(fen), &to_depth(4), &NoControl).unwrap();
+        let choice = engine().search(&game(fen), &to_depth(4), &NoControl).unwrap();
         assert_eq!(choice.lines[0].score, Some(ForMover(Score::Centipawns(0))), "{fen}");
     }
 }
 
-/// A search that may look at everything and guess nothing, on a table of its own.
+/// A search without pruning on its own table.
 fn exhaustive<T>(game: &History, run: impl FnOnce(&mut Search<'_>, &Chess) -> T) -> T {
     let table = Table::new(0);
     let mut shared = Shared::new(&table, &NoControl);
     shared.selectivity = Selectivity::Exhaustive;
     let (mut evaluator, mut histories) = (Material, Histories::new());
     let mut search = Search::new(&shared, &mut evaluator, &mut histories, KeyHistory::of(game));
-    search.begin(game.current());
+    search.init_root(game.current());
     run(&mut search, game.current())
 }
 
-/// Alpha-beta without anything: moves in the order of generation.
+/// Plain alpha-beta in generation order.
 fn plain(search: &mut Search<'_>, position: &Chess, ply: usize, depth: i32, window: Window) -> i32 {
     if ply > 0
-        && let Some(value) = search.verdict(position, ply)
+        && let Some(value) = search.terminal_value(position, ply)
     {
         return value;
     }
@@ -218,8 +217,8 @@ fn plain(search: &mut Search<'_>, position: &Chess, ply: usize, depth: i32, wind
     }
     let mut window = window;
     for m in legal {
-        let noisy = m.is_capture() || m.promotion() == Some(Role::Queen);
-        if depth <= 0 && !position.is_check() && !noisy {
+        let tactical = m.is_capture() || m.promotion() == Some(Role::Queen);
+        if depth <= 0 && !position.is_check() && !tactical {
             continue;
         }
         window.alpha = window.alpha.max(best);
@@ -236,7 +235,7 @@ fn plain(search: &mut Search<'_>, position: &Chess, ply: usize, depth: i32, wind
 }
 
 #[test]
-fn without_guesses_the_search_is_alpha_beta() {
+fn exhaustive_search_equals_alpha_beta() {
     let positions = [
         (START, 3),
         ("8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1", 4),
@@ -248,76 +247,75 @@ fn without_guesses_the_search_is_alpha_beta() {
     for (fen, depth) in positions {
         let game = game(fen);
         let expected = exhaustive(&game, |search, root| plain(search, root, 0, depth, Window::FULL));
-        let found = exhaustive(&game, |search, root| {
-            search.search(root, 0, depth, Window::FULL, Expected::Principal)
-        });
+        let found =
+            exhaustive(&game, |search, root| search.search(root, 0, depth, Window::FULL, NodeType::Pv));
         assert_eq!(found, expected, "{fen}");
     }
 }
 
 #[test]
-fn the_same_search_visits_the_same_nodes() {
+fn search_is_deterministic() {
     for limits in [to_depth(7), Limits { nodes: Some(20_000), ..Limits::default() }] {
-        let run = || engine().choose(&game(BUSY), &limits, &NoControl).unwrap();
+        let run = || engine().search(&game(BUSY), &limits, &NoControl).unwrap();
         let (first, second) = (run(), run());
         assert_eq!(first, second);
         assert!(first.nodes > 1000);
     }
     let limited = Limits { nodes: Some(1234), ..Limits::default() };
-    assert_eq!(engine().choose(&game(BUSY), &limited, &NoControl).unwrap().nodes, 1234);
+    assert_eq!(engine().search(&game(BUSY), &limited, &NoControl).unwrap().nodes, 1234);
 }
 
 #[test]
-fn every_network_that_evaluates_can_be_searched() {
+fn all_evaluating_networks_can_be_searched() {
     for (name, model) in test_networks::evaluating() {
         let options = EngineOptions { hash_mib: 1, ..EngineOptions::default() };
-        let fresh = || Engine::new(name, options.clone(), evaluator_for(&model).unwrap());
+        let fresh = || Engine::new(options.clone(), evaluator_for(&model).unwrap());
         let limits = Limits { nodes: Some(200), ..Limits::default() };
         let game = game(BUSY);
-        let choice = fresh().choose(&game, &limits, &NoControl).unwrap();
+        let choice = fresh().search(&game, &limits, &NoControl).unwrap();
         assert!(game.current().is_legal(choice.mv), "{name}");
-        assert_eq!(fresh().choose(&game, &limits, &NoControl).unwrap(), choice, "{name}");
+        assert_eq!(fresh().search(&game, &limits, &NoControl).unwrap(), choice, "{name}");
     }
 }
 
 #[test]
-fn what_a_two_input_network_said_of_another_root_is_forgotten() {
+fn root_dependent_evaluations_clear_the_table() {
     for model in [test_networks::pair(), test_networks::comparing_pair()] {
         let leaf = || evaluator_for(&model).unwrap();
         assert!(leaf().depends_on_root());
         let options = EngineOptions { hash_mib: 1, ..EngineOptions::default() };
-        let mut engine = Engine::new("pair", options.clone(), leaf());
+        let mut engine = Engine::new(options.clone(), leaf());
         let (before, after) = (game(START), played(START, "e2e4"));
         let only = vec![after.current().legal_moves()[0]];
         // At this depth there is nothing to remember but the table.
         let limits = Limits { search_moves: only, ..to_depth(1) };
-        engine.choose(&before, &to_depth(1), &NoControl).unwrap();
-        let later = engine.choose(&after, &limits, &NoControl).unwrap();
-        let fresh = Engine::new("pair", options, leaf()).choose(&after, &limits, &NoControl).unwrap();
+        engine.search(&before, &to_depth(1), &NoControl).unwrap();
+        let later = engine.search(&after, &limits, &NoControl).unwrap();
+        let fresh = Engine::new(options, leaf()).search(&after, &limits, &NoControl).unwrap();
         assert_eq!(later, fresh);
     }
     assert!(!evaluator_for(&test_networks::challenge()).unwrap().depends_on_root());
 }
 
 #[test]
-fn a_network_that_fails_is_reported() {
+fn network_failure_is_an_error() {
     for (name, model) in test_networks::overflowing() {
-        let mut engine = Engine::new(name, EngineOptions::default(), evaluator_for(&model).unwrap());
-        let result = engine.choose(&game(BUSY), &to_depth(2), &NoControl);
-        assert!(matches!(result, Err(PlayerError::Network(_))), "{name}");
+        let mut engine = Engine::new(EngineOptions::default(), evaluator_for(&model).unwrap());
+        let result = engine.search(&game(BUSY), &to_depth(2), &NoControl);
+        assert!(matches!(result, Err(SearchError::Network(_))), "{name}");
     }
 }
 
 #[test]
-fn a_new_game_forgets_the_last_one() {
+fn new_game_clears_state() {
     let mut engine = engine();
-    let fresh = engine.choose(&game(BUSY), &to_depth(6), &NoControl).unwrap();
-    engine.choose(&game(START), &to_depth(6), &NoControl).unwrap();
+    let fresh = engine.search(&game(BUSY), &to_depth(6), &NoControl).unwrap();
+    engine.search(&game(START), &to_depth(6), &NoControl).unwrap();
     engine.new_game();
-    assert_eq!(engine.choose(&game(BUSY), &to_depth(6), &NoControl).unwrap(), fresh);
+    assert_eq!(engine.search(&game(BUSY), &to_depth(6), &NoControl).unwrap(), fresh);
 }
 
-/// Remembers what is reported.
+/// Collects reports.
 #[derive(Default)]
 struct Listener(Mutex<Vec<Line>>);
 
@@ -336,10 +334,10 @@ impl SearchControl for Listener {
 }
 
 #[test]
-fn several_lines_are_distinct_and_in_order() {
+fn lines_are_distinct_and_sorted() {
     let limits = Limits { lines: 4, ..to_depth(6) };
     let listener = Listener::default();
-    let choice = engine().choose(&game(BUSY), &limits, &listener).unwrap();
+    let choice = engine().search(&game(BUSY), &limits, &listener).unwrap();
     assert_eq!(choice.lines.iter().map(|line| line.rank).collect::<Vec<_>>(), [1, 2, 3, 4]);
     let mut moves: Vec<Move> = choice.lines.iter().map(|line| line.moves[0]).collect();
     assert_eq!(moves[0], choice.mv);
@@ -364,9 +362,9 @@ fn several_lines_are_distinct_and_in_order() {
 }
 
 #[test]
-fn moves_that_cost_too_much_are_not_looked_at_closely() {
+fn lines_outside_within_are_bounds() {
     let all = Limits { lines: 40, ..to_depth(6) };
-    let thorough = engine().choose(&game(BUSY), &all, &NoControl).unwrap();
+    let thorough = engine().search(&game(BUSY), &all, &NoControl).unwrap();
     let loss = |choice: &Choice, place: usize| {
         let chance = |line: &Line| line.score.map(winning_chance);
         Some(chance(&choice.lines[0])? - chance(&choice.lines[place])?)
@@ -376,11 +374,11 @@ fn moves_that_cost_too_much_are_not_looked_at_closely() {
     let last = thorough.lines.len() - 1;
     assert!(loss(&thorough, last) > Some(within + 0.05));
     let few = Limits { within: Some(within), ..all };
-    let choice = engine().choose(&game(BUSY), &few, &NoControl).unwrap();
+    let choice = engine().search(&game(BUSY), &few, &NoControl).unwrap();
     assert_eq!(choice.mv, thorough.mv);
     assert!(choice.nodes < thorough.nodes, "{} of {}", choice.nodes, thorough.nodes);
     let limited = Limits { nodes: Some(60_000), depth: None, ..few };
-    for choice in [choice, engine().choose(&game(BUSY), &limited, &NoControl).unwrap()] {
+    for choice in [choice, engine().search(&game(BUSY), &limited, &NoControl).unwrap()] {
         let best = choice.lines[0].score.map(winning_chance);
         let bounds = choice.lines.iter().filter(|line| line.upper_bound);
         assert!(bounds.filter_map(|line| line.score.map(winning_chance)).all(|chance| Some(chance) <= best));
@@ -390,16 +388,16 @@ fn moves_that_cost_too_much_are_not_looked_at_closely() {
         assert!(choice.lines.iter().all(|line| line.score.is_some()), "all were looked at once");
     }
     let cut_short = Limits { nodes: Some(20), ..limited };
-    let choice = engine().choose(&game(BUSY), &cut_short, &NoControl).unwrap();
+    let choice = engine().search(&game(BUSY), &cut_short, &NoControl).unwrap();
     assert!(choice.lines.iter().any(|line| line.score.is_none()), "nothing is said of what was not seen");
 }
 
 #[test]
-fn the_move_is_the_first_of_the_last_line_reported() {
+fn best_move_is_that_of_the_last_report() {
     for nodes in (1..60).map(|step: u64| step * step * 5) {
         let listener = Listener::default();
         let limits = Limits { nodes: Some(nodes), ..Limits::default() };
-        let choice = engine().choose(&game(BUSY), &limits, &listener).unwrap();
+        let choice = engine().search(&game(BUSY), &limits, &listener).unwrap();
         let reported = listener.0.into_inner().unwrap();
         let last = reported.last().unwrap_or_else(|| panic!("{nodes}: nothing reported"));
         assert_eq!(last.moves.first(), Some(&choice.mv), "{nodes}: {last:?}");
@@ -408,7 +406,7 @@ fn the_move_is_the_first_of_the_last_line_reported() {
 }
 
 #[test]
-fn lines_are_in_order_wherever_a_search_is_stopped() {
+fn lines_are_sorted_after_any_stop() {
     for fen in [
         "r3r1k1/1pp2pp1/p1npbn1p/b3p3/4P3/1BPP1N1P/PP3PP1/R1BQRNK1 w - - 2 12",
         "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4",
@@ -417,7 +415,7 @@ fn lines_are_in_order_wherever_a_search_is_stopped() {
         let mut engine = engine();
         for nodes in (500..20_000).step_by(487) {
             let limits = Limits { lines: 4, nodes: Some(nodes), ..Limits::default() };
-            let choice = engine.choose(&game(fen), &limits, &NoControl).unwrap();
+            let choice = engine.search(&game(fen), &limits, &NoControl).unwrap();
             let chances: Vec<f64> =
                 choice.lines.iter().filter_map(|line| line.score.map(winning_chance)).collect();
             assert!(
@@ -429,30 +427,30 @@ fn lines_are_in_order_wherever_a_search_is_stopped() {
 }
 
 #[test]
-fn there_are_no_more_lines_than_moves() {
+fn lines_are_limited_by_legal_moves() {
     let limits = Limits { lines: 10, ..to_depth(4) };
-    let choice = engine().choose(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &NoControl).unwrap();
+    let choice = engine().search(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &NoControl).unwrap();
     assert_eq!(choice.lines.len(), 1);
 }
 
 #[test]
-fn only_the_moves_asked_for_are_searched() {
+fn search_moves_restrict_the_search() {
     let game = game(BUSY);
     let only: Vec<Move> = game.current().legal_moves().into_iter().skip(3).take(2).collect();
     let limits = Limits { search_moves: only.clone(), lines: 5, ..to_depth(5) };
-    let choice = engine().choose(&game, &limits, &NoControl).unwrap();
+    let choice = engine().search(&game, &limits, &NoControl).unwrap();
     assert!(only.contains(&choice.mv));
     assert_eq!(choice.lines.len(), 2);
     let elsewhere = *played(START, "e2e4").situation().last_moves.first().unwrap();
     let impossible = Limits { search_moves: vec![elsewhere], ..to_depth(5) };
-    assert!(matches!(engine().choose(&game, &impossible, &NoControl), Err(PlayerError::NoSuchMove)));
+    assert!(matches!(engine().search(&game, &impossible, &NoControl), Err(SearchError::NoSuchMove)));
 }
 
 #[test]
-fn lines_can_be_played() {
+fn lines_are_legal() {
     for fen in [START, BUSY, "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1"] {
         let listener = Listener::default();
-        let choice = engine().choose(&game(fen), &Limits { lines: 2, ..to_depth(8) }, &listener).unwrap();
+        let choice = engine().search(&game(fen), &Limits { lines: 2, ..to_depth(8) }, &listener).unwrap();
         assert_eq!(choice.ponder, choice.lines[0].moves.get(1).copied());
         for line in listener.0.into_inner().unwrap() {
             let mut position = game(fen).current().clone();
@@ -464,7 +462,7 @@ fn lines_can_be_played() {
     }
 }
 
-/// Wants a stop after being asked a number of times.
+/// Stops after a number of polls.
 struct Impatient {
     asked: AtomicU64,
     patience: u64,
@@ -481,13 +479,13 @@ impl SearchControl for Impatient {
 }
 
 fn interrupted(patience: u64) -> Choice {
-    let watch = Impatient { asked: AtomicU64::new(0), patience };
+    let control = Impatient { asked: AtomicU64::new(0), patience };
     let limits = Limits { infinite: true, ..Limits::default() };
-    engine().choose(&game(BUSY), &limits, &watch).unwrap()
+    engine().search(&game(BUSY), &limits, &control).unwrap()
 }
 
 #[test]
-fn a_stop_is_honoured_at_once_and_still_gives_a_move() {
+fn stop_is_immediate_and_returns_a_move() {
     let choice = interrupted(0);
     assert!(choice.nodes <= 1);
     assert!(game(BUSY).current().is_legal(choice.mv));
@@ -496,7 +494,7 @@ fn a_stop_is_honoured_at_once_and_still_gives_a_move() {
     assert!(game(BUSY).current().is_legal(choice.mv));
 }
 
-/// Every look at the clock takes a while.
+/// Time advances with every poll.
 struct SlowClock(AtomicU64);
 
 impl SearchControl for SlowClock {
@@ -510,37 +508,36 @@ impl SearchControl for SlowClock {
 }
 
 #[test]
-fn a_clock_ends_the_search() {
+fn clock_ends_the_search() {
     let left = TimeLeft { remaining: Duration::from_millis(300), increment: Duration::ZERO };
     let clocks = Limits { clocks: Some(ByColor { white: left, black: left }), ..Limits::default() };
     let movetime = Limits { movetime: Some(Duration::from_millis(20)), ..Limits::default() };
     for (limits, most) in [(clocks, 290), (movetime, 20)] {
-        let watch = SlowClock(AtomicU64::new(0));
-        let choice = engine().choose(&game(BUSY), &limits, &watch).unwrap();
+        let control = SlowClock(AtomicU64::new(0));
+        let choice = engine().search(&game(BUSY), &limits, &control).unwrap();
         assert!(game(BUSY).current().is_legal(choice.mv));
-        assert!(watch.0.into_inner() <= most * 1000);
+        assert!(control.0.into_inner() <= most * 1000);
     }
 }
 
 #[test]
-fn a_forced_move_is_played_without_thinking() {
+fn forced_move_is_immediate() {
     let left = TimeLeft { remaining: Duration::from_secs(60), increment: Duration::ZERO };
     let limits = Limits { clocks: Some(ByColor { white: left, black: left }), ..Limits::default() };
-    let choice = engine().choose(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &NoControl).unwrap();
+    let choice = engine().search(&game("7k/8/5K2/8/8/8/8/6Q1 b - - 0 1"), &limits, &NoControl).unwrap();
     assert_eq!(choice.lines[0].depth, 1);
 }
 
 #[test]
-fn without_limits_the_usual_ones_hold() {
-    let options = EngineOptions { hash_mib: 1, usual: to_depth(3), ..EngineOptions::default() };
-    let mut engine = Engine::new("test", options, Box::new(Material));
-    let choice = engine.choose(&game(BUSY), &Limits::default(), &NoControl).unwrap();
+fn without_limits_the_default_limits_apply() {
+    let options = EngineOptions { hash_mib: 1, default_limits: to_depth(3), ..EngineOptions::default() };
+    let mut engine = Engine::new(options, Box::new(Material));
+    let choice = engine.search(&game(BUSY), &Limits::default(), &NoControl).unwrap();
     assert_eq!(choice.lines[0].depth, 3);
-    assert_eq!(engine.name(), "test");
 }
 
 #[test]
-fn the_longest_lines_fit_the_stack() {
+fn longest_lines_fit_the_stack() {
     let table = Table::new(0);
     let mut shared = Shared::new(&table, &NoControl);
     shared.selectivity = Selectivity::Exhaustive;
@@ -548,22 +545,22 @@ fn the_longest_lines_fit_the_stack() {
     let (mut evaluator, mut histories) = (Material, Histories::new());
     let game = game(BUSY);
     let mut search = Search::new(&shared, &mut evaluator, &mut histories, KeyHistory::of(&game));
-    search.search(game.current(), 0, MAX_PLY as i32, Window::FULL, Expected::Principal);
-    assert_eq!(search.deepest, MAX_PLY);
+    search.search(game.current(), 0, MAX_PLY as i32, Window::FULL, NodeType::Pv);
+    assert_eq!(search.seldepth, MAX_PLY);
 }
 
 #[cfg(not(target_family = "wasm"))]
 #[test]
-fn threads_agree_on_a_mate() {
+fn threads_find_the_same_mate() {
     let options = EngineOptions { hash_mib: 4, threads: 3, ..EngineOptions::default() };
-    let mut engine = Engine::new("test", options, Box::new(BaselineEvaluator));
+    let mut engine = Engine::new(options, Box::new(BaselineEvaluator));
     let game = game("r5rk/5p1p/5R2/4B3/8/8/7P/7K w - - 0 1");
     for _ in 0..3 {
-        let choice = engine.choose(&game, &to_depth(9), &NoControl).unwrap();
+        let choice = engine.search(&game, &to_depth(9), &NoControl).unwrap();
         assert_eq!(choice.lines[0].score, mate_in(3));
         engine.new_game();
     }
     engine.set_options(EngineOptions { hash_mib: 1, ..EngineOptions::default() });
-    let alone = engine.choose(&self::game(BUSY), &to_depth(5), &NoControl).unwrap();
+    let alone = engine.search(&self::game(BUSY), &to_depth(5), &NoControl).unwrap();
     assert!(alone.nodes > 0);
 }

@@ -296,13 +296,7 @@ export class LiveGame {
   }
 
   #acceptsDraw(): boolean {
-    const thought = this.#lastThought;
-    if (!thought || !settings.current.humanBehaviour) return false;
-    if (opponentRating(this.setup.opponent) !== undefined) return thought.acceptsDraw;
-    const line = thought.lines[0];
-    if (line?.cp === undefined || line.mate !== undefined || this.plies < 30) return false;
-    // Engines accept a draw when they are not better.
-    return (this.side === 'white' ? -line.cp : line.cp) <= 0;
+    return settings.current.humanBehaviour && (this.#lastThought?.acceptsDraw ?? false);
   }
 
   async #loadModels(): Promise<void> {

@@ -10,7 +10,7 @@ use ratatui::widgets::{Block, Clear, Paragraph, Wrap};
 use shakmaty::{Color, File, Position, Rank, Role, Square};
 
 use super::super::board::figure;
-use super::super::table::{named, outcome_text};
+use super::super::live_game::{named, outcome_text};
 use super::input::{PROMOTIONS, Screen, landing};
 
 const HELP: &str = "\
@@ -92,10 +92,10 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
 }
 
 fn board(frame: &mut Frame<'_>, screen: &Screen, places: &Places) {
-    let position = screen.table.position();
-    let bottom = screen.table.bottom();
+    let position = screen.live.position();
+    let bottom = screen.live.bottom();
     let targets = screen.targets();
-    let last = screen.table.last_move().map(|m| (m.from(), landing(m)));
+    let last = screen.live.last_move().map(|m| (m.from(), landing(m)));
     let checked = if position.is_check() { position.board().king_of(position.turn()) } else { None };
     let whole = frame.area();
     for square in Square::ALL {
@@ -171,8 +171,8 @@ fn side(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
         Constraint::Length(1),
     ])
     .areas(area);
-    frame.render_widget(player(screen, !screen.table.bottom()), above);
-    frame.render_widget(player(screen, screen.table.bottom()), below);
+    frame.render_widget(player(screen, !screen.live.bottom()), above);
+    frame.render_widget(player(screen, screen.live.bottom()), below);
     move_list(frame, screen, moves);
     if let Some((who, candidates)) = &screen.candidates {
         let mut lines = vec![Line::styled(format!("{who}:"), Style::new().fg(Ink::DarkGray))];
@@ -189,13 +189,13 @@ fn side(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
 }
 
 fn player(screen: &Screen, color: Color) -> Line<'_> {
-    let table = &screen.table;
-    let to_move = table.over().is_none() && table.position().turn() == color;
+    let live = &screen.live;
+    let to_move = live.over().is_none() && live.position().turn() == color;
     let style = if to_move { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() };
     let mark = if to_move { "▶ " } else { "  " };
     let mut spans =
-        vec![Span::styled(format!("{mark}{} ({})", table.sides().names[color], named(color)), style)];
-    if let Some(left) = table.time_left(color, screen.elapsed) {
+        vec![Span::styled(format!("{mark}{} ({})", live.sides().names[color], named(color)), style)];
+    if let Some(left) = live.time_left(color, screen.elapsed) {
         let ink = if left < Duration::from_secs(20) { Ink::Red } else { Ink::Green };
         spans.push(Span::styled(format!("  {}", shown(left)), style.fg(ink)));
     }
@@ -211,7 +211,7 @@ fn shown(left: Duration) -> String {
 
 fn move_list(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
     let mut rows: Vec<String> = Vec::new();
-    for (number, san) in screen.table.numbered_moves() {
+    for (number, san) in screen.live.numbered_moves() {
         match (number, rows.last_mut()) {
             (None, Some(row)) => row.push_str(&san),
             (number, _) => rows.push(format!("{:>4} {san:<9}", number.unwrap_or_default())),
@@ -225,9 +225,9 @@ fn move_list(frame: &mut Frame<'_>, screen: &Screen, area: Rect) {
 }
 
 fn status(screen: &Screen) -> String {
-    let table = &screen.table;
-    let position = table.position();
-    let state = match table.over() {
+    let live = &screen.live;
+    let position = live.position();
+    let state = match live.over() {
         Some(outcome) => outcome_text(outcome),
         None if screen.promotion.is_some() => "Promote to q, r, b or n; Esc cancels.".to_owned(),
         None => {

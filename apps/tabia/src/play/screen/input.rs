@@ -1,4 +1,4 @@
-//! Keys and the mouse, understood: what they change on the screen and what they ask of the program.
+//! Keyboard and mouse input.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use tabia_encoding::Elo;
 
 use super::super::candidate::Candidate;
 use super::super::command::{self, Command};
-use super::super::table::{Table, outcome_text};
+use super::super::live_game::{LiveGame, outcome_text};
 use super::draw::places;
 
 /// The pieces a pawn may become, in the order they are offered.
 pub(super) const PROMOTIONS: [Role; 4] = [Role::Queen, Role::Rook, Role::Bishop, Role::Knight];
 
-/// What a key asks of the program beyond the screen.
+/// What a key requests beyond the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     Nothing,
-    /// The position is another one, or the game is over: thoughts about the old one are worth nothing.
+    /// The position changed or the game ended: searches of the old one are cancelled.
     Moved,
     NewGame(Option<Color>),
     Hint,
@@ -29,9 +29,9 @@ pub(super) enum Action {
     Leave,
 }
 
-/// What is on the screen.
+/// The state of the screen.
 pub(super) struct Screen {
-    pub(super) table: Table,
+    pub(super) live: LiveGame,
     pub(super) cursor: Square,
     pub(super) picked: Option<Square>,
     /// A pawn about to promote: from and to.
@@ -39,18 +39,18 @@ pub(super) struct Screen {
     /// What has been typed.
     pub(super) line: String,
     pub(super) message: String,
-    /// Whose candidates they are, and the candidates.
+    /// The heading and the candidates.
     pub(super) candidates: Option<(String, Vec<Candidate>)>,
     pub(super) help: bool,
     pub(super) thinking: bool,
-    /// How long the side to move has thought.
+    /// The time used by the side to move.
     pub(super) elapsed: Duration,
 }
 
 impl Screen {
-    pub(super) fn new(table: Table) -> Screen {
+    pub(super) fn new(live: LiveGame) -> Screen {
         Screen {
-            table,
+            live,
             cursor: Square::E2,
             picked: None,
             promotion: None,
@@ -135,42 +135,42 @@ impl Screen {
                 if let Err(why) = self.may_move() {
                     return self.say(why);
                 }
-                match command::find_move(self.table.position(), &text) {
+                match command::find_move(self.live.position(), &text) {
                     Ok(m) => self.play(m),
                     Err(mistake) => self.say(mistake),
                 }
             }
-            Command::Hint if self.table.over().is_some() => self.say("The game is over."),
+            Command::Hint if self.live.over().is_some() => self.say("The game is over."),
             Command::Hint if self.thinking => self.say("Wait for the move first."),
             Command::Hint => Action::Hint,
             Command::Undo => {
-                if !self.table.undo() {
+                if !self.live.undo() {
                     return self.say("There is nothing to take back.");
                 }
                 self.changed();
                 Action::Moved
             }
             Command::Flip => {
-                self.table.flip();
+                self.live.flip();
                 Action::Nothing
             }
-            Command::Moves => self.say(self.table.moves_text()),
-            Command::Legal => self.say(self.table.legal_text()),
-            Command::Fen => self.say(tabia_game::fen_of(self.table.position())),
+            Command::Moves => self.say(self.live.moves_text()),
+            Command::Legal => self.say(self.live.legal_text()),
+            Command::Fen => self.say(tabia_game::fen_of(self.live.position())),
             Command::Pgn => self.say("Press s to save the game as PGN."),
             Command::Save(path) => Action::Save(Some(path)),
             Command::Elo(elo) if self.thinking => self.say(format!("Wait for the move, then elo {}.", elo.0)),
             Command::Elo(elo) => Action::Elo(elo),
             Command::New(color) => Action::NewGame(color),
-            Command::Draw if !self.table.your_turn() => self.say("It is not your turn."),
-            Command::Draw => match self.table.claim_draw() {
+            Command::Draw if !self.live.your_turn() => self.say("It is not your turn."),
+            Command::Draw => match self.live.claim_draw() {
                 Some(outcome) => {
                     self.message = outcome_text(outcome);
                     Action::Moved
                 }
                 None => self.say("There is no draw to claim here."),
             },
-            Command::Resign => match self.table.sides().you.and_then(|you| self.table.resign(you)) {
+            Command::Resign => match self.live.sides().you.and_then(|you| self.live.resign(you)) {
                 Some(outcome) => {
                     self.message = outcome_text(outcome);
                     Action::Moved
@@ -191,27 +191,27 @@ impl Screen {
     }
 
     fn may_move(&self) -> Result<(), &'static str> {
-        if self.table.over().is_some() {
+        if self.live.over().is_some() {
             return Err("The game is over: n starts another, u takes a move back.");
         }
-        if self.table.your_turn() { Ok(()) } else { Err("It is not your turn.") }
+        if self.live.your_turn() { Ok(()) } else { Err("It is not your turn.") }
     }
 
-    /// What was picked or offered belongs to another position.
+    /// Clears selection and candidates.
     pub(super) fn changed(&mut self) {
         (self.picked, self.promotion, self.candidates) = (None, None, None);
         self.message.clear();
     }
 
     fn play(&mut self, m: Move) -> Action {
-        self.table.play(m, self.elapsed);
+        self.live.play(m, self.elapsed);
         self.changed();
         Action::Moved
     }
 
-    /// Moves the cursor as the board is seen.
+    /// Moves the cursor, relative to the orientation.
     fn step(&mut self, right: i32, up: i32) {
-        let (right, up) = self.table.bottom().fold_wb((right, up), (-right, -up));
+        let (right, up) = self.live.bottom().fold_wb((right, up), (-right, -up));
         let moved = |at: u32, by: i32| at.saturating_add_signed(by).min(7);
         self.cursor = Square::from_coords(
             File::new(moved(self.cursor.file().into(), right)),
@@ -219,7 +219,7 @@ impl Screen {
         );
     }
 
-    /// A square is chosen by Enter or a click: a piece is picked up, put back or dropped.
+    /// Selects a square by Enter or click: picks up, puts back or drops a piece.
     fn touch(&mut self, square: Square) -> Action {
         self.cursor = square;
         if let Err(why) = self.may_move() {
@@ -231,7 +231,7 @@ impl Screen {
             (Some(from), [_, _, ..]) => self.promotion = Some((from, square)),
             (Some(from), []) if from == square => self.picked = None,
             _ => {
-                let yours = self.table.position().us().contains(square);
+                let yours = self.live.position().us().contains(square);
                 self.picked = yours.then_some(square);
             }
         }
@@ -255,13 +255,13 @@ impl Screen {
     /// The legal moves between two squares: one, or four when a pawn promotes.
     fn moves(&self, from: Square, to: Square) -> Vec<Move> {
         let fits = |m: &Move| m.from() == Some(from) && (m.to() == to || landing(*m) == to);
-        self.table.position().legal_moves().into_iter().filter(fits).collect()
+        self.live.position().legal_moves().into_iter().filter(fits).collect()
     }
 
-    /// Where the picked piece may go.
+    /// The targets of the selected piece.
     pub(super) fn targets(&self) -> Vec<Square> {
         let Some(picked) = self.picked else { return Vec::new() };
-        let legal = self.table.position().legal_moves();
+        let legal = self.live.position().legal_moves();
         legal.into_iter().filter(|m| m.from() == Some(picked)).map(landing).collect()
     }
 
@@ -277,7 +277,7 @@ impl Screen {
                 None => self.promote(pawn, KeyCode::Esc),
             };
         }
-        match places.square_at(mouse.column, mouse.row, self.table.bottom()) {
+        match places.square_at(mouse.column, mouse.row, self.live.bottom()) {
             Some(square) => self.touch(square),
             None => Action::Nothing,
         }

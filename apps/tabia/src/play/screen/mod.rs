@@ -1,4 +1,4 @@
-//! `tabia play` on the whole terminal.
+//! `tabia play` in full screen.
 
 mod draw;
 mod input;
@@ -22,19 +22,19 @@ use ratatui::layout::Rect;
 use shakmaty::{ByColor, Chess, Color, Move, Position};
 
 use self::input::{Action, Screen};
-use self::worker::{Answer, Question, Seating, Worker};
+use self::worker::{Answer, PlayersByColor, Question, Worker};
 use super::candidate::Candidate;
+use super::live_game::{LiveGame, Sides, outcome_text};
 use super::opponent::Opponent;
-use super::table::{Sides, Table, outcome_text};
 use crate::cli::PlayArgs;
 
 /// How often the screen is drawn when nothing happens.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Plays in the terminal until the player leaves.
+/// Plays in the terminal until the user quits.
 pub(super) fn run(args: &PlayArgs, start: Chess) -> Result<()> {
     let mut first = Opponent::new(args)?;
-    let seat = first.seat(args.color);
+    let color_of_first = first.resolve(args.color);
     let mut players = vec![first];
     if let Some(other) = &args.watch {
         players.push(Opponent::named(Some(other), args)?);
@@ -42,16 +42,16 @@ pub(super) fn run(args: &PlayArgs, start: Chess) -> Result<()> {
     players.iter_mut().for_each(Opponent::new_game);
     let names: Vec<String> = players.iter().map(Opponent::name).collect();
     let watching = args.watch.is_some();
-    let seating = ByColor::new_with(|color| match (watching, color == seat) {
+    let by_color = ByColor::new_with(|color| match (watching, color == color_of_first) {
         (true, true) | (false, false) => Some(0),
         (true, false) => Some(1),
         (false, true) => None,
     });
-    let table = Table::new(start, sides(&names, seating), args.tc.clone());
+    let live = LiveGame::new(start, sides(&names, by_color), args.tc.clone());
     let mut session = Session {
-        screen: Screen::new(table),
+        screen: Screen::new(live),
         worker: Worker::start(players),
-        seating,
+        by_color,
         names,
         delay: if watching { Duration::from_millis(args.delay) } else { Duration::ZERO },
         began: Instant::now(),
@@ -61,22 +61,22 @@ pub(super) fn run(args: &PlayArgs, start: Chess) -> Result<()> {
     };
     let ended = session.attend();
     let saved = match &args.pgn {
-        // Nothing is lost: the game is written even when a player breaks down.
-        Some(path) => session.screen.table.save(path),
+        // Saved even if a player fails.
+        Some(path) => session.screen.live.save(path),
         None => Ok(()),
     };
     session.worker.leave();
     ended.and(saved)
 }
 
-fn sides(names: &[String], seating: Seating) -> Sides {
+fn sides(names: &[String], by_color: PlayersByColor) -> Sides {
     let name = |player: Option<usize>| player.map_or_else(|| "You".to_owned(), |i| names[i].clone());
-    let you = Color::ALL.into_iter().find(|&color| seating[color].is_none());
-    Sides { names: seating.map(name), you }
+    let you = Color::ALL.into_iter().find(|&color| by_color[color].is_none());
+    Sides { names: by_color.map(name), you }
 }
 
-/// What the terminal says, read on a thread of its own: once the terminal is gone, reading never comes back, and the
-/// game must still be saved and the program end.
+/// Terminal events, read on their own thread: reading blocks forever once the terminal is gone, but the game must still
+/// be saved.
 fn events() -> Receiver<Event> {
     let (tell, events) = mpsc::channel();
     std::thread::spawn(move || {
@@ -98,16 +98,16 @@ fn next(events: &Receiver<Event>, wait: Duration) -> Result<Option<Event>> {
     }
 }
 
-/// What the worker was asked.
+/// The question asked of the worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Move,
     Other,
 }
 
-/// A move that waits until it may be shown; the time it took is its player's, the rest is not.
+/// A move that is held back by --delay; only the time it took counts.
 struct Ready {
-    /// `None` if the player gives up.
+    /// `None` if the player resigns.
     chosen: Option<Move>,
     candidates: Vec<Candidate>,
     took: Duration,
@@ -116,11 +116,11 @@ struct Ready {
 struct Session {
     screen: Screen,
     worker: Worker,
-    seating: Seating,
+    by_color: PlayersByColor,
     names: Vec<String>,
-    /// Least time for a player's move.
+    /// Minimum time between moves.
     delay: Duration,
-    /// When the side to move began to think.
+    /// The start of the current move.
     began: Instant,
     asked: Option<Asked>,
     ready: Option<Ready>,
@@ -135,7 +135,7 @@ impl Session {
             self.think()?;
             terminal.screen.draw(|frame| draw::draw(frame, &self.screen))?;
             let mut wait = TICK;
-            // All that is waiting is handled before the next drawing, so that a fast hand is not slowed down.
+            // All pending events are handled before drawing.
             while let Some(event) = next(&events, wait)? {
                 let size = terminal.screen.size()?;
                 let wish = self.heard(&event, Rect::from((ratatui::layout::Position::ORIGIN, size)));
@@ -145,7 +145,7 @@ impl Session {
                 self.fulfil(wish);
                 wait = Duration::ZERO;
             }
-            if terminal.told_to_end.load(Ordering::Relaxed) {
+            if terminal.interrupted.load(Ordering::Relaxed) {
                 return Ok(());
             }
         }
@@ -165,24 +165,24 @@ impl Session {
             Action::Nothing | Action::Leave => {}
             Action::Moved => self.turn_begins(),
             Action::NewGame(color) => {
-                let change = color.is_none_or(|color| self.screen.table.sides().you != Some(color));
+                let change = color.is_none_or(|color| self.screen.live.sides().you != Some(color));
                 if change {
-                    self.seating = ByColor { white: self.seating.black, black: self.seating.white };
+                    self.by_color = ByColor { white: self.by_color.black, black: self.by_color.white };
                 }
-                self.screen.table.restart(sides(&self.names, self.seating));
+                self.screen.live.restart(sides(&self.names, self.by_color));
                 self.screen.changed();
                 self.turn_begins();
                 self.worker.ask(Question::NewGame);
             }
             Action::Hint => {
-                let turn = self.screen.table.position().turn();
-                let player = self.seating[turn].or(self.seating[!turn]).unwrap_or(0);
-                self.ask(Question::Hint(player, self.screen.table.history()), Asked::Other);
+                let turn = self.screen.live.position().turn();
+                let player = self.by_color[turn].or(self.by_color[!turn]).unwrap_or(0);
+                self.ask(Question::Hint(player, self.screen.live.history()), Asked::Other);
             }
             Action::Elo(elo) => self.ask(Question::Elo(0, elo), Asked::Other),
             Action::Save(path) => {
                 let path = path.map(PathBuf::from).or_else(|| self.pgn.clone()).unwrap_or_else(unused_name);
-                self.screen.message = match self.screen.table.save(&path) {
+                self.screen.message = match self.screen.live.save(&path) {
                     Ok(()) => format!("Saved to {}.", path.display()),
                     Err(error) => format!("Not saved: {error:#}."),
                 };
@@ -202,36 +202,36 @@ impl Session {
         self.asked = Some(kind);
     }
 
-    /// Looks at the clock, takes what a player has said and asks the one to move.
+    /// Checks the clock, takes the answer of a player and asks the next.
     fn think(&mut self) -> Result<()> {
         let elapsed = self.ready.as_ref().map_or_else(|| self.began.elapsed(), |ready| ready.took);
         self.screen.elapsed = elapsed;
-        let over = self.screen.table.over().is_some();
-        self.screen.table.look_at_clock(elapsed);
-        if !over && let Some(outcome) = self.screen.table.over() {
+        let over = self.screen.live.over().is_some();
+        self.screen.live.check_flag(elapsed);
+        if !over && let Some(outcome) = self.screen.live.over() {
             self.screen.changed();
             self.screen.message = outcome_text(outcome);
             self.turn_begins();
         }
-        let turn = self.screen.table.position().turn();
-        if self.screen.table.over().is_none()
+        let turn = self.screen.live.position().turn();
+        if self.screen.live.over().is_none()
             && self.asked.is_none()
-            && let Some(player) = self.seating[turn]
+            && let Some(player) = self.by_color[turn]
         {
-            let (history, limits) = (self.screen.table.history(), self.screen.table.limits());
+            let (history, limits) = (self.screen.live.history(), self.screen.live.limits());
             self.ask(Question::Move(player, history, limits), Asked::Move);
         }
         self.screen.thinking = self.asked == Some(Asked::Move);
         if self.began.elapsed() >= self.delay
             && let Some(Ready { chosen, candidates, took }) = self.ready.take()
         {
-            let who = format!("{} considered", self.screen.table.sides().names[turn]);
+            let who = format!("{} considered", self.screen.live.sides().names[turn]);
             let given_up = match chosen {
                 Some(chosen) => {
-                    self.screen.table.play(chosen, took);
+                    self.screen.live.play(chosen, took);
                     None
                 }
-                None => self.screen.table.resign(turn),
+                None => self.screen.live.resign(turn),
             };
             self.screen.changed();
             self.screen.candidates = (!candidates.is_empty()).then_some((who, candidates));
@@ -255,7 +255,7 @@ impl Session {
                 self.screen.message = match name {
                     Some(name) => {
                         self.names[player].clone_from(&name);
-                        self.screen.table.rename(sides(&self.names, self.seating));
+                        self.screen.live.rename(sides(&self.names, self.by_color));
                         format!("{name} from now on.")
                     }
                     None => format!("{} does not play at a chosen rating.", self.names[player]),
@@ -266,27 +266,26 @@ impl Session {
     }
 }
 
-/// A file name that no earlier game has.
+/// A file name that is not in use.
 fn unused_name() -> PathBuf {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("tabia-{}.pgn", now.as_secs()).into()
 }
 
-/// The terminal while the screen has it; given back as it was when dropped, and before a panic is reported.
+/// The terminal in full-screen mode; restored when dropped, and before a panic is reported.
 struct Terminal {
-    /// Never dropped: it would complain to a terminal that is gone, and panic, before the game is saved.
+    /// Never dropped: that would panic on a terminal that is gone, before the game is saved.
     screen: ManuallyDrop<DefaultTerminal>,
-    told_to_end: Arc<AtomicBool>,
+    interrupted: Arc<AtomicBool>,
 }
 
 impl Terminal {
     fn open() -> Result<Terminal> {
-        let told_to_end = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&told_to_end);
-        ctrlc::set_handler(move || told.store(true, Ordering::Relaxed))
-            .context("signals cannot be heeded")?;
-        let screen = ratatui::try_init().context("the terminal cannot be drawn on")?;
-        let terminal = Terminal { screen: ManuallyDrop::new(screen), told_to_end };
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&interrupted);
+        ctrlc::set_handler(move || told.store(true, Ordering::Relaxed)).context("cannot handle signals")?;
+        let screen = ratatui::try_init().context("cannot initialise the terminal")?;
+        let terminal = Terminal { screen: ManuallyDrop::new(screen), interrupted };
         let report = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
             release_mouse();
@@ -300,7 +299,7 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         release_mouse();
-        // A terminal that is gone needs no putting right.
+        // A terminal that is gone need not be restored.
         let _gone = execute!(stdout(), Show);
         let _gone = ratatui::try_restore();
     }

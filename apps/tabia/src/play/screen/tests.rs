@@ -8,8 +8,8 @@ use shakmaty::{Chess, Color, Position, Square};
 use tabia_game::position_from_fen;
 
 use super::super::candidate::Candidate;
+use super::super::live_game::{LiveGame, Sides};
 use super::super::opponent::Opponent;
-use super::super::table::{Sides, Table};
 use super::draw::draw;
 use super::input::{Action, Screen};
 use super::worker::{Answer, Question, Worker};
@@ -18,7 +18,7 @@ use crate::cli::{Cli, Command};
 const SIZE: Rect = Rect::new(0, 0, 80, 24);
 
 fn screen(start: Chess) -> Screen {
-    Screen::new(Table::new(start, Sides::against("Rival", Color::White), None))
+    Screen::new(LiveGame::new(start, Sides::against("Rival", Color::White), None))
 }
 
 fn promoting() -> Screen {
@@ -94,7 +94,7 @@ fn moves_are_typed_in_both_notations() {
     for text in ["f4", "f2f4"] {
         let mut screen = screen(Chess::default());
         assert_eq!(write(&mut screen, text), Action::Moved, "{text}");
-        assert_eq!(screen.table.moves_text(), "1. f4 ");
+        assert_eq!(screen.live.moves_text(), "1. f4 ");
         assert!(shown(&screen)[1..].iter().any(|row| row.contains("1. f4")));
         assert_eq!(write(&mut screen, "e5"), Action::Nothing, "it is the rival's turn");
         assert!(screen.message.contains("not your turn"));
@@ -106,7 +106,7 @@ fn the_letters_of_pawns_are_commands_alone() {
     let mut screen = screen(Chess::default());
     assert_eq!(write(&mut screen, "h"), Action::Hint);
     write(&mut screen, "f");
-    assert_eq!(screen.table.bottom(), Color::Black);
+    assert_eq!(screen.live.bottom(), Color::Black);
     assert_eq!(press(&mut screen, &[KeyCode::Char('q')]), Action::Leave);
 }
 
@@ -120,9 +120,9 @@ fn pieces_are_picked_and_dropped_with_keys() {
     press(&mut screen, &[KeyCode::Esc]);
     assert_eq!(screen.picked, None);
     let wish = press(&mut screen, &[KeyCode::Enter, KeyCode::Up, KeyCode::Up, KeyCode::Enter]);
-    assert_eq!((wish, screen.table.moves_text().as_str()), (Action::Moved, "1. e4 "));
+    assert_eq!((wish, screen.live.moves_text().as_str()), (Action::Moved, "1. e4 "));
     assert_eq!(press(&mut screen, &[KeyCode::Char('u')]), Action::Moved);
-    assert!(screen.table.your_turn());
+    assert!(screen.live.your_turn());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn the_mouse_moves_pieces_and_castles_by_the_kings_square() {
     click(&mut screen, 2 + 4 * 4, 2 * 7);
     assert_eq!(screen.picked, Some(Square::E1));
     assert_eq!(click(&mut screen, 2 + 4 * 6 + 3, 2 * 7 + 1), Action::Moved);
-    assert_eq!(screen.table.moves_text(), "1. O-O ");
+    assert_eq!(screen.live.moves_text(), "1. O-O ");
 }
 
 #[test]
@@ -142,18 +142,18 @@ fn a_pawn_asks_what_to_become() {
     press(&mut screen, &[KeyCode::Char('x')]);
     assert!(screen.promotion.is_some());
     assert_eq!(press(&mut screen, &[KeyCode::Char('n')]), Action::Moved);
-    assert_eq!(screen.table.moves_text(), "1. a8=N ");
+    assert_eq!(screen.live.moves_text(), "1. a8=N ");
 
     let mut screen = promoting();
     press(&mut screen, &[KeyCode::Esc]);
-    assert_eq!((screen.promotion, screen.table.your_turn()), (None, true));
+    assert_eq!((screen.promotion, screen.live.your_turn()), (None, true));
 
     let mut screen = promoting();
     let rows = shown(&screen);
     let row = rows.iter().position(|row| row.contains("♜R")).unwrap();
     let column = rows[row].chars().position(|c| c == '♜').unwrap();
     click(&mut screen, column.try_into().unwrap(), row.try_into().unwrap());
-    assert_eq!(screen.table.moves_text(), "1. a8=R ");
+    assert_eq!(screen.live.moves_text(), "1. a8=R ");
 }
 
 #[test]
@@ -194,16 +194,16 @@ fn only_the_last_question_is_answered() {
     let args = Cli::parse_from(["tabia", "play", "level:1"]);
     let Command::Play(args) = args.command else { panic!("play was typed") };
     let worker = Worker::start(vec![Opponent::new(&args).unwrap()]);
-    let table = Table::new(Chess::default(), Sides::against("Rival", Color::White), None);
-    worker.ask(Question::Hint(0, table.history()));
-    worker.ask(Question::Move(0, table.history(), table.limits()));
+    let live = LiveGame::new(Chess::default(), Sides::against("Rival", Color::White), None);
+    worker.ask(Question::Hint(0, live.history()));
+    worker.ask(Question::Move(0, live.history(), live.limits()));
     let answer = loop {
         match worker.answer().unwrap() {
             Some(answer) => break answer,
             None => std::thread::yield_now(),
         }
     };
-    assert!(matches!(answer, Answer::Move(Some(m), _) if table.position().is_legal(m)));
+    assert!(matches!(answer, Answer::Move(Some(m), _) if live.position().is_legal(m)));
     assert!(worker.answer().unwrap().is_none());
     worker.leave();
 }

@@ -1,4 +1,4 @@
-//! Players that think on a thread of their own, so that the screen stays alive.
+//! Players on their own thread, so that the screen stays responsive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,18 +10,18 @@ use anyhow::{Result, anyhow};
 use shakmaty::{ByColor, Move};
 use tabia_encoding::Elo;
 use tabia_game::History;
-use tabia_search::{Limits, SearchControl};
+use tabia_players::{Limits, SearchControl};
 
 use super::super::candidate::Candidate;
 use super::super::opponent::Opponent;
 
-/// How long leaving waits for a player that does not listen.
+/// How long quitting waits for a player.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often a player who waits looks whether its move is still wanted.
+/// How often a waiting player checks for a stop.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// Where a player is among those given to [`Worker::start`].
+/// The index of a player in [`Worker::start`].
 pub(super) type PlayerIndex = usize;
 
 pub(super) enum Question {
@@ -31,20 +31,20 @@ pub(super) enum Question {
     NewGame,
 }
 
-/// What a player said.
+/// The answer of a player.
 pub(super) enum Answer {
-    /// The move, or `None` if it gives up, and what it weighed.
+    /// The move, or `None` if it resigns, and its candidates.
     Move(Option<Move>, Vec<Candidate>),
     Hint(Vec<Candidate>),
-    /// The name it has now; `None` if it plays at no chosen rating.
+    /// Its new name; `None` if it has no rating setting.
     Elo(PlayerIndex, Option<String>),
 }
 
-/// The thread and the way to it. A question takes the place of the one before: that one's answer is thrown away.
+/// The thread. A new question cancels the one before.
 pub(super) struct Worker {
     questions: Sender<(u64, Question)>,
     answers: Receiver<(u64, Result<Answer>)>,
-    /// The number of the question whose answer is wanted; players stop when it is no longer theirs.
+    /// The number of the current question; players stop when it changes.
     wanted: Arc<AtomicU64>,
 }
 
@@ -80,31 +80,31 @@ impl Worker {
         Worker { questions, answers, wanted }
     }
 
-    /// Asks; the answer to anything asked before is no longer wanted.
+    /// Asks a question and cancels the one before.
     pub(super) fn ask(&self, question: Question) {
         let number = self.wanted.fetch_add(1, Ordering::Relaxed) + 1;
-        // A thread that has ended is noticed when its answer is looked for.
+        // A thread that has ended is noticed when polled.
         let _noticed_later = self.questions.send((number, question));
     }
 
-    /// Nothing that was asked is wanted any more.
+    /// Cancels the current question.
     pub(super) fn forget(&self) {
         self.wanted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The answer to the last question, once it is there.
+    /// The answer to the current question, once available.
     pub(super) fn answer(&self) -> Result<Option<Answer>> {
         loop {
             match self.answers.try_recv() {
                 Ok((number, said)) if number == self.wanted.load(Ordering::Relaxed) => return said.map(Some),
                 Ok(_unwanted) => {}
                 Err(TryRecvError::Empty) => return Ok(None),
-                Err(TryRecvError::Disconnected) => return Err(anyhow!("the player broke down")),
+                Err(TryRecvError::Disconnected) => return Err(anyhow!("the player's thread ended")),
             }
         }
     }
 
-    /// Ends the thread, so that engine processes are ended too.
+    /// Ends the thread, and engine processes with it.
     pub(super) fn leave(self) {
         self.forget();
         drop(self.questions);
@@ -142,5 +142,5 @@ impl SearchControl for Wanted<'_> {
     }
 }
 
-/// Which player of the thread has each colour; `None` for the person at the keyboard.
-pub(super) type Seating = ByColor<Option<PlayerIndex>>;
+/// The player of each colour; `None` for the user.
+pub(super) type PlayersByColor = ByColor<Option<PlayerIndex>>;

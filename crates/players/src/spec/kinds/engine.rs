@@ -1,0 +1,175 @@
+use std::{fmt, ops::RangeInclusive, path::PathBuf};
+
+use tabia_search::{BaselineEvaluator, EngineOptions, Evaluator, Limits};
+
+use super::super::{
+    BuildError, BuiltInNetwork, Determinism, FileSetting, Kind, ParseKind, PlayerContext, SpecProblem,
+    settings::{Settings, optional_file},
+    write::{self, Setting, Subject},
+};
+use crate::{EnginePlayer, Player, wrapped::with_limits};
+
+/// `engine[:FILE]`: the alpha-beta engine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EngineSpec {
+    /// Its evaluation.
+    pub evaluation: EngineEvaluation,
+    /// How it searches.
+    pub settings: EngineSettings,
+}
+
+/// What the engine evaluates positions with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum EngineEvaluation {
+    /// `engine`: the built-in network.
+    #[default]
+    BuiltIn,
+    /// `engine,eval=baseline`: the hand-written evaluation.
+    Baseline,
+    /// `engine:FILE`: a network.
+    File(PathBuf),
+}
+
+/// How the alpha-beta engine searches.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EngineSettings {
+    /// Depth, nodes and time for a move.
+    pub limits: Limits,
+    /// Size of the transposition table in MiB.
+    pub hash_mib: Option<u32>,
+    /// Number of threads.
+    pub threads: Option<u32>,
+}
+
+const KNOWN: &[&str] = &["eval", "depth", "nodes", "movetime", "hash", "threads"];
+/// The settings of [`EngineSettings`].
+pub(super) const ENGINE_SETTINGS: &[&str] = &["depth", "nodes", "movetime", "hash", "threads"];
+
+impl EngineSettings {
+    /// The allowed sizes of a transposition table in MiB.
+    pub const HASH_MIB: RangeInclusive<u32> = 1..=65_536;
+    /// The allowed numbers of threads.
+    pub const THREADS: RangeInclusive<u32> = 1..=1_024;
+
+    pub(super) fn parse(settings: &mut Settings) -> Result<EngineSettings, SpecProblem> {
+        Ok(EngineSettings {
+            limits: settings.limits()?,
+            hash_mib: settings.number("hash", EngineSettings::HASH_MIB)?,
+            threads: settings.number("threads", EngineSettings::THREADS)?,
+        })
+    }
+
+    pub(super) fn build(&self, name: String, evaluator: Box<dyn Evaluator>) -> Box<dyn Player> {
+        let default = EngineOptions::default();
+        let options = EngineOptions {
+            hash_mib: self.hash_mib.map_or(default.hash_mib, |mib| mib as usize),
+            threads: self.threads.map_or(default.threads, |threads| threads as usize),
+            ..default
+        };
+        with_limits(Box::new(EnginePlayer::new(name, options, evaluator)), self.limits.clone())
+    }
+
+    pub(super) fn determinism(&self) -> Determinism {
+        let by_time = self.limits.movetime.is_some() || self.limits.is_unlimited();
+        if by_time || self.threads.is_some_and(|threads| threads > 1) {
+            Determinism::Uncontrolled
+        } else {
+            Determinism::Deterministic
+        }
+    }
+}
+
+impl fmt::Display for EngineSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write::limits(f, &self.limits)?;
+        write!(f, "{}{}", Setting("hash", self.hash_mib), Setting("threads", self.threads))
+    }
+}
+
+impl EngineEvaluation {
+    /// The name of an engine with this evaluation, and the evaluation.
+    ///
+    /// # Errors
+    /// If its network cannot be opened or has no evaluation head.
+    pub fn build(&self, context: &PlayerContext<'_>) -> Result<(String, Box<dyn Evaluator>), BuildError> {
+        let engine = "Tabia engine";
+        match self {
+            EngineEvaluation::File(file) => context.evaluator(file),
+            EngineEvaluation::Baseline => {
+                Ok((format!("{engine}, hand-written evaluation"), Box::new(BaselineEvaluator)))
+            }
+            EngineEvaluation::BuiltIn => Ok((engine.to_owned(), context.built_in_evaluator()?)),
+        }
+    }
+}
+
+impl ParseKind for EngineSpec {
+    const NAME: &'static str = "engine";
+    const USAGE: &'static str = "engine[:FILE]";
+
+    fn parse(subject: Option<String>, settings: &mut Settings) -> Result<EngineSpec, SpecProblem> {
+        settings.known(KNOWN);
+        let baseline = settings.word("eval", &[("baseline", ())])?.is_some();
+        let evaluation = match (baseline, optional_file(subject, Self::USAGE)?) {
+            (false, Some(file)) => EngineEvaluation::File(file),
+            (false, None) => EngineEvaluation::BuiltIn,
+            (true, None) => EngineEvaluation::Baseline,
+            (true, Some(_)) => {
+                let problem = "both a model file and eval=baseline".to_owned();
+                return Err(SpecProblem::Conflict(problem, "one of them".to_owned()));
+            }
+        };
+        Ok(EngineSpec { evaluation, settings: EngineSettings::parse(settings)? })
+    }
+}
+
+impl Kind for EngineSpec {
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (file, eval) = match &self.evaluation {
+            EngineEvaluation::BuiltIn => (None, None),
+            EngineEvaluation::Baseline => (None, Some("baseline")),
+            EngineEvaluation::File(file) => (Some(file.as_path()), None),
+        };
+        write!(f, "{}{}{}", Subject(file), Setting("eval", eval), self.settings)
+    }
+
+    fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
+        let (name, evaluator) = self.evaluation.build(context)?;
+        Ok(self.settings.build(name, evaluator))
+    }
+
+    fn file(&self) -> FileSetting<'_> {
+        FileSetting::Optional(match &self.evaluation {
+            EngineEvaluation::File(file) => Some(file),
+            EngineEvaluation::BuiltIn | EngineEvaluation::Baseline => None,
+        })
+    }
+
+    fn set_file(&mut self, file: Option<PathBuf>) {
+        self.evaluation = file.map_or(EngineEvaluation::BuiltIn, EngineEvaluation::File);
+    }
+
+    fn built_in_network(&self) -> Option<BuiltInNetwork> {
+        (self.evaluation == EngineEvaluation::BuiltIn).then_some(BuiltInNetwork::Value)
+    }
+
+    fn determinism(&self) -> Determinism {
+        self.settings.determinism()
+    }
+
+    fn limits(&self) -> Option<&Limits> {
+        Some(&self.settings.limits)
+    }
+
+    fn limits_mut(&mut self) -> Option<&mut Limits> {
+        Some(&mut self.settings.limits)
+    }
+
+    fn engine(&self) -> Option<&EngineSettings> {
+        Some(&self.settings)
+    }
+
+    fn engine_mut(&mut self) -> Option<&mut EngineSettings> {
+        Some(&mut self.settings)
+    }
+}

@@ -1,0 +1,222 @@
+use std::{fmt, ops::RangeInclusive, path::PathBuf};
+
+use tabia_encoding::{Elo, RatingPool};
+use tabia_model::Model;
+
+use super::super::{
+    BuildError, BuiltInNetwork, Determinism, FileSetting, Kind, ParseKind, PlayerContext, SpecProblem,
+    settings::{Settings, optional_file},
+    write::{Setting, Subject, sampling},
+};
+use crate::{
+    HumanBehaviour, HumanPlayer, Persona, Pick, Player, PolicyPlayer, SearchBlend, StrengthSettings,
+    strength_at,
+};
+
+/// Plies from the initial position that a calibrated player plays without search.
+const OPENING: usize = 8;
+
+/// `human[:FILE]`: a human-like network that plays from its policy head.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HumanSpec {
+    /// The model file; `None` is the built-in network.
+    pub file: Option<PathBuf>,
+    /// The rating to play at; `None` is the rating that the game gives the player.
+    pub elo: Option<Elo>,
+    /// What determines its strength.
+    pub play: HumanPlay,
+    /// The pool of the rating; `None` is online where a rating is set, otherwise that of the game.
+    pub pool: Option<RatingPool>,
+    /// Whether it waits as long as a person thinks where clocks run; `None` leaves it to the caller and means no.
+    pub pause: Option<bool>,
+    /// The random seed; `None` takes that of the [context](PlayerContext::seed).
+    pub seed: Option<u64>,
+}
+
+/// What determines the strength of a human-like player.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum HumanPlay {
+    /// The calibration in the network's card for the rating asked for. Without a rating or a calibration, the network's
+    /// own probabilities.
+    #[default]
+    Calibrated,
+    /// These settings; the network is told the rating asked for.
+    Fixed(StrengthSettings),
+}
+
+/// The names of rating pools.
+const POOLS: [(&str, RatingPool); 4] = [
+    ("online", RatingPool::Online),
+    ("over-the-board", RatingPool::OverTheBoard),
+    ("puzzle", RatingPool::Puzzle),
+    ("unknown", RatingPool::Unknown),
+];
+
+impl HumanSpec {
+    /// The ratings that can be asked for.
+    pub const RATINGS: RangeInclusive<u16> = 600..=2600;
+
+    /// The rating to tell the network, and the settings to play with.
+    fn strength(&self, model: &Model) -> (Option<Elo>, StrengthSettings) {
+        match self.play {
+            HumanPlay::Fixed(settings) => (self.elo, settings),
+            HumanPlay::Calibrated => {
+                let calibrated = self.elo.zip(model.card().strength.as_ref());
+                let calibrated = calibrated.and_then(|(elo, table)| strength_at(table, elo));
+                calibrated
+                    .map_or((self.elo, StrengthSettings::RAW), |(told, settings)| (Some(told), settings))
+            }
+        }
+    }
+
+    /// The pool of the rating: a bare number is an online rating.
+    fn rating_pool(&self) -> Option<RatingPool> {
+        self.pool.or(self.elo.map(|_| RatingPool::Online))
+    }
+}
+
+impl ParseKind for HumanSpec {
+    const NAME: &'static str = "human";
+    const USAGE: &'static str = "human[:FILE]";
+
+    fn parse(subject: Option<String>, settings: &mut Settings) -> Result<HumanSpec, SpecProblem> {
+        settings.known(&[
+            "elo", "strength", "pool", "mode", "temp", "top_p", "trust", "nodes", "mates", "pause", "seed",
+        ]);
+        let subject = settings.subject_or_setting(subject)?;
+        Ok(HumanSpec {
+            file: optional_file(subject, Self::USAGE)?,
+            elo: settings.number("elo", HumanSpec::RATINGS)?.map(Elo),
+            pool: settings.word("pool", &POOLS)?,
+            seed: settings.seed()?,
+            play: parse_play(settings)?,
+            pause: settings.word("pause", &[("on", true), ("off", false)])?,
+        })
+    }
+}
+
+fn parse_play(settings: &mut Settings) -> Result<HumanPlay, SpecProblem> {
+    let raw = settings.word("strength", &[("rated", false), ("raw", true)])?;
+    let pick = settings.pick(Pick::RAW)?;
+    let default = SearchBlend::NONE;
+    let blend = SearchBlend {
+        trust: settings.number("trust", 0.0..=1000.0)?.unwrap_or(default.trust),
+        nodes: settings.number("nodes", 1..=1_000_000)?.unwrap_or(default.nodes),
+        mates: settings.number("mates", 0.0..=1.0)?.unwrap_or(default.mates),
+    };
+    let strength = StrengthSettings { pick, blend };
+    match raw {
+        Some(false) | None if strength == StrengthSettings::RAW => Ok(HumanPlay::Calibrated),
+        Some(true) | None => Ok(HumanPlay::Fixed(strength)),
+        Some(false) => Err(SpecProblem::Conflict(
+            "strength=rated and a setting that changes the strength".to_owned(),
+            "one of them: mode, temp, top_p, trust, nodes and mates change the strength".to_owned(),
+        )),
+    }
+}
+
+impl Kind for HumanSpec {
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let elo = Setting("elo", self.elo.map(|elo| elo.0));
+        let pool = self.pool.and_then(|pool| POOLS.iter().find(|(_, known)| *known == pool));
+        write!(f, "{}{elo}{}", Subject(self.file.as_deref()), Setting("pool", pool.map(|(name, _)| name)))?;
+        if let HumanPlay::Fixed(settings) = self.play {
+            write_strength(f, settings)?;
+        }
+        let pause = self.pause.map(|on| if on { "on" } else { "off" });
+        write!(f, "{}{}", Setting("pause", pause), Setting("seed", self.seed))
+    }
+
+    fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
+        let (model, name) = match &self.file {
+            Some(file) => context.open_named(file)?,
+            None => {
+                let model = context.built_in(BuiltInNetwork::Human)?;
+                let name = model.card().name.clone().unwrap_or_else(|| "Human".to_owned());
+                (model, name)
+            }
+        };
+        let name = self.elo.map_or(name.clone(), |elo| format!("{name} {}", elo.0));
+        let seed = self.seed.unwrap_or(context.seed);
+        let (rating, StrengthSettings { pick, blend }) = self.strength(&model);
+        let persona = Persona { rating, pool: self.rating_pool() };
+        let mut player = PolicyPlayer::new(name.clone(), model, persona, pick, seed)
+            .map_err(|source| BuildError::NoPolicy { name, source })?;
+        if self.play == HumanPlay::Calibrated {
+            player = player.with_opening(OPENING);
+        }
+        if blend.is_active() {
+            player = player.with_search(blend, context.any_evaluator());
+        }
+        let player = HumanPlayer::new(Box::new(player), HumanBehaviour::new(seed).rated(self.elo));
+        Ok(Box::new(if self.pause == Some(true) { player.waiting() } else { player }))
+    }
+
+    fn file(&self) -> FileSetting<'_> {
+        FileSetting::Optional(self.file.as_deref())
+    }
+
+    fn set_file(&mut self, file: Option<PathBuf>) {
+        self.file = file;
+    }
+
+    fn built_in_network(&self) -> Option<BuiltInNetwork> {
+        self.file.is_none().then_some(BuiltInNetwork::Human)
+    }
+
+    fn determinism(&self) -> Determinism {
+        match self.play {
+            HumanPlay::Fixed(StrengthSettings { pick: Pick::Likeliest, .. }) => Determinism::Deterministic,
+            HumanPlay::Fixed(_) | HumanPlay::Calibrated => Determinism::Seeded,
+        }
+    }
+
+    fn rating(&self) -> Option<Elo> {
+        self.elo
+    }
+
+    fn rating_mut(&mut self) -> Option<&mut Option<Elo>> {
+        Some(&mut self.elo)
+    }
+
+    fn pick(&self) -> Option<Pick> {
+        Some(match self.play {
+            HumanPlay::Calibrated => Pick::RAW,
+            HumanPlay::Fixed(settings) => settings.pick,
+        })
+    }
+
+    fn set_pick(&mut self, pick: Pick) {
+        let settings = match self.play {
+            HumanPlay::Calibrated => StrengthSettings::RAW,
+            HumanPlay::Fixed(settings) => settings,
+        };
+        self.play = HumanPlay::Fixed(StrengthSettings { pick, ..settings });
+    }
+
+    fn persona(&self) -> Option<Persona> {
+        Some(Persona { rating: self.elo, pool: self.rating_pool() })
+    }
+
+    fn pause(&self) -> Option<bool> {
+        self.pause
+    }
+
+    fn pause_mut(&mut self) -> Option<&mut Option<bool>> {
+        Some(&mut self.pause)
+    }
+}
+
+fn write_strength(f: &mut fmt::Formatter<'_>, settings: StrengthSettings) -> fmt::Result {
+    if settings == StrengthSettings::RAW {
+        return f.write_str(",strength=raw");
+    }
+    let mode = (!settings.pick.is_sampled()).then_some("argmax");
+    write!(f, "{}", Setting("mode", mode))?;
+    sampling(f, settings.pick)?;
+    let (blend, default) = (settings.blend, SearchBlend::NONE);
+    let trust = (blend.trust != default.trust).then_some(blend.trust);
+    let nodes = (blend.nodes != default.nodes).then_some(blend.nodes);
+    let mates = (blend.mates != default.mates).then_some(blend.mates);
+    write!(f, "{}{}{}", Setting("trust", trust), Setting("nodes", nodes), Setting("mates", mates))
+}

@@ -1,0 +1,114 @@
+use std::{fmt, path::PathBuf};
+
+use tabia_search::Limits;
+
+use super::{
+    super::{
+        BuildError, Determinism, FileSetting, Kind, ParseKind, PlayerContext, SpecProblem,
+        settings::{Settings, required_file},
+        write::Subject,
+    },
+    engine::{ENGINE_SETTINGS, EngineSettings},
+};
+use crate::{OnePly, Player};
+
+/// `net:FILE`: a network that searches one ply, or leads an alpha-beta search.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetSpec {
+    /// The model file.
+    pub file: PathBuf,
+    /// How it searches.
+    pub search: NetSearch,
+}
+
+/// How a network searches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NetSearch {
+    /// One ply and quiescence, as in the Chess Challenge.
+    OnePly,
+    /// `search=ab`: alpha-beta.
+    AlphaBeta(EngineSettings),
+}
+
+const WITH_SEARCH: &[&str] = &["search", "depth", "nodes", "movetime", "hash", "threads"];
+
+impl ParseKind for NetSpec {
+    const NAME: &'static str = "net";
+    const USAGE: &'static str = "net:FILE";
+
+    fn parse(subject: Option<String>, settings: &mut Settings) -> Result<NetSpec, SpecProblem> {
+        settings.known(&["search"]);
+        let file = required_file(subject, Self::USAGE)?;
+        let search = if settings.word("search", &[("ab", ())])?.is_some() {
+            settings.known(WITH_SEARCH);
+            NetSearch::AlphaBeta(EngineSettings::parse(settings)?)
+        } else if let Some(name) = settings.any_of(ENGINE_SETTINGS) {
+            let problem = format!("{name} has no effect without search=ab");
+            return Err(SpecProblem::Conflict(problem, format!("search=ab with {name}")));
+        } else {
+            NetSearch::OnePly
+        };
+        Ok(NetSpec { file, search })
+    }
+}
+
+impl Kind for NetSpec {
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", Subject(Some(&self.file)))?;
+        match &self.search {
+            NetSearch::OnePly => Ok(()),
+            NetSearch::AlphaBeta(settings) => write!(f, ",search=ab{settings}"),
+        }
+    }
+
+    fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
+        match &self.search {
+            NetSearch::OnePly => {
+                let (model, name) = context.open_named(&self.file)?;
+                let player = OnePly::new(name, &model);
+                let file = self.file.clone();
+                Ok(Box::new(player.map_err(|source| BuildError::NoEvaluation { file, source })?))
+            }
+            NetSearch::AlphaBeta(settings) => {
+                let (name, evaluator) = context.evaluator(&self.file)?;
+                Ok(settings.build(name, evaluator))
+            }
+        }
+    }
+
+    fn file(&self) -> FileSetting<'_> {
+        FileSetting::Required(&self.file)
+    }
+
+    fn set_file(&mut self, file: Option<PathBuf>) {
+        if let Some(file) = file {
+            self.file = file;
+        }
+    }
+
+    fn determinism(&self) -> Determinism {
+        self.engine().map_or(Determinism::Deterministic, EngineSettings::determinism)
+    }
+
+    fn limits(&self) -> Option<&Limits> {
+        self.engine().map(|settings| &settings.limits)
+    }
+
+    fn limits_mut(&mut self) -> Option<&mut Limits> {
+        self.engine_mut().map(|settings| &mut settings.limits)
+    }
+
+    fn engine(&self) -> Option<&EngineSettings> {
+        match &self.search {
+            NetSearch::OnePly => None,
+            NetSearch::AlphaBeta(settings) => Some(settings),
+        }
+    }
+
+    fn engine_mut(&mut self) -> Option<&mut EngineSettings> {
+        match &mut self.search {
+            NetSearch::OnePly => None,
+            NetSearch::AlphaBeta(settings) => Some(settings),
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Player specs: one line of text that names a player.
+//!
+//! A spec is a kind, a subject and settings: `kind[:subject][,name=value]...`. The subject and the values may be quoted
+//! with double quotes, with `\"` and `\\` as escapes inside; they must be if they contain a comma or start with a quote.
+//! `docs/guides/players.md` lists the kinds; `docs/guides/add-a-player.md` shows how to add one.
+
+/// Declares [`Spec`] from the kinds of players: a variant and the type that implements [`Kind`] and [`ParseKind`].
+macro_rules! registry {
+    ($($(#[$doc:meta])* $variant:ident($spec:ty),)*) => {
+        /// The description of a player. [`str::parse`] reads it and `Display` writes it.
+        ///
+        /// ```
+        /// use tabia_players::Spec;
+        ///
+        /// let spec: Spec = "human:maia.onnx,elo=1500,mode=argmax".parse()?;
+        /// assert_eq!(spec.rating().map(|elo| elo.0), Some(1500));
+        /// assert_eq!(spec.to_string(), "human:maia.onnx,elo=1500,mode=argmax");
+        ///
+        /// let error = "level:9".parse::<Spec>().expect_err("there are five levels");
+        /// assert_eq!(error.to_string(), "player \"level:9\": invalid level 9 (expected 1 to 5)");
+        /// # Ok::<_, tabia_players::SpecError>(())
+        /// ```
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum Spec {
+            $($(#[$doc])* $variant($spec),)*
+        }
+
+        pub(super) const USAGES: &[&str] = &[$(<$spec as ParseKind>::USAGE),*];
+
+        impl Spec {
+            pub(super) fn parse_kind(
+                kind: &str,
+                subject: Option<String>,
+                settings: &mut Settings,
+            ) -> Result<Spec, SpecProblem> {
+                $(if kind == <$spec as ParseKind>::NAME {
+                    return <$spec as ParseKind>::parse(subject, settings).map(Spec::$variant);
+                })*
+                Err(SpecProblem::UnknownKind(kind.to_owned()))
+            }
+
+            pub(super) fn kind(&self) -> &dyn Kind {
+                match self { $(Spec::$variant(spec) => spec,)* }
+            }
+
+            pub(super) fn kind_mut(&mut self) -> &mut dyn Kind {
+                match self { $(Spec::$variant(spec) => spec,)* }
+            }
+
+            pub(super) fn kind_name(&self) -> &'static str {
+                match self { $(Spec::$variant(_) => <$spec as ParseKind>::NAME,)* }
+            }
+        }
+    };
+}
+
+mod context;
+mod kinds;
+mod settings;
+mod write;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use tabia_encoding::Elo;
+use tabia_search::Limits;
+
+pub use context::{BuildError, BuiltInNetwork, Opened, PlayerContext};
+pub use kinds::{
+    EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, LevelSpec, MaiaSpec, NetSearch,
+    NetSpec, RandomPlayer, RandomSpec, Spec, UciSpec,
+};
+use settings::{Parts, Settings};
+pub use settings::{SpecError, SpecProblem};
+
+use crate::{Persona, Pick, Player};
+
+/// One kind of player: its settings, how to build it, and what callers may ask of it.
+///
+/// The capabilities have defaults for a deterministic player without a network, a rating or limits.
+trait Kind {
+    /// Writes the spec after the kind's name, in the shortest form that parses to the same.
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
+
+    /// Builds the player.
+    fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError>;
+
+    fn file(&self) -> FileSetting<'_> {
+        FileSetting::None
+    }
+
+    /// Sets the model file; `None` is the built-in network.
+    fn set_file(&mut self, _: Option<PathBuf>) {}
+
+    fn built_in_network(&self) -> Option<BuiltInNetwork> {
+        None
+    }
+
+    fn determinism(&self) -> Determinism {
+        Determinism::Deterministic
+    }
+
+    fn rating(&self) -> Option<Elo> {
+        None
+    }
+
+    /// The rating setting of a player that can play at any rating.
+    fn rating_mut(&mut self) -> Option<&mut Option<Elo>> {
+        None
+    }
+
+    fn limits(&self) -> Option<&Limits> {
+        None
+    }
+
+    fn limits_mut(&mut self) -> Option<&mut Limits> {
+        None
+    }
+
+    fn engine(&self) -> Option<&EngineSettings> {
+        None
+    }
+
+    fn engine_mut(&mut self) -> Option<&mut EngineSettings> {
+        None
+    }
+
+    fn pick(&self) -> Option<Pick> {
+        None
+    }
+
+    fn set_pick(&mut self, _: Pick) {}
+
+    fn persona(&self) -> Option<Persona> {
+        None
+    }
+
+    fn pause(&self) -> Option<bool> {
+        None
+    }
+
+    fn pause_mut(&mut self) -> Option<&mut Option<bool>> {
+        None
+    }
+}
+
+/// How specs of a kind are parsed.
+trait ParseKind: Kind + Sized {
+    /// What its specs start with.
+    const NAME: &'static str;
+    /// Its form, for errors: `level:N`.
+    const USAGE: &'static str;
+
+    /// Takes the settings it knows; what is left over is an error.
+    fn parse(subject: Option<String>, settings: &mut Settings) -> Result<Self, SpecProblem>;
+}
+
+/// Whether a player names a model file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileSetting<'a> {
+    /// It uses none.
+    None,
+    /// It may; `None` is the built-in network or evaluation.
+    Optional(Option<&'a Path>),
+    /// It must.
+    Required(&'a Path),
+}
+
+/// Whether a player repeats its moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Determinism {
+    /// The same game gives the same move.
+    Deterministic,
+    /// The same game and seed give the same move.
+    Seeded,
+    /// Time, threads or another program make a difference.
+    Uncontrolled,
+}
+
+impl Spec {
+    /// Builds the player.
+    ///
+    /// # Errors
+    /// If its network cannot be opened or lacks a head it needs, or if `context` cannot start processes.
+    pub fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
+        self.kind().build(context)
+    }
+
+    /// The model file it names.
+    pub fn file(&self) -> Option<&Path> {
+        match self.kind().file() {
+            FileSetting::None => None,
+            FileSetting::Optional(file) => file,
+            FileSetting::Required(file) => Some(file),
+        }
+    }
+
+    /// Whether it names a model file, may or must.
+    pub fn file_setting(&self) -> FileSetting<'_> {
+        self.kind().file()
+    }
+
+    /// Sets the model file of a player that takes one; `None` is the built-in network.
+    pub fn set_file(&mut self, file: Option<PathBuf>) {
+        self.kind_mut().set_file(file);
+    }
+
+    /// The network it needs of the program that builds it, where the spec names no file.
+    pub fn built_in_network(&self) -> Option<BuiltInNetwork> {
+        self.kind().built_in_network()
+    }
+
+    /// Whether it needs a network, from a file or built in.
+    pub fn needs_network(&self) -> bool {
+        self.file().is_some() || self.built_in_network().is_some()
+    }
+
+    /// Whether it repeats its moves.
+    pub fn determinism(&self) -> Determinism {
+        self.kind().determinism()
+    }
+
+    /// Whether the same game always gives the same move.
+    pub fn is_deterministic(&self) -> bool {
+        self.determinism() == Determinism::Deterministic
+    }
+
+    /// The rating it plays at.
+    pub fn rating(&self) -> Option<Elo> {
+        self.kind().rating()
+    }
+
+    /// The rating setting of a player that can play at any of [`HumanSpec::RATINGS`].
+    pub fn rating_mut(&mut self) -> Option<&mut Option<Elo>> {
+        self.kind_mut().rating_mut()
+    }
+
+    /// The limits of a player that searches: unlimited where the spec sets none.
+    pub fn limits(&self) -> Option<&Limits> {
+        self.kind().limits()
+    }
+
+    /// The same, to be changed.
+    pub fn limits_mut(&mut self) -> Option<&mut Limits> {
+        self.kind_mut().limits_mut()
+    }
+
+    /// The settings of a player that uses the alpha-beta engine.
+    pub fn engine(&self) -> Option<&EngineSettings> {
+        self.kind().engine()
+    }
+
+    /// The same, to be changed.
+    pub fn engine_mut(&mut self) -> Option<&mut EngineSettings> {
+        self.kind_mut().engine_mut()
+    }
+
+    /// How a player picks from its policy head, without the settings that a rating brings; `None` for players without a
+    /// policy head. Such players report any number of candidates for free, and always use the clock.
+    pub fn pick(&self) -> Option<Pick> {
+        self.kind().pick()
+    }
+
+    /// Sets how a player picks from its policy head.
+    pub fn set_pick(&mut self, pick: Pick) {
+        self.kind_mut().set_pick(pick);
+    }
+
+    /// Whom a player with a policy head imitates.
+    pub fn persona(&self) -> Option<Persona> {
+        self.kind().persona()
+    }
+
+    /// Whether it waits as long as a person thinks where clocks run; `None` where not set.
+    pub fn pause(&self) -> Option<bool> {
+        self.kind().pause()
+    }
+
+    /// The same of a player that can wait, to be changed.
+    pub fn pause_mut(&mut self) -> Option<&mut Option<bool>> {
+        self.kind_mut().pause_mut()
+    }
+}
+
+impl FromStr for Spec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Spec, SpecError> {
+        let parsed = Parts::split(text).and_then(|Parts { kind, subject, mut settings }| {
+            let spec = Spec::parse_kind(&kind, subject, &mut settings)?;
+            settings.finish(&kind)?;
+            Ok(spec)
+        });
+        parsed.map_err(|problem| SpecError { spec: text.to_owned(), problem })
+    }
+}
+
+impl fmt::Display for Spec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind_name())?;
+        self.kind().write(f)
+    }
+}
