@@ -17,7 +17,7 @@ async function tabia(build, bytes) {
   const module = await import(`/wasm/tabia.js?${build}`);
   await module.default({ module_or_path: await WebAssembly.compile(bytes) });
   const kernels = module.chooseKernels();
-  return { kernels, engine: new module.Studio(1) };
+  return { kernels, engine: new module.Engine(1) };
 }
 
 async function onnxruntime(bytes) {

@@ -1,5 +1,5 @@
 import type { ChallengeEvent, GameInput, MatchEvent, MatchResults, MatchSetup, PgnPart, ReviewedMove, Thought } from '../wasm/tabia.js';
-import { Studio as Engine } from '../wasm/tabia.js';
+import { Engine } from '../wasm/tabia.js';
 
 export { Engine };
 
