@@ -16,8 +16,8 @@ const fetched = async (address) => {
 async function tabia(build, bytes) {
   const module = await import(`/wasm/tabia.js?${build}`);
   await module.default({ module_or_path: await WebAssembly.compile(bytes) });
-  const kernels = module.chooseKernels();
-  return { kernels, studio: new module.Studio(1) };
+  const studio = new module.Studio(1);
+  return { kernels: studio.chooseKernels(), studio };
 }
 
 async function onnxruntime(bytes) {

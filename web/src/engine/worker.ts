@@ -31,8 +31,8 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
   const request = message.data;
   if (request.kind === 'start') {
     tabia.initSync({ module: request.module });
-    tabia.chooseKernels();
     studio = new tabia.Studio(request.seed);
+    studio.chooseKernels();
   } else if (request.kind === 'stop') {
     const stream = running.get(request.id);
     if (stream) stream.stopped = true;
