@@ -503,23 +503,6 @@ pub(crate) struct StrengthArgs {
     pub(crate) plot: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PoolName {
-    OverTheBoard,
-    Online,
-    Unknown,
-}
-
-impl From<PoolName> for RatingPool {
-    fn from(name: PoolName) -> RatingPool {
-        match name {
-            PoolName::OverTheBoard => RatingPool::OverTheBoard,
-            PoolName::Online => RatingPool::Online,
-            PoolName::Unknown => RatingPool::Unknown,
-        }
-    }
-}
-
 #[derive(Args)]
 #[command(after_help = "Example:
   tabia habits otb-rated.pgn.zst online-clock.pgn.zst --games 50000
@@ -534,8 +517,8 @@ pub(crate) struct HabitsArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) model: Option<PathBuf>,
     /// Whose scale the ratings are on [default: as the games say].
-    #[arg(long, value_enum)]
-    pub(crate) pool: Option<PoolName>,
+    #[arg(long, value_name = "online|over-the-board|unknown")]
+    pub(crate) pool: Option<RatingPool>,
     /// Read so many games of each file.
     #[arg(long, default_value_t = 20_000, value_name = "N")]
     pub(crate) games: u32,

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::{Situation, SparseEncoding, VocabularyId};
+use crate::{Situation, SparseEncoding, ValueConvention, VocabularyId};
 
 /// The stable name of an encoding, as it appears in model cards and shard headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +67,17 @@ pub trait Encoding: Send + Sync {
     /// The move vocabulary of the policy nets that take these inputs, where the two belong to one system.
     fn default_vocabulary(&self) -> Option<VocabularyId> {
         None
+    }
+
+    /// How the system the encoding belongs to reads the number of a value head.
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention::default()
+    }
+
+    /// Whether networks over this encoding can enter the Chess Challenge, whose harness takes the first number of the first
+    /// output as the evaluation.
+    fn is_challenge(&self) -> bool {
+        false
     }
 
     /// The same numbers as a short list of features, where the input is sparse enough for that to pay.

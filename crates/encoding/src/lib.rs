@@ -37,6 +37,7 @@ mod moves;
 mod orientation;
 mod pawn_labels;
 mod placement;
+mod rating_pool;
 mod reach;
 mod registry;
 mod score;
@@ -46,6 +47,7 @@ mod sparse;
 #[cfg(test)]
 mod test_positions;
 mod think_time;
+mod value;
 
 pub use buckets::{RATING_BUCKETS, TIME_BUCKETS, rating_bucket, time_bucket};
 pub use encoding::{Batch, Column, ElementKind, Encoding, EncodingId, InputSpec, Row};
@@ -57,9 +59,11 @@ pub use moves::{
 };
 pub use orientation::Orientation;
 pub use pawn_labels::pawn_labels;
+pub use rating_pool::{RatingPool, UnknownRatingPool};
 pub use registry::{encoding, encodings, vocabularies, vocabulary};
 pub use score::{ForMover, ForWhite, Score};
-pub use situation::{Elo, Pace, PlayerInfo, RatingPool, Situation};
+pub use situation::{Elo, Pace, PlayerInfo, Situation};
 pub use soft_labels::{Analysis, TEMPERATURE_CP, soft_labels};
 pub use sparse::{Feature, FeatureList, SparseEncoding, Viewers};
 pub use think_time::{TIME_BINS, time_bin, time_bin_range};
+pub use value::{Perspective, Unit, ValueConvention, piece_value};

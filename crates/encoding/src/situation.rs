@@ -2,23 +2,11 @@ use std::time::Duration;
 
 use shakmaty::{Chess, Move};
 
+use crate::RatingPool;
+
 /// A rating as a player states it, on whatever scale the game was rated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Elo(pub u16);
-
-/// Whose scale a rating is on: the same number means different strength in different pools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum RatingPool {
-    /// Nobody said, or there is no rating.
-    #[default]
-    Unknown,
-    /// Over the board, rated by FIDE or a federation close to its scale.
-    OverTheBoard,
-    /// A chess site.
-    Online,
-    /// Not a game: a puzzle and its rating, as Lichess rates puzzles.
-    Puzzle,
-}
 
 /// How much time each player has for a whole game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

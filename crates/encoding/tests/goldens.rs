@@ -98,13 +98,7 @@ fn play(case: Case) -> Played {
         last_moves: &last_moves,
         mover: seat(case.rating, case.time_ms),
         opponent: seat(case.opponent_rating, case.opponent_time_ms),
-        pool: match case.pool.as_deref() {
-            None => RatingPool::Unknown,
-            Some("over-the-board") => RatingPool::OverTheBoard,
-            Some("online") => RatingPool::Online,
-            Some("puzzle") => RatingPool::Puzzle,
-            Some(other) => panic!("a pool called {other}"),
-        },
+        pool: case.pool.as_deref().map_or(RatingPool::Unknown, |name| name.parse().expect("a pool")),
         pace: case.pace_ms.map(|ms| {
             let [base, increment] = ms.map(Duration::from_millis);
             Pace { base, increment }

@@ -34,6 +34,10 @@ impl Encoding for Challenge1540 {
         write_dense(self, situation.position, row.values(0));
     }
 
+    fn is_challenge(&self) -> bool {
+        true
+    }
+
     fn sparse(&self) -> Option<&dyn SparseEncoding> {
         Some(self)
     }

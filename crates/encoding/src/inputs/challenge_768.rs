@@ -32,6 +32,10 @@ impl Encoding for Challenge768 {
         write_dense(self, situation.position, row.values(0));
     }
 
+    fn is_challenge(&self) -> bool {
+        true
+    }
+
     fn sparse(&self) -> Option<&dyn SparseEncoding> {
         Some(self)
     }

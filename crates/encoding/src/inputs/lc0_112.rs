@@ -2,7 +2,9 @@ use shakmaty::{Chess, Color, Position};
 
 use super::challenge_768::index;
 use crate::placement::{Placement, placements, rights_of};
-use crate::{ElementKind, Encoding, EncodingId, InputSpec, Row, Situation, VocabularyId};
+use crate::{
+    ElementKind, Encoding, EncodingId, InputSpec, Row, Situation, Unit, ValueConvention, VocabularyId,
+};
 
 /// lc0's classic 112 planes: the last 8 positions, 13 planes each, then 8 planes about the current one.
 ///
@@ -58,6 +60,10 @@ impl Encoding for Lc0112 {
         }
         auxiliary[5 * 64..6 * 64].fill(position.halfmoves() as f32);
         auxiliary[7 * 64..].fill(1.0);
+    }
+
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention { unit: Unit::Expectation, ..ValueConvention::default() }
     }
 
     fn default_vocabulary(&self) -> Option<VocabularyId> {

@@ -3,7 +3,8 @@ use shakmaty::{Chess, Color, Move, Position};
 use crate::placement::{Placement, moved, placements, role_index};
 use crate::sparse::{feature, write_dense};
 use crate::{
-    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Row, Situation, SparseEncoding, Viewers,
+    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Perspective, Row, Situation, SparseEncoding,
+    Unit, ValueConvention, Viewers,
 };
 
 /// The inputs of a two-input model.tflite: 769 numbers for the context, then 769 for the position to evaluate.
@@ -34,6 +35,10 @@ impl Encoding for Pair769 {
     fn encode(&self, situation: &Situation<'_>, row: &mut Row<'_>) {
         write_dense(self, situation.context.unwrap_or(situation.position), row.values(0));
         write_dense(self, situation.position, row.values(1));
+    }
+
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention { unit: Unit::Probability(1000.0), perspective: Perspective::ContextMover }
     }
 
     fn sparse(&self) -> Option<&dyn SparseEncoding> {

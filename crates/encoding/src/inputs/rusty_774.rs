@@ -3,7 +3,8 @@ use shakmaty::{Chess, Color, Move, Position};
 use crate::placement::{Placement, castling_rights, moved, placements, role_index};
 use crate::sparse::{feature, write_dense};
 use crate::{
-    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Row, Situation, SparseEncoding, Viewers,
+    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Perspective, Row, Situation, SparseEncoding,
+    ValueConvention, Viewers,
 };
 
 /// Rusty Chess's 774 inputs: White to move, Black to move, the castling rights WK WQ BK BQ, then 12 channels for each
@@ -45,6 +46,10 @@ impl Encoding for Rusty774 {
 
     fn encode(&self, situation: &Situation<'_>, row: &mut Row<'_>) {
         write_dense(self, situation.position, row.values(0));
+    }
+
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention { perspective: Perspective::White, ..ValueConvention::default() }
     }
 
     fn sparse(&self) -> Option<&dyn SparseEncoding> {

@@ -5,7 +5,8 @@ use crate::placement::placements;
 use crate::reach::destinations;
 use crate::sparse::{feature, write_dense};
 use crate::{
-    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Row, Situation, SparseEncoding, Viewers,
+    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Perspective, Row, Situation, SparseEncoding,
+    ValueConvention, Viewers,
 };
 
 /// Rusty Chess's 902 inputs: those of `rusty-774` with 14 channels for each square instead of 12.
@@ -28,6 +29,10 @@ impl Encoding for Rusty902 {
 
     fn encode(&self, situation: &Situation<'_>, row: &mut Row<'_>) {
         write_dense(self, situation.position, row.values(0));
+    }
+
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention { perspective: Perspective::White, ..ValueConvention::default() }
     }
 
     fn sparse(&self) -> Option<&dyn SparseEncoding> {

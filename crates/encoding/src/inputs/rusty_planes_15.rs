@@ -2,7 +2,7 @@ use shakmaty::{Color, Position, Square};
 
 use crate::placement::{placements, role_index};
 use crate::reach::destinations;
-use crate::{ElementKind, Encoding, EncodingId, InputSpec, Row, Situation};
+use crate::{ElementKind, Encoding, EncodingId, InputSpec, Perspective, Row, Situation, ValueConvention};
 
 /// Rusty Chess's 15 planes for a convolutional net: White's P N B R Q K, Black's, where White's moves could end, where
 /// Black's could, and ones if White is to move.
@@ -37,5 +37,9 @@ impl Encoding for RustyPlanes15 {
             }
         }
         values[14 * 64..].fill(position.turn().fold_wb(1.0, 0.0));
+    }
+
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention { perspective: Perspective::White, ..ValueConvention::default() }
     }
 }

@@ -1,18 +1,7 @@
 use shakmaty::{Board, Color, Role};
+pub(crate) use tabia_encoding::piece_value as value;
 
 use super::tapered::{FULL_MIDDLEGAME, Tapered};
-
-/// What a piece is worth, in centipawns. Kings are never taken.
-pub(crate) const fn value(role: Role) -> i32 {
-    match role {
-        Role::Pawn => 100,
-        Role::Knight => 320,
-        Role::Bishop => 330,
-        Role::Rook => 500,
-        Role::Queen => 900,
-        Role::King => 0,
-    }
-}
 
 /// What all of one side's pieces are worth.
 pub(super) fn material(board: &Board, color: Color) -> Tapered {

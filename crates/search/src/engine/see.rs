@@ -1,17 +1,14 @@
 //! Static exchange evaluation: what is left of a capture after everybody has recaptured.
 
 use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square, attacks};
+use tabia_encoding::piece_value;
 
 /// What a piece is worth in an exchange.
 pub(super) const fn worth(role: Role) -> i32 {
     match role {
-        Role::Pawn => 100,
-        Role::Knight => 320,
-        Role::Bishop => 330,
-        Role::Rook => 500,
-        Role::Queen => 900,
         // A king's move is legal, so nobody takes it: any worth that no exchange outweighs will do.
         Role::King => 10_000,
+        role => piece_value(role),
     }
 }
 

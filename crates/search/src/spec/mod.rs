@@ -122,14 +122,6 @@ pub enum HumanPlay {
     Dialled(StrengthSettings),
 }
 
-/// What rating pools are called in a spec.
-const POOLS: [(&str, RatingPool); 4] = [
-    ("online", RatingPool::Online),
-    ("over-the-board", RatingPool::OverTheBoard),
-    ("puzzle", RatingPool::Puzzle),
-    ("unknown", RatingPool::Unknown),
-];
-
 /// A Leela network as a player.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaiaSpec {

@@ -7,7 +7,7 @@ use tabia_encoding::{Elo, RatingPool};
 
 use super::{
     BASELINE, Budget, EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, MaiaSpec,
-    NetSearch, NetSpec, POOLS, Pause, Spec, UciSpec,
+    NetSearch, NetSpec, Pause, Spec, UciSpec,
 };
 use crate::{Level, Pick, SearchBlend, StrengthSettings};
 
@@ -253,13 +253,8 @@ impl Settings {
 
     fn pool(&mut self) -> Result<Option<RatingPool>, Wrong> {
         let Some(text) = self.take("pool") else { return Ok(None) };
-        match POOLS.iter().find(|(name, _)| *name == text) {
-            Some((_, pool)) => Ok(Some(*pool)),
-            None => {
-                let allowed = POOLS.map(|(name, _)| format!("pool={name}")).join(", ");
-                Err(wrong(format!("pool={text} is no pool of ratings"), allowed))
-            }
-        }
+        let allowed = "pool=online, pool=over-the-board, pool=puzzle, pool=unknown".to_owned();
+        text.parse().map(Some).map_err(|_| wrong(format!("pool={text} is no pool of ratings"), allowed))
     }
 
     fn pause(&mut self) -> Result<Option<Pause>, Wrong> {

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, fmt, path::Path};
 
-use super::{BASELINE, Budget, EngineEvaluation, EngineSettings, HumanPlay, NetSearch, POOLS, Pause, Spec};
+use super::{BASELINE, Budget, EngineEvaluation, EngineSettings, HumanPlay, NetSearch, Pause, Spec};
 use crate::{Pick, SearchBlend, StrengthSettings};
 
 impl fmt::Display for Spec {
@@ -19,8 +19,7 @@ impl fmt::Display for Spec {
             Spec::Human(human) => {
                 let elo = Setting("elo", human.elo.map(|elo| elo.0));
                 write!(f, "human{}{elo}", About(human.file.as_deref()))?;
-                let named = |pool| POOLS.iter().find(|(_, known)| *known == pool).map(|(name, _)| *name);
-                Setting("pool", human.pool.and_then(named)).fmt(f)?;
+                Setting("pool", human.pool).fmt(f)?;
                 match human.play {
                     HumanPlay::AsRated => {}
                     HumanPlay::Dialled(dials) => dials.fmt(f)?,
