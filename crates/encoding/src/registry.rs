@@ -31,7 +31,7 @@ static ENCODINGS: &[&dyn Encoding] = &[
 static VOCABULARIES: &[&dyn MoveVocabulary] =
     &[&FROM_TO_4096, &FROM_TO_4096_MIRRORED, &CANONICAL_1968, &CANONICAL_1968_MOVER, &Lc01858];
 
-/// Every encoding, in the order of the documentation.
+/// Every encoding, in documentation order.
 pub fn encodings() -> impl ExactSizeIterator<Item = &'static dyn Encoding> {
     ENCODINGS.iter().copied()
 }
@@ -41,7 +41,7 @@ pub fn encoding(id: &str) -> Option<&'static dyn Encoding> {
     encodings().find(|e| e.id().0 == id)
 }
 
-/// Every move vocabulary, in the order of the documentation.
+/// Every move vocabulary, in documentation order.
 pub fn vocabularies() -> impl ExactSizeIterator<Item = &'static dyn MoveVocabulary> {
     VOCABULARIES.iter().copied()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use shakmaty::Move;
 use tabia_data::{Filter, GameBytes, GameSample, RecordError};
-use tabia_encoding::{KeptSituation, Situation};
+use tabia_encoding::{OwnedSituation, Situation};
 use tabia_model::Policy;
 
 use crate::band::{Band, Place};
@@ -182,7 +182,7 @@ fn judge(
     let bytes = GameBytes::parse(&game.bytes).map_err(fault)?;
     let (mut kept, mut played, mut judged) = (Vec::new(), Vec::new(), Vec::new());
     let taken = terms.each(&bytes, |situation, sample| {
-        kept.push(KeptSituation::of(situation));
+        kept.push(OwnedSituation::of(situation));
         played.push(sample.played);
         judged.push(Judged { place: Place::of(situation, sample.head), foretold: Vec::new() });
     });

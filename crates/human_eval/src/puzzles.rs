@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use shakmaty::{ByColor, Chess, Move, Position};
 use tabia_data::{Filter, GameBytes, GameRecord, RecordError};
-use tabia_encoding::{Elo, KeptSituation, PlayerInfo, RatingPool, Situation};
+use tabia_encoding::{Elo, OwnedSituation, PlayerInfo, RatingPool, Situation};
 use tabia_game::History;
 use tabia_search::{Limits, NoControl, Player};
 
@@ -201,7 +201,7 @@ fn attempt(
         // The puzzle's own rating would tell how hard the move is to find.
         let hidden = PlayerInfo::default();
         let told = Situation { mover: hidden, opponent: hidden, pool: terms.pool, ..*situation };
-        kept.push(KeptSituation::of(&told));
+        kept.push(OwnedSituation::of(&told));
         solution.push(sample.played);
     });
     solver.map_err(fault)?;

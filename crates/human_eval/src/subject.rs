@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use tabia_encoding::{Elo, KeptSituation, RatingPool, Situation};
+use tabia_encoding::{Elo, OwnedSituation, RatingPool, Situation};
 use tabia_model::{Evaluation, Model};
 use tabia_search::{NoPolicy, Persona};
 
@@ -61,7 +61,7 @@ impl Subject {
     }
 
     /// What it says of each situation, in their order.
-    pub(crate) fn ask(&self, kept: &[KeptSituation]) -> Result<Vec<Evaluation>, JudgeError> {
+    pub(crate) fn ask(&self, kept: &[OwnedSituation]) -> Result<Vec<Evaluation>, JudgeError> {
         let mut said = Vec::with_capacity(kept.len());
         for some in kept.chunks(TOGETHER) {
             let situations: Vec<_> = some.iter().map(|kept| self.told(kept.get())).collect();

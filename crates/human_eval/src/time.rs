@@ -7,7 +7,7 @@ use serde::Serialize;
 use shakmaty::{Move, Position};
 use tabia_data::stats::{Category, Phase};
 use tabia_data::{GameBytes, GameSample, RecordError};
-use tabia_encoding::{KeptSituation, Situation, TIME_BINS, time_bin};
+use tabia_encoding::{OwnedSituation, Situation, TIME_BINS, time_bin};
 use tabia_model::Policy;
 use tabia_search::{HumanBehaviour, TimeLeft, think_time_for};
 
@@ -201,7 +201,7 @@ fn take(
     let (mut kept, mut taken) = (Vec::new(), Vec::new());
     let replayed = terms.each(&bytes, |situation, sample| {
         let Some(thought) = sample.thought else { return };
-        kept.push(KeptSituation::of(situation));
+        kept.push(OwnedSituation::of(situation));
         let increment = situation.pace.map(|pace| pace.increment).unwrap_or_default();
         taken.push(Taken {
             seconds: thought.as_secs_f32(),

@@ -459,7 +459,7 @@ fn assemble_card(
             ))
         }),
     }?;
-    let mut card = detect::card(encoding, graph, source.outline());
+    let mut card = detect::card(encoding, graph, source.graph());
     if let (Some(policy), Some(vocabulary)) = (&mut card.policy, facts.vocabulary) {
         policy.vocabulary = vocabulary.to_owned();
     }

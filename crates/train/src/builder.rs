@@ -6,7 +6,7 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Posit
 use tabia_data::stats::Phase;
 use tabia_data::{EvaluationRecord, GameHead, GameSample, LineSample, Sample, Target};
 use tabia_encoding::{
-    Batch, Elo, Encoding, ForMover, ForWhite, KeptSituation, MoveVocabulary, Perspective, PlayerInfo,
+    Batch, Elo, Encoding, ForMover, ForWhite, MoveVocabulary, OwnedSituation, Perspective, PlayerInfo,
     RatingPool, Score, Situation, encoding, time_bin, vocabulary,
 };
 
@@ -38,7 +38,7 @@ pub struct ExampleBuilder {
     balance: RatingBalance,
     examples: Examples,
     /// What the rows of `examples` were made from, where somebody asked for it.
-    kept: Option<Vec<KeptSituation>>,
+    kept: Option<Vec<OwnedSituation>>,
     distillation: Distillation,
     random: fastrand::Rng,
 }
@@ -153,7 +153,7 @@ impl ExampleBuilder {
     }
 
     /// What the rows collected were made from, in their order. Goes with [`take`](ExampleBuilder::take).
-    pub(crate) fn take_situations(&mut self) -> Vec<KeptSituation> {
+    pub(crate) fn take_situations(&mut self) -> Vec<OwnedSituation> {
         self.kept.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -356,7 +356,7 @@ impl ExampleBuilder {
     fn push_situation(&mut self, situation: &Situation<'_>) {
         self.examples.inputs.push(situation);
         if let Some(kept) = &mut self.kept {
-            kept.push(KeptSituation::of(situation));
+            kept.push(OwnedSituation::of(situation));
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use shakmaty::{Move, Position as _};
 use tabia_arena::{Entrant, Lifetime};
-use tabia_encoding::{Elo, KeptSituation, RatingPool};
+use tabia_encoding::{Elo, OwnedSituation, RatingPool};
 use tabia_game::History;
 use tabia_human_eval::{Clustered, UNLIKELY};
 use tabia_model::{Model, Policy};
@@ -40,7 +40,7 @@ pub(super) struct Recorder {
 /// One player's moves of one game.
 struct Recorded {
     rating: Elo,
-    moves: Vec<(KeptSituation, Move)>,
+    moves: Vec<(OwnedSituation, Move)>,
 }
 
 /// Moves with little time left, of players of some ratings.
@@ -209,7 +209,7 @@ impl Player for RecordedPlayer {
             situation.mover.time_left = Some(clocks[position.turn()].remaining);
             situation.opponent.time_left = Some(clocks[position.turn().other()].remaining);
             situation.pool = RatingPool::Online;
-            self.recorded.moves.push((KeptSituation::of(&situation), choice.mv));
+            self.recorded.moves.push((OwnedSituation::of(&situation), choice.mv));
         }
         Ok(choice)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::kernels::scalar::ScalarDots;
 use super::kernels::{Dots, Layout};
-use super::trial::Trial;
+use super::trial::KernelTrial;
 use crate::accumulator::kernels::Lanes;
 use crate::accumulator::kernels::scalar::Scalar;
 
@@ -74,8 +74,8 @@ impl Level {
     /// For browsers, which do not say which processor they run on; elsewhere [`Level::best`] knows without measuring. A level
     /// whose result differs from the first one's is excluded: some browsers' baseline compilers get an instruction wrong.
     pub fn fastest(mut now: impl FnMut() -> Duration) -> Level {
-        let trials: Vec<Trial> = Level::available().skip(1).map(Trial::new).collect();
-        let Some(expected) = trials.first().map(Trial::run) else { return Level::best() };
+        let trials: Vec<KernelTrial> = Level::available().skip(1).map(KernelTrial::new).collect();
+        let Some(expected) = trials.first().map(KernelTrial::run) else { return Level::best() };
         let mut candidates: Vec<_> = trials.into_iter().map(|trial| (Duration::MAX, trial)).collect();
         let start = now();
         for round in 1.. {
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn fastest_level_is_one_of_those_that_agree() {
-        let trials: Vec<_> = Level::available().map(|level| Trial::new(level).run()).collect();
+        let trials: Vec<_> = Level::available().map(|level| KernelTrial::new(level).run()).collect();
         assert!(trials.iter().all(|found| *found == trials[0]));
         assert!(trials[0].iter().all(|number| *number != 0));
         let mut seconds = 0;
