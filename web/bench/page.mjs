@@ -16,8 +16,8 @@ const fetchBytes = async (url) => {
 async function tabia(build, bytes) {
   const module = await import(`/wasm/tabia.js?${build}`);
   await module.default({ module_or_path: await WebAssembly.compile(bytes) });
-  const kernels = module.chooseKernels();
-  return { kernels, engine: new module.Engine(1) };
+  const engine = new module.Engine(1);
+  return { kernels: engine.chooseKernels(), engine };
 }
 
 async function onnxruntime(bytes) {

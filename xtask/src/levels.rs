@@ -58,7 +58,12 @@ struct Tests {
 }
 
 const TESTS: [Tests; 7] = [
-    Tests { package: "tabia-model", name: "tabia_model", only: &["dense::", "transformer::"], travels: true },
+    Tests {
+        package: "tabia-model",
+        name: "tabia_model",
+        only: &["accumulator::", "transformer::"],
+        travels: true,
+    },
     Tests { package: "tabia-model", name: "int8", only: &[], travels: true },
     Tests { package: "tabia-model", name: "onnx_runtime", only: &[], travels: true },
     Tests { package: "tabia-model", name: "onnx_operators", only: &[], travels: true },

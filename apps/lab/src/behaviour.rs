@@ -10,7 +10,7 @@ use serde::Serialize;
 use shakmaty::{ByColor, Chess, Color, Position};
 use tabia_cli::{PlayerFactory, write_json};
 use tabia_data::{BytesRead, Chunks, GameRecord, GameRules, PoolRule, SourceFile};
-use tabia_encoding::{PlayerInfo, RatingPool};
+use tabia_encoding::PlayerInfo;
 use tabia_game::History;
 use tabia_model::{Model, Wdl};
 
@@ -128,7 +128,7 @@ fn read(
     bar: &ProgressBar,
     mut each: impl FnMut(GameRecord) -> Result<()>,
 ) -> Result<()> {
-    let pool = args.pool.map_or(PoolRule::Auto, |pool| PoolRule::Is(pool.into()));
+    let pool = args.pool.map_or(PoolRule::Auto, PoolRule::Is);
     let rules = GameRules { pool, ..GameRules::default() };
     let mut left = args.games;
     for file in SourceFile::find(path)? {
@@ -146,15 +146,6 @@ fn read(
     Ok(())
 }
 
-fn pool_name(pool: RatingPool) -> &'static str {
-    match pool {
-        RatingPool::OverTheBoard => "over the board",
-        RatingPool::Online => "online",
-        RatingPool::Puzzle => "puzzle",
-        RatingPool::Unknown => "unknown",
-    }
-}
-
 fn count(
     game: &GameRecord,
     model: &Model,
@@ -163,7 +154,7 @@ fn count(
 ) -> Result<()> {
     let group = |color: Color| {
         let rating = game.head.ratings[color]?;
-        Some((pool_name(game.head.pool), rating.0 / BAND * BAND))
+        Some((game.head.pool.label(), rating.0 / BAND * BAND))
     };
     let mut position = game.start.clone();
     for ply in &game.plies {

@@ -8,7 +8,6 @@
 mod contest;
 mod engine;
 mod fault;
-mod kernels;
 mod ladder;
 mod notation;
 mod openings;
@@ -24,7 +23,6 @@ pub use engine::{
     PlayerInput, PoolInput, Thought, ThoughtLine,
 };
 pub use fault::Fault;
-pub use kernels::choose_kernels;
 pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;
 pub use review::{MoveMark, Review, ReviewedMove};

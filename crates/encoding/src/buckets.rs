@@ -1,14 +1,13 @@
-//! Ratings and clocks as HumChess's buckets. Bucket `i` holds what lies below boundary `i` and not below any
-//! earlier one; the last holds the rest.
+//! HumChess's rating and clock buckets. Bucket `i` ends below boundary `i`; the last is open.
 
 use std::time::Duration;
 
 use crate::Elo;
 
-/// How many rating buckets there are.
+/// The number of rating buckets.
 pub const RATING_BUCKETS: usize = RATINGS.len() + 1;
 
-/// How many time buckets there are, the last for an unknown clock.
+/// The number of time buckets, the last for an unknown clock.
 pub const TIME_BUCKETS: usize = SECONDS.len() + 2;
 
 const RATINGS: [u16; 16] =
@@ -21,7 +20,7 @@ pub fn rating_bucket(rating: Elo) -> u8 {
     RATINGS.partition_point(|&boundary| boundary <= rating.0) as u8
 }
 
-/// A rating in the middle of a bucket; of the first and last, 50 beyond their boundary.
+/// The middle of a bucket; 50 points beyond the boundary for the first and last.
 pub(crate) fn rating_in_bucket(bucket: u8) -> Elo {
     let above = RATINGS.get(usize::from(bucket)).copied();
     Elo(above.map_or(RATINGS[RATINGS.len() - 1] + 50, |boundary| boundary - 50))
@@ -38,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_boundary_belongs_to_the_bucket_above() {
+    fn boundaries_belong_to_the_bucket_above() {
         let buckets = [0, 999, 1000, 1099, 1500, 2499, 2500, 3400].map(|elo| rating_bucket(Elo(elo)));
         assert_eq!(buckets, [0, 0, 1, 1, 6, 15, 16, 16]);
         let buckets = [0, 9_999, 10_000, 59_999, 60_000, 899_999, 900_000, 9_000_000]
@@ -48,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_holds_its_rating() {
+    fn bucket_middles_round_trip() {
         for bucket in 0..RATING_BUCKETS as u8 {
             assert_eq!(rating_bucket(rating_in_bucket(bucket)), bucket);
         }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::{Situation, SparseEncoding, VocabularyId};
+use crate::{Situation, SparseEncoding, ValueConvention, VocabularyId};
 
 /// The stable name of an encoding, as it appears in model cards and shard headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,19 +13,19 @@ impl fmt::Display for EncodingId {
     }
 }
 
-/// Whether an input holds table indices (token ids) or numbers.
+/// Whether an input holds embedding indices or numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementKind {
     /// Indices into an embedding table.
     Id,
-    /// Plain numbers.
+    /// Numbers.
     Value,
 }
 
 /// One input tensor of an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputSpec {
-    /// The name the original system gives the tensor.
+    /// The tensor's name in the original system.
     pub name: &'static str,
     /// The shape of one position, without the batch dimension.
     pub shape: &'static [usize],
@@ -45,15 +45,14 @@ impl InputSpec {
     }
 }
 
-/// A way to turn a [`Situation`] into the input tensors of a network.
+/// Turns a [`Situation`] into the input tensors of a network.
 ///
-/// An encoding is a fixed fact: once released, its output for a situation never changes. A correction gets a
-/// new [`version`](Encoding::version), and readers keep the old one.
+/// Once released, the output for a situation never changes; a correction gets a new [`version`](Encoding::version).
 pub trait Encoding: Send + Sync {
     /// The stable name.
     fn id(&self) -> EncodingId;
 
-    /// Counts corrections of this encoding, from 1.
+    /// The version, from 1.
     fn version(&self) -> u16 {
         1
     }
@@ -64,12 +63,23 @@ pub trait Encoding: Send + Sync {
     /// Writes one situation. Every element of `row` is zero on entry.
     fn encode(&self, situation: &Situation<'_>, row: &mut Row<'_>);
 
-    /// The move vocabulary of the policy nets that take these inputs, where the two belong to one system.
+    /// The move vocabulary of policy networks over this encoding, where one system defines both.
     fn default_vocabulary(&self) -> Option<VocabularyId> {
         None
     }
 
-    /// The same numbers as a short list of features, where the input is sparse enough for that to pay.
+    /// How the system the encoding belongs to reads the number of a value head.
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention::default()
+    }
+
+    /// Whether networks over this encoding can enter the Chess Challenge, whose harness takes the first number of the first
+    /// output as the evaluation.
+    fn is_challenge(&self) -> bool {
+        false
+    }
+
+    /// The input as sparse features, for encodings that accumulators support.
     fn sparse(&self) -> Option<&dyn SparseEncoding> {
         None
     }
@@ -113,7 +123,7 @@ impl Batch {
         self.encoding
     }
 
-    /// How many situations it holds.
+    /// The number of situations.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -131,7 +141,7 @@ impl Batch {
         self.rows += 1;
     }
 
-    /// Forgets all situations, keeping the memory.
+    /// Removes all situations; capacity is kept.
     pub fn clear(&mut self) {
         for column in &mut self.columns {
             match column {
@@ -142,10 +152,10 @@ impl Batch {
         self.rows = 0;
     }
 
-    /// Some of the situations, in the same order.
+    /// A range of the situations.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If the range is out of bounds.
     pub fn slice(&self, rows: Range<usize>) -> Batch {
         let column = |(column, spec): (&Column, &InputSpec)| {
             let elements = rows.start * spec.len()..rows.end * spec.len();
@@ -186,7 +196,7 @@ impl Batch {
     }
 }
 
-/// The place in a [`Batch`] where one situation is written.
+/// One row of a [`Batch`], to be filled by an encoder.
 pub struct Row<'a> {
     specs: &'static [InputSpec],
     columns: &'a mut [Column],

@@ -8,12 +8,10 @@ use crate::{
     Elo, MoveVocabulary, Orientation, PolicyIndex, PolicySlot, RATING_BUCKETS, Situation, TIME_BUCKETS,
 };
 
-/// How many bytes the set of legal moves takes: a bit for each pair of squares.
+/// Bytes of the legal-move mask: one bit per pair of squares.
 const MASK_LEN: usize = 4096 / 8;
 
-/// One training row of HumChess: what somebody saw and the move they chose.
-///
-/// Seen by the side to move, like the encoding `humchess-68`.
+/// A HumChess training row: a position and the move played, from the perspective of the side to move as in `humchess-68`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HumChessRow {
     /// The tokens of `humchess-68`.
@@ -26,11 +24,11 @@ pub struct HumChessRow {
     pub legal_mask: [u8; MASK_LEN],
 }
 
-/// What a row says, as chess.
+/// A decoded row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HumChessExample {
-    /// The position, with the counters of a fresh FEN. A row does not say who was to move: where castling rights do not
-    /// tell, it is White, which is the same game seen in a mirror.
+    /// The position, with default counters. A row does not record the side to move: where castling rights do not reveal it,
+    /// it is White.
     pub position: Chess,
     /// The chosen move.
     pub chosen: Move,
@@ -40,22 +38,22 @@ pub struct HumChessExample {
     pub time_bucket: u8,
 }
 
-/// Why a row is not one of a legal move.
+/// Why a row cannot be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum BadHumChessRow {
-    /// A token is not one that belongs in its place.
-    #[error("token {value} in place {place}")]
+pub enum HumChessRowError {
+    /// A token out of range for its place.
+    #[error("invalid token {value} in place {place}")]
     Token {
         /// From 0.
         place: usize,
         /// What is there.
         value: i32,
     },
-    /// The squares hold no legal position.
-    #[error("not a legal position")]
+    /// The squares are not a legal position.
+    #[error("illegal position")]
     Position,
     /// The chosen move is not legal.
-    #[error("move {0} is not legal")]
+    #[error("illegal move {0}")]
     Move(u16),
 }
 
@@ -74,15 +72,15 @@ impl HumChessRow {
         HumChessRow { tokens, move_id: index.0, promotion, legal_mask }
     }
 
-    /// What the row says. That an en passant capture is possible shows in the legal moves alone.
+    /// Decodes the row. The en passant square follows from the legal moves.
     ///
     /// # Errors
     /// When a token is out of place, or position or move are not legal.
-    pub fn decode(&self) -> Result<HumChessExample, BadHumChessRow> {
+    pub fn decode(&self) -> Result<HumChessExample, HumChessRowError> {
         let ranged = |place: usize, first: i32, count: usize| {
             let value = self.tokens[place];
             let offset = usize::try_from(value - first).ok().filter(|offset| *offset < count);
-            offset.map(|offset| offset as u8).ok_or(BadHumChessRow::Token { place, value })
+            offset.map(|offset| offset as u8).ok_or(HumChessRowError::Token { place, value })
         };
         ranged(0, CLS, 1)?;
         let rights = ranged(65, CASTLING, 16)?;
@@ -110,13 +108,13 @@ impl HumChessRow {
         }
         setup.ep_square = self.en_passant().map(|seen| Orientation::Rotated.square(viewer, seen));
         let position = Chess::from_setup(setup, shakmaty::CastlingMode::Standard)
-            .map_err(|_| BadHumChessRow::Position)?;
+            .map_err(|_| HumChessRowError::Position)?;
         let slot = PolicySlot { index: PolicyIndex(self.move_id), promotion: self.promotion };
-        let chosen = FROM_TO_4096.find(&position, slot).ok_or(BadHumChessRow::Move(self.move_id))?;
+        let chosen = FROM_TO_4096.find(&position, slot).ok_or(HumChessRowError::Move(self.move_id))?;
         Ok(HumChessExample { position, chosen, rating, time_bucket })
     }
 
-    /// Who was to move: a king with castling rights stands on the e-file, and for Black that is seen as the d-file.
+    /// The side to move: a king with castling rights is on the e-file, which for Black is seen as the d-file.
     fn viewer(&self, rights: u8) -> Color {
         let king = if rights & 0b1100 != 0 { (6, Square::D1) } else { (12, Square::D8) };
         let (token, seen) = king;
@@ -124,14 +122,14 @@ impl HumChessRow {
         Color::from_white(!black)
     }
 
-    /// What stands on a square as seen.
+    /// The piece on a square, in the row's orientation.
     fn piece(&self, seen: Square, viewer: Color) -> Option<Piece> {
         let token = self.tokens[1 + usize::from(seen)];
         let role = Role::ALL.get(usize::try_from(token - 1).ok()? % 6).copied()?;
         Some(Piece { color: if token <= 6 { viewer } else { !viewer }, role })
     }
 
-    /// The empty square, as seen, that a pawn may capture on.
+    /// The empty square that a pawn may capture on, in the row's orientation.
     fn en_passant(&self) -> Option<Square> {
         (0..4096_u32).find_map(|index| {
             let legal = self.legal_mask[index as usize / 8] >> (index % 8) & 1 == 1;
@@ -151,7 +149,7 @@ mod tests {
     const FIXTURES: &str = include_str!("../../../fixtures/positions.fen");
 
     #[test]
-    fn every_move_of_every_fixture_comes_back() {
+    fn every_move_of_every_fixture_round_trips() {
         let positions = FIXTURES.lines().filter(|line| !line.is_empty());
         let mut moves = 0;
         for (fen, place) in positions.zip(0..) {
@@ -174,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn castling_rights_tell_who_was_to_move() {
+    fn castling_rights_reveal_the_side_to_move() {
         for fen in [
             "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1",
             "r3k3/8/8/8/8/8/8/R3K2R b q - 0 1",
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_is_read_from_its_least_bit() {
+    fn mask_bits_are_least_significant_first() {
         let start = Chess::default();
         let row = HumChessRow::new(&Situation::of(&start), start.legal_moves()[0]);
         let (from, to) = (8 + 4, 24 + 4); // e2e4
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_make_no_sense_are_named() {
+    fn invalid_rows_are_rejected() {
         let start = Chess::default();
         let good = HumChessRow::new(&Situation::of(&start), start.legal_moves()[0]);
         let with = |change: fn(&mut HumChessRow)| {
@@ -207,10 +205,10 @@ mod tests {
             change(&mut row);
             row.decode().unwrap_err()
         };
-        assert_eq!(with(|row| row.tokens[0] = 0), BadHumChessRow::Token { place: 0, value: 0 });
-        assert_eq!(with(|row| row.tokens[9] = 13), BadHumChessRow::Token { place: 9, value: 13 });
-        assert_eq!(with(|row| row.tokens[67] = 66), BadHumChessRow::Token { place: 67, value: 66 });
-        assert_eq!(with(|row| row.tokens[5] = 0), BadHumChessRow::Position);
-        assert_eq!(with(|row| row.move_id = 0), BadHumChessRow::Move(0));
+        assert_eq!(with(|row| row.tokens[0] = 0), HumChessRowError::Token { place: 0, value: 0 });
+        assert_eq!(with(|row| row.tokens[9] = 13), HumChessRowError::Token { place: 9, value: 13 });
+        assert_eq!(with(|row| row.tokens[67] = 66), HumChessRowError::Token { place: 67, value: 66 });
+        assert_eq!(with(|row| row.tokens[5] = 0), HumChessRowError::Position);
+        assert_eq!(with(|row| row.move_id = 0), HumChessRowError::Move(0));
     }
 }

@@ -1,9 +1,9 @@
 use shakmaty::{Color, Square};
 
-/// How a network looks at the board when Black is to move. White's view is always the plain board.
+/// How the board is transformed when Black is to move. White's view is always the plain board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Orientation {
-    /// The plain board, whoever is to move.
+    /// Not at all.
     Absolute,
     /// Ranks flipped for Black (a1 <-> a8), files kept: own pawns always move up.
     Mirrored,
@@ -12,7 +12,7 @@ pub enum Orientation {
 }
 
 impl Orientation {
-    /// Where `square` lies when `viewer` looks. Its own inverse.
+    /// `square` as seen from `viewer`'s side. An involution.
     pub fn square(self, viewer: Color, square: Square) -> Square {
         match (self, viewer) {
             (Orientation::Absolute, _) | (_, Color::White) => square,

@@ -1,8 +1,7 @@
 use crate::{ForWhite, Score};
 
-/// Rusty Chess's targets for the positions of one game, in pawns, given the evaluation after each move.
-///
-/// They stop at the first position that has no evaluation or a forced mate: what comes after is not used.
+/// Rusty Chess's targets for the positions of a game, in pawns, from the evaluation after each move. They end at the first
+/// missing evaluation or mate score.
 pub fn pawn_labels(
     evaluations: impl IntoIterator<Item = Option<ForWhite<Score>>>,
 ) -> impl Iterator<Item = ForWhite<f32>> {
@@ -23,7 +22,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_ends_at_the_first_gap_or_mate() {
+    fn labels_end_at_the_first_gap_or_mate() {
         let gap: Vec<_> = pawn_labels([cp(30), cp(-125), None, cp(10)]).collect();
         assert_eq!(gap, [ForWhite(0.3), ForWhite(-1.25)]);
         let mate = Some(ForWhite(Score::Mate(NonZeroI32::new(3).unwrap())));

@@ -1,7 +1,7 @@
 use arrayvec::ArrayVec;
 use shakmaty::{Board, CastlingSide, Chess, Color, Move, Piece, Position, Role, Square};
 
-/// A piece type as the number most encodings give it: P N B R Q K = 0..5.
+/// The index most encodings give a piece type: P N B R Q K = 0..5.
 pub(crate) fn role_index(role: Role) -> usize {
     role as usize - 1
 }
@@ -18,14 +18,14 @@ pub(crate) fn rights_of(position: &Chess, color: Color) -> [bool; 2] {
     [CastlingSide::KingSide, CastlingSide::QueenSide].map(|side| position.castles().has(color, side))
 }
 
-/// A piece that stands on a square.
+/// A piece on a square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     pub(crate) square: Square,
     pub(crate) piece: Piece,
 }
 
-/// Every piece of the board, kind by kind: much faster than asking square by square what stands there.
+/// Every piece of the board, by type: much faster than square by square.
 #[inline]
 pub(crate) fn placements(board: &Board) -> impl Iterator<Item = Placement> {
     Color::ALL.into_iter().flat_map(move |color| {
@@ -36,8 +36,7 @@ pub(crate) fn placements(board: &Board) -> impl Iterator<Item = Placement> {
     })
 }
 
-/// The pieces a move lifts off the board (amount -1) and sets down (amount +1). Castling moves two pieces, so four is
-/// the most there can be.
+/// The pieces a move removes (amount -1) and adds (amount +1): at most four, for castling.
 pub(crate) fn moved(turn: Color, m: Move) -> ArrayVec<(Placement, i8), 4> {
     let mut changes = ArrayVec::new();
     let mut change = |square, color, role, amount| {

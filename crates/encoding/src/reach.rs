@@ -2,11 +2,10 @@ use shakmaty::{Bitboard, CastlingSide, Chess, Color, Piece, Position, Rank, Role
 
 use crate::moves::CastlingSpelling;
 
-/// The squares on which a move of `color` could end, if it were `color`'s turn.
+/// The destinations of `color`'s moves, as if it were to move.
 ///
-/// For the side to move these are the destinations of its legal moves. For the other side they are the destinations
-/// its moves would have with the turn swapped and no en passant square: moves that leave its own king safe, including
-/// the capture of a king that is in check. Castling ends on the king's square after castling.
+/// For the side to move: of its legal moves. For the other side: of its moves with the turn swapped and no en passant square,
+/// including the capture of a king in check. Castling ends on the king's destination.
 pub(crate) fn destinations(position: &Chess, color: Color) -> Bitboard {
     if position.turn() == color {
         let end = |m| CastlingSpelling::KingTwoSquares.squares(m).1;
@@ -16,8 +15,8 @@ pub(crate) fn destinations(position: &Chess, color: Color) -> Bitboard {
     }
 }
 
-/// The side that is not to move. Its king is not in check, or the position would not be legal, so a move is legal
-/// when it does not expose the king. shakmaty generates no moves for this side when the other king is in check.
+/// The side not to move. Its king is not in check in a legal position, so a move is legal if it does not expose the king.
+/// shakmaty generates no moves for this side when the other king is in check.
 struct OffTurn<'a> {
     position: &'a Chess,
     color: Color,

@@ -31,7 +31,7 @@ static ENCODINGS: &[&dyn Encoding] = &[
 static VOCABULARIES: &[&dyn MoveVocabulary] =
     &[&FROM_TO_4096, &FROM_TO_4096_MIRRORED, &CANONICAL_1968, &CANONICAL_1968_MOVER, &Lc01858];
 
-/// Every encoding, in the order of the documentation.
+/// Every encoding, in documentation order.
 pub fn encodings() -> impl ExactSizeIterator<Item = &'static dyn Encoding> {
     ENCODINGS.iter().copied()
 }
@@ -41,7 +41,7 @@ pub fn encoding(id: &str) -> Option<&'static dyn Encoding> {
     encodings().find(|e| e.id().0 == id)
 }
 
-/// Every move vocabulary, in the order of the documentation.
+/// Every move vocabulary, in documentation order.
 pub fn vocabularies() -> impl ExactSizeIterator<Item = &'static dyn MoveVocabulary> {
     VOCABULARIES.iter().copied()
 }
@@ -56,6 +56,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
+    use crate::{Perspective, Unit, ValueConvention};
 
     #[test]
     fn ids_are_unique_and_found() {
@@ -65,6 +66,19 @@ mod tests {
         let ids: HashSet<_> = vocabularies().map(MoveVocabulary::id).collect();
         assert_eq!(ids.len(), vocabularies().len());
         assert!(encoding("humchess").is_none() && vocabulary("").is_none());
+    }
+
+    #[test]
+    fn encodings_say_how_their_systems_read_values() {
+        let read = |id| encoding(id).unwrap().value_convention();
+        for id in ["rusty-774", "rusty-902", "rusty-planes-15"] {
+            assert_eq!(read(id).perspective, Perspective::White, "{id}");
+        }
+        assert_eq!(read("lc0-112").unit, Unit::Expectation);
+        assert_eq!(read("pair-769").perspective, Perspective::ContextMover);
+        assert_eq!(read("challenge-768"), ValueConvention::default());
+        let challenge: Vec<_> = encodings().filter(|e| e.is_challenge()).map(|e| e.id().0).collect();
+        assert_eq!(challenge, ["challenge-768", "challenge-1540"]);
     }
 
     #[test]

@@ -2,34 +2,34 @@ use std::{num::NonZeroI32, ops::Neg};
 
 use shakmaty::Color;
 
-/// A number that is good for White when it is positive.
+/// A number from White's point of view: positive is good for White.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ForWhite<T>(pub T);
 
-/// A number that is good for the side to move when it is positive.
+/// A number from the point of view of the side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ForMover<T>(pub T);
 
 impl<T: Neg<Output = T>> ForWhite<T> {
-    /// The same, as the side to move sees it.
+    /// From the point of view of the side to move.
     pub fn for_mover(self, turn: Color) -> ForMover<T> {
         ForMover(if turn.is_white() { self.0 } else { -self.0 })
     }
 }
 
 impl<T: Neg<Output = T>> ForMover<T> {
-    /// The same, as White sees it.
+    /// From White's point of view.
     pub fn for_white(self, turn: Color) -> ForWhite<T> {
         ForWhite(if turn.is_white() { self.0 } else { -self.0 })
     }
 }
 
-/// What an engine says of a position.
+/// An engine's score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Score {
-    /// Hundredths of a pawn.
+    /// Centipawns.
     Centipawns(i32),
-    /// A forced mate in this many moves; negative when it is the mate of the one whose score it is.
+    /// Mate in this many moves; negative when being mated.
     Mate(NonZeroI32),
 }
 

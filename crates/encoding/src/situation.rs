@@ -2,45 +2,33 @@ use std::time::Duration;
 
 use shakmaty::{Chess, Move};
 
-/// A rating as a player states it, on whatever scale the game was rated.
+use crate::RatingPool;
+
+/// A rating in some [pool](RatingPool).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Elo(pub u16);
 
-/// Whose scale a rating is on: the same number means different strength in different pools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum RatingPool {
-    /// Nobody said, or there is no rating.
-    #[default]
-    Unknown,
-    /// Over the board, rated by FIDE or a federation close to its scale.
-    OverTheBoard,
-    /// A chess site.
-    Online,
-    /// Not a game: a puzzle and its rating, as Lichess rates puzzles.
-    Puzzle,
-}
-
-/// How much time each player has for a whole game.
+/// A time control of base time and increment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Pace {
     /// Time on the clock before the first move.
     pub base: Duration,
-    /// Time added after every move.
+    /// Time added after each move.
     pub increment: Duration,
 }
 
-/// What is known of one of the two players; anything may be unknown.
+/// What is known of a player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlayerInfo {
     /// The player's rating.
     pub rating: Option<Elo>,
-    /// The time on the player's clock when the side to move starts to think.
+    /// The remaining time when the side to move starts to think.
     pub time_left: Option<Duration>,
 }
 
-/// Everything an encoder may look at: a position, how it came about, and who is playing.
+/// The input of an encoder: a position with its history, players and time control.
 ///
-/// A bare position is a complete situation ([`Situation::of`]); the rest is there for networks that see more.
+/// Everything but the position may be unknown ([`Situation::of`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     /// The position to encode.
@@ -53,16 +41,16 @@ pub struct Situation<'a> {
     pub mover: PlayerInfo,
     /// The other player.
     pub opponent: PlayerInfo,
-    /// Whose scale the ratings are on.
+    /// The pool of both ratings.
     pub pool: RatingPool,
-    /// The time control, where the game has one that two numbers describe.
+    /// The time control, if base and increment describe it.
     pub pace: Option<Pace>,
-    /// The position a two-input network compares with: the root of a search. `None` means the position itself.
+    /// The context of a two-input network: the root of a search. `None` means the position itself.
     pub context: Option<&'a Chess>,
 }
 
 impl<'a> Situation<'a> {
-    /// A position of which nothing else is known.
+    /// A position with everything else unknown.
     pub fn of(position: &'a Chess) -> Self {
         Situation {
             position,

@@ -2,14 +2,13 @@ use shakmaty::Color;
 
 use crate::{ForWhite, Score};
 
-/// The temperature of Learning a Chess Policy: how many centipawns worse a move is that gets 1/e of the best move's
-/// weight.
+/// The temperature of Learning a Chess Policy, in centipawns.
 pub const TEMPERATURE_CP: f64 = 50.0;
 
-/// One engine line of a position: its first move, how deep it was searched, and its score.
+/// One engine line: its first move, depth and score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Analysis<M> {
-    /// The move, as whatever the caller counts moves by.
+    /// The move, in any representation.
     pub mv: M,
     /// The search depth in plies.
     pub depth: u32,
@@ -17,11 +16,10 @@ pub struct Analysis<M> {
     pub score: ForWhite<Score>,
 }
 
-/// A probability for each move of a position in which `turn` is to move, from engine lines of it.
+/// Move probabilities of a position with `turn` to move, from engine lines.
 ///
-/// Only the lines of the greatest depth count. A move has its best line's score for the side to move, and a weight of
-/// `exp((score - best) / temperature_cp)`; weights are normalised to sum to 1. Moves come in the order in which they
-/// first occur. No lines, no labels.
+/// Only the deepest lines count. A move has the score of its best line for the side to move; the probabilities are a softmax
+/// of `score / temperature_cp`. Moves are in order of their first occurrence.
 pub fn soft_labels<M: Copy + PartialEq>(
     analyses: &[Analysis<M>],
     turn: Color,
@@ -42,7 +40,7 @@ pub fn soft_labels<M: Copy + PartialEq>(
     scores.into_iter().map(|(mv, score)| (mv, (weight(score) / total) as f32)).collect()
 }
 
-/// A score on one scale: mate in 1 is 10,000, falling evenly to 1,000 for mate in 20 or more.
+/// A score in centipawns: mate in 1 is 10,000, falling linearly to 1,000 for mate in 20 or more.
 fn centipawns(score: Score) -> f64 {
     match score {
         Score::Centipawns(cp) => f64::from(cp),
@@ -68,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_deepest_lines_count_and_a_move_has_its_best() {
+    fn only_the_deepest_lines_count_and_the_best_per_move() {
         let lines = [line("e2e4", 20, 900), line("d2d4", 30, 50), line("c2c4", 30, -40), line("c2c4", 30, 0)];
         let labels = soft_labels(&lines, Color::White, TEMPERATURE_CP);
         let e = 1.0 / std::f32::consts::E;
@@ -78,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn black_prefers_what_white_does_not() {
+    fn scores_are_for_the_side_to_move() {
         let lines = [line("e7e5", 30, 100), line("c7c5", 30, -100)];
         let labels = soft_labels(&lines, Color::Black, TEMPERATURE_CP);
         assert!(labels[1].1 > 0.98);
     }
 
     #[test]
-    fn mates_lie_beyond_centipawns() {
+    fn mate_scores_are_mapped_linearly() {
         let scale = [mate(1), mate(2), mate(19), mate(20), mate(99), mate(-1), mate(-20)].map(centipawns);
         let step = 9_000.0 / 19.0;
         let expected = [10_000.0, 10_000.0 - step, 1_000.0 + step, 1_000.0, 1_000.0, -10_000.0, -1_000.0];

@@ -1,24 +1,23 @@
 use arrayvec::ArrayVec;
 use shakmaty::{Chess, Color, Move, Position};
 
-/// One non-zero input element, or one change of an element.
+/// A non-zero element of a sparse input, or a change of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Feature {
-    /// Which element.
+    /// Its index in the input.
     pub index: u16,
-    /// Its value, or by how much it changes. Always a small integer, so that sums are exact.
+    /// Its value or change: a small integer, so that sums are exact.
     pub amount: i8,
 }
 
-/// A short list of features without heap memory. No encoding has more than 256 at once.
+/// Features on the stack. No encoding has more than 256 at once.
 pub type FeatureList = ArrayVec<Feature, 256>;
 
-/// A feature, from an index as arrays have it.
 pub(crate) fn feature(index: usize, amount: i8) -> Feature {
     Feature { index: index as u16, amount }
 }
 
-/// Writes the vector the side to move sees.
+/// Writes the dense vector of the side to move.
 pub(crate) fn write_dense(encoding: &impl SparseEncoding, position: &Chess, out: &mut [f32]) {
     let mut features = FeatureList::new();
     encoding.features(position, position.turn(), &mut features);
@@ -27,20 +26,19 @@ pub(crate) fn write_dense(encoding: &impl SparseEncoding, position: &Chess, out:
     }
 }
 
-/// For how many viewers a sparse encoding has a vector of its own.
+/// How many accumulators a sparse encoding needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Viewers {
-    /// The vector does not depend on who looks: one accumulator is enough.
+pub enum Perspectives {
+    /// One: the features do not depend on the perspective.
     Shared,
-    /// White and Black see different vectors: keep one accumulator each and use the side to move's.
-    Each,
+    /// One for White and one for Black; the side to move's is evaluated.
+    PerSide,
 }
 
-/// An encoding whose input is a sparse vector of small integers, most of which survive a move.
+/// An encoding whose input is a sparse vector of small integers, for incrementally updated accumulators.
 ///
-/// The sum of first-layer weights over the features can then be kept up to date by the few features a move
-/// changes. The dense row that [`Encoding::encode`](crate::Encoding::encode) writes to input
-/// [`input`](SparseEncoding::input) is exactly this vector, seen by the side to move.
+/// The dense row that [`Encoding::encode`](crate::Encoding::encode) writes to input [`input`](SparseEncoding::input) is this
+/// vector from the perspective of the side to move.
 pub trait SparseEncoding: Send + Sync {
     /// Length of the vector.
     fn width(&self) -> usize;
@@ -50,27 +48,27 @@ pub trait SparseEncoding: Send + Sync {
         0
     }
 
-    /// Whether White and Black see different vectors.
-    fn viewers(&self) -> Viewers;
+    /// Whether White and Black have different vectors.
+    fn perspectives(&self) -> Perspectives;
 
-    /// For each element of the vector that the other viewer sees, its place in the viewer's own. `None` where the one
-    /// does not follow from the other, or where who is to move changes a viewer's vector.
+    /// The permutation from one perspective to the other: for each element of the opponent's vector, its index in the own
+    /// one. `None` where there is none, or where the side to move is part of the features.
     fn other_view(&self) -> Option<Vec<u16>> {
         None
     }
 
-    /// Appends the non-zero elements of the vector that `viewer` sees, in no particular order, each index once.
-    fn features(&self, position: &Chess, viewer: Color, out: &mut FeatureList);
+    /// Appends the non-zero elements from a perspective, in any order, each index once.
+    fn features(&self, position: &Chess, perspective: Color, out: &mut FeatureList);
 
-    /// Appends what the legal move `m` from `before` to `after` changes in the vector that `viewer` sees.
-    /// An index may occur more than once; the amounts add up.
+    /// Appends what the legal move `m` from `before` to `after` changes from a perspective. Amounts of repeated indices add
+    /// up.
     ///
-    /// The default compares the two vectors; encodings in which a move touches few squares do better.
-    fn changes(&self, before: &Chess, m: Move, after: &Chess, viewer: Color, out: &mut FeatureList) {
+    /// The default compares the two vectors; override it where a move touches few squares.
+    fn changes(&self, before: &Chess, m: Move, after: &Chess, perspective: Color, out: &mut FeatureList) {
         let _ = m;
         let (mut old, mut new) = (FeatureList::new(), FeatureList::new());
-        self.features(before, viewer, &mut old);
-        self.features(after, viewer, &mut new);
+        self.features(before, perspective, &mut old);
+        self.features(after, perspective, &mut new);
         old.sort_unstable();
         new.sort_unstable();
         let (mut i, mut j) = (0, 0);

@@ -1,26 +1,25 @@
-//! How long a move was thought about, as one of 20 bins: what a network that foretells it gives probabilities for.
+//! The 20 think-time bins that think-time heads predict.
 
 use std::ops::Range;
 
-/// How many bins of thinking time there are.
+/// The number of think-time bins.
 pub const TIME_BINS: usize = UPPER.len() + 1;
 
-/// The seconds below which each bin but the last ends.
+/// The upper bound of each bin but the last, in seconds.
 const UPPER: [f32; 19] = [
     0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 7.0, 9.0, 11.5, 15.0, 19.5, 26.0, 35.0, 47.5, 65.0, 92.5, 135.0, 230.0,
     500.0,
 ];
 
-/// Where the last bin, which has no end of its own, is taken to end: few moves of any game take longer.
+/// The nominal end of the last, open bin; few moves take longer.
 const LONGEST: f32 = 1200.0;
 
-/// The bin of a move that took `seconds`. A boundary belongs to the bin above; what is negative or not a number
-/// belongs to the first.
+/// The bin of a move that took `seconds`. A boundary belongs to the bin above; negative numbers and NaN to the first.
 pub fn time_bin(seconds: f32) -> usize {
     UPPER.partition_point(|&upper| upper <= seconds)
 }
 
-/// The seconds that `bin` stands for: draw from this range to get a thinking time from a bin. The last ends at 1200.
+/// The range of `bin` in seconds, to sample a think time from. The last ends at 1200.
 ///
 /// # Panics
 /// If `bin` is not below [`TIME_BINS`].
@@ -35,14 +34,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_boundary_belongs_to_the_bin_above() {
+    fn boundaries_belong_to_the_bin_above() {
         let bins =
             [-1.0, 0.0, 0.49, 0.5, 1.0, 2.0, 6.99, 7.0, 60.0, 499.9, 500.0, 9e9, f32::NAN].map(time_bin);
         assert_eq!(bins, [0, 0, 0, 1, 1, 2, 6, 7, 14, 18, 19, 19, 0]);
     }
 
     #[test]
-    fn ranges_follow_each_other_and_lie_in_their_bins() {
+    fn ranges_are_contiguous_and_lie_in_their_bins() {
         for bin in 0..TIME_BINS {
             let Range { start, end } = time_bin_range(bin);
             assert_eq!([time_bin(start), time_bin((start + end) / 2.0)], [bin; 2]);

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, num::NonZeroI32, time::Duration};
 use serde::Deserialize;
 use shakmaty::{CastlingMode, Chess, Color, Position, fen::Fen};
 use tabia_encoding::{
-    Analysis, Batch, Column, Elo, ForWhite, KeptSituation, Pace, PlayerInfo, PolicyIndex, PolicySlot,
+    Analysis, Batch, Column, Elo, ForWhite, OwnedSituation, Pace, PlayerInfo, PolicyIndex, PolicySlot,
     RatingPool, Score, Situation, TEMPERATURE_CP, encodings, parse_uci, soft_labels, vocabularies,
 };
 
@@ -66,7 +66,7 @@ enum Golden {
 /// A case played through.
 struct Played {
     name: String,
-    kept: KeptSituation,
+    kept: OwnedSituation,
 }
 
 fn position(fen: &str) -> Chess {
@@ -98,13 +98,7 @@ fn play(case: Case) -> Played {
         last_moves: &last_moves,
         mover: seat(case.rating, case.time_ms),
         opponent: seat(case.opponent_rating, case.opponent_time_ms),
-        pool: match case.pool.as_deref() {
-            None => RatingPool::Unknown,
-            Some("over-the-board") => RatingPool::OverTheBoard,
-            Some("online") => RatingPool::Online,
-            Some("puzzle") => RatingPool::Puzzle,
-            Some(other) => panic!("a pool called {other}"),
-        },
+        pool: case.pool.as_deref().map_or(RatingPool::Unknown, |name| name.parse().expect("a pool")),
         pace: case.pace_ms.map(|ms| {
             let [base, increment] = ms.map(Duration::from_millis);
             Pace { base, increment }
@@ -112,7 +106,7 @@ fn play(case: Case) -> Played {
         context: context.as_ref(),
         ..Situation::of(&position_now)
     };
-    Played { name: case.name, kept: KeptSituation::of(&situation) }
+    Played { name: case.name, kept: OwnedSituation::of(&situation) }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, Move, Position, Setup, Square, fen::Fen};
 use tabia_encoding::{
-    Batch, Column, Encoding, FeatureList, Orientation, Situation, SparseEncoding, Viewers, encoding,
+    Batch, Column, Encoding, FeatureList, Orientation, Perspectives, Situation, SparseEncoding, encoding,
     encodings, parse_uci, vocabularies,
 };
 
@@ -56,9 +56,9 @@ fn random_moves(mut see: impl FnMut(&Chess, Move, &Chess)) {
     }
 }
 
-/// No property below holds for want of cases.
+/// The properties below are not vacuous.
 #[test]
-fn the_walk_is_long_and_special() {
+fn random_games_cover_special_moves() {
     let (mut seen, mut castles, mut en_passants, mut promotions, mut checks) = (0, 0, 0, 0, 0);
     random_moves(|before, m, _| {
         seen += 1;
@@ -76,7 +76,7 @@ fn the_walk_is_long_and_special() {
 }
 
 #[test]
-fn legal_moves_have_distinct_slots_and_are_found_by_them() {
+fn legal_moves_have_distinct_slots() {
     random_moves(|position, _, _| {
         let moves = position.legal_moves();
         for vocabulary in vocabularies() {
@@ -107,7 +107,7 @@ fn the_move_played_is_found_by_its_slot() {
 }
 
 #[test]
-fn both_spellings_of_every_move_are_read() {
+fn both_uci_notations_are_parsed() {
     random_moves(|position, m, _| {
         for mode in [CastlingMode::Standard, CastlingMode::Chess960] {
             assert_eq!(parse_uci(position, &m.to_uci(mode).to_string()), Ok(m));
@@ -128,7 +128,7 @@ fn columns(encoding: &'static dyn Encoding, situation: &Situation<'_>) -> Vec<Co
 }
 
 #[test]
-fn encodings_of_the_mover_do_not_see_a_colour_flip() {
+fn mover_relative_encodings_are_colour_blind() {
     let blind = ["challenge-768", "challenge-1540", "policy-planes-17", "tabia-human-1"]
         .map(|id| encoding(id).unwrap());
     let lc0 = encoding("lc0-112").unwrap();
@@ -156,7 +156,7 @@ fn encodings_of_the_mover_do_not_see_a_colour_flip() {
 }
 
 #[test]
-fn vocabularies_of_the_mover_do_not_see_a_colour_flip() {
+fn mover_relative_vocabularies_are_colour_blind() {
     random_moves(|position, m, _| {
         for vocabulary in vocabularies().filter(|v| v.orientation() == Orientation::Mirrored) {
             let flipped = vocabulary.slot(!position.turn(), m.to_mirrored());
@@ -167,7 +167,7 @@ fn vocabularies_of_the_mover_do_not_see_a_colour_flip() {
 
 /// HumChess turns the board by 180 degrees, which keeps the rules only without castling.
 #[test]
-fn humchess_does_not_see_the_board_turned() {
+fn humchess_is_invariant_under_rotation() {
     let rotated = |position: &Chess| {
         let mut setup: Setup = position.to_setup(EnPassantMode::Always);
         setup.mirror();
@@ -198,9 +198,9 @@ fn add(features: &FeatureList, dense: &mut [i32]) {
     }
 }
 
-fn dense(sparse: &dyn SparseEncoding, position: &Chess, viewer: Color) -> Vec<i32> {
+fn dense(sparse: &dyn SparseEncoding, position: &Chess, perspective: Color) -> Vec<i32> {
     let mut features = FeatureList::new();
-    sparse.features(position, viewer, &mut features);
+    sparse.features(position, perspective, &mut features);
     let distinct: HashSet<_> = features.iter().map(|feature| feature.index).collect();
     assert_eq!(distinct.len(), features.len(), "an index occurs twice");
     let mut vector = vec![0; sparse.width()];
@@ -213,7 +213,7 @@ fn sparse_encodings() -> impl Iterator<Item = (&'static dyn Encoding, &'static d
 }
 
 #[test]
-fn features_are_the_dense_row_of_the_side_to_move() {
+fn features_match_the_dense_row() {
     assert_eq!(sparse_encodings().count(), 6);
     random_moves(|_, _, position| {
         for (encoding, sparse) in sparse_encodings() {
@@ -221,7 +221,7 @@ fn features_are_the_dense_row_of_the_side_to_move() {
             let Column::Values(row) = &columns[sparse.input()] else { panic!("sparse inputs are values") };
             let vector = dense(sparse, position, position.turn());
             assert!(row.iter().copied().eq(vector.iter().map(|&x| x as f32)), "{}", encoding.id());
-            if sparse.viewers() == Viewers::Shared {
+            if sparse.perspectives() == Perspectives::Shared {
                 assert_eq!(vector, dense(sparse, position, !position.turn()), "{}", encoding.id());
             }
         }
@@ -229,22 +229,22 @@ fn features_are_the_dense_row_of_the_side_to_move() {
 }
 
 #[test]
-fn changes_lead_from_the_features_before_to_those_after() {
+fn updates_match_a_refresh() {
     random_moves(|before, m, after| {
         for (encoding, sparse) in sparse_encodings() {
-            for viewer in Color::ALL {
-                let mut vector = dense(sparse, before, viewer);
+            for perspective in Color::ALL {
+                let mut vector = dense(sparse, before, perspective);
                 let mut changes = FeatureList::new();
-                sparse.changes(before, m, after, viewer, &mut changes);
+                sparse.changes(before, m, after, perspective, &mut changes);
                 add(&changes, &mut vector);
-                assert_eq!(vector, dense(sparse, after, viewer), "{} {m:?}", encoding.id());
+                assert_eq!(vector, dense(sparse, after, perspective), "{} {m:?}", encoding.id());
             }
         }
     });
 }
 
 #[test]
-fn a_move_changes_few_features() {
+fn moves_change_few_features() {
     random_moves(|before, m, after| {
         for (encoding, sparse) in sparse_encodings().filter(|(e, _)| e.id().0 != "rusty-902") {
             let mut changes = FeatureList::new();
@@ -257,7 +257,7 @@ fn a_move_changes_few_features() {
 
 /// Where the side not to move is not giving check, swapping the turn is legal and shakmaty knows its moves.
 #[test]
-fn destinations_of_the_side_not_to_move_are_those_after_swapping_the_turn() {
+fn destinations_of_the_side_not_to_move_match_the_swapped_turn() {
     let planes = encoding("rusty-planes-15").unwrap();
     random_moves(|_, _, position| {
         let Ok(swapped) = position.clone().swap_turn() else { return };

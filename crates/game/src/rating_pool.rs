@@ -55,7 +55,7 @@ impl Game {
     /// The rest is unknown.
     pub fn rating_pool(&self) -> RatingPool {
         let headers = &self.headers;
-        if let Some(pool) = headers.get("Pool").and_then(pool_named) {
+        if let Some(pool) = headers.get("Pool").and_then(|name| name.parse().ok()) {
             pool
         } else if has_fide_id(headers) {
             RatingPool::OverTheBoard
@@ -121,16 +121,6 @@ fn has_server_event(headers: &Headers) -> bool {
 
 fn has_place(headers: &Headers) -> bool {
     says(headers, "Site", |site| site.contains(char::is_alphabetic) && !site.contains("://"))
-}
-
-fn pool_named(name: &str) -> Option<RatingPool> {
-    match name {
-        "over the board" => Some(RatingPool::OverTheBoard),
-        "online" => Some(RatingPool::Online),
-        "puzzle" => Some(RatingPool::Puzzle),
-        "unknown" => Some(RatingPool::Unknown),
-        _ => None,
-    }
 }
 
 /// Whether a rating is known and every known one is in FIDE's range.

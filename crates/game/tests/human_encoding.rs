@@ -51,15 +51,7 @@ impl Case {
             tell(&format!("{of}time_ms"), seat.time_left.map(|time| milliseconds(time).into()));
         }
         tell("pace_ms", situation.pace.map(|pace| json!([pace.base, pace.increment].map(milliseconds))));
-        tell(
-            "pool",
-            match situation.pool {
-                RatingPool::Unknown => None,
-                RatingPool::OverTheBoard => Some("over-the-board".into()),
-                RatingPool::Online => Some("online".into()),
-                RatingPool::Puzzle => Some("puzzle".into()),
-            },
-        );
+        tell("pool", (situation.pool != RatingPool::Unknown).then(|| situation.pool.name().into()));
         let mut batch = Batch::new(encoding("tabia-human-1").expect("a known encoding"));
         batch.push(&situation);
         Case { told, squares: batch.values(0).to_vec(), game: batch.values(1).to_vec() }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use tabia_encoding::{Elo, KeptSituation, RatingPool, Situation};
+use tabia_encoding::{Elo, OwnedSituation, RatingPool, Situation};
 use tabia_model::{Evaluation, Model};
 use tabia_players::{NoPolicy, Persona};
 
@@ -61,7 +61,7 @@ impl EvalModel {
     }
 
     /// Evaluates situations, in order.
-    pub(crate) fn evaluate(&self, kept: &[KeptSituation]) -> Result<Vec<Evaluation>, EvalError> {
+    pub(crate) fn evaluate(&self, kept: &[OwnedSituation]) -> Result<Vec<Evaluation>, EvalError> {
         let mut outputs = Vec::with_capacity(kept.len());
         for batch in kept.chunks(BATCH) {
             let situations: Vec<_> = batch.iter().map(|kept| self.with_persona(kept.get())).collect();

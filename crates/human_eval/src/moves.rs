@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 use shakmaty::Move;
 use tabia_data::{Filter, GameBytes, GameSample, RecordError};
-use tabia_encoding::{KeptSituation, Situation};
+use tabia_encoding::{OwnedSituation, Situation};
 use tabia_model::Policy;
 
 use crate::band::{Band, Categories};
@@ -179,7 +179,7 @@ fn score(
 ) -> Result<Vec<ScoredPosition>, EvalError> {
     let (mut kept, mut played, mut scored) = (Vec::new(), Vec::new(), Vec::new());
     let visited = filter.each(&game.parse()?, |situation, sample| {
-        kept.push(KeptSituation::of(situation));
+        kept.push(OwnedSituation::of(situation));
         played.push(sample.played);
         let categories = Categories::of(situation, sample.head);
         scored.push(ScoredPosition { categories, predictions: Vec::new() });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use shakmaty::{ByColor, Chess, Move, Position};
 use tabia_data::{Filter, GameBytes, GameRecord, RecordError};
-use tabia_encoding::{Elo, KeptSituation, PlayerInfo, RatingPool, Situation};
+use tabia_encoding::{Elo, OwnedSituation, PlayerInfo, RatingPool, Situation};
 use tabia_game::History;
 use tabia_players::{Limits, NoControl, Player};
 
@@ -199,7 +199,7 @@ fn predict(
     let replayed = bytes.replay(&Filter::default(), |situation, sample| {
         // The puzzle's rating would leak how hard the move is to find.
         let hidden = PlayerInfo::default();
-        kept.push(KeptSituation::of(&Situation {
+        kept.push(OwnedSituation::of(&Situation {
             mover: hidden,
             opponent: hidden,
             pool: context.pool,

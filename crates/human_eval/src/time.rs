@@ -7,7 +7,7 @@ use serde::Serialize;
 use shakmaty::{Move, Position};
 use tabia_data::stats::{Category, Phase};
 use tabia_data::{GameBytes, GameSample, RecordError};
-use tabia_encoding::{KeptSituation, Situation, TIME_BINS, time_bin};
+use tabia_encoding::{OwnedSituation, Situation, TIME_BINS, time_bin};
 use tabia_model::Policy;
 use tabia_players::{HumanBehaviour, TimeLeft, think_time_for};
 
@@ -200,7 +200,7 @@ fn score(
     let (mut kept, mut timed) = (Vec::new(), Vec::new());
     let visited = filter.each(&game.parse()?, |situation, sample| {
         let Some(thought) = sample.thought else { return };
-        kept.push(KeptSituation::of(situation));
+        kept.push(OwnedSituation::of(situation));
         let increment = situation.pace.map(|pace| pace.increment).unwrap_or_default();
         timed.push(TimedMove {
             seconds: thought.as_secs_f32(),

@@ -61,10 +61,10 @@ fn bench() {
     let source = Source::read(&bytes).expect("it was read before");
     // Plain Rust is the specification of the others and an order of magnitude slower.
     for level in Level::available().skip(1) {
-        level.prefer();
-        let model = Model::from_bytes(&bytes).expect("it was loaded before");
+        let open = |bytes: &[u8]| Model::at_level(Source::read(bytes)?, None, level);
+        let model = open(&bytes).expect("it was loaded before");
         runtimes.push(Box::new(Ours { name: format!("tabia 8-bit, {level}"), model, timed: timed.clone() }));
-        let model = Model::from_bytes(&in_floats(&bytes, &source)).expect("it was loaded before");
+        let model = open(&in_floats(&bytes, &source)).expect("it was loaded before");
         runtimes.push(Box::new(Ours { name: format!("tabia f32, {level}"), model, timed: timed.clone() }));
     }
     let card = Model::from_bytes(&bytes).expect("it was loaded before").card().clone();

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 use tabia_encoding::{ForMover, ForWhite};
+pub use tabia_encoding::{Perspective, Unit};
 
 pub use self::history::{Accuracy, Figures, HeldOut, Rounding, Training};
 pub use self::strength::{ShownRating, Strength, StrengthKnot};
@@ -131,35 +132,6 @@ pub struct ValueHead {
     pub unit: Unit,
     /// Who is better off when it grows.
     pub perspective: Perspective,
-}
-
-/// What the number of a value head measures.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unit {
-    /// A score: one unit is this many centipawns.
-    Centipawns(f32),
-    /// An expected result from -1 (lost) to 1 (won).
-    Expectation,
-    /// A probability from 0 to 1, centred and scaled: (p - 0.5) times this is the score in centipawns.
-    Probability(f32),
-}
-
-/// Whose point of view a value head takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Perspective {
-    /// Larger is better for White.
-    White,
-    /// Larger is better for the side to move.
-    Mover,
-    /// Larger is better for the side to move in the context position: the reading `context-win` of two-input
-    /// networks.
-    ContextMover,
-    /// The number says how much better for White the position, given as input 0, is than a reference, given as
-    /// input 1: the reading `compare` of two-input networks. The context is the reference; without one it is
-    /// the start of the game. The unit spans both sides of the reference, so it counts twice.
-    Comparison,
 }
 
 /// Where win, draw and loss are; always in that order.
@@ -347,27 +319,6 @@ fn merge(base: &mut serde_json::Value, overlay: serde_json::Value) {
             }
         }
         (base, overlay) => *base = overlay,
-    }
-}
-
-impl fmt::Display for Unit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unit::Centipawns(scale) => write!(f, "{scale} centipawns a unit"),
-            Unit::Expectation => f.write_str("expected result, -1 to 1"),
-            Unit::Probability(scale) => write!(f, "probability, (p - 0.5) x {scale} centipawns"),
-        }
-    }
-}
-
-impl fmt::Display for Perspective {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Perspective::White => "White",
-            Perspective::Mover => "the side to move",
-            Perspective::ContextMover => "the side to move in the context (context-win)",
-            Perspective::Comparison => "White, against a reference position (compare)",
-        })
     }
 }
 

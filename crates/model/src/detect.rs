@@ -1,10 +1,10 @@
 //! Which network is this? A card from nothing but the names and shapes of a graph's inputs and outputs.
 
-use tabia_encoding::{ElementKind, Encoding, InputSpec, TIME_BINS, encodings, vocabularies, vocabulary};
-
-use crate::card::{
-    ModelCard, Perspective, PolicyHead, Side, ThinkTimeHead, Unit, ValueHead, WdlHead, WdlScale,
+use tabia_encoding::{
+    ElementKind, Encoding, InputSpec, TIME_BINS, ValueConvention, encodings, vocabularies, vocabulary,
 };
+
+use crate::card::{ModelCard, PolicyHead, Side, ThinkTimeHead, ValueHead, WdlHead, WdlScale};
 use crate::onnx::check::{self, GraphInfo, TensorInfo};
 use crate::onnx::proto::ModelProto;
 
@@ -42,8 +42,8 @@ pub(crate) fn row_len(tensor: &TensorInfo) -> Option<usize> {
 /// The card of a graph over `encoding`: heads are found by the widths of the outputs, and read as the system
 /// the encoding comes from reads them. `graph` describes `model`.
 pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProto) -> ModelCard {
-    let id = encoding.id().0;
-    let mut card = ModelCard::of_encoding(id);
+    let ValueConvention { unit, perspective } = encoding.value_convention();
+    let mut card = ModelCard::of_encoding(encoding.id().0);
     let with_width = |width: usize| {
         graph.outputs.iter().filter(move |t| row_len(t) == Some(width)).map(|t| t.name.clone())
     };
@@ -70,14 +70,11 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProt
     }
     // Leela networks may carry a one-number moves-left head beside the value.
     if let Some(output) = with_width(1).find(|name| !name.contains("moves_left") && !name.contains("mlh")) {
-        let (unit, perspective) = value_reading(id);
         card.value = Some(ValueHead { output, index: None, unit, perspective });
     }
     let headless = card.policy.is_none() && card.wdl.is_none() && card.value.is_none();
     let is_board = matches!(graph.inputs.as_slice(), [input] if input.name == "board");
-    if headless && is_board && id.starts_with("challenge-") {
-        // The challenge's harness takes the first number of the first output, whatever else there is.
-        let (unit, perspective) = value_reading(id);
+    if headless && is_board && encoding.is_challenge() {
         let first = graph.outputs.first().filter(|output| row_len(output).is_some_and(|width| width > 0));
         card.value =
             first.map(|output| ValueHead { output: output.name.clone(), index: Some(0), unit, perspective });
@@ -101,16 +98,6 @@ fn is_softmax(model: &ModelProto, value: &str) -> bool {
         }
     }
     false
-}
-
-/// How the system behind an encoding reads its one number.
-fn value_reading(encoding: &str) -> (Unit, Perspective) {
-    match encoding {
-        "rusty-774" | "rusty-902" | "rusty-planes-15" => (Unit::Centipawns(100.0), Perspective::White),
-        "pair-769" => (Unit::Probability(1000.0), Perspective::ContextMover),
-        "lc0-112" => (Unit::Expectation, Perspective::Mover),
-        _ => (Unit::Centipawns(100.0), Perspective::Mover),
-    }
 }
 
 /// Says what a graph takes and gives, for the error when no encoding fits.

@@ -44,16 +44,16 @@ pub struct Model {
     graph: GraphInfo,
     encoding: &'static dyn Encoding,
     heads: Heads,
-    engine: Engine,
+    backend: Backend,
 }
 
 /// What computes the outputs.
-enum Engine {
+enum Backend {
     General(Box<Session>),
     Transformer(Box<TransformerSession>),
-    Dense(Arc<AccumulatorNet>),
-    /// The network's own numbers, and rounded ones for searches.
-    Perspective(Box<Session>, Arc<Nnue>),
+    Accumulator(Arc<AccumulatorNet>),
+    /// Exact values from the graph, quantised ones for searches.
+    Nnue(Box<Session>, Arc<Nnue>),
 }
 
 impl fmt::Debug for Model {
@@ -91,9 +91,9 @@ pub enum Runtime {
     /// One of our transformers, on these instructions.
     Transformer(transformer::Level),
     /// A dense network over sparse features, whose first layer a move updates.
-    Dense,
-    /// From scratch for each position; in a search in 16 bits, updated by moves.
-    Perspective,
+    Accumulator,
+    /// The graph for each position; in a search 16-bit accumulators, updated by moves.
+    Nnue,
 }
 
 impl fmt::Display for Runtime {
@@ -102,8 +102,8 @@ impl fmt::Display for Runtime {
             Runtime::General => "general (rten)",
             Runtime::Int8(kernel) => return write!(f, "general (rten), 8-bit products by {kernel}"),
             Runtime::Transformer(level) => return write!(f, "transformer, {level}"),
-            Runtime::Dense => "dense, updated by moves",
-            Runtime::Perspective => "general (rten); in a search 16-bit sums, updated by moves",
+            Runtime::Accumulator => "dense, updated by moves",
+            Runtime::Nnue => "general (rten); in a search 16-bit sums, updated by moves",
         })
     }
 }
@@ -150,6 +150,18 @@ impl Model {
     /// # Errors
     /// If the graph cannot be run, the card cannot be read or the two disagree.
     pub fn new(source: Source, overlay: Option<&str>) -> Result<Model, LoadError> {
+        Model::at_level(source, overlay, transformer::Level::best())
+    }
+
+    /// The same with a transformer on the given kernels. The level changes the speed and nothing else.
+    ///
+    /// # Errors
+    /// As [`Model::new`].
+    pub fn at_level(
+        source: Source,
+        overlay: Option<&str>,
+        level: transformer::Level,
+    ) -> Result<Model, LoadError> {
         let graph = source.check()?;
         let (encoding, card) = assemble_card(&source, &graph, overlay)?;
         let wrong = |message: String| LoadError::new(LoadErrorKind::UnknownNetwork, source.format, message);
@@ -169,8 +181,8 @@ impl Model {
         let heads = Heads::find(&card, &graph).map_err(wrong)?;
         let parameters = source.parameters();
         let (format, sha256, bytes) = (source.format, source.sha256.clone(), source.bytes);
-        let engine = engine(source, encoding, &card, &graph)?;
-        Ok(Model { card, format, sha256, bytes, parameters, graph, encoding, heads, engine })
+        let backend = backend(source, encoding, &card, &graph, level)?;
+        Ok(Model { card, format, sha256, bytes, parameters, graph, encoding, heads, backend })
     }
 
     /// What the network is.
@@ -205,30 +217,30 @@ impl Model {
 
     /// How the network is computed.
     pub fn runtime(&self) -> Runtime {
-        match &self.engine {
-            Engine::General(session) => session.int8().map_or(Runtime::General, Runtime::Int8),
-            Engine::Transformer(session) => Runtime::Transformer(session.level()),
-            Engine::Dense(_) => Runtime::Dense,
-            Engine::Perspective(..) => Runtime::Perspective,
+        match &self.backend {
+            Backend::General(session) => session.int8().map_or(Runtime::General, Runtime::Int8),
+            Backend::Transformer(session) => Runtime::Transformer(session.level()),
+            Backend::Accumulator(_) => Runtime::Accumulator,
+            Backend::Nnue(..) => Runtime::Nnue,
         }
     }
 
     /// The network for an [`AccumulatorState`] that follows moves, where it is a dense one. Its outputs are those of the
     /// only head; [`ValueHead::read`] turns the number of a value head ([`ValueHead::index`]) into a score.
-    pub fn dense(&self) -> Option<&Arc<AccumulatorNet>> {
-        match &self.engine {
-            Engine::Dense(net) => Some(net),
-            Engine::General(_) | Engine::Transformer(_) | Engine::Perspective(..) => None,
+    pub fn accumulator_net(&self) -> Option<&Arc<AccumulatorNet>> {
+        match &self.backend {
+            Backend::Accumulator(net) => Some(net),
+            Backend::General(_) | Backend::Transformer(_) | Backend::Nnue(..) => None,
         }
     }
 
     /// The network for a [`NnueState`](crate::accumulator::nnue::NnueState), where it is a
     /// perspective network. Its number is that of the only head, [to be read](ValueHead::read) the same way, rounded by
     /// about a centipawn.
-    pub fn perspective(&self) -> Option<&Arc<Nnue>> {
-        match &self.engine {
-            Engine::Perspective(_, net) => Some(net),
-            Engine::General(_) | Engine::Transformer(_) | Engine::Dense(_) => None,
+    pub fn nnue(&self) -> Option<&Arc<Nnue>> {
+        match &self.backend {
+            Backend::Nnue(_, net) => Some(net),
+            Backend::General(_) | Backend::Transformer(_) | Backend::Accumulator(_) => None,
         }
     }
 
@@ -256,14 +268,14 @@ impl Model {
     /// If the network gives a number that is not finite, or the runtime fails.
     pub fn outputs(&self, situations: &[Situation<'_>]) -> Result<Vec<OutputTensor>, RunError> {
         let start = Chess::default();
-        match &self.engine {
-            Engine::General(session) | Engine::Perspective(session, _) => {
+        match &self.backend {
+            Backend::General(session) | Backend::Nnue(session, _) => {
                 self.run_from_scratch(situations, &start, |inputs| session.run(inputs))
             }
-            Engine::Transformer(session) => {
+            Backend::Transformer(session) => {
                 self.run_from_scratch(situations, &start, |inputs| session.run(inputs))
             }
-            Engine::Dense(net) => self.run_dense(net, situations, &start),
+            Backend::Accumulator(net) => self.run_accumulator(net, situations, &start),
         }
     }
 
@@ -273,7 +285,7 @@ impl Model {
         situation.context.unwrap_or(own)
     }
 
-    fn run_dense(
+    fn run_accumulator(
         &self,
         net: &Arc<AccumulatorNet>,
         situations: &[Situation<'_>],
@@ -447,7 +459,7 @@ fn assemble_card(
             ))
         }),
     }?;
-    let mut card = detect::card(encoding, graph, source.outline());
+    let mut card = detect::card(encoding, graph, source.graph());
     if let (Some(policy), Some(vocabulary)) = (&mut card.policy, facts.vocabulary) {
         policy.vocabulary = vocabulary.to_owned();
     }
@@ -461,31 +473,31 @@ fn assemble_card(
 }
 
 /// What computes the network: a runtime of its own if there is one for it.
-fn engine(
+fn backend(
     mut source: Source,
     encoding: &'static dyn Encoding,
     card: &ModelCard,
     graph: &GraphInfo,
-) -> Result<Engine, LoadError> {
+    level: transformer::Level,
+) -> Result<Backend, LoadError> {
     if let Some(tensors) = source.weights_apart() {
         let outputs = graph.outputs.iter().map(|output| output.name.clone()).collect();
-        let level = transformer::Level::best();
         if let Some(session) = TransformerSession::new(tensors, outputs, level)? {
-            return Ok(Engine::Transformer(Box::new(session)));
+            return Ok(Backend::Transformer(Box::new(session)));
         }
     }
     let proto = source.into_graph()?;
-    if let Some(net) = dense_net(&proto, encoding, card) {
-        return Ok(Engine::Dense(Arc::new(net)));
+    if let Some(net) = accumulator_net(&proto, encoding, card) {
+        return Ok(Backend::Accumulator(Arc::new(net)));
     }
-    Ok(match perspective_net(&proto, encoding) {
-        Some(net) => Engine::Perspective(Box::new(Session::new(proto)?), Arc::new(net)),
-        None => Engine::General(Box::new(Session::new(proto)?)),
+    Ok(match nnue(&proto, encoding) {
+        Some(net) => Backend::Nnue(Box::new(Session::new(proto)?), Arc::new(net)),
+        None => Backend::General(Box::new(Session::new(proto)?)),
     })
 }
 
 /// The network as one that moves keep up to date, if it is dense and over a sparse encoding.
-fn dense_net(
+fn accumulator_net(
     graph: &ModelProto,
     encoding: &'static dyn Encoding,
     card: &ModelCard,
@@ -497,7 +509,7 @@ fn dense_net(
 }
 
 /// The network for a search, if it is one of both sides' views.
-fn perspective_net(graph: &ModelProto, encoding: &'static dyn Encoding) -> Option<Nnue> {
+fn nnue(graph: &ModelProto, encoding: &'static dyn Encoding) -> Option<Nnue> {
     let sparse = encoding.sparse()?;
     Nnue::new(&NnueGraph::recognise(graph, &sparse.other_view()?)?, sparse)
 }

@@ -1,8 +1,8 @@
 //! Running a checked graph on rten.
 //!
-//! Nothing reaches rten that `ShapePlan` has not foretold: each set of input shapes is forecast before its first run,
-//! so memory and work are known in advance. Should rten still panic, the panic is caught and becomes an error; where
-//! panics abort, as on wasm32, the forecast is the only guard.
+//! Nothing reaches rten that `ShapePlan` has not run_shape: each set of input shapes is inferred before its first run,
+//! so memory and work are known in advance. Should rten still panic, the panic is catch_panic and becomes an error; where
+//! panics abort, as on wasm32, the inferred is the only guard.
 
 mod int8;
 
@@ -21,8 +21,8 @@ use crate::onnx::read;
 use crate::{Format, LoadError, LoadErrorKind};
 pub use int8::{Int8Kernel, Int8Weights};
 
-/// How many sets of input shapes a session remembers as forecast.
-const MAX_REMEMBERED: usize = 64;
+/// How many sets of input shapes a session remembers as inferred.
+const MAX_CACHED: usize = 64;
 
 /// The numbers of an input.
 #[derive(Clone, Copy, Debug)]
@@ -126,11 +126,11 @@ pub enum RunError {
     },
 }
 
-/// What the forecast says of a run.
+/// What the inferred says of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Foretold {
+enum RunShape {
     /// It is impossible or beyond the limits.
-    Refused(String),
+    Rejected(String),
     /// Every output has this first dimension.
     Rows(usize),
     /// The outputs have different first dimensions.
@@ -148,7 +148,7 @@ pub struct Session {
     outputs: Vec<NodeId>,
     /// Threads that no run is using now.
     idle: Mutex<Vec<Arc<ThreadPool>>>,
-    forecasts: Mutex<Vec<(Vec<Vec<usize>>, Foretold)>>,
+    inferred: Mutex<Vec<(Vec<Vec<usize>>, RunShape)>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -186,13 +186,13 @@ impl Session {
         let refused = |message: String| LoadError::new(LoadErrorKind::Unsupported, Format::Onnx, message);
         let load = || {
             let mut options = ModelOptions::with_all_ops();
-            // Our own forecast has found every shape; rten's inference is a second, less guarded, reading.
+            // Our own inferred has found every shape; rten's inference is a second, less guarded, reading.
             options.shape_inference(ShapeInferenceMode::Off);
             // Otherwise rten packs the weights of every product anew in each run. In 8 bits a packed copy is small.
             options.prepack_weights(packs);
             options.load(encoded)
         };
-        let model = caught(load).map_err(refused)?.map_err(|e| refused(e.to_string()))?;
+        let model = catch_panic(load).map_err(refused)?.map_err(|e| refused(e.to_string()))?;
         let ids = |tensors: &[TensorInfo]| -> Result<Vec<NodeId>, LoadError> {
             let id = |t: &TensorInfo| {
                 model.node_id(&t.name).map_err(|e| refused(e.to_string()).at_tensor(&t.name))
@@ -200,8 +200,8 @@ impl Session {
             tensors.iter().map(id).collect()
         };
         let (inputs, outputs) = (ids(&info.inputs)?, ids(&info.outputs)?);
-        let (idle, forecasts) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
-        let session = Session { model, plan, info, int8, inputs, outputs, idle, forecasts };
+        let (idle, inferred) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+        let session = Session { model, plan, info, int8, inputs, outputs, idle, inferred };
         match session.trial() {
             Ok(()) | Err(RunError::NotFinite { .. }) => Ok(session),
             Err(e) => Err(refused(e.to_string())),
@@ -245,7 +245,7 @@ impl Session {
 
     /// One run on zeros, to hear now what the runtime would refuse later.
     fn trial(&self) -> Result<(), RunError> {
-        let shapes = self.plan.single();
+        let shapes = self.plan.single_position_shapes();
         let longest = shapes.iter().map(|shape| shape.iter().product()).max().unwrap_or(0);
         let (ids, values) = (vec![0; longest], vec![0.0; longest]);
         let zeros = |(shape, info): (&'_ Vec<usize>, &TensorInfo)| {
@@ -261,7 +261,7 @@ impl Session {
         self.execute(&inputs).map(drop)
     }
 
-    /// Runs `positions` at once if the forecast allows, else each half on its own.
+    /// Runs `positions` at once if the inferred allows, else each half on its own.
     fn run_positions(
         &self,
         inputs: &[InputTensor<'_>],
@@ -293,41 +293,41 @@ impl Session {
     /// Whether `positions` may be given to the runtime together.
     fn runs_at_once(&self, inputs: &[InputTensor<'_>], positions: usize) -> bool {
         let free = self.info.inputs.iter().all(|info| info.shape.first() == Some(&None));
-        free && !self.plan.mixes_positions() && self.foretold(inputs) == Foretold::Rows(positions)
+        free && !self.plan.batch_dependent() && self.run_shape(inputs) == RunShape::Rows(positions)
     }
 
-    /// Runs on inputs exactly as they are, once the forecast allows it.
+    /// Runs on inputs exactly as they are, once the inferred allows it.
     fn run_whole(&self, inputs: &[InputTensor<'_>]) -> Result<Vec<OutputTensor>, RunError> {
-        match self.foretold(inputs) {
-            Foretold::Refused(why) => Err(RunError::Runtime(why)),
-            Foretold::Rows(_) | Foretold::Mixed => self.execute(inputs),
+        match self.run_shape(inputs) {
+            RunShape::Rejected(why) => Err(RunError::Runtime(why)),
+            RunShape::Rows(_) | RunShape::Mixed => self.execute(inputs),
         }
     }
 
-    /// The forecast for inputs of these shapes, from memory if it has been made before.
-    fn foretold(&self, inputs: &[InputTensor<'_>]) -> Foretold {
-        let mut forecasts = self.forecasts.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The inferred for inputs of these shapes, from memory if it has been made before.
+    fn run_shape(&self, inputs: &[InputTensor<'_>]) -> RunShape {
+        let mut inferred = self.inferred.lock().unwrap_or_else(PoisonError::into_inner);
         let same =
             |shapes: &[Vec<usize>]| shapes.iter().map(Vec::as_slice).eq(inputs.iter().map(|i| i.shape));
-        if let Some((_, foretold)) = forecasts.iter().find(|(shapes, _)| same(shapes)) {
-            return foretold.clone();
+        if let Some((_, run_shape)) = inferred.iter().find(|(shapes, _)| same(shapes)) {
+            return run_shape.clone();
         }
         let shapes: Vec<Vec<usize>> = inputs.iter().map(|input| input.shape.to_vec()).collect();
-        let foretold = match self.plan.forecast(&shapes) {
-            Err(e) => Foretold::Refused(e.to_string()),
-            Ok(forecast) => {
-                let mut rows = forecast.output_shapes().map(|shape| shape.first().copied());
+        let run_shape = match self.plan.infer_run(&shapes) {
+            Err(e) => RunShape::Rejected(e.to_string()),
+            Ok(inferred) => {
+                let mut rows = inferred.output_shapes().map(|shape| shape.first().copied());
                 match rows.next().flatten() {
-                    Some(first) if rows.all(|next| next == Some(first)) => Foretold::Rows(first),
-                    _ => Foretold::Mixed,
+                    Some(first) if rows.all(|next| next == Some(first)) => RunShape::Rows(first),
+                    _ => RunShape::Mixed,
                 }
             }
         };
-        if forecasts.len() >= MAX_REMEMBERED {
-            forecasts.clear();
+        if inferred.len() >= MAX_CACHED {
+            inferred.clear();
         }
-        forecasts.push((shapes, foretold.clone()));
-        foretold
+        inferred.push((shapes, run_shape.clone()));
+        run_shape
     }
 
     fn execute(&self, inputs: &[InputTensor<'_>]) -> Result<Vec<OutputTensor>, RunError> {
@@ -338,7 +338,7 @@ impl Session {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let thread = idle.unwrap_or_else(|| Arc::new(ThreadPool::with_num_threads(1)));
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(&thread)));
-        let outputs = caught(|| self.model.run(values, &self.outputs, Some(options)));
+        let outputs = catch_panic(|| self.model.run(values, &self.outputs, Some(options)));
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         let outputs = outputs.map_err(RunError::Runtime)?;
         let outputs = outputs.map_err(|e| RunError::Runtime(e.to_string()))?;
@@ -359,7 +359,7 @@ fn halves<'a>(
 }
 
 /// Runs `work`, turning a panic into its message.
-fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // What a panic leaves behind is dropped (a load) or only read (a run).
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());

@@ -23,7 +23,7 @@ pub struct Source {
     /// The format of the file.
     pub format: Format,
     /// The network in the common form; where the weights are apart, with places for them.
-    outline: ModelProto,
+    graph: ModelProto,
     /// The weights of a network that has a runtime of its own.
     apart: Option<WeightsApart>,
     /// What the file says about itself besides the weights.
@@ -103,7 +103,7 @@ impl Source {
                 .map_err(|e| LoadError::new(LoadErrorKind::UnknownNetwork, format, e.to_string()))?;
             known_network(tensors, state_dict.as_ref().unwrap_or(&StateDict::default()), card, &mut apart)
         };
-        let (outline, facts) = match format {
+        let (graph, facts) = match format {
             Format::Onnx => read_onnx(bytes)?,
             Format::Safetensors => {
                 let mut file = safetensors::read(bytes)?;
@@ -117,7 +117,7 @@ impl Source {
         // In pieces: a browser improves code between two calls, not during a long one.
         bytes.chunks(HASHED_AT_ONCE).for_each(|piece| hash.update(piece));
         let sha256 = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
-        Ok(Source { format, outline, apart, facts, state_dict, sha256, bytes: bytes.len() })
+        Ok(Source { format, graph, apart, facts, state_dict, sha256, bytes: bytes.len() })
     }
 
     /// The network in the common form.
@@ -127,7 +127,7 @@ impl Source {
     pub fn into_graph(self) -> Result<ModelProto, LoadError> {
         match self.apart {
             Some(apart) => apart.into_graph(),
-            None => Ok(self.outline),
+            None => Ok(self.graph),
         }
     }
 
@@ -137,8 +137,8 @@ impl Source {
     }
 
     /// The network in the common form, perhaps without its weights.
-    pub(crate) fn outline(&self) -> &ModelProto {
-        &self.outline
+    pub(crate) fn graph(&self) -> &ModelProto {
+        &self.graph
     }
 
     /// What the graph takes, gives and costs.
@@ -147,8 +147,8 @@ impl Source {
     /// Those of [`check`](crate::onnx::check::check).
     pub(crate) fn check(&self) -> Result<GraphInfo, LoadError> {
         match self.apart {
-            Some(_) => check::check_outline(&self.outline),
-            None => check::check(&self.outline),
+            Some(_) => check::check_without_weights(&self.graph),
+            None => check::check(&self.graph),
         }
     }
 
@@ -193,9 +193,9 @@ impl Source {
     /// initializer and constant; otherwise the weights alone, without the shapes and indices our graph adds.
     pub fn parameters(&self) -> u64 {
         if self.format == Format::Onnx {
-            return read::parameter_count(&self.outline);
+            return read::parameter_count(&self.graph);
         }
-        let weights = self.outline.graph.iter().flat_map(|graph| &graph.initializer);
+        let weights = self.graph.graph.iter().flat_map(|graph| &graph.initializer);
         let floats = weights.filter(|tensor| tensor.data_type == data_type::FLOAT && !tensor.dims.is_empty());
         floats.map(|tensor| tensor.dims.iter().map(|&d| d.unsigned_abs()).product::<u64>()).sum()
     }

@@ -20,7 +20,7 @@ const NAMES_SHOWN: usize = 6;
 
 /// How one number of a stored tensor is written, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Element {
+pub(crate) enum ElementType {
     F64,
     F32,
     F16,
@@ -33,30 +33,30 @@ pub(crate) enum Element {
     Bool,
 }
 
-impl Element {
+impl ElementType {
     /// Bytes of one element.
     pub(crate) fn size(self) -> usize {
         match self {
-            Element::F64 | Element::I64 => 8,
-            Element::F32 | Element::I32 => 4,
-            Element::F16 | Element::Bf16 | Element::I16 => 2,
-            Element::I8 | Element::U8 | Element::Bool => 1,
+            ElementType::F64 | ElementType::I64 => 8,
+            ElementType::F32 | ElementType::I32 => 4,
+            ElementType::F16 | ElementType::Bf16 | ElementType::I16 => 2,
+            ElementType::I8 | ElementType::U8 | ElementType::Bool => 1,
         }
     }
 
     /// The elements as 32-bit floats. Bytes after the last whole element are left out.
     pub(crate) fn decode(self, bytes: &[u8]) -> Vec<f32> {
         match self {
-            Element::F64 => decode_with(bytes, |b| f64::from_le_bytes(b) as f32),
-            Element::F32 => decode_with(bytes, f32::from_le_bytes),
-            Element::F16 => decode_with(bytes, |b| f16::from_le_bytes(b).to_f32()),
-            Element::Bf16 => decode_with(bytes, |b| bf16::from_le_bytes(b).to_f32()),
-            Element::I64 => decode_with(bytes, |b| i64::from_le_bytes(b) as f32),
-            Element::I32 => decode_with(bytes, |b| i32::from_le_bytes(b) as f32),
-            Element::I16 => decode_with(bytes, |b| f32::from(i16::from_le_bytes(b))),
-            Element::I8 => decode_with(bytes, |b| f32::from(i8::from_le_bytes(b))),
-            Element::U8 => decode_with(bytes, |[b]| f32::from(b)),
-            Element::Bool => decode_with(bytes, |[b]| f32::from(u8::from(b != 0))),
+            ElementType::F64 => decode_with(bytes, |b| f64::from_le_bytes(b) as f32),
+            ElementType::F32 => decode_with(bytes, f32::from_le_bytes),
+            ElementType::F16 => decode_with(bytes, |b| f16::from_le_bytes(b).to_f32()),
+            ElementType::Bf16 => decode_with(bytes, |b| bf16::from_le_bytes(b).to_f32()),
+            ElementType::I64 => decode_with(bytes, |b| i64::from_le_bytes(b) as f32),
+            ElementType::I32 => decode_with(bytes, |b| i32::from_le_bytes(b) as f32),
+            ElementType::I16 => decode_with(bytes, |b| f32::from(i16::from_le_bytes(b))),
+            ElementType::I8 => decode_with(bytes, |b| f32::from(i8::from_le_bytes(b))),
+            ElementType::U8 => decode_with(bytes, |[b]| f32::from(b)),
+            ElementType::Bool => decode_with(bytes, |[b]| f32::from(u8::from(b != 0))),
         }
     }
 }
@@ -76,21 +76,21 @@ pub struct Tensor {
 #[derive(Clone, Debug)]
 enum Elements {
     Floats(Vec<f32>),
-    Rounded(Rounded),
+    Quantised(Quantised),
     /// None: it stands for a tensor of its shape.
-    Absent,
+    Placeholder,
 }
 
 /// Weights in 8 bits, each row with what a step of it stands for.
 #[derive(Clone, Debug)]
-struct Rounded {
+struct Quantised {
     weights: Vec<i8>,
     scales: Vec<f32>,
     /// The floats they stand for, once somebody asks.
     floats: OnceLock<Vec<f32>>,
 }
 
-impl Rounded {
+impl Quantised {
     fn floats(&self) -> Vec<f32> {
         let row = self.weights.len().checked_div(self.scales.len()).unwrap_or(0).max(1);
         let mut floats = Vec::with_capacity(self.weights.len());
@@ -117,16 +117,16 @@ impl Tensor {
     pub fn data(&self) -> &[f32] {
         match &self.elements {
             Elements::Floats(floats) => floats,
-            Elements::Rounded(rounded) => rounded.floats.get_or_init(|| rounded.floats()),
-            Elements::Absent => &[],
+            Elements::Quantised(quantised) => quantised.floats.get_or_init(|| quantised.floats()),
+            Elements::Placeholder => &[],
         }
     }
 
     /// Its elements in 8 bits and the scale of each row, where it was stored so.
-    pub(crate) fn rounded(&self) -> Option<(&[i8], &[f32])> {
+    pub(crate) fn quantised(&self) -> Option<(&[i8], &[f32])> {
         match &self.elements {
-            Elements::Rounded(Rounded { weights, scales, .. }) => Some((weights, scales)),
-            Elements::Floats(_) | Elements::Absent => None,
+            Elements::Quantised(Quantised { weights, scales, .. }) => Some((weights, scales)),
+            Elements::Floats(_) | Elements::Placeholder => None,
         }
     }
 
@@ -134,11 +134,11 @@ impl Tensor {
     fn not_finite(&self) -> Option<usize> {
         match &self.elements {
             Elements::Floats(floats) => floats.iter().position(|v| !v.is_finite()),
-            Elements::Rounded(Rounded { weights, scales, .. }) => {
+            Elements::Quantised(Quantised { weights, scales, .. }) => {
                 let row = scales.iter().position(|scale| !(scale * f32::from(i8::MIN)).is_finite())?;
                 Some(row * (weights.len() / scales.len()))
             }
-            Elements::Absent => None,
+            Elements::Placeholder => None,
         }
     }
 }
@@ -170,15 +170,15 @@ impl TensorMap {
     ///
     /// # Errors
     /// As [`TensorMap::insert`].
-    pub(crate) fn insert_rounded(
+    pub(crate) fn insert_quantised(
         &mut self,
         name: &str,
         shape: &[usize],
         weights: Vec<i8>,
         scales: Vec<f32>,
     ) -> Result<(), LoadError> {
-        let rounded = Rounded { weights, scales, floats: OnceLock::new() };
-        self.insert_elements(name, shape, rounded.weights.len(), Elements::Rounded(rounded))
+        let quantised = Quantised { weights, scales, floats: OnceLock::new() };
+        self.insert_elements(name, shape, quantised.weights.len(), Elements::Quantised(quantised))
     }
 
     fn insert_elements(
@@ -200,8 +200,8 @@ impl TensorMap {
     }
 
     /// Places for the same tensors, without what is in them.
-    pub(crate) fn outline(&self) -> TensorMap {
-        let place = |tensor: &Tensor| Tensor { shape: tensor.shape.clone(), elements: Elements::Absent };
+    pub(crate) fn placeholders(&self) -> TensorMap {
+        let place = |tensor: &Tensor| Tensor { shape: tensor.shape.clone(), elements: Elements::Placeholder };
         TensorMap {
             format: self.format,
             tensors: self.tensors.iter().map(|(name, tensor)| (name.clone(), place(tensor))).collect(),
@@ -359,22 +359,22 @@ mod tests {
 
     #[test]
     fn every_element_type_widens_to_the_same_numbers() {
-        let minus_two: [(Element, &[u8]); 8] = [
-            (Element::F64, &(-2.0_f64).to_le_bytes()),
-            (Element::F32, &(-2.0_f32).to_le_bytes()),
-            (Element::F16, &f16::from_f32(-2.0).to_le_bytes()),
-            (Element::Bf16, &bf16::from_f32(-2.0).to_le_bytes()),
-            (Element::I64, &(-2_i64).to_le_bytes()),
-            (Element::I32, &(-2_i32).to_le_bytes()),
-            (Element::I16, &(-2_i16).to_le_bytes()),
-            (Element::I8, &[0xfe]),
+        let minus_two: [(ElementType, &[u8]); 8] = [
+            (ElementType::F64, &(-2.0_f64).to_le_bytes()),
+            (ElementType::F32, &(-2.0_f32).to_le_bytes()),
+            (ElementType::F16, &f16::from_f32(-2.0).to_le_bytes()),
+            (ElementType::Bf16, &bf16::from_f32(-2.0).to_le_bytes()),
+            (ElementType::I64, &(-2_i64).to_le_bytes()),
+            (ElementType::I32, &(-2_i32).to_le_bytes()),
+            (ElementType::I16, &(-2_i16).to_le_bytes()),
+            (ElementType::I8, &[0xfe]),
         ];
         for (element, bytes) in minus_two {
             assert_eq!(bytes.len(), element.size());
             assert_eq!(element.decode(bytes), [-2.0], "{element:?}");
         }
-        assert_eq!(Element::U8.decode(&[254]), [254.0]);
-        assert_eq!(Element::Bool.decode(&[0, 7]), [0.0, 1.0]);
+        assert_eq!(ElementType::U8.decode(&[254]), [254.0]);
+        assert_eq!(ElementType::Bool.decode(&[0, 7]), [0.0, 1.0]);
     }
 
     #[test]

@@ -77,13 +77,7 @@ impl Played {
             last_moves,
             mover: seat(case.rating, case.time_ms),
             opponent: seat(case.opponent_rating, case.opponent_time_ms),
-            pool: match case.pool.as_deref() {
-                None => RatingPool::Unknown,
-                Some("over-the-board") => RatingPool::OverTheBoard,
-                Some("online") => RatingPool::Online,
-                Some("puzzle") => RatingPool::Puzzle,
-                Some(other) => panic!("a pool called {other}"),
-            },
+            pool: case.pool.as_deref().map_or(RatingPool::Unknown, |name| name.parse().expect("a pool")),
             pace: case.pace_ms.map(|ms| {
                 let [base, increment] = ms.map(Duration::from_millis);
                 Pace { base, increment }
@@ -257,9 +251,8 @@ fn every_instruction_set_gives_the_same_answers() {
     for bytes in [FILE, SHIPPED] {
         let answers: Vec<_> = Level::available()
             .map(|level| {
-                // Other tests may load on this level meanwhile; what they see is the same.
-                level.prefer();
-                Model::from_bytes(bytes).unwrap().evaluate(&situations).unwrap()
+                let source = Source::read(bytes).unwrap();
+                Model::at_level(source, None, level).unwrap().evaluate(&situations).unwrap()
             })
             .collect();
         for (answer, level) in answers.iter().zip(Level::available()) {

@@ -36,7 +36,7 @@ fn answers_of(network: fn(&Answer) -> f32) -> Vec<(Chess, f32)> {
 #[test]
 fn the_network_says_what_numpy_says() {
     let model = Model::from_bytes(FILE).unwrap();
-    assert_eq!((model.format(), model.runtime()), (Format::Safetensors, Runtime::Perspective));
+    assert_eq!((model.format(), model.runtime()), (Format::Safetensors, Runtime::Nnue));
     assert_eq!((model.card().encoding.as_str(), model.parameters()), ("challenge-768", 12_568));
     let said = model.card().architecture.clone().unwrap();
     assert_eq!(said, "perspective network (768 -> 16) x 2 -> 1, 8 buckets, squared");
@@ -51,7 +51,7 @@ fn the_network_says_what_numpy_says() {
 #[test]
 fn weights_in_8_bits_say_what_numpy_says() {
     let model = Model::from_bytes(FILE_INT8).unwrap();
-    assert_eq!((model.runtime(), model.parameters()), (Runtime::Perspective, 12_568));
+    assert_eq!((model.runtime(), model.parameters()), (Runtime::Nnue, 12_568));
     let answers = answers_of(|answer| answer.int8);
     for (position, value) in &answers {
         let score = model.evaluate(&[Situation::of(position)]).unwrap()[0].score.unwrap().0;
@@ -67,7 +67,7 @@ fn weights_in_8_bits_say_what_numpy_says() {
 #[test]
 fn a_search_is_told_the_same_within_two_centipawns() {
     let model = Model::from_bytes(FILE).unwrap();
-    let net = model.perspective().unwrap();
+    let net = model.nnue().unwrap();
     assert_eq!((net.width(), net.outputs()), (16, 8));
     let mut evaluator = NnueState::new(Arc::clone(net), &Chess::default());
     for (position, value) in &answers() {
@@ -82,9 +82,9 @@ fn it_stays_what_it_is_as_onnx() {
     let model = Model::from_bytes(FILE).unwrap();
     let onnx = Source::read(FILE).unwrap().to_onnx(model.card()).unwrap();
     let converted = Model::from_bytes(&onnx).unwrap();
-    assert_eq!((converted.format(), converted.runtime()), (Format::Onnx, Runtime::Perspective));
+    assert_eq!((converted.format(), converted.runtime()), (Format::Onnx, Runtime::Nnue));
     let number = |model: &Model, position: &Chess| {
-        NnueState::new(Arc::clone(model.perspective().unwrap()), position).evaluate()
+        NnueState::new(Arc::clone(model.nnue().unwrap()), position).evaluate()
     };
     for (position, _) in answers() {
         assert_eq!(number(&converted, &position), number(&model, &position));

@@ -253,10 +253,10 @@ fn recognised(file: &str) -> (ModelCard, Runtime) {
     let (centipawns, chances) = (Unit::Centipawns(100.0), Unit::Probability(1000.0));
     let (encoding, policy, value, wdl, runtime) = match file {
         "challenge-mlp.onnx" | "tflite_single.tflite" => {
-            ("challenge-768", None, value(centipawns, Perspective::Mover), None, Runtime::Dense)
+            ("challenge-768", None, value(centipawns, Perspective::Mover), None, Runtime::Accumulator)
         }
         "statedict/rusty-774.safetensors" => {
-            ("rusty-774", None, value(centipawns, Perspective::White), None, Runtime::Dense)
+            ("rusty-774", None, value(centipawns, Perspective::White), None, Runtime::Accumulator)
         }
         // A number is multiplied between the last layer and its activation.
         "matmul-mlp.onnx" => {
@@ -271,13 +271,13 @@ fn recognised(file: &str) -> (ModelCard, Runtime) {
         }
         "statedict/humchess-74.pt" => ("humchess-74", human(), None, None, Runtime::General),
         "statedict/policy-mlp.pt" => {
-            ("policy-837", policy("policy", "canonical-1968", None), None, None, Runtime::Dense)
+            ("policy-837", policy("policy", "canonical-1968", None), None, None, Runtime::Accumulator)
         }
         "statedict/cnn-reduce.pt" => {
             ("policy-planes-17", policy("policy", "canonical-1968-mover", None), None, None, Runtime::General)
         }
         "tflite_pair.tflite" | "tflite_pair_f16.tflite" => {
-            ("pair-769", None, value(chances, Perspective::ContextMover), None, Runtime::Dense)
+            ("pair-769", None, value(chances, Perspective::ContextMover), None, Runtime::Accumulator)
         }
         "lc0-se-classical.pb.gz" => {
             ("lc0-112", policy("policy", "lc0-1858", None), None, wdl("wdl"), Runtime::General)
@@ -365,7 +365,7 @@ fn dense_networks_give_what_the_general_runtime_gives() {
     let mut dense = 0;
     for entry in &expected.networks {
         let model = open(&entry.file, entry.ask);
-        let Some(net) = model.dense() else { continue };
+        let Some(net) = model.accumulator_net() else { continue };
         let (rows, start) = (rows(&expected, entry.ask), Chess::default());
         let general = on_the_general_runtime(&model, &entry.file, entry.ask, &rows);
         let mut evaluator = AccumulatorState::new(net.clone(), &start);

@@ -73,7 +73,7 @@ pub fn admit(model: &Model) -> Result<Option<OutputWarning>, NotAdmitted> {
     }
     let inputs = &model.graph().inputs;
     let is_board = matches!(inputs.as_slice(), [input] if input.name == "board");
-    if !model.card().encoding.starts_with("challenge-") || !is_board {
+    if !model.encoding().is_challenge() || !is_board {
         let given: Vec<_> =
             inputs.iter().map(|input| format!("{:?} {:?}", input.name, input.shape)).collect();
         return Err(NotAdmitted::Inputs(given.join(", ")));

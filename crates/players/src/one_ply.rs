@@ -258,7 +258,7 @@ mod tests {
                 let (first, score) = first_best.unwrap();
                 let choice = player.choose(&game, &Limits::default(), &NoControl).unwrap();
                 let chosen = expected.iter().find(|(m, _)| *m == choice.mv).unwrap().1;
-                if model.dense().is_some() {
+                if model.accumulator_net().is_some() {
                     assert_eq!(choice.mv, first, "{name}, {fen}");
                 } else {
                     // A batch may round a little differently than a position alone.

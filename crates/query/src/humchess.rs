@@ -20,7 +20,7 @@ use datafusion::parquet::errors::ParquetError;
 use datafusion::parquet::file::properties::WriterProperties;
 use shakmaty::{ByColor, Position};
 use tabia_data::{GameHead, GameRecord, Ply};
-use tabia_encoding::{BadHumChessRow, HumChessRow, PlayerInfo, RatingPool, Situation};
+use tabia_encoding::{HumChessRow, HumChessRowError, PlayerInfo, RatingPool, Situation};
 
 /// How many rows are put together before they are written.
 const ROWS: usize = 8192;
@@ -182,7 +182,7 @@ pub enum HumChessFault {
     Column(&'static str),
     /// The row is no legal move.
     #[error(transparent)]
-    Row(#[from] BadHumChessRow),
+    Row(#[from] HumChessRowError),
 }
 
 /// Whether a Parquet file has the columns of HumChess's training rows.
@@ -277,7 +277,7 @@ impl Rows {
     }
 }
 
-fn record(row: &HumChessRow) -> Result<GameRecord, BadHumChessRow> {
+fn record(row: &HumChessRow) -> Result<GameRecord, HumChessRowError> {
     let example = row.decode()?;
     let mover = example.position.turn();
     let ratings = ByColor::new_with(|color| (color == mover).then_some(example.rating));

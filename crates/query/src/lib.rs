@@ -29,4 +29,4 @@ pub use humchess::{
 };
 pub use rows::{RowFormat, TABLE_ROWS, write_rows};
 pub use session::{Resources, Session};
-pub use table::{ChessTable, Pool, Reading, SourceReport, TableError, TableFile, TableKind, TableSpec};
+pub use table::{ChessTable, Reading, SourceReport, TableError, TableFile, TableKind, TableSpec};

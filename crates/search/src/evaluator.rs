@@ -130,7 +130,7 @@ impl AccumulatorEvaluator {
     /// `None` if `model` has no such first layer or no value head.
     pub fn new(model: &Model) -> Option<AccumulatorEvaluator> {
         let head = model.card().value.clone()?;
-        let net = model.dense()?;
+        let net = model.accumulator_net()?;
         Some(AccumulatorEvaluator::over(Arc::clone(net), head))
     }
 
@@ -441,7 +441,7 @@ mod tests {
                 if step % 4 == 0 {
                     let expected = from_scratch(&model, &root, &line);
                     let found = evaluator.evaluate_f32(&position).0;
-                    let allowed = if model.perspective().is_some() { 2.0 } else { 0.01 };
+                    let allowed = if model.nnue().is_some() { 2.0 } else { 0.01 };
                     assert!((found - expected).abs() < allowed, "{name}, step {step}: {found} {expected}");
                     assert_eq!(evaluator.evaluate(&position).0, found.round() as i32);
                 }

@@ -23,7 +23,7 @@ impl NnueEvaluator {
     pub fn new(model: &Model) -> Option<NnueEvaluator> {
         let head = model.card().value.clone()?;
         let alone = matches!(head.perspective, Perspective::Mover | Perspective::White);
-        let net = model.perspective().filter(|_| alone)?;
+        let net = model.nnue().filter(|_| alone)?;
         Some(NnueEvaluator::over(Arc::clone(net), head))
     }
 

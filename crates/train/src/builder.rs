@@ -6,16 +6,16 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Posit
 use tabia_data::stats::Phase;
 use tabia_data::{EvaluationRecord, GameHead, GameSample, LineSample, Sample, Target};
 use tabia_encoding::{
-    Batch, Elo, Encoding, ForMover, ForWhite, KeptSituation, MoveVocabulary, PlayerInfo, RatingPool, Score,
-    Situation, encoding, time_bin, vocabulary,
+    Batch, Elo, Encoding, ForMover, ForWhite, MoveVocabulary, OwnedSituation, Perspective, PlayerInfo,
+    RatingPool, Score, Situation, encoding, time_bin, vocabulary,
 };
 
 use crate::child_score::after_move;
 use crate::choices::{complete_session, moves};
 use crate::teacher::Distillation;
 use crate::{
-    ABSENT, DataConfig, Dropout, Examples, Facts, NetConfig, PolicyTargets, QuietOnly, Reading, Root,
-    Teacher, Teaching, TrainConfig, ValueLoss, ValueSource,
+    ABSENT, DataConfig, Dropout, Examples, Facts, PolicyTargets, QuietOnly, Reading, Root, Teacher, Teaching,
+    TrainConfig, ValueLoss, ValueSource,
 };
 
 /// How far back the context of a two-input network may lie.
@@ -38,7 +38,7 @@ pub struct ExampleBuilder {
     balance: RatingBalance,
     examples: Examples,
     /// The situations behind the rows of `examples`, where they are kept.
-    kept: Option<Vec<KeptSituation>>,
+    kept: Option<Vec<OwnedSituation>>,
     distillation: Distillation,
     random: fastrand::Rng,
 }
@@ -142,10 +142,10 @@ impl ExampleBuilder {
             Some(id) => Some(vocabulary(id)?),
             None => None,
         };
-        let view = match (&config.net, config.net.encoding()) {
-            (NetConfig::Pair(_), _) => View::ContextMover,
-            (_, id) if id.starts_with("rusty") => View::White,
-            _ => View::Mover,
+        let view = match encoding.value_convention().perspective {
+            Perspective::ContextMover => View::ContextMover,
+            Perspective::White => View::White,
+            Perspective::Mover | Perspective::Comparison => View::Mover,
         };
         let value = vocabulary.is_none().then_some((config.loss.value_kind, view));
         Some(ExampleBuilder {
@@ -185,7 +185,7 @@ impl ExampleBuilder {
     }
 
     /// The situations behind the collected rows, in order. Call with [`take`](ExampleBuilder::take).
-    pub(crate) fn take_situations(&mut self) -> Vec<KeptSituation> {
+    pub(crate) fn take_situations(&mut self) -> Vec<OwnedSituation> {
         self.kept.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
@@ -400,7 +400,7 @@ impl ExampleBuilder {
             (RowTarget::Policy(_), ..) => {}
         }
         if let Some(kept) = &mut self.kept {
-            kept.push(KeptSituation::of(row.situation));
+            kept.push(OwnedSituation::of(row.situation));
         }
     }
 

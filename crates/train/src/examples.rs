@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use tabia_data::stats::Phase;
-use tabia_encoding::Batch;
+use tabia_encoding::{Batch, RatingPool};
 
 /// In a column of small numbers: this example has no such target.
 pub const ABSENT: u8 = u8::MAX;
@@ -85,7 +85,10 @@ pub struct Facts {
 
 impl Facts {
     /// The names of the pools, at their numbers.
-    pub const POOLS: [&'static str; 4] = ["unknown", "over-the-board", "online", "puzzle"];
+    pub const POOLS: [&'static str; 4] = {
+        let [unknown, over_the_board, online, puzzle] = RatingPool::ALL;
+        [unknown.name(), over_the_board.name(), online.name(), puzzle.name()]
+    };
 }
 
 /// Some rows of a column; none where the column is empty.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
-use tabia_encoding::{Elo, KeptSituation, MoveVocabulary, Pace, PlayerInfo, RatingPool, Situation};
+use tabia_encoding::{Elo, MoveVocabulary, OwnedSituation, Pace, PlayerInfo, RatingPool, Situation};
 use tabia_model::{LoadError, Model};
 
 use crate::{PolicyTargets, SoftTargets};
@@ -98,7 +98,7 @@ impl Teacher {
 pub(crate) struct Distillation {
     teachers: Arc<[Teacher]>,
     /// For each teacher: the rows of the batch, and their situations.
-    waiting: Vec<Vec<(usize, KeptSituation)>>,
+    waiting: Vec<Vec<(usize, OwnedSituation)>>,
 }
 
 impl Distillation {
@@ -117,7 +117,7 @@ impl Distillation {
         let chosen = random.usize(..self.teachers.len());
         let teacher = &self.teachers[chosen];
         let seen = teacher.student_view(known, random);
-        self.waiting[chosen].push((row, KeptSituation::of(&seen)));
+        self.waiting[chosen].push((row, OwnedSituation::of(&seen)));
         seen
     }
 

@@ -28,8 +28,8 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
   const request = message.data;
   if (request.kind === 'start') {
     tabia.initSync({ module: request.module });
-    tabia.chooseKernels();
     engine = new Engine(request.seed);
+    engine.chooseKernels();
   } else if (request.kind === 'stop' || request.kind === 'pace') {
     const stream = running.get(request.id);
     if (!stream) return;

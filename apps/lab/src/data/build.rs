@@ -11,9 +11,9 @@ use clap::{Args, ValueEnum};
 use futures::StreamExt;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
 use tabia_data::stats::{Category, Pool as CountedPool, Tally};
-use tabia_data::{Faults, RecordKind, Set, SetPlan, SetWriter, ShardOptions, SourceSummary};
+use tabia_data::{Faults, PoolRule, RecordKind, Set, SetPlan, SetWriter, ShardOptions, SourceSummary};
 use tabia_query::cluster::{Cluster, SchedulerAddress};
-use tabia_query::{BuildOptions, Pool, Reading, Session, TableSpec, Written, build_plan, write_batch};
+use tabia_query::{BuildOptions, Reading, Session, TableSpec, Written, build_plan, write_batch};
 use tokio::runtime::Builder;
 
 use super::building::Building;
@@ -43,8 +43,8 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_enum)]
     kind: Option<Kind>,
     /// Whose scale the ratings of PGN games are on; auto goes by each game's tags and clocks, and says what it found.
-    #[arg(long, value_enum, default_value = "auto")]
-    pool: PoolName,
+    #[arg(long, value_name = "auto|online|over-the-board|unknown", default_value = "auto")]
+    pool: PoolRule,
     /// Over how many files to spread the set.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65536))]
     shards: u32,
@@ -68,14 +68,6 @@ pub(crate) struct BuildArgs {
 enum Kind {
     Games,
     Evaluations,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum PoolName {
-    Auto,
-    OverTheBoard,
-    Online,
-    Unknown,
 }
 
 fn share(text: &str) -> Result<f64, String> {
@@ -144,10 +136,8 @@ pub(crate) fn run(args: &BuildArgs) -> Result<()> {
 /// The tables of the inputs, all of one kind of record.
 fn tables(args: &BuildArgs) -> Result<Vec<TableSpec>> {
     let pool = match args.pool {
-        PoolName::Auto => None,
-        PoolName::OverTheBoard => Some(Pool::OverTheBoard),
-        PoolName::Online => Some(Pool::Online),
-        PoolName::Unknown => Some(Pool::Unknown),
+        PoolRule::Auto => None,
+        PoolRule::Is(pool) => Some(pool),
     };
     let mut tables = Vec::new();
     for input in &args.inputs {
@@ -173,8 +163,7 @@ fn tables(args: &BuildArgs) -> Result<Vec<TableSpec>> {
 fn options(args: &BuildArgs, kind: RecordKind) -> BTreeMap<String, String> {
     let mut options = BTreeMap::from([("held-out-ppm".to_owned(), args.held_out.to_string())]);
     if kind == RecordKind::Games {
-        let pool = args.pool.to_possible_value().map(|value| value.get_name().to_owned());
-        options.insert("pool".to_owned(), pool.unwrap_or_default());
+        options.insert("pool".to_owned(), args.pool.to_string());
     }
     if let Some(filter) = &args.filter {
         options.insert("where".to_owned(), filter.clone());

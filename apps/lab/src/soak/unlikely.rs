@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use shakmaty::{Move, Position as _};
 use tabia_arena::{Entrant, PlayerLifetime};
 use tabia_cli::figures::{percent, signed_percent};
-use tabia_encoding::{Elo, KeptSituation, RatingPool};
+use tabia_encoding::{Elo, OwnedSituation, RatingPool};
 use tabia_human_eval::{ClusteredMean, UNLIKELY};
 use tabia_model::{Model, Policy};
 use tabia_players::{Player, Wrapped};
@@ -38,7 +38,7 @@ pub(super) struct Recorder {
 /// The moves of one player in one game.
 struct Recorded {
     rating: Elo,
-    moves: Vec<(KeptSituation, Move)>,
+    moves: Vec<(OwnedSituation, Move)>,
 }
 
 /// The moves of one rating band.
@@ -178,7 +178,7 @@ impl<E: Entrant> Entrant for RecordedEntrant<E> {
                 situation.mover.time_left = Some(clocks[turn].remaining);
                 situation.opponent.time_left = Some(clocks[turn.other()].remaining);
                 situation.pool = RatingPool::Online;
-                game_record.recorded.moves.push((KeptSituation::of(&situation), decision.choice.mv));
+                game_record.recorded.moves.push((OwnedSituation::of(&situation), decision.choice.mv));
             }
             Ok(decision)
         })))

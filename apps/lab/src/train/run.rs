@@ -56,8 +56,8 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(100..=4000))]
     teacher_elo: Vec<u16>,
     /// Whose scale the teachers' ratings are on.
-    #[arg(long, value_name = "POOL", value_enum, default_value = "online")]
-    teacher_pool: TeacherPool,
+    #[arg(long, value_name = "online|over-the-board|unknown", default_value = "online")]
+    teacher_pool: RatingPool,
     /// Another seed gives other weights and another order.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -67,23 +67,6 @@ pub(super) struct RunArgs {
     /// Seconds between checkpoints.
     #[arg(long, value_name = "N", default_value_t = 120.0)]
     checkpoint_seconds: f64,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum TeacherPool {
-    OverTheBoard,
-    Online,
-    Unknown,
-}
-
-impl From<TeacherPool> for RatingPool {
-    fn from(pool: TeacherPool) -> RatingPool {
-        match pool {
-            TeacherPool::OverTheBoard => RatingPool::OverTheBoard,
-            TeacherPool::Online => RatingPool::Online,
-            TeacherPool::Unknown => RatingPool::Unknown,
-        }
-    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -179,7 +162,7 @@ fn teachers(args: &RunArgs) -> anyhow::Result<Vec<Teacher>> {
     if files != ratings {
         bail!("{files} --teacher and {ratings} --teacher-elo: every teacher needs its rating");
     }
-    let open = |(file, &elo): (&PathBuf, &u16)| Teacher::open(file, Elo(elo), args.teacher_pool.into());
+    let open = |(file, &elo): (&PathBuf, &u16)| Teacher::open(file, Elo(elo), args.teacher_pool);
     Ok(args.teacher.iter().zip(&args.teacher_elo).map(open).collect::<Result<_, _>>()?)
 }
 

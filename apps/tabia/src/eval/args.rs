@@ -1,11 +1,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use indicatif::HumanCount;
 use tabia_data::stats::{Category as _, Pool, Tally};
 use tabia_data::{GameRules, PoolRule, Side, Split, SplitBy};
-use tabia_encoding::RatingPool;
 use tabia_human_eval::GameSelection;
 
 /// Which networks are asked.
@@ -32,37 +31,18 @@ pub(super) struct ChoiceArgs {
     pub(super) json: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum PoolName {
-    Auto,
-    OverTheBoard,
-    Online,
-    Unknown,
-}
-
-impl PoolName {
-    pub(super) fn rule(self) -> PoolRule {
-        match self {
-            PoolName::Auto => PoolRule::Auto,
-            PoolName::OverTheBoard => PoolRule::Is(RatingPool::OverTheBoard),
-            PoolName::Online => PoolRule::Is(RatingPool::Online),
-            PoolName::Unknown => PoolRule::Is(RatingPool::Unknown),
-        }
-    }
-
-    /// Which scales the networks were told, for so many games of each, and who says so. A set says it itself.
-    pub(super) fn said(self, games: &Tally<Pool>, inputs: &[PathBuf]) -> String {
-        let met = games.iter().filter(|(_, count)| *count > 0);
-        let counts: Vec<String> =
-            met.map(|(pool, count)| format!("{} {}", HumanCount(count), pool.label())).collect();
-        let are_sets = inputs.iter().all(|input| input.join("set.json").is_file());
-        let source = match self {
-            _ if are_sets => "as the set says",
-            PoolName::Auto => "assumed from tags and clocks; --pool overrides",
-            PoolName::OverTheBoard | PoolName::Online | PoolName::Unknown => "by --pool",
-        };
-        format!("rating pool of the games: {} ({source})", counts.join(", "))
-    }
+/// Which scales the networks were told, for so many games of each, and who says so. A set says it itself.
+pub(super) fn pools_said(rule: PoolRule, games: &Tally<Pool>, inputs: &[PathBuf]) -> String {
+    let met = games.iter().filter(|(_, count)| *count > 0);
+    let counts: Vec<String> =
+        met.map(|(pool, count)| format!("{} {}", HumanCount(count), pool.label())).collect();
+    let are_sets = inputs.iter().all(|input| input.join("set.json").is_file());
+    let source = match rule {
+        _ if are_sets => "as the set says",
+        PoolRule::Auto => "assumed from tags and clocks; --pool overrides",
+        PoolRule::Is(_) => "by --pool",
+    };
+    format!("rating pool of the games: {} ({source})", counts.join(", "))
 }
 
 impl ChoiceArgs {

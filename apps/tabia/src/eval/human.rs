@@ -9,11 +9,12 @@ use indicatif::HumanCount;
 use serde_json::json;
 use tabia_cli::figures::{nats, pace, percent, signed_nats, signed_percent, width};
 use tabia_cli::{Meter, write_atomically, write_json};
+use tabia_data::PoolRule;
 use tabia_human_eval::{
     Comparison, MoveMetrics, Grouping, MoveGroup, MoveReport, MoveFilter, Speed, EvalModel, Workers,
 };
 
-use super::args::{ChoiceArgs, ModelArgs, PoolName};
+use super::args::{ChoiceArgs, ModelArgs, pools_said};
 use super::games::{pools, select};
 use super::plot;
 use super::subjects::{Named, subjects};
@@ -54,8 +55,8 @@ pub(crate) struct HumanArgs {
     #[arg(long, value_delimiter = ',', value_name = "SPEED,...")]
     speed: Vec<Speed>,
     /// Whose scale the ratings of PGN games are on; auto goes by each game's tags and clocks, and says what it found.
-    #[arg(long, value_enum, default_value = "auto")]
-    pool: PoolName,
+    #[arg(long, value_name = "auto|online|over-the-board|unknown", default_value = "auto")]
+    pool: PoolRule,
     /// Enough games for so many positions, at random by the games' keys, the same ones every time [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     positions: Option<u64>,
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
         max_clock: args.max_clock.map(Duration::from_secs),
         speeds: args.speed.iter().copied().collect(),
     };
-    let choice = args.choice.choice(args.pool.rule(), args.positions);
+    let choice = args.choice.choice(args.pool, args.positions);
     let selected = select(&args.games, &choice, "positions that count", &|game| terms.count(game))?;
     let pools = pools(&selected.games);
     let subjects: Vec<EvalModel> = named.iter().map(|named| named.subject.clone()).collect();
@@ -132,7 +133,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
         let picture = plot::svg("Moves foretold, by rating", &report);
         write_atomically(path, picture.as_bytes())?;
     }
-    print(&report, &args.pool.said(&pools, &args.games));
+    print(&report, &pools_said(args.pool, &pools, &args.games));
     eprintln!("{}", pace(selected.positions() * subjects.len() as u64, spent));
     Ok(())
 }

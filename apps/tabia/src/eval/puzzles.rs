@@ -43,8 +43,8 @@ pub(crate) struct PuzzleArgs {
     #[arg(long, value_delimiter = ',', value_name = "ELO,...", default_value = "1000,1200,1400,1600,1800,2000,2200,2400", value_parser = clap::value_parser!(u16).range(100..=4000))]
     elo: Vec<u16>,
     /// Whose scale these are on, as the network is told.
-    #[arg(long, value_enum, default_value = "online")]
-    pool: PuzzlePool,
+    #[arg(long, value_name = "online|over-the-board|puzzle|unknown", default_value = "online")]
+    pool: RatingPool,
     /// So many puzzles, at random by their keys, the same ones every time [default: all].
     #[arg(long, alias = "positions", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     puzzles: Option<u64>,
@@ -59,29 +59,9 @@ enum Solvers {
     Both,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum PuzzlePool {
-    Online,
-    OverTheBoard,
-    /// As in training: a position with something to find.
-    Puzzle,
-    Unknown,
-}
-
-impl PuzzlePool {
-    fn pool(self) -> RatingPool {
-        match self {
-            PuzzlePool::Online => RatingPool::Online,
-            PuzzlePool::OverTheBoard => RatingPool::OverTheBoard,
-            PuzzlePool::Puzzle => RatingPool::Puzzle,
-            PuzzlePool::Unknown => RatingPool::Unknown,
-        }
-    }
-}
-
 pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
     let named = subjects(&args.models.models)?;
-    let terms = PuzzleContext { pool: args.pool.pool() };
+    let terms = PuzzleContext { pool: args.pool };
     let choice = args.choice.choice(PoolRule::Auto, args.puzzles);
     let selected = select(&args.files, &choice, "puzzles with a rating", &|game| terms.count(game))?;
     let asked = if args.by == Solvers::Player { &[][..] } else { &named[..] };
@@ -112,8 +92,8 @@ pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
     let report = report?;
     if let Some(path) = &args.choice.json {
         let specs: Vec<&str> = named.iter().map(|named| named.spec.as_str()).collect();
-        let pool = args.pool.to_possible_value().map(|value| value.get_name().to_owned());
-        let terms = json!({ "files": args.files, "held_out_ppm": args.choice.held_out, "pool": pool });
+        let terms =
+            json!({ "files": args.files, "held_out_ppm": args.choice.held_out, "pool": args.pool.name() });
         write_json(path, &json!({ "terms": terms, "specs": specs, "report": report }))?;
     }
     print(&report);

@@ -8,9 +8,10 @@ use indicatif::HumanCount;
 use serde_json::json;
 use tabia_cli::figures::{nats, pace};
 use tabia_cli::{Meter, write_json};
+use tabia_data::PoolRule;
 use tabia_human_eval::{MoveFilter, Speed, EvalModel, TimePredictor, TimeGroup, TimeReport, Workers};
 
-use super::args::{ChoiceArgs, ModelArgs, PoolName};
+use super::args::{ChoiceArgs, ModelArgs, pools_said};
 use super::games::{pools, select};
 use super::subjects::subjects;
 
@@ -34,8 +35,8 @@ pub(crate) struct TimeArgs {
     #[arg(long, value_delimiter = ',', value_name = "SPEED,...")]
     speed: Vec<Speed>,
     /// Whose scale the ratings of PGN games are on; auto goes by each game's tags and clocks, and says what it found.
-    #[arg(long, value_enum, default_value = "auto")]
-    pool: PoolName,
+    #[arg(long, value_name = "auto|online|over-the-board|unknown", default_value = "auto")]
+    pool: PoolRule,
     /// Enough games for so many moves, at random by the games' keys, the same ones every time [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     positions: Option<u64>,
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &TimeArgs) -> Result<()> {
     }
     let speeds = args.speed.iter().copied().collect();
     let terms = MoveFilter { first_ply: args.first_ply, min_clock: None, max_clock: None, speeds };
-    let choice = args.choice.choice(args.pool.rule(), args.positions);
+    let choice = args.choice.choice(args.pool, args.positions);
     let selected =
         select(&args.games, &choice, "moves with clocks", &|game| TimeReport::count(&terms, game))?;
     let pools = pools(&selected.games);
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &TimeArgs) -> Result<()> {
         HumanCount(selected.positions()),
         HumanCount(selected.games.len() as u64)
     );
-    println!("{}", args.pool.said(&pools, &args.games));
+    println!("{}", pools_said(args.pool, &pools, &args.games));
     for group in &report.groups {
         print(group);
     }

@@ -12,6 +12,8 @@ mod thought;
 use std::collections::HashMap;
 
 use js_sys::Uint8Array;
+use tabia_arena::Timer as _;
+use tabia_model::transformer::Level;
 use tabia_players::{Player, SearchControl as _, Spec};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -24,7 +26,10 @@ pub use self::{
     input::{GameInput, LimitsInput, PlayerInput, PoolInput},
     thought::{Thought, ThoughtLine},
 };
-use crate::{Fault, stopwatch::Stopwatch};
+use crate::{
+    Fault,
+    stopwatch::{PageTimer, Stopwatch},
+};
 
 /// The largest model file that is opened.
 const LARGEST_MODEL: u32 = 256 << 20;
@@ -54,7 +59,17 @@ impl Engine {
     #[wasm_bindgen(constructor)]
     pub fn new(seed: f64) -> Engine {
         // Any number is a seed.
-        Engine { seed: seed.to_bits(), store: ModelStore::default(), players: HashMap::new(), analyst: None }
+        let store = ModelStore::new(Level::best());
+        Engine { seed: seed.to_bits(), store, players: HashMap::new(), analyst: None }
+    }
+
+    /// Measures which kernels of this build are fastest here, in some tens of milliseconds, and returns their name. Models
+    /// opened from then on use them; the answers are the same on all.
+    #[wasm_bindgen(js_name = chooseKernels)]
+    pub fn choose_kernels(&mut self) -> String {
+        let level = Level::fastest(|| PageTimer.now());
+        self.store.set_level(level);
+        level.to_string()
     }
 
     /// Opens a model file of any known format, replacing a model of the same name.

@@ -3,33 +3,46 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use tabia_arena::{Entrant, PlayerLifetime};
-use tabia_model::Model;
+use tabia_model::{Model, Source, transformer::Level};
 use tabia_players::{BuiltInNetwork, Determinism, Limits, Opened, Player, PlayerContext, Spec, Wrapped};
 
 use crate::Fault;
 
 /// Models by name.
-#[derive(Clone, Default)]
-pub(crate) struct ModelStore(BTreeMap<String, Arc<Model>>);
+#[derive(Clone)]
+pub(crate) struct ModelStore {
+    models: BTreeMap<String, Arc<Model>>,
+    /// The kernels of transformers opened from now on.
+    level: Level,
+}
 
 impl ModelStore {
+    pub(crate) fn new(level: Level) -> ModelStore {
+        ModelStore { models: BTreeMap::new(), level }
+    }
+
+    pub(crate) fn set_level(&mut self, level: Level) {
+        self.level = level;
+    }
+
     /// Opens a model; one of the same name is replaced.
     pub(crate) fn open(&mut self, name: &str, bytes: &[u8]) -> Result<(), Fault> {
-        let model = Model::from_bytes(bytes).map_err(|error| Fault::new(format!("{name}: {error}")))?;
-        self.0.insert(name.to_owned(), Arc::new(model));
+        let model = Source::read(bytes).and_then(|source| Model::at_level(source, None, self.level));
+        let model = model.map_err(|error| Fault::new(format!("{name}: {error}")))?;
+        self.models.insert(name.to_owned(), Arc::new(model));
         Ok(())
     }
 
     pub(crate) fn remove(&mut self, name: &str) {
-        self.0.remove(name);
+        self.models.remove(name);
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.models.keys().map(String::as_str)
     }
 
     pub(crate) fn model(&self, name: &str) -> Result<Arc<Model>, Fault> {
-        let model = self.0.get(name).cloned();
+        let model = self.models.get(name).cloned();
         model.ok_or_else(|| Fault::new(format!("there is no model called {name:?}")))
     }
 

@@ -122,3 +122,12 @@ fn a_history_holds_ratings_clocks_and_pace() {
     let looks = LimitsInput::default().over(&input, &history, true).unwrap();
     assert_eq!(looks.clocks, None, "one clock is not known");
 }
+
+#[test]
+fn chosen_kernels_run_the_models_opened_after() {
+    let mut engine = Engine::new(1.0);
+    let chosen = engine.choose_kernels();
+    engine.open("human", include_bytes!("../../../../fixtures/models/human.safetensors")).unwrap();
+    let runtime = engine.store().model("human").unwrap().runtime();
+    assert_eq!(runtime.to_string(), format!("transformer, {chosen}"));
+}

@@ -24,8 +24,7 @@ const HAS_PACE: u8 = 1 << 7;
 const HAS_ESCAPES: u8 = 1 << 4;
 const HAS_COUNTERS: u8 = 1 << 5;
 
-const POOLS: [RatingPool; 4] =
-    [RatingPool::Unknown, RatingPool::OverTheBoard, RatingPool::Online, RatingPool::Puzzle];
+const POOLS: [RatingPool; 4] = RatingPool::ALL;
 const RESULTS: [Option<Option<Color>>; 4] =
     [None, Some(Some(Color::White)), Some(Some(Color::Black)), Some(None)];
 

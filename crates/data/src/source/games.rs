@@ -1,9 +1,9 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use std::time::Duration;
+use std::{fmt, str::FromStr, time::Duration};
 
 use shakmaty::{ByColor, CastlingMode, Color, KnownOutcome, Outcome, Position};
-use tabia_encoding::RatingPool;
+use tabia_encoding::{RatingPool, UnknownRatingPool};
 use tabia_game::{BrokenGame, Game, Headers, Problem, ReadOptions, Variations};
 use twox_hash::XxHash3_64;
 
@@ -29,6 +29,23 @@ pub enum PoolRule {
     Auto,
     /// This one, for all games.
     Is(RatingPool),
+}
+
+impl fmt::Display for PoolRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PoolRule::Auto => f.write_str("auto"),
+            PoolRule::Is(pool) => pool.fmt(f),
+        }
+    }
+}
+
+impl FromStr for PoolRule {
+    type Err = UnknownRatingPool;
+
+    fn from_str(text: &str) -> Result<Self, UnknownRatingPool> {
+        if text == "auto" { Ok(PoolRule::Auto) } else { text.parse().map(PoolRule::Is) }
+    }
 }
 
 /// What becomes of a game that cannot be read to its end. It counts as a fault either way.

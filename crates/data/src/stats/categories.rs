@@ -164,12 +164,7 @@ impl Category for Pool {
     ];
 
     fn label(self) -> &'static str {
-        match self.0 {
-            RatingPool::OverTheBoard => "over the board",
-            RatingPool::Online => "online",
-            RatingPool::Puzzle => "puzzle",
-            RatingPool::Unknown => "unknown",
-        }
+        self.0.label()
     }
 }
 

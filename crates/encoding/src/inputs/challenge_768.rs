@@ -3,19 +3,17 @@ use shakmaty::{Chess, Color, Move, Position, Square};
 use crate::placement::{Placement, moved, placements, role_index};
 use crate::sparse::{feature, write_dense};
 use crate::{
-    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Orientation, Row, Situation, SparseEncoding,
-    Viewers,
+    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Orientation, Perspectives, Row, Situation,
+    SparseEncoding,
 };
 
-/// Chess Challenge's 768 inputs: 12 planes of 64 squares, own P N B R Q K, then the opponent's.
-///
-/// Seen by the side to move: for Black ranks are flipped, files are not.
+/// Chess Challenge's 768 inputs: 12 planes of 64 squares, own P N B R Q K, then the opponent's; ranks flipped for Black.
 pub(crate) struct Challenge768;
 
-/// The element of a piece in the 12 planes that `viewer` sees.
-pub(super) fn index(viewer: Color, placed: Placement) -> usize {
-    let theirs = if placed.piece.color == viewer { 0 } else { 6 };
-    let square = Orientation::Mirrored.square(viewer, placed.square);
+/// The feature index of a piece from a perspective.
+pub(super) fn index(perspective: Color, placed: Placement) -> usize {
+    let theirs = if placed.piece.color == perspective { 0 } else { 6 };
+    let square = Orientation::Mirrored.square(perspective, placed.square);
     (theirs + role_index(placed.piece.role)) * 64 + usize::from(square)
 }
 
@@ -32,6 +30,10 @@ impl Encoding for Challenge768 {
         write_dense(self, situation.position, row.values(0));
     }
 
+    fn is_challenge(&self) -> bool {
+        true
+    }
+
     fn sparse(&self) -> Option<&dyn SparseEncoding> {
         Some(self)
     }
@@ -42,8 +44,8 @@ impl SparseEncoding for Challenge768 {
         768
     }
 
-    fn viewers(&self) -> Viewers {
-        Viewers::Each
+    fn perspectives(&self) -> Perspectives {
+        Perspectives::PerSide
     }
 
     fn other_view(&self) -> Option<Vec<u16>> {
@@ -54,13 +56,13 @@ impl SparseEncoding for Challenge768 {
         Some((0..768).map(place).collect())
     }
 
-    fn features(&self, position: &Chess, viewer: Color, out: &mut FeatureList) {
-        placements(position.board()).for_each(|placed| out.push(feature(index(viewer, placed), 1)));
+    fn features(&self, position: &Chess, perspective: Color, out: &mut FeatureList) {
+        placements(position.board()).for_each(|placed| out.push(feature(index(perspective, placed), 1)));
     }
 
-    fn changes(&self, before: &Chess, m: Move, _after: &Chess, viewer: Color, out: &mut FeatureList) {
+    fn changes(&self, before: &Chess, m: Move, _after: &Chess, perspective: Color, out: &mut FeatureList) {
         let changes = moved(before.turn(), m).into_iter();
-        out.extend(changes.map(|(placed, amount)| feature(index(viewer, placed), amount)));
+        out.extend(changes.map(|(placed, amount)| feature(index(perspective, placed), amount)));
     }
 }
 
@@ -70,7 +72,7 @@ mod tests {
     use crate::test_positions::{dense_values, position};
 
     #[test]
-    fn the_other_view_is_what_the_opponent_would_see() {
+    fn other_view_matches_the_swapped_turn() {
         for fen in [
             "rnbqkbnr/pp1ppppp/8/2p5/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 2",
             "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",

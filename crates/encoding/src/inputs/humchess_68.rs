@@ -8,9 +8,8 @@ use crate::{
 
 /// HumChess's 68 tokens: CLS, the 64 squares, castling rights, and the mover's rating and time left.
 ///
-/// Seen by the side to move: for Black the board is rotated by 180 degrees and colours and castling rights are
-/// swapped. A square is 0 when empty, 1-6 for the mover's P N B R Q K, 7-12 for the opponent's. An unknown rating counts
-/// as 1500, the default of HumChess's own page; an unknown clock has a token of its own. En passant is not seen.
+/// From the perspective of the side to move: for Black the board is rotated by 180 degrees and colours are swapped. A square is 0 when empty, 1-6 for the mover's P N B R Q K, 7-12 for the opponent's. An unknown rating counts
+/// as 1500, as on HumChess's own page; an unknown clock has its own token. En passant is not encoded.
 pub(crate) struct HumChess68;
 
 pub(crate) const LEN: usize = 68;

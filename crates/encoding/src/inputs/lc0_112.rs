@@ -2,17 +2,18 @@ use shakmaty::{Chess, Color, Position};
 
 use super::challenge_768::index;
 use crate::placement::{Placement, placements, rights_of};
-use crate::{ElementKind, Encoding, EncodingId, InputSpec, Row, Situation, VocabularyId};
+use crate::{
+    ElementKind, Encoding, EncodingId, InputSpec, Row, Situation, Unit, ValueConvention, VocabularyId,
+};
 
 /// lc0's classic 112 planes: the last 8 positions, 13 planes each, then 8 planes about the current one.
 ///
-/// Everything is seen by the side to move now, ranks flipped for Black, for the earlier positions too. A position is
+/// Everything is from the perspective of the current side to move, also earlier positions; ranks flipped for Black. A position is
 /// own P N B R Q K, the opponent's, and ones if it occurred before in the known history. Then planes filled with: own
 /// castling queen side, king side, the opponent's queen side, king side, Black to move, plies since a capture or pawn
 /// move (not scaled), zeros, ones.
 ///
-/// Where fewer than 8 positions are known the earliest one is repeated, unless it is the start position, before which
-/// there was nothing. If its en passant square is set, the repeats show the board before that pawn's double step.
+/// With fewer than 8 known positions the earliest is repeated, unless it is the start position. If its en passant square is set, the repeats show the board before that pawn's double step.
 pub(crate) struct Lc0112;
 
 const HISTORY: usize = 8;
@@ -60,14 +61,18 @@ impl Encoding for Lc0112 {
         auxiliary[7 * 64..].fill(1.0);
     }
 
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention { unit: Unit::Expectation, ..ValueConvention::default() }
+    }
+
     fn default_vocabulary(&self) -> Option<VocabularyId> {
         Some(VocabularyId("lc0-1858"))
     }
 }
 
-fn write_pieces(viewer: Color, pieces: impl Iterator<Item = Placement>, planes: &mut [f32]) {
+fn write_pieces(perspective: Color, pieces: impl Iterator<Item = Placement>, planes: &mut [f32]) {
     for placed in pieces {
-        planes[index(viewer, placed)] = 1.0;
+        planes[index(perspective, placed)] = 1.0;
     }
 }
 

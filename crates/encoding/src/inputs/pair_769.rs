@@ -3,7 +3,8 @@ use shakmaty::{Chess, Color, Move, Position};
 use crate::placement::{Placement, moved, placements, role_index};
 use crate::sparse::{feature, write_dense};
 use crate::{
-    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Row, Situation, SparseEncoding, Viewers,
+    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Perspective, Perspectives, Row, Situation,
+    SparseEncoding, Unit, ValueConvention,
 };
 
 /// The inputs of a two-input model.tflite: 769 numbers for the context, then 769 for the position to evaluate.
@@ -36,6 +37,10 @@ impl Encoding for Pair769 {
         write_dense(self, situation.position, row.values(1));
     }
 
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention { unit: Unit::Probability(1000.0), perspective: Perspective::ContextMover }
+    }
+
     fn sparse(&self) -> Option<&dyn SparseEncoding> {
         Some(self)
     }
@@ -51,18 +56,18 @@ impl SparseEncoding for Pair769 {
         1
     }
 
-    fn viewers(&self) -> Viewers {
-        Viewers::Shared
+    fn perspectives(&self) -> Perspectives {
+        Perspectives::Shared
     }
 
-    fn features(&self, position: &Chess, _viewer: Color, out: &mut FeatureList) {
+    fn features(&self, position: &Chess, _perspective: Color, out: &mut FeatureList) {
         out.extend(placements(position.board()).map(|placed| feature(index(placed), 1)));
         if position.turn() == Color::Black {
             out.push(feature(BLACK_TO_MOVE, 1));
         }
     }
 
-    fn changes(&self, before: &Chess, m: Move, _after: &Chess, _viewer: Color, out: &mut FeatureList) {
+    fn changes(&self, before: &Chess, m: Move, _after: &Chess, _perspective: Color, out: &mut FeatureList) {
         out.extend(
             moved(before.turn(), m).into_iter().map(|(placed, amount)| feature(index(placed), amount)),
         );

@@ -3,15 +3,15 @@ use shakmaty::{Chess, Color, EnPassantMode, Move, Position, Square};
 use crate::placement::{Placement, castling_rights, moved, placements, role_index};
 use crate::sparse::{feature, write_dense};
 use crate::{
-    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Row, Situation, SparseEncoding, Viewers,
+    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Perspectives, Row, Situation, SparseEncoding,
     VocabularyId,
 };
 
 /// The flat input of Learning a Chess Policy: the 13 planes of `policy-planes-13`, then its 5 meta numbers.
 ///
-/// The plain board, a1 = 0, whoever is to move: White's P N B R Q K, Black's, the en passant target; then the turn (1
+/// The plain board, a1 = 0: White's P N B R Q K, Black's, the en passant target; then the turn (1
 /// White, -1 Black) and the castling rights K Q k q. The target is set only where an en passant capture is legal, as
-/// in the Lichess evaluations such nets learn from.
+/// in Lichess evaluations.
 pub(crate) struct Policy837;
 
 /// Elements of the 13 planes.
@@ -58,11 +58,11 @@ impl SparseEncoding for Policy837 {
         PLANES + META
     }
 
-    fn viewers(&self) -> Viewers {
-        Viewers::Shared
+    fn perspectives(&self) -> Perspectives {
+        Perspectives::Shared
     }
 
-    fn features(&self, position: &Chess, _viewer: Color, out: &mut FeatureList) {
+    fn features(&self, position: &Chess, _perspective: Color, out: &mut FeatureList) {
         out.extend(placements(position.board()).map(|placed| feature(index(placed), 1)));
         out.extend(position.ep_square(EnPassantMode::Legal).map(|square| en_passant(square, 1)));
         out.push(feature(PLANES, position.turn().fold_wb(1, -1)));
@@ -70,7 +70,7 @@ impl SparseEncoding for Policy837 {
         out.extend((0..4).filter(|&i| rights[i]).map(|i| feature(PLANES + 1 + i, 1)));
     }
 
-    fn changes(&self, before: &Chess, m: Move, after: &Chess, _viewer: Color, out: &mut FeatureList) {
+    fn changes(&self, before: &Chess, m: Move, after: &Chess, _perspective: Color, out: &mut FeatureList) {
         out.extend(
             moved(before.turn(), m).into_iter().map(|(placed, amount)| feature(index(placed), amount)),
         );

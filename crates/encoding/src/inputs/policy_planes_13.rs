@@ -5,9 +5,8 @@ use crate::{
     ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Row, Situation, SparseEncoding, VocabularyId,
 };
 
-/// The inputs of Learning a Chess Policy as its data files hold them: 13 planes and 5 meta numbers.
-///
-/// The same numbers as `policy-837`. Planes are [plane, rank from the first, file].
+/// `policy-837` as two inputs, as in the data files of Learning a Chess Policy: 13 planes [plane, rank, file] and 5 meta
+/// numbers.
 pub(crate) struct PolicyPlanes13;
 
 impl Encoding for PolicyPlanes13 {

@@ -4,9 +4,9 @@ use super::challenge_768::index;
 use crate::placement::{placements, rights_of};
 use crate::{ElementKind, Encoding, EncodingId, InputSpec, Orientation, Row, Situation, VocabularyId};
 
-/// The planes of Learning a Chess Policy's convolutional net, flipped to the side to move.
+/// The planes of Learning a Chess Policy's convolutional network, ranks flipped for Black.
 ///
-/// For Black ranks are flipped, files are not. Own P N B R Q K, the opponent's, the en passant target (where a capture
+/// Own P N B R Q K, the opponent's, the en passant target (where a capture
 /// is legal), then planes of ones for own castling rights K, Q and the opponent's K, Q.
 pub(crate) struct PolicyPlanes17;
 

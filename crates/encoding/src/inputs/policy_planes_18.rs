@@ -5,8 +5,8 @@ use crate::{
     ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Row, Situation, SparseEncoding, VocabularyId,
 };
 
-/// The planes of Learning a Chess Policy's convolutional net on the plain board: the 13 of `policy-planes-13`, then a
-/// plane filled with each of its 5 meta numbers.
+/// The planes of Learning a Chess Policy's convolutional network on the plain board: the 13 of `policy-planes-13`,
+/// then a constant plane for each of its 5 meta numbers.
 pub(crate) struct PolicyPlanes18;
 
 impl Encoding for PolicyPlanes18 {

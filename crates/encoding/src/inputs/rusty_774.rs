@@ -3,13 +3,14 @@ use shakmaty::{Chess, Color, Move, Position};
 use crate::placement::{Placement, castling_rights, moved, placements, role_index};
 use crate::sparse::{feature, write_dense};
 use crate::{
-    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Row, Situation, SparseEncoding, Viewers,
+    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Perspective, Perspectives, Row, Situation,
+    SparseEncoding, ValueConvention,
 };
 
 /// Rusty Chess's 774 inputs: White to move, Black to move, the castling rights WK WQ BK BQ, then 12 channels for each
 /// square.
 ///
-/// The plain board, a1 = 0, whoever is to move. Within a square Black's P N B R Q K come first, then White's.
+/// The plain board, a1 = 0. Within a square Black's P N B R Q K come first, then White's.
 pub(crate) struct Rusty774;
 
 /// Elements before those of the squares.
@@ -47,6 +48,10 @@ impl Encoding for Rusty774 {
         write_dense(self, situation.position, row.values(0));
     }
 
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention { perspective: Perspective::White, ..ValueConvention::default() }
+    }
+
     fn sparse(&self) -> Option<&dyn SparseEncoding> {
         Some(self)
     }
@@ -57,16 +62,16 @@ impl SparseEncoding for Rusty774 {
         774
     }
 
-    fn viewers(&self) -> Viewers {
-        Viewers::Shared
+    fn perspectives(&self) -> Perspectives {
+        Perspectives::Shared
     }
 
-    fn features(&self, position: &Chess, _viewer: Color, out: &mut FeatureList) {
+    fn features(&self, position: &Chess, _perspective: Color, out: &mut FeatureList) {
         head(position, out);
         out.extend(placements(position.board()).map(|placed| feature(index(placed), 1)));
     }
 
-    fn changes(&self, before: &Chess, m: Move, after: &Chess, _viewer: Color, out: &mut FeatureList) {
+    fn changes(&self, before: &Chess, m: Move, after: &Chess, _perspective: Color, out: &mut FeatureList) {
         let (was, is) = before.turn().fold_wb((0, 1), (1, 0));
         out.extend([feature(was, -1), feature(is, 1)]);
         if before.castles().castling_rights() != after.castles().castling_rights() {

@@ -5,14 +5,13 @@ use crate::placement::placements;
 use crate::reach::destinations;
 use crate::sparse::{feature, write_dense};
 use crate::{
-    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Row, Situation, SparseEncoding, Viewers,
+    ElementKind, Encoding, EncodingId, FeatureList, InputSpec, Perspective, Perspectives, Row, Situation,
+    SparseEncoding, ValueConvention,
 };
 
 /// Rusty Chess's 902 inputs: those of `rusty-774` with 14 channels for each square instead of 12.
 ///
-/// Channel 12: a move of White could end here; 13: a move of Black could. The side to move counts its legal moves; the
-/// other side the moves it would have with the turn swapped and no en passant square. Castling ends where the king
-/// ends.
+/// Channels 12 and 13: destinations of White's and of Black's moves, see [`destinations`].
 pub(crate) struct Rusty902;
 
 const CHANNELS: usize = 14;
@@ -30,6 +29,10 @@ impl Encoding for Rusty902 {
         write_dense(self, situation.position, row.values(0));
     }
 
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention { perspective: Perspective::White, ..ValueConvention::default() }
+    }
+
     fn sparse(&self) -> Option<&dyn SparseEncoding> {
         Some(self)
     }
@@ -41,11 +44,11 @@ impl SparseEncoding for Rusty902 {
         902
     }
 
-    fn viewers(&self) -> Viewers {
-        Viewers::Shared
+    fn perspectives(&self) -> Perspectives {
+        Perspectives::Shared
     }
 
-    fn features(&self, position: &Chess, _viewer: Color, out: &mut FeatureList) {
+    fn features(&self, position: &Chess, _perspective: Color, out: &mut FeatureList) {
         let index = |square, channel| HEAD + usize::from(square) * CHANNELS + channel;
         head(position, out);
         let pieces = placements(position.board());

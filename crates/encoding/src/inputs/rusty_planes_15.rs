@@ -2,13 +2,13 @@ use shakmaty::{Color, Position, Square};
 
 use crate::placement::{placements, role_index};
 use crate::reach::destinations;
-use crate::{ElementKind, Encoding, EncodingId, InputSpec, Row, Situation};
+use crate::{ElementKind, Encoding, EncodingId, InputSpec, Perspective, Row, Situation, ValueConvention};
 
-/// Rusty Chess's 15 planes for a convolutional net: White's P N B R Q K, Black's, where White's moves could end, where
-/// Black's could, and ones if White is to move.
+/// Rusty Chess's 15 planes for a convolutional net: White's P N B R Q K, Black's, destinations of White's
+/// and of Black's moves as in `rusty-902`, and ones if White is to move.
 ///
-/// The plain board; a plane's first row is the 8th rank, files a to h. Moves are counted as in `rusty-902`. Note that
-/// White comes first here and Black in the flat forms: the original has it so.
+/// The plain board from the 8th rank down, files a to h. White comes first here, unlike in the flat encodings; so does the
+/// original.
 pub(crate) struct RustyPlanes15;
 
 fn index(plane: usize, square: Square) -> usize {
@@ -37,5 +37,9 @@ impl Encoding for RustyPlanes15 {
             }
         }
         values[14 * 64..].fill(position.turn().fold_wb(1.0, 0.0));
+    }
+
+    fn value_convention(&self) -> ValueConvention {
+        ValueConvention { perspective: Perspective::White, ..ValueConvention::default() }
     }
 }

@@ -8,10 +8,9 @@ use crate::{
     Situation, VocabularyId,
 };
 
-/// What our networks of human players see: the board and the last 8 moves by square, and the game around it.
+/// The inputs of our human networks: the board and the last 8 moves by square, and the game.
 ///
-/// Seen by the side to move: for Black ranks are mirrored (files kept) and colours and castling rights are swapped.
-/// Everything but the board may be unknown.
+/// From the perspective of the side to move: ranks and colours are flipped for Black. Everything but the board may be unknown.
 ///
 /// `squares` [64, 32], 32 numbers for each square as the mover sees it, a1 first:
 /// - 0-5 the mover's P N B R Q K, 6-11 the opponent's;
@@ -21,8 +20,8 @@ use crate::{
 /// - 29, 30 the last, the second last move captured and went here;
 /// - 31 the piece here gives check to the mover.
 ///
-/// `game` [80], in which a number between two *knots* is spread over both, the nearer having more of a weight of 1, and
-/// one beyond the ends counts as the end:
+/// `game` [80]; numbers are linearly interpolated between the two nearest *knots*, with weights that sum to 1, and clamped
+/// to the ends:
 /// - 0-3 castling rights: the mover's king side, queen side, the opponent's;
 /// - 4-15 the mover's rating, knots 600, 800, ... 2800, and 16 if it is unknown; 17-29 the opponent's alike;
 /// - 30-33 the pool of the ratings: unknown, over the board, online, puzzle;
@@ -135,14 +134,14 @@ fn write_game(situation: &Situation<'_>, values: &mut [f32]) {
     values[IN_CHECK] = f32::from(u8::from(position.is_check()));
 }
 
-/// What counts between two knots.
+/// The scale of the interpolation between knots.
 #[derive(Clone, Copy)]
 enum Scale {
     Linear,
     Logarithmic,
 }
 
-/// Spreads a known value over the knots, or sets the element after them.
+/// Interpolates a known value, or sets the flag after the knots.
 fn spread_or_flag(weights: &mut [f32], knots: &[f64], scale: Scale, value: Option<f64>) {
     match value {
         Some(value) => spread(weights, knots, scale, value),
@@ -150,7 +149,7 @@ fn spread_or_flag(weights: &mut [f32], knots: &[f64], scale: Scale, value: Optio
     }
 }
 
-/// Gives a weight of 1 to the knots on both sides of `value`, the nearer having more of it.
+/// Writes the interpolation weights of `value`.
 fn spread(weights: &mut [f32], knots: &[f64], scale: Scale, value: f64) {
     let last = knots.len() - 1;
     let value = value.clamp(knots[0], knots[last]);
@@ -178,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_position_has_every_flag_of_the_unknown() {
+    fn bare_position_sets_every_unknown_flag() {
         let black = position("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b Kkq - 50 1");
         let set: Vec<_> =
             game(&Situation::of(&black)).into_iter().enumerate().filter(|(_, v)| *v != 0.0).collect();
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn black_sees_the_board_from_its_side() {
+    fn board_is_flipped_for_black() {
         let black = position("rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1");
         let m = Move::Normal {
             role: shakmaty::Role::Pawn,
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_spread_over_their_neighbours() {
+    fn numbers_are_interpolated_between_knots() {
         let start = shakmaty::Chess::default();
         let seconds = Duration::from_secs;
         let situation = Situation {

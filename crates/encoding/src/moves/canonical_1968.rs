@@ -4,27 +4,26 @@ use super::geometry::{promotes_down, promotes_up, queen_or_knight};
 use super::{CastlingSpelling, MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
 use crate::Orientation;
 
-/// The numbering of Learning a Chess Policy: every (from, to, promotion) that can occur in chess, sorted.
+/// The vocabulary of Learning a Chess Policy: every possible (from, to, promotion), sorted.
 ///
-/// 1792 from-to pairs of a queen or a knight, and 176 promotions of pawns of both colours. A promotion follows the
-/// plain pair it ends on, in the order n b r q. Castling is the king's two-square move.
+/// 1792 from-to pairs of a queen or a knight and 176 promotions of both colours; promotions follow their plain pair in the
+/// order n b r q. Castling is the king's two-square move.
 pub(crate) struct Canonical1968 {
     id: &'static str,
     orientation: Orientation,
 }
 
-/// Over the plain board, whoever is to move.
+/// Over the plain board.
 pub(crate) static CANONICAL_1968: Canonical1968 =
     Canonical1968 { id: "canonical-1968", orientation: Orientation::Absolute };
 
-/// Over the board as the side to move sees it, ranks flipped for Black: for nets with flipped inputs.
+/// With ranks flipped for Black, for networks with flipped inputs.
 pub(crate) static CANONICAL_1968_MOVER: Canonical1968 =
     Canonical1968 { id: "canonical-1968-mover", orientation: Orientation::Mirrored };
 
 const WIDTH: usize = 1968;
 
-/// The rows of the table: from, to (a1 = 0), promotion (0 none, n 1, b 2, r 3, q 4). The same bytes as the rows of
-/// the `vocab.npy` that goes with such nets.
+/// The table: from, to (a1 = 0), promotion (none 0, n 1, b 2, r 3, q 4), as in the original `vocab.npy`.
 pub static CANONICAL_1968_ROWS: [[u8; 3]; WIDTH] = rows();
 
 /// The index of each plain pair, at `from * 64 + to`.

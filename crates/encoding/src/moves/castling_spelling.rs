@@ -1,6 +1,6 @@
 use shakmaty::{CastlingSide, Color, Move, Square};
 
-/// Which two squares stand for a castling move.
+/// The from and to squares of a castling move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CastlingSpelling {
     /// The king's own squares: e1g1, e1c1.
@@ -10,7 +10,7 @@ pub enum CastlingSpelling {
 }
 
 impl CastlingSpelling {
-    /// Where `m` starts and ends.
+    /// The from and to squares of `m`.
     pub fn squares(self, m: Move) -> (Square, Square) {
         match m {
             Move::Normal { from, to, .. } | Move::EnPassant { from, to } => (from, to),

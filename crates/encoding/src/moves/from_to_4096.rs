@@ -3,7 +3,7 @@ use shakmaty::{Color, Move, Role};
 use super::{CastlingSpelling, MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
 use crate::Orientation;
 
-/// HumChess's numbering: `from * 64 + to`, and the promotion piece in a head of its own, q r b n = 0..3.
+/// HumChess's vocabulary: `from * 64 + to`, with a separate promotion head, q r b n = 0..3.
 ///
 /// Castling is the king's two-square move. With [`Orientation::Rotated`] Black's king starts on d1, so that O-O is
 /// d1b1 and O-O-O is d1f1.
@@ -18,7 +18,7 @@ pub(crate) static FROM_TO_4096: FromTo4096 =
 pub(crate) static FROM_TO_4096_MIRRORED: FromTo4096 =
     FromTo4096 { id: "from-to-4096-mirrored", orientation: Orientation::Mirrored };
 
-/// `from * 64 + to` as `viewer` sees the squares, castling by the king's own squares.
+/// `from * 64 + to` from `viewer`'s side, castling as the king's two-square move.
 pub(crate) fn from_to_index(orientation: Orientation, viewer: Color, m: Move) -> u16 {
     let (from, to) = CastlingSpelling::KingTwoSquares.squares(m);
     let [from, to] = [from, to].map(|square| u16::from(orientation.square(viewer, square)));
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn promotions_share_a_move_and_differ_in_the_second_head() {
+    fn promotions_share_a_move_index() {
         let fen = "8/4P1k1/8/8/8/8/6K1/8 w - - 0 1";
         let slots = ["e7e8q", "e7e8r", "e7e8b", "e7e8n"].map(|uci| index(fen, uci));
         assert_eq!(slots.map(|slot| slot.index.0), [52 * 64 + 60; 4]);

@@ -4,10 +4,10 @@ use super::geometry::queen_or_knight;
 use super::{CastlingSpelling, MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
 use crate::Orientation;
 
-/// lc0's numbering: 1792 from-to pairs of a queen or a knight, sorted by squares, then 66 promotions.
+/// lc0's vocabulary: 1792 from-to pairs of a queen or a knight, sorted by squares, then 66 promotions.
 ///
-/// The board is the side to move's, ranks flipped for Black. The promotions are those of a7-h7, sorted by squares,
-/// each as q r b; a promotion to a knight is the plain pair. Castling is the king taking its own rook.
+/// Ranks are flipped for Black. Promotions are those of a7-h7, sorted by squares, each as q r b; a knight promotion is the
+/// plain pair. Castling is the king taking its own rook.
 pub(crate) struct Lc01858;
 
 const PAIRS: u16 = 1792;
@@ -54,7 +54,7 @@ impl MoveVocabulary for Lc01858 {
         let index = match piece {
             None => PLAIN[usize::from(from) * 64 + usize::from(to)],
             Some(piece) => {
-                // Of the three pairs of a file the middle one is number 3 * file, and a7 lacks the left one.
+                // The middle pair of a file is number 3 * file: a7 lacks the left one.
                 let pair = 2 * from.file() as u16 + to.file() as u16;
                 PAIRS + 3 * pair + piece
             }
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn known_places_of_the_public_table() {
+    fn indices_match_the_public_table() {
         let kings = "8/8/8/7k/8/8/4K3/Q7 w - - 0 1";
         assert_eq!(index(kings, "a1b1"), 0);
         assert_eq!(index(kings, "a1a2"), 7);

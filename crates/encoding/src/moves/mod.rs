@@ -31,17 +31,16 @@ impl fmt::Display for VocabularyId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyIndex(pub u16);
 
-/// Where a move's logit is: an index of the move head and, for vocabularies with a separate promotion head, an
-/// index of that.
+/// Where a move's logit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicySlot {
-    /// Index of the move head.
+    /// Index into the move head.
     pub index: PolicyIndex,
-    /// Index of the promotion head, when the move is a promotion and the vocabulary has such a head.
+    /// Index into the separate promotion head, for promotions in vocabularies that have one.
     pub promotion: Option<u8>,
 }
 
-/// A numbering of moves. Distinct legal moves of a position have distinct slots.
+/// A mapping from moves to policy indices. Legal moves of a position have distinct slots.
 pub trait MoveVocabulary: Send + Sync {
     /// The stable name.
     fn id(&self) -> VocabularyId;
@@ -49,12 +48,12 @@ pub trait MoveVocabulary: Send + Sync {
     /// Length of the move head.
     fn width(&self) -> usize;
 
-    /// Length of the separate promotion head; 0 where promotions are part of the move head.
+    /// Length of the separate promotion head; 0 without one.
     fn promotion_width(&self) -> usize {
         0
     }
 
-    /// How the board is seen when Black is to move.
+    /// The orientation of the board when Black is to move.
     fn orientation(&self) -> Orientation;
 
     /// The slot of a legal move of a position in which `turn` is to move. Total over legal chess moves.

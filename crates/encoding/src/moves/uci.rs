@@ -3,21 +3,18 @@
 use shakmaty::{Chess, Move, uci::UciMove};
 use thiserror::Error;
 
-/// Why a text is not a move of a position.
+/// Why text is not a move in a position.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MoveTextError {
     /// The text is not in UCI notation.
-    #[error("{0:?} is not a move in UCI notation")]
+    #[error("{0:?} is not a UCI move")]
     NotUci(String),
     /// The move is not legal in the position.
-    #[error("{0} is not a legal move here")]
+    #[error("illegal move {0}")]
     Illegal(String),
 }
 
-/// The legal move of `position` that `text` names in UCI notation.
-///
-/// Castling may be spelled as the king's two-square move (e1g1) or as the king taking its rook (e1h1); both give
-/// [`Move::Castle`].
+/// Parses a legal UCI move of `position`. Castling may be e1g1 or e1h1.
 ///
 /// # Errors
 /// If the text is not UCI notation, or the move is not legal in `position`.
@@ -34,7 +31,7 @@ mod tests {
     use crate::test_positions::position;
 
     #[test]
-    fn castling_has_two_spellings_and_one_move() {
+    fn both_castling_notations_are_parsed() {
         let white = position("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1");
         let short = Move::Castle { king: Square::E1, rook: Square::H1 };
         let long = Move::Castle { king: Square::E1, rook: Square::A1 };
@@ -43,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn a_king_that_walks_does_not_castle() {
+    fn king_moves_without_rights_are_not_castling() {
         let no_rights = position("4k3/8/8/8/8/8/8/4K2R w - - 0 1");
         assert_eq!(parse_uci(&no_rights, "e1g1"), Err(MoveTextError::Illegal("e1g1".into())));
         assert_eq!(parse_uci(&no_rights, "e1h1"), Err(MoveTextError::Illegal("e1h1".into())));
@@ -52,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_named_in_the_error() {
+    fn other_text_is_rejected() {
         let start = Chess::default();
         for text in ["", "e2", "e2e9", "Nf3", "e2e4x"] {
             assert_eq!(parse_uci(&start, text), Err(MoveTextError::NotUci(text.into())));

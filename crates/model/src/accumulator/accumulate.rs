@@ -27,7 +27,7 @@ impl Kernel for Accumulate<'_> {
             (&[a, b], &[r]) => self.fused(lanes, [a, b], [r]),
             (&[a, b], &[r, s]) => self.fused(lanes, [a, b], [r, s]),
             (&[a, b], &[r, s, t]) => self.fused(lanes, [a, b], [r, s, t]),
-            _ => self.any_number(lanes),
+            _ => self.generic(lanes),
         }
     }
 }
@@ -50,22 +50,22 @@ impl Accumulate<'_> {
     }
 
     #[inline(always)]
-    fn any_number<L: Lanes>(self, lanes: L) {
+    fn generic<L: Lanes>(self, lanes: L) {
         let (from_tiles, from_rest) = self.from.as_chunks::<TILE>();
         let (to_tiles, to_rest) = self.to.as_chunks_mut::<TILE>();
         for (tile, (from, to)) in from_tiles.iter().zip(to_tiles).enumerate() {
-            any_number_tile(lanes, self.layer, tile * TILE, from, self.added, self.removed, to);
+            generic_tile(lanes, self.layer, tile * TILE, from, self.added, self.removed, to);
         }
         let done = from_tiles.len() * TILE;
         for (block, (from, to)) in from_rest.iter().zip(to_rest).enumerate() {
             let (from, to) = (std::array::from_ref(from), std::array::from_mut(to));
-            any_number_tile(lanes, self.layer, done + block, from, self.added, self.removed, to);
+            generic_tile(lanes, self.layer, done + block, from, self.added, self.removed, to);
         }
     }
 }
 
 #[inline(always)]
-fn any_number_tile<L: Lanes, const W: usize>(
+fn generic_tile<L: Lanes, const W: usize>(
     lanes: L,
     layer: &FirstLayer,
     first: usize,

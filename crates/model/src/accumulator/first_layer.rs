@@ -4,10 +4,10 @@ use super::{
 };
 
 /// The most features a position can have: the capacity of [`FeatureList`](tabia_encoding::FeatureList).
-const MOST_FEATURES: usize = 256;
+const MAX_FEATURES: usize = 256;
 
 /// The largest absolute value of a feature that the range of the sums allows for.
-const LARGEST_AMOUNT: f64 = 2.0;
+const MAX_AMOUNT: f64 = 2.0;
 
 /// What the sums of a legal position stay below, with room for the rounding of every weight.
 const RANGE: f64 = (1_u64 << 31) as f64 - 1024.0;
@@ -75,11 +75,11 @@ impl FirstLayer {
 
 /// The largest power of two by which weights of these magnitudes can be scaled.
 fn scale(magnitudes: &mut [f64], bias: f64) -> Option<f64> {
-    let kept = magnitudes.len().min(MOST_FEATURES);
+    let kept = magnitudes.len().min(MAX_FEATURES);
     if kept < magnitudes.len() {
         magnitudes.select_nth_unstable_by(kept, |a, b| b.total_cmp(a));
     }
-    let bound = LARGEST_AMOUNT * magnitudes[..kept].iter().sum::<f64>() + bias;
+    let bound = MAX_AMOUNT * magnitudes[..kept].iter().sum::<f64>() + bias;
     // The limits keep the step and its inverse normal `f32` numbers.
     let most = (RANGE / bound).clamp(MIN_SCALE, MAX_SCALE);
     // Rounded down to a power of two by dropping the fraction bits: `log2` may differ between platforms.

@@ -4,7 +4,7 @@ use super::{
 };
 
 /// Up to this many outputs, each is a dot product of its own instead of a lane.
-const MOST_DOTS: usize = 8;
+const MAX_DOTS: usize = 8;
 
 /// Blocks of outputs that are summed together while the inputs are walked through.
 pub(super) const TILE: usize = 2;
@@ -38,7 +38,7 @@ impl Layer {
         if !linear.weights.iter().chain(&linear.bias).all(|w| w.is_finite()) {
             return None;
         }
-        let form = if outputs <= MOST_DOTS { Form::Dots } else { Form::Tiles };
+        let form = if outputs <= MAX_DOTS { Form::Dots } else { Form::Tiles };
         let mut weights = match form {
             Form::Dots => vec![Block([0.0; LANES]); outputs * blocks(inputs)],
             Form::Tiles => vec![Block([0.0; LANES]); inputs * blocks(outputs)],

@@ -6,7 +6,7 @@ use crate::onnx::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, Tens
 use crate::onnx::read::{floats, ints};
 
 /// More operators in a row than any dense network has; a longer walk is a cycle.
-const LONGEST_CHAIN: usize = 1000;
+const MAX_CHAIN: usize = 1000;
 
 /// A fully connected layer and its activation.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,7 +48,7 @@ impl MlpGraph {
     pub fn recognise(model: &ModelProto) -> Option<Self> {
         let graph = model.graph.as_ref()?;
         let [output] = graph.output.as_slice() else { return None };
-        let walk = Walk { graph };
+        let walk = GraphWalk { graph };
         let chain = walk.chain_to(&output.name)?;
         let mut layers = chain.layers.into_iter();
         match chain.source {
@@ -108,11 +108,11 @@ struct Chain<'a> {
 }
 
 /// Follows values back to where they come from.
-pub(super) struct Walk<'a> {
+pub(super) struct GraphWalk<'a> {
     pub(super) graph: &'a GraphProto,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> GraphWalk<'a> {
     pub(super) fn producer(&self, value: &str) -> Option<&'a NodeProto> {
         self.graph.node.iter().find(|node| node.output.iter().any(|output| output == value))
     }
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
         let mut layers = Vec::new();
         let mut activation = Activation::Identity;
         let mut value = value;
-        for _ in 0..LONGEST_CHAIN {
+        for _ in 0..MAX_CHAIN {
             if let Some(place) = self.input_place(value) {
                 return Chain::new(Source::Input(place), layers, activation);
             }
@@ -241,7 +241,7 @@ impl<'a> Walk<'a> {
     fn constant(&self, value: &str) -> Option<Constant> {
         let mut value = value;
         let mut transposed = false;
-        for _ in 0..LONGEST_CHAIN {
+        for _ in 0..MAX_CHAIN {
             let found = if let Some(tensor) = self.graph.initializer.iter().find(|t| t.name == value) {
                 Constant::read(tensor)
             } else {
@@ -266,7 +266,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl Walk<'_> {
+impl GraphWalk<'_> {
     /// The shape and the numbers of an initializer of whole numbers, whatever its type.
     pub(super) fn whole_numbers(&self, value: &str) -> Option<(Vec<usize>, Vec<i64>)> {
         let tensor = self.graph.initializer.iter().find(|tensor| tensor.name == value)?;

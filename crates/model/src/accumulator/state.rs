@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use shakmaty::{Chess, Color, Move, Position};
-use tabia_encoding::{Feature, FeatureList, Viewers};
+use tabia_encoding::{Feature, FeatureList, Perspectives};
 
 use super::{
     AccumulatorNet, Level,
@@ -13,7 +13,7 @@ use super::{
 /// Follows one line of play with a [`AccumulatorNet`]: one for each thread that searches.
 ///
 /// It holds a stack of positions, each reached from the one below by a move. First-layer sums are brought up to
-/// date only where an evaluation needs them, and only for the viewer who needs them. The outputs for a position do not
+/// date only where an evaluation needs them, and only for the perspective who needs them. The outputs for a position do not
 /// depend on how it got on the stack.
 ///
 /// No memory is allocated once the stack has been as deep as it gets.
@@ -31,8 +31,8 @@ pub struct AccumulatorState {
 struct Ply {
     position: Chess,
     /// The move from the ply below; `None` where the sums are made from scratch.
-    arrived_by: Option<Move>,
-    /// One accumulator per viewer, or one for both.
+    played: Option<Move>,
+    /// One accumulator per perspective, or one for both.
     sums: [Vec<Block<i32>>; 2],
     ready: [bool; 2],
 }
@@ -87,7 +87,7 @@ impl AccumulatorState {
         let mut sums = zeros(branch.first.outputs);
         features.clear();
         self.net.encoding.features(context, context.turn(), features);
-        by_sign(features, added, removed);
+        split_by_sign(features, added, removed);
         let (layer, from) = (&branch.first, &branch.first.bias[..]);
         self.level.run(Accumulate { layer, from, added, removed, to: &mut sums });
         let to = &mut inputs[..layer.blocks()];
@@ -109,7 +109,7 @@ impl AccumulatorState {
     /// Forgets the line of play and stands at `position`. The context stays.
     pub fn set_position(&mut self, position: &Chess) {
         self.top = 0;
-        self.plies[0].arrive(position, None);
+        self.plies[0].reset(position, None);
     }
 
     /// Follows the legal move `m`, which leads to `after`.
@@ -122,13 +122,13 @@ impl AccumulatorState {
         self.push_ply(position, None);
     }
 
-    fn push_ply(&mut self, position: &Chess, arrived_by: Option<Move>) {
+    fn push_ply(&mut self, position: &Chess, played: Option<Move>) {
         self.top += 1;
         match self.plies.get_mut(self.top) {
-            Some(ply) => ply.arrive(position, arrived_by),
+            Some(ply) => ply.reset(position, played),
             None => {
                 let mut ply = Ply::new(&self.net, position);
-                ply.arrived_by = arrived_by;
+                ply.played = played;
                 self.plies.push(ply);
             }
         }
@@ -148,7 +148,7 @@ impl AccumulatorState {
     /// If `out` is not [`AccumulatorNet::outputs`] long.
     pub fn evaluate(&mut self, out: &mut [f32]) {
         assert_eq!(out.len(), self.net.outputs(), "one number per output");
-        let slot = self.bring_up_to_date();
+        let slot = self.update_accumulators();
         let Scratch { inputs, outputs, nonzero, .. } = &mut self.scratch;
         let net = &*self.net;
         let sums = &self.plies[self.top].sums[slot];
@@ -165,46 +165,46 @@ impl AccumulatorState {
     }
 
     /// Makes the sums on top ready for its side to move, with those below that they build on, and says which they are.
-    fn bring_up_to_date(&mut self) -> usize {
-        let viewer = self.plies[self.top].position.turn();
-        let (slot, viewer) = match (self.net.encoding.viewers(), viewer) {
-            (Viewers::Shared, _) | (Viewers::Each, Color::White) => (0, Color::White),
-            (Viewers::Each, Color::Black) => (1, Color::Black),
+    fn update_accumulators(&mut self) -> usize {
+        let perspective = self.plies[self.top].position.turn();
+        let (slot, perspective) = match (self.net.encoding.perspectives(), perspective) {
+            (Perspectives::Shared, _) | (Perspectives::PerSide, Color::White) => (0, Color::White),
+            (Perspectives::PerSide, Color::Black) => (1, Color::Black),
         };
         let mut first = self.top;
-        while !self.plies[first].ready[slot] && self.plies[first].arrived_by.is_some() {
+        while !self.plies[first].ready[slot] && self.plies[first].played.is_some() {
             first -= 1;
         }
         if !self.plies[first].ready[slot] {
-            self.refresh(first, slot, viewer);
+            self.refresh(first, slot, perspective);
         }
         for ply in first + 1..=self.top {
-            self.follow(ply, slot, viewer);
+            self.update(ply, slot, perspective);
         }
         slot
     }
 
     /// Sums from scratch.
-    fn refresh(&mut self, ply: usize, slot: usize, viewer: Color) {
+    fn refresh(&mut self, ply: usize, slot: usize, perspective: Color) {
         let Scratch { features, added, removed, .. } = &mut self.scratch;
         let ply = &mut self.plies[ply];
         features.clear();
-        self.net.encoding.features(&ply.position, viewer, features);
-        by_sign(features, added, removed);
+        self.net.encoding.features(&ply.position, perspective, features);
+        split_by_sign(features, added, removed);
         let layer = &self.net.first;
         self.level.run(Accumulate { layer, from: &layer.bias, added, removed, to: &mut ply.sums[slot] });
         ply.ready[slot] = true;
     }
 
     /// Sums from those of the ply below.
-    fn follow(&mut self, ply: usize, slot: usize, viewer: Color) {
+    fn update(&mut self, ply: usize, slot: usize, perspective: Color) {
         let Scratch { features, added, removed, .. } = &mut self.scratch;
         let (below, from_here) = self.plies.split_at_mut(ply);
         let (before, after) = (&below[ply - 1], &mut from_here[0]);
-        let m = after.arrived_by.expect("only plies reached by a move are followed");
+        let m = after.played.expect("only plies reached by a move are followed");
         features.clear();
-        self.net.encoding.changes(&before.position, m, &after.position, viewer, features);
-        by_sign(features, added, removed);
+        self.net.encoding.changes(&before.position, m, &after.position, perspective, features);
+        split_by_sign(features, added, removed);
         let (layer, from) = (&self.net.first, &before.sums[slot][..]);
         self.level.run(Accumulate { layer, from, added, removed, to: &mut after.sums[slot] });
         after.ready[slot] = true;
@@ -214,22 +214,22 @@ impl AccumulatorState {
 impl Ply {
     fn new(net: &AccumulatorNet, position: &Chess) -> Self {
         let sums = || zeros(net.first.outputs);
-        let sums = match net.encoding.viewers() {
-            Viewers::Shared => [sums(), Vec::new()],
-            Viewers::Each => [sums(), sums()],
+        let sums = match net.encoding.perspectives() {
+            Perspectives::Shared => [sums(), Vec::new()],
+            Perspectives::PerSide => [sums(), sums()],
         };
-        Ply { position: position.clone(), arrived_by: None, sums, ready: [false; 2] }
+        Ply { position: position.clone(), played: None, sums, ready: [false; 2] }
     }
 
-    fn arrive(&mut self, position: &Chess, by: Option<Move>) {
+    fn reset(&mut self, position: &Chess, by: Option<Move>) {
         self.position.clone_from(position);
-        self.arrived_by = by;
+        self.played = by;
         self.ready = [false; 2];
     }
 }
 
 /// Features with positive and with negative amounts, each as often as its amount says.
-pub(super) fn by_sign(features: &[Feature], added: &mut Vec<u16>, removed: &mut Vec<u16>) {
+pub(super) fn split_by_sign(features: &[Feature], added: &mut Vec<u16>, removed: &mut Vec<u16>) {
     added.clear();
     removed.clear();
     for feature in features {

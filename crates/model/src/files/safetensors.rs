@@ -7,7 +7,7 @@ use half::f16;
 use safetensors::tensor::{TensorView, serialize};
 use safetensors::{Dtype, SafeTensorError, SafeTensors};
 
-use crate::tensors::{Element, TensorMap};
+use crate::tensors::{ElementType, TensorMap};
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// What follows the name of 8-bit weights in the name of their scales.
@@ -32,16 +32,16 @@ pub(crate) fn read(bytes: &[u8]) -> Result<SafetensorsFile, LoadError> {
     let file = SafeTensors::deserialize(bytes).map_err(|e| explain(&e))?;
 
     let mut tensors = TensorMap::new(Format::Safetensors);
-    let has_rounded = file.iter().any(|(_, view)| is_rounded(&view));
+    let has_quantised = file.iter().any(|(_, view)| is_quantised(&view));
     for (name, view) in file.iter() {
-        if is_rounded(&view) {
+        if is_quantised(&view) {
             tensors.reserve(name, view.data().len())?;
             let weights = view.data().iter().map(|byte| byte.cast_signed()).collect();
-            tensors.insert_rounded(name, view.shape(), weights, scales(&file, name, &view)?)?;
+            tensors.insert_quantised(name, view.shape(), weights, scales(&file, name, &view)?)?;
             continue;
         }
-        if has_rounded && let Some(weights) = name.strip_suffix(SCALE) {
-            if file.tensor(weights).is_ok_and(|view| is_rounded(&view)) {
+        if has_quantised && let Some(weights) = name.strip_suffix(SCALE) {
+            if file.tensor(weights).is_ok_and(|view| is_quantised(&view)) {
                 continue;
             }
             let message = format!("a scale, but {weights:?} are no 8-bit weights of this file");
@@ -60,7 +60,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<SafetensorsFile, LoadError> {
 }
 
 /// Whether a tensor is weights in 8 bits: bytes in rows. One row alone is whole numbers.
-fn is_rounded(view: &TensorView<'_>) -> bool {
+fn is_quantised(view: &TensorView<'_>) -> bool {
     view.dtype() == Dtype::I8 && view.shape().len() >= 2
 }
 
@@ -72,8 +72,8 @@ fn scales(file: &SafeTensors<'_>, name: &str, weights: &TensorView<'_>) -> Resul
     })?;
     let rows = weights.shape().first().copied().unwrap_or_default();
     let element = match view.dtype() {
-        Dtype::F32 => Element::F32,
-        Dtype::F16 => Element::F16,
+        Dtype::F32 => ElementType::F32,
+        Dtype::F16 => ElementType::F16,
         other => {
             let message = format!("scales are F32 or F16, not {other:?}");
             return Err(malformed(message).at_tensor(scale_name));
@@ -130,18 +130,18 @@ pub(crate) fn with_metadata(bytes: &[u8], key: &str, text: String) -> Result<Vec
     serialize(file.iter().collect::<Vec<_>>(), Some(metadata)).map_err(|e| explain(&e))
 }
 
-fn element(dtype: Dtype) -> Option<Element> {
+fn element(dtype: Dtype) -> Option<ElementType> {
     Some(match dtype {
-        Dtype::F64 => Element::F64,
-        Dtype::F32 => Element::F32,
-        Dtype::F16 => Element::F16,
-        Dtype::BF16 => Element::Bf16,
-        Dtype::I64 => Element::I64,
-        Dtype::I32 => Element::I32,
-        Dtype::I16 => Element::I16,
-        Dtype::I8 => Element::I8,
-        Dtype::U8 => Element::U8,
-        Dtype::BOOL => Element::Bool,
+        Dtype::F64 => ElementType::F64,
+        Dtype::F32 => ElementType::F32,
+        Dtype::F16 => ElementType::F16,
+        Dtype::BF16 => ElementType::Bf16,
+        Dtype::I64 => ElementType::I64,
+        Dtype::I32 => ElementType::I32,
+        Dtype::I16 => ElementType::I16,
+        Dtype::I8 => ElementType::I8,
+        Dtype::U8 => ElementType::U8,
+        Dtype::BOOL => ElementType::Bool,
         _ => return None,
     })
 }

@@ -9,7 +9,7 @@ use std::io::{Cursor, Read};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::tensors::{Element, MAX_ELEMENTS, TensorMap};
+use crate::tensors::{ElementType, MAX_ELEMENTS, TensorMap};
 use crate::{Format, LoadError, LoadErrorKind};
 use pickle::{Id, Pickle, TensorView, Value};
 
@@ -134,7 +134,7 @@ impl<'a> Archive<'a> {
         &mut self,
         name: &str,
         view: &TensorView<'_>,
-        element: Element,
+        element: ElementType,
         tensors: &TensorMap,
     ) -> Result<Vec<f32>, LoadError> {
         let count = view.shape.iter().try_fold(1_usize, |product, &d| product.checked_mul(d));

@@ -10,7 +10,7 @@ use super::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, data_type,
 };
 use super::read::{self, MAX_RANK};
-use super::shapes::{self, Call, Outcome, Rule, Value};
+use super::shapes::{self, Call, Inferred, Rule, Value};
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// The most operators a graph may have.
@@ -88,7 +88,7 @@ pub struct GraphInfo {
 /// within [`MAX_ELEMENTS`] and [`MAX_MULTIPLY_ADDS`] for one position.
 ///
 /// # Errors
-/// Names the tensor or operator at fault.
+/// PlanBuilder the tensor or operator at fault.
 pub fn check(model: &ModelProto) -> Result<GraphInfo, LoadError> {
     ShapePlan::new(model)?.info(model)
 }
@@ -97,7 +97,7 @@ pub fn check(model: &ModelProto) -> Result<GraphInfo, LoadError> {
 ///
 /// # Errors
 /// As [`check`].
-pub(crate) fn check_outline(model: &ModelProto) -> Result<GraphInfo, LoadError> {
+pub(crate) fn check_without_weights(model: &ModelProto) -> Result<GraphInfo, LoadError> {
     ShapePlan::unvalidated(model)?.info(model)
 }
 
@@ -112,7 +112,7 @@ pub(crate) struct ShapePlan {
     steps: Vec<Step>,
     slots: usize,
     opset: i64,
-    mixes_positions: bool,
+    batch_dependent: bool,
 }
 
 struct Step {
@@ -131,12 +131,12 @@ impl std::fmt::Debug for Step {
 
 /// What a run would give and cost.
 #[derive(Debug)]
-pub(crate) struct Forecast {
+pub(crate) struct InferredRun {
     outputs: Vec<(ElementKind, Vec<usize>)>,
     multiply_adds: u64,
 }
 
-impl Forecast {
+impl InferredRun {
     /// The shape of each output.
     pub(crate) fn output_shapes(&self) -> impl Iterator<Item = &[usize]> {
         self.outputs.iter().map(|(_, shape)| shape.as_slice())
@@ -145,14 +145,14 @@ impl Forecast {
 
 /// A product of integers, as the runtime needs to know it.
 #[derive(Debug)]
-pub(crate) struct Product {
+pub(crate) struct IntegerProduct {
     /// What is multiplied with the weights, and the weights.
     pub(crate) operands: [Operand; 2],
     /// The ranks of their zero points: 0 for one number or none, 1 for one a row or column.
     pub(crate) zero_ranks: [usize; 2],
 }
 
-/// One operand of a [`Product`].
+/// One operand of a [`IntegerProduct`].
 #[derive(Debug)]
 pub(crate) struct Operand {
     /// What its numbers are.
@@ -176,43 +176,46 @@ impl ShapePlan {
         let opset = opset(model)?;
         let no_graph = || error(LoadErrorKind::Malformed, "the file holds no graph");
         let graph = model.graph.as_ref().ok_or_else(no_graph)?;
-        Names::default().outline(graph, opset)
+        PlanBuilder::default().build(graph, opset)
     }
 
     /// Foretells a run on inputs of these shapes.
-    pub(crate) fn forecast(&self, shapes: &[Vec<usize>]) -> Result<Forecast, LoadError> {
-        let (values, multiply_adds) = self.simulate(shapes)?;
+    pub(crate) fn infer_run(&self, shapes: &[Vec<usize>]) -> Result<InferredRun, LoadError> {
+        let (values, multiply_adds) = self.infer_values(shapes)?;
         let output = |(name, slot): &(String, usize)| match values.get(*slot) {
             Some(Some(value)) => Ok((value.kind, value.shape.clone())),
             _ => Err(error(LoadErrorKind::Malformed, "nothing computes this output").at_tensor(name)),
         };
         let outputs = self.outputs.iter().map(output).collect::<Result<_, _>>()?;
-        Ok(Forecast { outputs, multiply_adds })
+        Ok(InferredRun { outputs, multiply_adds })
     }
 
     /// The integer products, each by the name of its output.
-    pub(crate) fn integer_products(&self) -> Result<HashMap<String, Product>, LoadError> {
+    pub(crate) fn integer_products(&self) -> Result<HashMap<String, IntegerProduct>, LoadError> {
         if !self.steps.iter().any(Step::is_integer_product) {
             return Ok(HashMap::new());
         }
-        let (one, _) = self.simulate(&self.single())?;
-        let two = self.simulate(&self.shapes_with(2)).ok().map(|(values, _)| values);
+        let (one, _) = self.infer_values(&self.single_position_shapes())?;
+        let two = self.infer_values(&self.shapes_with(2)).ok().map(|(values, _)| values);
         let operand = |step: &Step, index: usize| -> Option<Operand> {
             let slot = step.inputs.get(index).copied().flatten()?;
             let value = one.get(slot)?.as_ref()?;
             let other = two.as_ref().and_then(|two| two.get(slot)).and_then(Option::as_ref);
-            Some(Operand { kind: value.kind, shape: with_free(&value.shape, other.map(|o| &o.shape[..])) })
+            Some(Operand {
+                kind: value.kind,
+                shape: with_free_dims(&value.shape, other.map(|o| &o.shape[..])),
+            })
         };
         let product = |step: &Step| {
             let operands = [operand(step, 0)?, operand(step, 1)?];
             let zero_ranks = [2, 3].map(|index| operand(step, index).map_or(0, |zero| zero.shape.len()));
-            Some((step.node.output.first()?.clone(), Product { operands, zero_ranks }))
+            Some((step.node.output.first()?.clone(), IntegerProduct { operands, zero_ranks }))
         };
         Ok(self.steps.iter().filter(|step| step.is_integer_product()).filter_map(product).collect())
     }
 
     /// The values of a run on inputs of these shapes, and its multiplications with addition.
-    fn simulate(&self, shapes: &[Vec<usize>]) -> Result<(Vec<Option<Value>>, u64), LoadError> {
+    fn infer_values(&self, shapes: &[Vec<usize>]) -> Result<(Vec<Option<Value>>, u64), LoadError> {
         let mut values: Vec<Option<Value>> = vec![None; self.slots];
         let put = |values: &mut Vec<Option<Value>>, slot: usize, value: Value| {
             if let Some(place) = values.get_mut(slot) {
@@ -230,13 +233,13 @@ impl ShapePlan {
         }
         let mut multiply_adds = 0u64;
         for step in &self.steps {
-            let outcome = step.infer(&values, self.opset).map_err(|e| e.at_operator(&step.label))?;
-            let scratch = outcome.scratch.saturating_add(self.split_elements(step, &values, &outcome));
-            let made = outcome.outputs.iter().map(Value::elements).fold(scratch, u64::saturating_add);
+            let inferred = step.infer(&values, self.opset).map_err(|e| e.at_operator(&step.label))?;
+            let scratch = inferred.scratch.saturating_add(self.int8_scratch(step, &values, &inferred));
+            let made = inferred.outputs.iter().map(Value::elements).fold(scratch, u64::saturating_add);
             total = total.saturating_add(made);
-            multiply_adds = multiply_adds.saturating_add(outcome.multiply_adds);
+            multiply_adds = multiply_adds.saturating_add(inferred.multiply_adds);
             if total > MAX_ELEMENTS {
-                let shapes: Vec<_> = outcome.outputs.iter().map(|v| &v.shape).collect();
+                let shapes: Vec<_> = inferred.outputs.iter().map(|v| &v.shape).collect();
                 let message =
                     format!("it makes {shapes:?}, with which one run holds more than {MAX_ELEMENTS} numbers");
                 return Err(error(LoadErrorKind::TooLarge, message).at_operator(&step.label));
@@ -247,7 +250,7 @@ impl ShapePlan {
                 );
                 return Err(error(LoadErrorKind::TooLarge, message).at_operator(&step.label));
             }
-            for (slot, value) in step.outputs.iter().zip(outcome.outputs) {
+            for (slot, value) in step.outputs.iter().zip(inferred.outputs) {
                 if let Some(slot) = slot {
                     put(&mut values, *slot, value);
                 }
@@ -259,7 +262,7 @@ impl ShapePlan {
     /// What an integer product makes besides its result where its weights are split: four results on the way, and three
     /// copies of operands that are not constant. Counted on every processor, so that all take the same
     /// networks.
-    fn split_elements(&self, step: &Step, values: &[Option<Value>], outcome: &Outcome) -> u64 {
+    fn int8_scratch(&self, step: &Step, values: &[Option<Value>], inferred: &Inferred) -> u64 {
         if !step.is_integer_product() {
             return 0;
         }
@@ -267,7 +270,7 @@ impl ShapePlan {
         let is_constant = |slot: usize| self.constants.binary_search_by_key(&slot, |&(slot, _)| slot).is_ok();
         let computed = step.inputs.iter().flatten().filter(|&&slot| !is_constant(slot));
         let operands = computed.filter_map(|&slot| values.get(slot)?.as_ref().map(Value::elements));
-        let results = outcome.outputs.iter().map(Value::elements);
+        let results = inferred.outputs.iter().map(Value::elements);
         let copies = operands.map(|n| n.saturating_mul(3)).chain(results.map(|n| n.saturating_mul(4)));
         copies.fold(0, u64::saturating_add)
     }
@@ -279,24 +282,24 @@ impl ShapePlan {
     }
 
     /// The inputs' shapes for one position, every free dimension being 1.
-    pub(crate) fn single(&self) -> Vec<Vec<usize>> {
+    pub(crate) fn single_position_shapes(&self) -> Vec<Vec<usize>> {
         self.shapes_with(1)
     }
 
     /// Whether a position's result depends on what else is in the batch, as with scales found at run time.
-    pub(crate) fn mixes_positions(&self) -> bool {
-        self.mixes_positions
+    pub(crate) fn batch_dependent(&self) -> bool {
+        self.batch_dependent
     }
 
     /// What the graph takes, gives and costs for one position.
     pub(crate) fn info(&self, model: &ModelProto) -> Result<GraphInfo, LoadError> {
-        let one = self.forecast(&self.single())?;
+        let one = self.infer_run(&self.single_position_shapes())?;
         // A second forecast shows which dimensions follow the free ones. A graph that only works for one position
         // has none.
-        let two = self.forecast(&self.shapes_with(2)).ok();
+        let two = self.infer_run(&self.shapes_with(2)).ok();
         let shape = |index: usize, shape: &[usize]| -> Vec<Option<usize>> {
             let other = two.as_ref().and_then(|two| two.outputs.get(index));
-            with_free(shape, other.map(|(_, shape)| &shape[..]))
+            with_free_dims(shape, other.map(|(_, shape)| &shape[..]))
         };
         let outputs = self.outputs.iter().zip(&one.outputs).enumerate();
         let outputs = outputs.map(|(i, ((name, _), (kind, dims)))| TensorInfo {
@@ -314,7 +317,7 @@ impl ShapePlan {
 }
 
 /// A shape whose dimensions are free where they differ from those of `other`, the same value in another run.
-fn with_free(shape: &[usize], other: Option<&[usize]>) -> Vec<Option<usize>> {
+fn with_free_dims(shape: &[usize], other: Option<&[usize]>) -> Vec<Option<usize>> {
     let moved = |i: usize, dim: usize| other.and_then(|other| other.get(i)).is_some_and(|&d| d != dim);
     shape.iter().enumerate().map(|(i, &dim)| (!moved(i, dim)).then_some(dim)).collect()
 }
@@ -329,7 +332,7 @@ impl Step {
         if self.is_integer_product() { PRODUCT_DEPTH } else { 1 }
     }
 
-    fn infer(&self, values: &[Option<Value>], opset: i64) -> Result<Outcome, LoadError> {
+    fn infer(&self, values: &[Option<Value>], opset: i64) -> Result<Inferred, LoadError> {
         let mut inputs = Vec::with_capacity(self.inputs.len());
         for slot in &self.inputs {
             let value = slot.and_then(|slot| values.get(slot)).and_then(Option::as_ref);
@@ -339,12 +342,12 @@ impl Step {
             inputs.push(value);
         }
         let call = Call { node: &self.node, inputs, opset };
-        let outcome = (self.rule)(&call).map_err(|refusal| error(refusal.kind, refusal.message))?;
-        if outcome.outputs.len() < self.outputs.len() {
-            let message = format!("{} outputs, it has {}", self.outputs.len(), outcome.outputs.len());
+        let inferred = (self.rule)(&call).map_err(|e| error(e.kind, e.message))?;
+        if inferred.outputs.len() < self.outputs.len() {
+            let message = format!("{} outputs, it has {}", self.outputs.len(), inferred.outputs.len());
             return Err(error(LoadErrorKind::Malformed, message));
         }
-        for value in &outcome.outputs {
+        for value in &inferred.outputs {
             if value.shape.len() > MAX_RANK {
                 let message = format!("it makes {:?}, more than {MAX_RANK} dimensions", value.shape);
                 return Err(error(LoadErrorKind::TooLarge, message));
@@ -357,7 +360,7 @@ impl Step {
                 ));
             }
         }
-        Ok(outcome)
+        Ok(inferred)
     }
 }
 
@@ -376,11 +379,11 @@ fn opset(model: &ModelProto) -> Result<i64, LoadError> {
 
 /// The names of a graph while it is being outlined.
 #[derive(Default)]
-struct Names<'a> {
+struct PlanBuilder<'a> {
     slots: HashMap<&'a str, usize>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> PlanBuilder<'a> {
     /// Gives `name` to a new value.
     fn define(&mut self, name: &'a str) -> Result<usize, LoadError> {
         if name.is_empty() {
@@ -393,7 +396,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn outline(mut self, graph: &'a GraphProto, opset: i64) -> Result<ShapePlan, LoadError> {
+    fn build(mut self, graph: &'a GraphProto, opset: i64) -> Result<ShapePlan, LoadError> {
         if graph.node.len() > MAX_OPERATORS {
             let message = format!("{} operators, more than {MAX_OPERATORS}", graph.node.len());
             return Err(error(LoadErrorKind::TooLarge, message));
@@ -424,7 +427,7 @@ impl<'a> Names<'a> {
         for (step, node) in &mut steps {
             step.inputs = self.resolve(node).map_err(|e| e.at_operator(&step.label))?;
         }
-        let steps = in_order(steps.into_iter().map(|(step, _)| step).collect(), self.slots.len())?;
+        let steps = topological_order(steps.into_iter().map(|(step, _)| step).collect(), self.slots.len())?;
         let mut outputs: Vec<(String, usize)> = Vec::new();
         for output in &graph.output {
             let missing =
@@ -440,7 +443,7 @@ impl<'a> Names<'a> {
         if inputs.is_empty() || outputs.is_empty() {
             return Err(error(LoadErrorKind::Malformed, "a graph without inputs or without outputs"));
         }
-        let mixes_positions = steps.iter().any(|step| step.node.op_type == "DynamicQuantizeLinear");
+        let batch_dependent = steps.iter().any(|step| step.node.op_type == "DynamicQuantizeLinear");
         Ok(ShapePlan {
             inputs,
             input_slots,
@@ -449,7 +452,7 @@ impl<'a> Names<'a> {
             steps,
             slots: self.slots.len(),
             opset,
-            mixes_positions,
+            batch_dependent,
         })
     }
 
@@ -496,22 +499,22 @@ impl<'a> Names<'a> {
 }
 
 /// Puts each step after those it reads from.
-fn in_order(steps: Vec<Step>, slots: usize) -> Result<Vec<Step>, LoadError> {
-    let mut maker = vec![None; slots];
+fn topological_order(steps: Vec<Step>, slots: usize) -> Result<Vec<Step>, LoadError> {
+    let mut producer = vec![None; slots];
     for (index, step) in steps.iter().enumerate() {
         for &slot in step.outputs.iter().flatten() {
-            if let Some(place) = maker.get_mut(slot) {
+            if let Some(place) = producer.get_mut(slot) {
                 *place = Some(index);
             }
         }
     }
-    let makers = |step: &Step| -> Vec<usize> {
-        step.inputs.iter().flatten().filter_map(|&slot| maker.get(slot).copied().flatten()).collect()
+    let producers = |step: &Step| -> Vec<usize> {
+        step.inputs.iter().flatten().filter_map(|&slot| producer.get(slot).copied().flatten()).collect()
     };
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); steps.len()];
     let mut waiting = vec![0usize; steps.len()];
     for (index, step) in steps.iter().enumerate() {
-        for made_by in makers(step) {
+        for made_by in producers(step) {
             if let (Some(list), Some(count)) = (readers.get_mut(made_by), waiting.get_mut(index)) {
                 list.push(index);
                 *count += 1;

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use rten_gemm::GemmExecutor;
 
 use crate::onnx::build::{Attribute, attribute};
-use crate::onnx::check::{ElementKind, Operand, Product};
+use crate::onnx::check::{ElementKind, IntegerProduct, Operand};
 use crate::onnx::proto::{GraphProto, NodeProto, TensorProto, data_type};
 use crate::onnx::shapes::same_padding;
 use crate::{Format, LoadError, LoadErrorKind};
@@ -67,7 +67,7 @@ const OFFSET: i32 = 128;
 /// Says whether rten may pack the weights ahead.
 pub(super) fn rewrite(
     graph: &mut GraphProto,
-    products: &HashMap<String, Product>,
+    products: &HashMap<String, IntegerProduct>,
     weights: Int8Weights,
 ) -> Result<bool, LoadError> {
     let nodes = std::mem::take(&mut graph.node);
@@ -119,7 +119,7 @@ impl Rewriter<'_> {
     /// A matrix product, `(A - a) (B - b)`. rten gets `A`, `B` as one or two parts of i8, and `a` where it is one number;
     /// what else the zero points do is subtracted: `a` times the sums of the columns of `B`, and the sums of the rows of
     /// `A - a` times `b`.
-    fn multiply(&mut self, node: &NodeProto, product: &Product) -> Result<(), LoadError> {
+    fn multiply(&mut self, node: &NodeProto, product: &IntegerProduct) -> Result<(), LoadError> {
         let [left, right] = &product.operands;
         let [left_rank, right_rank] = [left, right].map(|operand| operand.shape.len());
         let [by_row, by_column] = product.zero_ranks.map(|rank| rank > 0);
@@ -214,7 +214,7 @@ impl Rewriter<'_> {
     }
 
     /// A convolution: rten has its weights on the left, where they are u8, and moves the image to i8 exactly.
-    fn convolve(&mut self, mut node: NodeProto, product: &Product) -> Result<(), LoadError> {
+    fn convolve(&mut self, mut node: NodeProto, product: &IntegerProduct) -> Result<(), LoadError> {
         self.pad(&mut node, product)?;
         if self.weights == Int8Weights::Whole {
             self.nodes.push(node);
@@ -243,7 +243,7 @@ impl Rewriter<'_> {
     }
 
     /// Pads the image of a convolution with its zero point. rten pads with 0 after it has moved `u8` to `i8`.
-    fn pad(&mut self, node: &mut NodeProto, product: &Product) -> Result<(), LoadError> {
+    fn pad(&mut self, node: &mut NodeProto, product: &IntegerProduct) -> Result<(), LoadError> {
         let pads = explicit_pads(node, product)?;
         node.attribute.retain(|a| !matches!(a.name.as_str(), "pads" | "auto_pad"));
         if pads.iter().all(|&pad| pad == 0) {
@@ -379,7 +379,7 @@ fn operand(node: &NodeProto, index: usize) -> String {
 }
 
 /// The padding of a convolution: before each dimension of the board, then after each.
-fn explicit_pads(node: &NodeProto, product: &Product) -> Result<Vec<i64>, LoadError> {
+fn explicit_pads(node: &NodeProto, product: &IntegerProduct) -> Result<Vec<i64>, LoadError> {
     let [Operand { shape: image, .. }, Operand { shape: filters, .. }] = &product.operands;
     let rank = image.len().saturating_sub(2);
     let find = |name: &str| node.attribute.iter().find(|a| a.name == name);

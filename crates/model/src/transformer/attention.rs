@@ -3,7 +3,7 @@
 use super::elementwise::{Softmax, norm};
 use super::kernels::Dots;
 use super::level::{Kernel, Level};
-use super::product::{FloatProduct, Then};
+use super::product::{FloatProduct, Store};
 use crate::accumulator::block::{Block, LANES};
 use crate::accumulator::kernels::Lanes;
 
@@ -20,7 +20,7 @@ pub(super) struct Attention {
 
 /// Memory for one head.
 #[derive(Debug)]
-pub(super) struct HeadMemory {
+pub(super) struct HeadBuffers {
     queries: Vec<[f32; LANES]>,
     /// Panels over tokens, and for each dimension of a head a block.
     keys: Vec<Block<f32>>,
@@ -29,11 +29,11 @@ pub(super) struct HeadMemory {
     scores: Vec<[f32; LANES]>,
 }
 
-impl HeadMemory {
+impl HeadBuffers {
     /// For `tokens` tokens and heads of `head` numbers, a multiple of 16.
     pub(super) fn new(tokens: usize, head: usize) -> Self {
         let (dimensions, others) = (head / LANES, tokens.div_ceil(LANES));
-        HeadMemory {
+        HeadBuffers {
             queries: vec![[0.0; LANES]; tokens * dimensions],
             keys: vec![Block([0.0; LANES]); others * head],
             values: vec![Block([0.0; LANES]); dimensions * tokens],
@@ -50,7 +50,7 @@ impl Attention {
         level: Level,
         tokens: usize,
         qkv: &[[f32; LANES]],
-        memory: &mut HeadMemory,
+        buffers: &mut HeadBuffers,
         to: &mut [[f32; LANES]],
     ) {
         let dimensions = self.q_norm.len();
@@ -58,9 +58,9 @@ impl Attention {
         let width = qkv.len() / tokens / 3;
         let others = tokens.div_ceil(LANES);
         for h in 0..width / dimensions {
-            let HeadMemory { queries, keys, values, scores } = memory;
+            let HeadBuffers { queries, keys, values, scores } = buffers;
             let at = h * dimensions;
-            level.run(Apart { layer: self, qkv, width, at, queries, keys, values });
+            level.run(SplitHead { layer: self, qkv, width, at, queries, keys, values });
             level.run(FloatProduct {
                 rows: tokens,
                 inputs: queries.as_flattened(),
@@ -69,7 +69,7 @@ impl Attention {
                 depth: head,
                 to: scores,
                 to_stride: others,
-                then: Then::Replace,
+                then: Store::Replace,
             });
             let bias = Some(&self.bias[h * scores.len()..][..scores.len()]);
             level.run(Softmax { rows: scores, bias, blocks: others, width: tokens });
@@ -81,14 +81,14 @@ impl Attention {
                 depth: tokens,
                 to: &mut to[at..],
                 to_stride: width,
-                then: Then::Replace,
+                then: Store::Replace,
             });
         }
     }
 }
 
 /// Takes queries, keys and values of the head whose blocks start `at` out of the rows.
-struct Apart<'a> {
+struct SplitHead<'a> {
     layer: &'a Attention,
     qkv: &'a [[f32; LANES]],
     /// Blocks of all queries of a token.
@@ -99,10 +99,10 @@ struct Apart<'a> {
     values: &'a mut [Block<f32>],
 }
 
-impl Kernel for Apart<'_> {
+impl Kernel for SplitHead<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
-        let Apart { layer, qkv, width, at, queries, keys, values } = self;
+        let SplitHead { layer, qkv, width, at, queries, keys, values } = self;
         let dimensions = layer.q_norm.len();
         let tokens = qkv.len() / width / 3;
         for (t, row) in qkv.chunks_exact(3 * width).enumerate() {

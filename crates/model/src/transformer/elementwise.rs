@@ -38,14 +38,14 @@ pub(super) fn norm(row: &[[f32; LANES]], eps: f32) -> f32 {
 }
 
 /// `x / sqrt(mean(x^2) + eps) * weight` for each row `x`, which is as long as `weight`.
-pub(super) struct Norm<'a> {
+pub(super) struct RmsNorm<'a> {
     pub(super) from: &'a [[f32; LANES]],
     pub(super) weight: &'a [[f32; LANES]],
     pub(super) eps: f32,
     pub(super) to: &'a mut [[f32; LANES]],
 }
 
-impl Kernel for Norm<'_> {
+impl Kernel for RmsNorm<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
         let blocks = self.weight.len();
@@ -61,13 +61,13 @@ impl Kernel for Norm<'_> {
 }
 
 /// `silu(a) * b` for rows of `blocks` blocks of `a` and as many of `b`.
-pub(super) struct Gate<'a> {
+pub(super) struct SwiGlu<'a> {
     pub(super) from: &'a [[f32; LANES]],
     pub(super) blocks: usize,
     pub(super) to: &'a mut [[f32; LANES]],
 }
 
-impl Kernel for Gate<'_> {
+impl Kernel for SwiGlu<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
         let rows = self.from.chunks_exact(2 * self.blocks);
@@ -97,13 +97,13 @@ impl Kernel for Silu<'_> {
 }
 
 /// `first + second` for each row of `to`, which has a row of its own in `first` and shares `second`.
-pub(super) struct Shared<'a> {
+pub(super) struct AddBroadcast<'a> {
     pub(super) first: &'a [[f32; LANES]],
     pub(super) second: &'a [[f32; LANES]],
     pub(super) to: &'a mut [[f32; LANES]],
 }
 
-impl Kernel for Shared<'_> {
+impl Kernel for AddBroadcast<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
         let blocks = self.second.len();

@@ -1,12 +1,12 @@
 //! The transformer of human players, as `tabia_nets::human` defines it.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::elementwise::{Shared, Silu, Softmax};
+use super::elementwise::{AddBroadcast, Silu, Softmax};
 use super::level::Level;
 use super::linear::Linear;
-use super::product::{FloatProduct, Then};
-use super::rounding::RoundedRows;
-use super::trunk::{Plan, Trunk, TrunkMemory, rows_in_blocks, take_row};
+use super::product::{FloatProduct, Store};
+use super::quantise::QuantisedRows;
+use super::trunk::{Plan, Trunk, TrunkBuffers, rows_in_blocks, take_row};
 use crate::LoadError;
 use crate::accumulator::block::{Block, LANES};
 use crate::nets;
@@ -24,7 +24,7 @@ const SQUARE_BLOCKS: usize = SQUARES / LANES;
 #[derive(Debug)]
 pub(super) struct HumanNet {
     squares: Linear,
-    places: Vec<[f32; LANES]>,
+    position_embedding: Vec<[f32; LANES]>,
     game: Linear,
     trunk: Trunk,
     /// Origins, then targets.
@@ -32,28 +32,28 @@ pub(super) struct HumanNet {
     /// Numbers in the vector of an origin or a target.
     pair: usize,
     promotions: Linear,
-    judge: Option<Judge>,
+    value_heads: Option<ValueHeads>,
 }
 
-/// The heads that judge the game as a whole, as far as the network has them.
+/// The heads that value_heads the game as a whole, as far as the network has them.
 #[derive(Debug)]
-struct Judge {
-    hidden: WithBias,
-    wdl: Option<WithBias>,
-    time: Option<WithBias>,
+struct ValueHeads {
+    hidden: LinearWithBias,
+    wdl: Option<LinearWithBias>,
+    time: Option<LinearWithBias>,
 }
 
 /// A small linear layer with bias.
 #[derive(Debug)]
-struct WithBias {
+struct LinearWithBias {
     linear: Linear,
     bias: Vec<[f32; LANES]>,
 }
 
 /// Memory for one position.
 #[derive(Debug)]
-pub(super) struct HumanMemory {
-    trunk: TrunkMemory,
+pub(super) struct HumanBuffers {
+    trunk: TrunkBuffers,
     game: Vec<[f32; LANES]>,
     game_sum: Vec<[f32; LANES]>,
     pairs: Vec<[f32; LANES]>,
@@ -87,22 +87,22 @@ impl HumanNet {
             return Ok(None);
         }
         let squares = Linear::in_floats(&tensors.take("squares.weight", &[d, CHANNELS])?);
-        let places = rows_in_blocks(tensors.take("position.weight", &[SQUARES, d])?.data(), d);
+        let position_embedding = rows_in_blocks(tensors.take("position.weight", &[SQUARES, d])?.data(), d);
         let game = Linear::in_floats(&tensors.take("game.weight", &[d, GAME])?);
         let trunk = Trunk::take(plan, tensors, level)?;
         let from = tensors.take("from_head.weight", &[pair, d])?;
         let to = tensors.take("to_head.weight", &[pair, d])?;
         let pairs = Linear::new(level, &[from, to]);
         let promotions = Linear::in_floats(&tensors.take("promotion_head.weight", &[PROMOTIONS, d])?);
-        let judge = Judge::take(tensors, d)?;
-        Ok(Some(HumanNet { squares, places, game, trunk, pairs, pair, promotions, judge }))
+        let value_heads = ValueHeads::take(tensors, d)?;
+        Ok(Some(HumanNet { squares, position_embedding, game, trunk, pairs, pair, promotions, value_heads }))
     }
 
-    pub(super) fn memory(&self) -> HumanMemory {
+    pub(super) fn buffers(&self) -> HumanBuffers {
         let blocks = |len: usize| vec![[0.0; LANES]; len];
         let width = self.squares.panels;
-        HumanMemory {
-            trunk: self.trunk.memory(),
+        HumanBuffers {
+            trunk: self.trunk.buffers(),
             game: blocks(GAME.div_ceil(LANES)),
             game_sum: blocks(width),
             pairs: blocks(SQUARES * self.pairs.panels),
@@ -110,16 +110,18 @@ impl HumanNet {
             moves: blocks(SQUARES * SQUARE_BLOCKS),
             promotions: blocks(SQUARES - LAST_RANK),
             pooled: blocks(width),
-            hidden: blocks(self.judge.as_ref().map_or(0, |judge| judge.hidden.linear.panels)),
+            hidden: blocks(
+                self.value_heads.as_ref().map_or(0, |value_heads| value_heads.hidden.linear.panels),
+            ),
             chances: blocks(WDL.max(TIME_BINS).div_ceil(LANES)),
         }
     }
 
     /// The width of each output, in order.
     pub(super) fn outputs(&self) -> Vec<usize> {
-        let judge = self.judge.as_ref();
-        let wdl = judge.and_then(|judge| judge.wdl.as_ref()).map(|_| WDL);
-        let time = judge.and_then(|judge| judge.time.as_ref()).map(|_| TIME_BINS);
+        let value_heads = self.value_heads.as_ref();
+        let wdl = value_heads.and_then(|value_heads| value_heads.wdl.as_ref()).map(|_| WDL);
+        let time = value_heads.and_then(|value_heads| value_heads.time.as_ref()).map(|_| TIME_BINS);
         [SQUARES * SQUARES, (SQUARES - LAST_RANK) * PROMOTIONS].into_iter().chain(wdl).chain(time).collect()
     }
 
@@ -129,15 +131,19 @@ impl HumanNet {
         level: Level,
         squares: &[f32],
         game: &[f32],
-        memory: &mut HumanMemory,
+        buffers: &mut HumanBuffers,
         outputs: &mut [Vec<f32>],
     ) {
-        let trunk = &mut memory.trunk;
-        memory.game.as_flattened_mut()[..GAME].copy_from_slice(game);
-        self.game.run(level, &memory.game, &mut trunk.rounded, &mut memory.game_sum, Then::Replace);
-        level.run(Shared { first: &self.places, second: &memory.game_sum, to: &mut trunk.x });
+        let trunk = &mut buffers.trunk;
+        buffers.game.as_flattened_mut()[..GAME].copy_from_slice(game);
+        self.game.run(level, &buffers.game, &mut trunk.quantised, &mut buffers.game_sum, Store::Replace);
+        level.run(AddBroadcast {
+            first: &self.position_embedding,
+            second: &buffers.game_sum,
+            to: &mut trunk.x,
+        });
         let (squares, _) = squares.as_chunks::<LANES>();
-        self.squares.run(level, squares, &mut trunk.rounded, &mut trunk.x, Then::Add);
+        self.squares.run(level, squares, &mut trunk.quantised, &mut trunk.x, Store::Add);
         self.trunk.run(level, trunk);
 
         let mut outputs = outputs.iter_mut();
@@ -146,39 +152,39 @@ impl HumanNet {
                 output.extend_from_slice(values);
             }
         };
-        self.moves(level, memory);
-        put(memory.moves.as_flattened());
-        let TrunkMemory { normal, rounded, .. } = &mut memory.trunk;
+        self.moves(level, buffers);
+        put(buffers.moves.as_flattened());
+        let TrunkBuffers { normal, quantised, .. } = &mut buffers.trunk;
         let last_rank = &normal[LAST_RANK * self.squares.panels..];
-        self.promotions.run(level, last_rank, rounded, &mut memory.promotions, Then::Replace);
+        self.promotions.run(level, last_rank, quantised, &mut buffers.promotions, Store::Replace);
         let mut promotions = [0.0; (SQUARES - LAST_RANK) * PROMOTIONS];
-        for (to, from) in promotions.chunks_exact_mut(PROMOTIONS).zip(&memory.promotions) {
+        for (to, from) in promotions.chunks_exact_mut(PROMOTIONS).zip(&buffers.promotions) {
             to.copy_from_slice(&from[..PROMOTIONS]);
         }
         put(&promotions);
-        let Some(judge) = &self.judge else { return };
-        mean(normal, &mut memory.pooled);
-        judge.hidden.run(level, &memory.pooled, rounded, &mut memory.hidden);
-        level.run(Silu(&mut memory.hidden));
-        for (head, width) in [(&judge.wdl, WDL), (&judge.time, TIME_BINS)] {
+        let Some(value_heads) = &self.value_heads else { return };
+        mean(normal, &mut buffers.pooled);
+        value_heads.hidden.run(level, &buffers.pooled, quantised, &mut buffers.hidden);
+        level.run(Silu(&mut buffers.hidden));
+        for (head, width) in [(&value_heads.wdl, WDL), (&value_heads.time, TIME_BINS)] {
             let Some(head) = head else { continue };
             let blocks = head.linear.panels;
-            let chances = &mut memory.chances[..blocks];
-            head.run(level, &memory.hidden, rounded, chances);
+            let chances = &mut buffers.chances[..blocks];
+            head.run(level, &buffers.hidden, quantised, chances);
             level.run(Softmax { rows: chances, bias: None, blocks, width });
             put(&chances.as_flattened()[..width]);
         }
     }
 
     /// A logit for every pair of squares: the scaled product of one square's vector as origin, the other's as target.
-    fn moves(&self, level: Level, memory: &mut HumanMemory) {
-        let TrunkMemory { normal, rounded, .. } = &mut memory.trunk;
-        self.pairs.run(level, normal, rounded, &mut memory.pairs, Then::Replace);
+    fn moves(&self, level: Level, buffers: &mut HumanBuffers) {
+        let TrunkBuffers { normal, quantised, .. } = &mut buffers.trunk;
+        self.pairs.run(level, normal, quantised, &mut buffers.pairs, Store::Replace);
         let scale = 1.0 / (self.pair as f32).sqrt();
         let stride = self.pairs.panels * LANES;
-        let rows = memory.pairs.as_flattened();
+        let rows = buffers.pairs.as_flattened();
         for (square, row) in rows.chunks_exact(stride).enumerate() {
-            let panel = &mut memory.targets[square / LANES * self.pair..][..self.pair];
+            let panel = &mut buffers.targets[square / LANES * self.pair..][..self.pair];
             for (block, value) in panel.iter_mut().zip(&row[stride / 2..]) {
                 block.0[square % LANES] = value * scale;
             }
@@ -187,23 +193,23 @@ impl HumanNet {
             rows: SQUARES,
             inputs: rows,
             stride,
-            panels: &memory.targets,
+            panels: &buffers.targets,
             depth: self.pair,
-            to: &mut memory.moves,
+            to: &mut buffers.moves,
             to_stride: SQUARE_BLOCKS,
-            then: Then::Replace,
+            then: Store::Replace,
         });
     }
 }
 
-impl Judge {
-    fn take(tensors: &mut TensorMap, d: usize) -> Result<Option<Judge>, LoadError> {
+impl ValueHeads {
+    fn take(tensors: &mut TensorMap, d: usize) -> Result<Option<ValueHeads>, LoadError> {
         let [wdl, time] = ["wdl_head", "time_head"].map(|head| tensors.contains(&format!("{head}.weight")));
         if !wdl && !time {
             return Ok(None);
         }
         let [hidden, _] = tensors.dims("value_hidden.weight")?;
-        let mut layer = |name: &str, outputs: usize, inputs: usize| -> Result<WithBias, LoadError> {
+        let mut layer = |name: &str, outputs: usize, inputs: usize| -> Result<LinearWithBias, LoadError> {
             let weight = tensors.take(&format!("{name}.weight"), &[outputs, inputs])?;
             let name = format!("{name}.bias");
             let bias = if tensors.contains(&name) {
@@ -211,9 +217,9 @@ impl Judge {
             } else {
                 vec![[0.0; LANES]; outputs.div_ceil(LANES)]
             };
-            Ok(WithBias { linear: Linear::in_floats(&weight), bias })
+            Ok(LinearWithBias { linear: Linear::in_floats(&weight), bias })
         };
-        Ok(Some(Judge {
+        Ok(Some(ValueHeads {
             hidden: layer("value_hidden", hidden, d)?,
             wdl: wdl.then(|| layer("wdl_head", WDL, hidden)).transpose()?,
             time: time.then(|| layer("time_head", TIME_BINS, hidden)).transpose()?,
@@ -221,10 +227,16 @@ impl Judge {
     }
 }
 
-impl WithBias {
-    fn run(&self, level: Level, from: &[[f32; LANES]], rounded: &mut RoundedRows, to: &mut [[f32; LANES]]) {
+impl LinearWithBias {
+    fn run(
+        &self,
+        level: Level,
+        from: &[[f32; LANES]],
+        quantised: &mut QuantisedRows,
+        to: &mut [[f32; LANES]],
+    ) {
         to.copy_from_slice(&self.bias);
-        self.linear.run(level, from, rounded, to, Then::Add);
+        self.linear.run(level, from, quantised, to, Store::Add);
     }
 }
 

@@ -1,12 +1,11 @@
 //! Which instructions the products run on.
 
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::kernels::scalar::ScalarDots;
 use super::kernels::{Dots, Layout};
-use super::trial::Trial;
+use super::trial::KernelTrial;
 use crate::accumulator::kernels::Lanes;
 use crate::accumulator::kernels::scalar::Scalar;
 
@@ -39,13 +38,10 @@ enum Set {
     RelaxedQuads,
 }
 
-/// The place of the level to take in [`Level::available`], plus one; 0 before anyone chose.
-static PREFERRED: AtomicUsize = AtomicUsize::new(0);
-
-/// How often each level is tried in a race at least, and how long the race goes on if it is close: a browser first compiles
-/// quickly, and well a little later.
+/// Minimum rounds of a measurement, and how long it continues while levels are close: browsers optimise code only after it
+/// has run for a while.
 const ROUNDS: usize = 12;
-const CLOSE_RACE: Duration = Duration::from_millis(80);
+const MAX_TIME: Duration = Duration::from_millis(80);
 
 impl Level {
     /// Every level that runs here. The first is plain Rust; each is likely to be faster than the one before.
@@ -68,49 +64,37 @@ impl Level {
         levels.into_iter().flatten().map(Level)
     }
 
-    /// The level that networks made ready from now on run on: the preferred one, else the one likely to be fastest.
+    /// The level that is likely to be fastest.
     pub fn best() -> Level {
-        let preferred = PREFERRED.load(Ordering::Relaxed).checked_sub(1);
-        let chosen = preferred.and_then(|place| Level::available().nth(place));
-        chosen.or_else(|| Level::available().last()).expect("plain Rust runs everywhere")
+        Level::available().last().expect("plain Rust runs everywhere")
     }
 
-    /// Makes this the [best](Level::best) level.
-    pub fn prefer(self) {
-        let place =
-            Level::available().position(|level| level == self).expect("a level is one of those that run");
-        PREFERRED.store(place + 1, Ordering::Relaxed);
-    }
-
-    /// The fastest level by the clock `now`, which counts from any moment. Takes some tens of milliseconds.
+    /// The fastest level, measured with the clock `now`, which may count from any moment. Takes some tens of milliseconds.
     ///
-    /// A browser does not say which processor it runs on, and a way to multiply that is quickest on one is slowest on another.
-    /// Elsewhere [`Level::best`] knows without measuring. A level that does not find what the first one finds is out: there are
-    /// browsers whose first, quick compilation of an instruction is wrong.
-    pub fn race(mut now: impl FnMut() -> Duration) -> Level {
-        let trials: Vec<Trial> = Level::available().skip(1).map(Trial::new).collect();
-        let Some(expected) = trials.first().map(Trial::run) else { return Level::best() };
-        let mut contenders: Vec<_> = trials.into_iter().map(|trial| (Duration::MAX, trial)).collect();
+    /// For browsers, which do not say which processor they run on; elsewhere [`Level::best`] knows without measuring. A level
+    /// whose result differs from the first one's is excluded: some browsers' baseline compilers get an instruction wrong.
+    pub fn fastest(mut now: impl FnMut() -> Duration) -> Level {
+        let trials: Vec<KernelTrial> = Level::available().skip(1).map(KernelTrial::new).collect();
+        let Some(expected) = trials.first().map(KernelTrial::run) else { return Level::best() };
+        let mut candidates: Vec<_> = trials.into_iter().map(|trial| (Duration::MAX, trial)).collect();
         let start = now();
         for round in 1.. {
-            contenders.retain_mut(|(best, trial)| {
+            candidates.retain_mut(|(best, trial)| {
                 let start = now();
                 let found = trial.run();
                 *best = (*best).min(now().saturating_sub(start));
                 found == expected
             });
-            let clear = match &contenders[..] {
-                [others @ .., (favourite, _)] => {
-                    others.iter().all(|(time, _)| *time > favourite.mul_f64(1.2))
-                }
+            let clear = match &candidates[..] {
+                [others @ .., (last, _)] => others.iter().all(|(time, _)| *time > last.mul_f64(1.2)),
                 [] => true,
             };
-            if round >= ROUNDS && (clear || now().saturating_sub(start) >= CLOSE_RACE) {
+            if round >= ROUNDS && (clear || now().saturating_sub(start) >= MAX_TIME) {
                 break;
             }
         }
-        // The likelier one of two that are as fast.
-        let fastest = contenders.iter().rev().min_by_key(|(time, _)| *time);
+        // Of two that are equally fast, the one expected to be faster.
+        let fastest = candidates.iter().rev().min_by_key(|(time, _)| *time);
         fastest.map_or_else(Level::best, |(_, trial)| trial.level)
     }
 
@@ -236,12 +220,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_race_is_between_levels_that_agree() {
-        let trials: Vec<_> = Level::available().map(|level| Trial::new(level).run()).collect();
+    fn fastest_level_is_one_of_those_that_agree() {
+        let trials: Vec<_> = Level::available().map(|level| KernelTrial::new(level).run()).collect();
         assert!(trials.iter().all(|found| *found == trials[0]));
         assert!(trials[0].iter().all(|number| *number != 0));
         let mut seconds = 0;
-        let winner = Level::race(|| {
+        let winner = Level::fastest(|| {
             seconds += 1;
             Duration::from_secs(seconds)
         });

@@ -1,9 +1,9 @@
 //! A matrix of weights made ready for products.
 
-use super::kernels::{Group, Layout, is_tame};
+use super::kernels::{Group, Layout, fits_narrow_sums};
 use super::level::Level;
-use super::product::{FloatProduct, RoundedProduct, RoundedWeights, Then, words_of};
-use super::rounding::{Round, RoundedRows, SPAN};
+use super::product::{FloatProduct, QuantisedProduct, QuantisedWeights, Store, words_of};
+use super::quantise::{Quantise, QuantisedRows, SPAN};
 use crate::accumulator::block::{Block, LANES, zeros};
 use crate::tensors::Tensor;
 
@@ -19,7 +19,7 @@ pub(super) struct Linear {
 
 #[derive(Debug)]
 enum Weights {
-    Rounded(RoundedWeights),
+    Quantised(QuantisedWeights),
     Floats(Vec<Block<f32>>),
 }
 
@@ -30,36 +30,36 @@ impl Linear {
         let inputs = tensors.first().map_or(0, columns);
         let blocks = inputs.div_ceil(LANES);
         let panels = tensors.iter().map(|tensor| rows(tensor).div_ceil(LANES)).sum();
-        let weights = if tensors.iter().all(|tensor| tensor.rounded().is_some()) {
-            Weights::Rounded(rounded(level.layout(), tensors, blocks, panels))
+        let weights = if tensors.iter().all(|tensor| tensor.quantised().is_some()) {
+            Weights::Quantised(quantised(level.layout(), tensors, blocks, panels))
         } else {
             Weights::Floats(floats(tensors, blocks * LANES))
         };
         Linear { panels, blocks, weights }
     }
 
-    /// The same with weights in floats, however they were given: for layers too small to gain by rounding.
+    /// The same with weights in floats, however they were given: for layers too small to gain by quantise.
     pub(super) fn in_floats(tensor: &Tensor) -> Linear {
         let blocks = columns(tensor).div_ceil(LANES);
         let weights = Weights::Floats(floats(std::slice::from_ref(tensor), blocks * LANES));
         Linear { panels: rows(tensor).div_ceil(LANES), blocks, weights }
     }
 
-    /// The layer on every row of `from`. `rounded` is memory for the rows in between.
+    /// The layer on every row of `from`. `quantised` is buffers for the rows in between.
     pub(super) fn run(
         &self,
         level: Level,
         from: &[[f32; LANES]],
-        rounded: &mut RoundedRows,
+        quantised: &mut QuantisedRows,
         to: &mut [[f32; LANES]],
-        then: Then,
+        then: Store,
     ) {
         let rows = from.len() / self.blocks;
         match &self.weights {
-            Weights::Rounded(weights) => {
-                rounded.resize(level, rows, self.blocks);
-                level.run(Round { from, blocks: self.blocks, to: rounded });
-                level.run(RoundedProduct { inputs: rounded, weights, to, then });
+            Weights::Quantised(weights) => {
+                quantised.resize(level, rows, self.blocks);
+                level.run(Quantise { from, blocks: self.blocks, to: quantised });
+                level.run(QuantisedProduct { inputs: quantised, weights, to, then });
             }
             Weights::Floats(panels) => level.run(FloatProduct {
                 rows,
@@ -98,18 +98,18 @@ fn floats(tensors: &[Tensor], depth: usize) -> Vec<Block<f32>> {
     all
 }
 
-fn rounded(layout: Layout, tensors: &[Tensor], blocks: usize, panels: usize) -> RoundedWeights {
+fn quantised(layout: Layout, tensors: &[Tensor], blocks: usize, panels: usize) -> QuantisedWeights {
     let depth = words_of(layout, blocks);
     let spans = blocks.div_ceil(SPAN);
-    let mut packed = RoundedWeights {
+    let mut packed = QuantisedWeights {
         groups: vec![Group([0; 64]); panels * depth],
         scales: zeros(panels * LANES),
         sums: zeros(panels * spans * LANES),
-        tame: Vec::new(),
+        narrow: Vec::new(),
     };
     let mut first = 0;
     for tensor in tensors {
-        let Some((weights, scales)) = tensor.rounded() else { continue };
+        let Some((weights, scales)) = tensor.quantised() else { continue };
         for ((output, row), scale) in (first..).zip(weights.chunks_exact(columns(tensor))).zip(scales) {
             let (panel, lane) = (output / LANES, output % LANES);
             let groups = &mut packed.groups[panel * depth..][..depth];
@@ -139,7 +139,7 @@ fn rounded(layout: Layout, tensors: &[Tensor], blocks: usize, panels: usize) -> 
         first += rows(tensor).next_multiple_of(LANES);
     }
     if layout == Layout::Quads {
-        packed.tame = packed.groups.chunks_exact(depth / spans).map(is_tame).collect();
+        packed.narrow = packed.groups.chunks_exact(depth / spans).map(fits_narrow_sums).collect();
     }
     packed
 }
@@ -158,15 +158,15 @@ mod tests {
     fn layer(level: Level, weight: impl Fn(usize, usize) -> i8) -> Linear {
         let weights = (0..OUTPUTS * INPUTS).map(|at| weight(at / INPUTS, at % INPUTS)).collect();
         let mut tensors = TensorMap::new(Format::Safetensors);
-        tensors.insert_rounded("layer", &[OUTPUTS, INPUTS], weights, vec![0.5; OUTPUTS]).unwrap();
+        tensors.insert_quantised("layer", &[OUTPUTS, INPUTS], weights, vec![0.5; OUTPUTS]).unwrap();
         Linear::new(level, &[tensors.take("layer", &[OUTPUTS, INPUTS]).unwrap()])
     }
 
     fn is_tame_somewhere(layer: &Linear) -> bool {
-        matches!(&layer.weights, Weights::Rounded(weights) if weights.tame.contains(&true))
+        matches!(&layer.weights, Weights::Quantised(weights) if weights.narrow.contains(&true))
     }
 
-    /// Inputs whose span goes from 0 to 127, so that rounding leaves them as they are, and as large as they can be.
+    /// Inputs whose span goes from 0 to 127, so that quantise leaves them as they are, and as large as they can be.
     fn rows() -> Vec<[f32; LANES]> {
         let input = |row: usize, at: usize| match (at % 32, row % 3) {
             (0, _) => 0.0,
@@ -186,7 +186,7 @@ mod tests {
         let just_tame = |_: usize, input: usize| if input % 8 < 2 { 86 } else { 43 };
         let just_wild = |_: usize, input: usize| if input % 8 < 2 { 87 } else { 43 };
         let from = rows();
-        for (weight, tame) in [
+        for (weight, narrow) in [
             (&greatest as &dyn Fn(usize, usize) -> i8, false),
             (&least, false),
             (&small, true),
@@ -201,9 +201,9 @@ mod tests {
             };
             for level in Level::available() {
                 let layer = layer(level, weight);
-                assert!(level.layout() == Layout::Pairs || is_tame_somewhere(&layer) == tame, "{level}");
+                assert!(level.layout() == Layout::Pairs || is_tame_somewhere(&layer) == narrow, "{level}");
                 let mut to = vec![[0.0; LANES]; ROWS * OUTPUTS / LANES];
-                layer.run(level, &from, &mut RoundedRows::default(), &mut to, Then::Replace);
+                layer.run(level, &from, &mut QuantisedRows::default(), &mut to, Store::Replace);
                 for (at, found) in to.as_flattened().iter().enumerate() {
                     let (row, output) = (at / OUTPUTS, at % OUTPUTS);
                     assert_eq!(*found, expected(row, output), "row {row}, output {output}, {level}");

@@ -5,13 +5,13 @@
 
 use super::kernels::{Dots, Group, Layout};
 use super::level::Kernel;
-use super::rounding::{Range, RoundedRows, SPAN};
+use super::quantise::{QuantParams, QuantisedRows, SPAN};
 use crate::accumulator::block::{Block, LANES};
 use crate::accumulator::kernels::Lanes;
 
 /// What becomes of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum Store {
     /// It replaces what was there.
     Replace,
     /// It is added to what was there.
@@ -20,15 +20,15 @@ pub(super) enum Then {
 
 /// Weights in 8 bits with a scale for each output.
 #[derive(Debug)]
-pub(super) struct RoundedWeights {
+pub(super) struct QuantisedWeights {
     /// The groups of each panel, in whole [spans](SPAN).
     pub(super) groups: Vec<Group>,
     /// What one step of an output's weights stands for.
     pub(super) scales: Vec<Block<f32>>,
     /// The sum of each output's weights over each [span](SPAN) of inputs, in steps; those of a panel together.
     pub(super) sums: Vec<Block<f32>>,
-    /// Whether the weights of a panel over each span are [tame](super::kernels::is_tame).
-    pub(super) tame: Vec<bool>,
+    /// Whether the weights of a panel over each span are [narrow](super::kernels::fits_narrow_sums).
+    pub(super) narrow: Vec<bool>,
 }
 
 /// Words of a span with four inputs a word, and with two.
@@ -36,18 +36,18 @@ pub(super) const QUADS: usize = SPAN * LANES / 4;
 pub(super) const PAIRS: usize = SPAN * LANES / 2;
 
 /// Rows that pass by together: their sums stay in the nearest cache. Tiles divide it.
-const TOGETHER: usize = 64;
+const ROWS_PER_PASS: usize = 64;
 
-/// Rounded rows times rounded weights.
-pub(super) struct RoundedProduct<'a> {
-    pub(super) inputs: &'a RoundedRows,
-    pub(super) weights: &'a RoundedWeights,
+/// Quantised rows times quantised weights.
+pub(super) struct QuantisedProduct<'a> {
+    pub(super) inputs: &'a QuantisedRows,
+    pub(super) weights: &'a QuantisedWeights,
     /// For each row, a block for each panel.
     pub(super) to: &'a mut [[f32; LANES]],
-    pub(super) then: Then,
+    pub(super) then: Store,
 }
 
-impl Kernel for RoundedProduct<'_> {
+impl Kernel for QuantisedProduct<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
         match (D::ROWS, D::LAYOUT) {
@@ -59,15 +59,15 @@ impl Kernel for RoundedProduct<'_> {
     }
 }
 
-impl<'a> RoundedProduct<'a> {
+impl<'a> QuantisedProduct<'a> {
     #[inline(always)]
     fn laid_out<const R: usize, const N: usize>(self) -> LaidOut<'a, R, N> {
-        let RoundedProduct { inputs, weights, to, then } = self;
+        let QuantisedProduct { inputs, weights, to, then } = self;
         let panels = weights.scales.len();
         let (words, _) = inputs.words.as_chunks::<R>();
         LaidOut {
             words: words.as_chunks::<N>().0,
-            ranges: inputs.ranges.as_chunks::<R>().0,
+            params: inputs.params.as_chunks::<R>().0,
             groups: weights.groups.as_chunks::<N>().0,
             spans: weights.sums.len() / panels,
             panels,
@@ -82,37 +82,37 @@ impl<'a> RoundedProduct<'a> {
 struct LaidOut<'a, const R: usize, const N: usize> {
     /// The spans of each tile.
     words: &'a [[[u32; R]; N]],
-    ranges: &'a [[Range; R]],
+    params: &'a [[QuantParams; R]],
     /// The spans of each panel.
     groups: &'a [[Group; N]],
     spans: usize,
     panels: usize,
-    weights: &'a RoundedWeights,
+    weights: &'a QuantisedWeights,
     to: &'a mut [[f32; LANES]],
-    then: Then,
+    then: Store,
 }
 
 impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
-        if D::GAINS_BY_TAMENESS { self.span_by_span(lanes, dots) } else { self.tile_by_tile(lanes, dots) }
+        if D::HAS_NARROW_SUMS { self.span_by_span(lanes, dots) } else { self.tile_by_tile(lanes, dots) }
     }
 
     /// A tile of rows goes through all spans of a panel; its values are in registers meanwhile.
     #[inline(always)]
     fn tile_by_tile<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
-        let LaidOut { words, ranges, groups, spans, panels, weights, to, then } = self;
+        let LaidOut { words, params, groups, spans, panels, weights, to, then } = self;
         for p in 0..panels {
             let scale = lanes.load(&weights.scales[p].0);
             let (groups, sums) = (&groups[p * spans..][..spans], &weights.sums[p * spans..][..spans]);
-            let tiles = words.chunks_exact(spans).zip(ranges.chunks_exact(spans));
-            for (t, (words, ranges)) in tiles.enumerate() {
+            let tiles = words.chunks_exact(spans).zip(params.chunks_exact(spans));
+            for (t, (words, params)) in tiles.enumerate() {
                 let mut values = [lanes.splat(0.0); R];
-                for (((words, ranges), groups), sum) in words.iter().zip(ranges).zip(groups).zip(sums) {
+                for (((words, params), groups), sum) in words.iter().zip(params).zip(groups).zip(sums) {
                     let sums = dots.dots::<R, N, false>(words, groups);
                     let sum = lanes.load(&sum.0);
                     for r in 0..R {
-                        values[r] = lanes.add(values[r], meant(lanes, sums[r], ranges[r], sum));
+                        values[r] = lanes.add(values[r], dequantise(lanes, sums[r], params[r], sum));
                     }
                 }
                 for (r, value) in values.into_iter().enumerate() {
@@ -124,22 +124,22 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
         }
     }
 
-    /// All tiles go through a span of a panel, which is tame for all of them or for none: where that changed with every step,
+    /// All tiles go through a span of a panel, which is narrow for all of them or for none: where that changed with every step,
     /// processors would guess wrong too often.
     #[inline(always)]
     fn span_by_span<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
-        let LaidOut { words, ranges, groups, spans, panels, weights, to, then } = self;
-        let tiles = spans * TOGETHER / R;
-        let parts = words.chunks(tiles).zip(ranges.chunks(tiles)).zip(to.chunks_mut(TOGETHER * panels));
-        let mut values = [[0.0; LANES]; TOGETHER];
-        for ((words, ranges), to) in parts {
+        let LaidOut { words, params, groups, spans, panels, weights, to, then } = self;
+        let tiles = spans * ROWS_PER_PASS / R;
+        let parts = words.chunks(tiles).zip(params.chunks(tiles)).zip(to.chunks_mut(ROWS_PER_PASS * panels));
+        let mut values = [[0.0; LANES]; ROWS_PER_PASS];
+        for ((words, params), to) in parts {
             for p in 0..panels {
                 values.fill([0.0; LANES]);
                 for s in 0..spans {
                     let at = p * spans + s;
                     let span =
-                        Span { words, ranges, spans, s, groups: &groups[at], sum: &weights.sums[at].0 };
-                    if weights.tame[at] {
+                        Span { words, params, spans, s, groups: &groups[at], sum: &weights.sums[at].0 };
+                    if weights.narrow[at] {
                         span.add::<L, D, true>(lanes, dots, &mut values);
                     } else {
                         span.add::<L, D, false>(lanes, dots, &mut values);
@@ -157,9 +157,9 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
 /// One span of the inputs of all rows, and the weights of sixteen outputs.
 struct Span<'a, const R: usize, const N: usize> {
     words: &'a [[[u32; R]; N]],
-    ranges: &'a [[Range; R]],
+    params: &'a [[QuantParams; R]],
     spans: usize,
-    /// The span that is meant.
+    /// The span that is dequantise.
     s: usize,
     groups: &'a [Group; N],
     /// The sum of each output's weights.
@@ -169,18 +169,18 @@ struct Span<'a, const R: usize, const N: usize> {
 impl<const R: usize, const N: usize> Span<'_, R, N> {
     /// Adds the products to the `values` of every row.
     #[inline(always)]
-    fn add<L: Lanes, D: Dots<Ints = L::Ints>, const TAME: bool>(
+    fn add<L: Lanes, D: Dots<Ints = L::Ints>, const NARROW: bool>(
         self,
         lanes: L,
         dots: D,
-        values: &mut [[f32; LANES]; TOGETHER],
+        values: &mut [[f32; LANES]; ROWS_PER_PASS],
     ) {
         let sum = lanes.load(self.sum);
-        let tiles = self.words.chunks_exact(self.spans).zip(self.ranges.chunks_exact(self.spans));
-        for ((words, ranges), values) in tiles.zip(values.as_chunks_mut::<R>().0) {
-            let sums = dots.dots::<R, N, TAME>(&words[self.s], self.groups);
-            for ((value, sums), range) in values.iter_mut().zip(sums).zip(ranges[self.s]) {
-                lanes.store(lanes.add(lanes.load(value), meant(lanes, sums, range, sum)), value);
+        let tiles = self.words.chunks_exact(self.spans).zip(self.params.chunks_exact(self.spans));
+        for ((words, params), values) in tiles.zip(values.as_chunks_mut::<R>().0) {
+            let sums = dots.dots::<R, N, NARROW>(&words[self.s], self.groups);
+            for ((value, sums), params) in values.iter_mut().zip(sums).zip(params[self.s]) {
+                lanes.store(lanes.add(lanes.load(value), dequantise(lanes, sums, params, sum)), value);
             }
         }
     }
@@ -188,15 +188,20 @@ impl<const R: usize, const N: usize> Span<'_, R, N> {
 
 /// What sums of whole numbers stand for, where `sum` is that of the weights.
 #[inline(always)]
-fn meant<L: Lanes>(lanes: L, sums: L::Ints, Range { low, step }: Range, sum: L::Floats) -> L::Floats {
-    lanes.add(lanes.mul(lanes.to_floats(sums), lanes.splat(step)), lanes.mul(lanes.splat(low), sum))
+fn dequantise<L: Lanes>(
+    lanes: L,
+    sums: L::Ints,
+    QuantParams { min, scale }: QuantParams,
+    sum: L::Floats,
+) -> L::Floats {
+    lanes.add(lanes.mul(lanes.to_floats(sums), lanes.splat(scale)), lanes.mul(lanes.splat(min), sum))
 }
 
 #[inline(always)]
-fn put<L: Lanes>(lanes: L, value: L::Floats, to: &mut [f32; LANES], then: Then) {
+fn put<L: Lanes>(lanes: L, value: L::Floats, to: &mut [f32; LANES], then: Store) {
     let value = match then {
-        Then::Replace => value,
-        Then::Add => lanes.add(lanes.load(to), value),
+        Store::Replace => value,
+        Store::Add => lanes.add(lanes.load(to), value),
     };
     lanes.store(value, to);
 }
@@ -214,7 +219,7 @@ pub(super) struct FloatProduct<'a> {
     /// For each row, a block for each panel, `to_stride` blocks from one row to the next.
     pub(super) to: &'a mut [[f32; LANES]],
     pub(super) to_stride: usize,
-    pub(super) then: Then,
+    pub(super) then: Store,
 }
 
 impl Kernel for FloatProduct<'_> {

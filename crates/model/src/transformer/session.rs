@@ -2,14 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::human::{HumanMemory, HumanNet};
+use super::human::{HumanBuffers, HumanNet};
 use super::level::Level;
 use crate::LoadError;
 use crate::runtime::{InputData, InputTensor, OutputTensor, RunError};
 use crate::tensors::TensorMap;
 use tabia_nets::human::{GAME_INPUTS as GAME, SQUARE_INPUTS as CHANNELS, SQUARES};
 
-/// A transformer with its weights packed for one [`Level`]. Runs at the same time have memory of their own, which is kept for
+/// A transformer with its weights packed for one [`Level`]. Runs at the same time have buffers of their own, which is kept for
 /// later runs.
 #[derive(Debug)]
 pub(crate) struct TransformerSession {
@@ -17,7 +17,7 @@ pub(crate) struct TransformerSession {
     net: HumanNet,
     /// The names of the outputs.
     outputs: Vec<String>,
-    idle: Mutex<Vec<HumanMemory>>,
+    idle: Mutex<Vec<HumanBuffers>>,
 }
 
 impl TransformerSession {
@@ -58,11 +58,11 @@ impl TransformerSession {
         let widths = self.net.outputs();
         let mut outputs: Vec<Vec<f32>> = widths.iter().map(|w| Vec::with_capacity(w * positions)).collect();
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut memory = idle.unwrap_or_else(|| self.net.memory());
+        let mut buffers = idle.unwrap_or_else(|| self.net.buffers());
         for (squares, game) in squares.chunks_exact(SQUARES * CHANNELS).zip(game.chunks_exact(GAME)) {
-            self.net.run(self.level, squares, game, &mut memory, &mut outputs);
+            self.net.run(self.level, squares, game, &mut buffers, &mut outputs);
         }
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(buffers);
         let mut named = Vec::with_capacity(outputs.len());
         for ((values, width), name) in outputs.into_iter().zip(widths).zip(&self.outputs) {
             if values.iter().any(|value| !value.is_finite()) {

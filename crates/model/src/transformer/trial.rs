@@ -16,14 +16,14 @@ const TIMES: usize = 8192;
 
 /// The operands in the layout of one level.
 #[derive(Debug)]
-pub(super) struct Trial {
+pub(super) struct KernelTrial {
     pub(super) level: Level,
     words: Vec<u32>,
     groups: Vec<Group>,
 }
 
-impl Trial {
-    /// Operands that are the same on every level. The inputs go to their limit, the weights are as [tame](super::kernels::is_tame)
+impl KernelTrial {
+    /// Operands that are the same on every level. The inputs go to their limit, the weights are as [narrow](super::kernels::fits_narrow_sums)
     /// as most are.
     pub(super) fn new(level: Level) -> Self {
         let (words, width, tile) = match level.layout() {
@@ -48,7 +48,11 @@ impl Trial {
             group.0.iter_mut().zip((0..LANES).flat_map(bytes)).for_each(|(to, byte)| *to = byte);
             group
         };
-        Trial { level, words: (0..ROWS * words).map(word).collect(), groups: (0..words).map(group).collect() }
+        KernelTrial {
+            level,
+            words: (0..ROWS * words).map(word).collect(),
+            groups: (0..words).map(group).collect(),
+        }
     }
 
     /// The sums of all rows, found again and again and added up.
@@ -60,7 +64,7 @@ impl Trial {
 }
 
 struct Repeated<'a> {
-    trial: &'a Trial,
+    trial: &'a KernelTrial,
     sums: &'a mut [i32; LANES],
 }
 

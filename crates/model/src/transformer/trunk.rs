@@ -1,12 +1,12 @@
 //! The blocks of a transformer: attention and a gated feed-forward part, each with a norm before and a sum after.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use super::attention::{Attention, HeadMemory};
-use super::elementwise::{Gate, Norm};
+use super::attention::{Attention, HeadBuffers};
+use super::elementwise::{RmsNorm, SwiGlu};
 use super::level::Level;
 use super::linear::Linear;
-use super::product::Then;
-use super::rounding::RoundedRows;
+use super::product::Store;
+use super::quantise::QuantisedRows;
 use crate::LoadError;
 use crate::accumulator::block::LANES;
 use crate::tensors::TensorMap;
@@ -54,17 +54,17 @@ struct TrunkBlock {
 
 /// Memory for one position on its way through a trunk.
 #[derive(Debug)]
-pub(super) struct TrunkMemory {
+pub(super) struct TrunkBuffers {
     /// The tokens, a row each.
     pub(super) x: Vec<[f32; LANES]>,
     /// The same after a norm; at the end, what the trunk gives.
     pub(super) normal: Vec<[f32; LANES]>,
     /// Rows on their way into a product of bytes.
-    pub(super) rounded: RoundedRows,
+    pub(super) quantised: QuantisedRows,
     qkv: Vec<[f32; LANES]>,
     inner: Vec<[f32; LANES]>,
     gated: Vec<[f32; LANES]>,
-    head: HeadMemory,
+    head: HeadBuffers,
 }
 
 impl Trunk {
@@ -105,36 +105,36 @@ impl Trunk {
         Ok(Trunk { plan, blocks, final_norm: take_row(tensors, plan.final_norm, d)? })
     }
 
-    pub(super) fn memory(&self) -> TrunkMemory {
+    pub(super) fn buffers(&self) -> TrunkBuffers {
         let Plan { tokens, width, head, hidden, .. } = self.plan;
         let rows = |numbers: usize| vec![[0.0; LANES]; tokens * numbers / LANES];
-        TrunkMemory {
+        TrunkBuffers {
             x: rows(width),
             normal: rows(width),
-            rounded: RoundedRows::default(),
+            quantised: QuantisedRows::default(),
             qkv: rows(3 * width),
             inner: rows(2 * hidden),
             gated: rows(hidden),
-            head: HeadMemory::new(tokens, head),
+            head: HeadBuffers::new(tokens, head),
         }
     }
 
-    /// Takes the tokens in `memory.x` through all blocks and leaves them in `memory.normal`.
-    pub(super) fn run(&self, level: Level, memory: &mut TrunkMemory) {
+    /// Takes the tokens in `buffers.x` through all blocks and leaves them in `buffers.normal`.
+    pub(super) fn run(&self, level: Level, buffers: &mut TrunkBuffers) {
         let eps = self.plan.eps;
-        let TrunkMemory { x, normal, rounded, qkv, inner, gated, head } = memory;
+        let TrunkBuffers { x, normal, quantised, qkv, inner, gated, head } = buffers;
         for block in &self.blocks {
-            level.run(Norm { from: x, weight: &block.norm1, eps, to: normal });
-            block.qkv.run(level, normal, rounded, qkv, Then::Replace);
+            level.run(RmsNorm { from: x, weight: &block.norm1, eps, to: normal });
+            block.qkv.run(level, normal, quantised, qkv, Store::Replace);
             block.attention.run(level, self.plan.tokens, qkv, head, normal);
-            block.out.run(level, normal, rounded, x, Then::Add);
-            level.run(Norm { from: x, weight: &block.norm2, eps, to: normal });
+            block.out.run(level, normal, quantised, x, Store::Add);
+            level.run(RmsNorm { from: x, weight: &block.norm2, eps, to: normal });
             let blocks = self.plan.hidden / LANES;
-            block.up.run(level, normal, rounded, inner, Then::Replace);
-            level.run(Gate { from: inner, blocks, to: gated });
-            block.down.run(level, gated, rounded, x, Then::Add);
+            block.up.run(level, normal, quantised, inner, Store::Replace);
+            level.run(SwiGlu { from: inner, blocks, to: gated });
+            block.down.run(level, gated, quantised, x, Store::Add);
         }
-        level.run(Norm { from: x, weight: &self.final_norm, eps, to: normal });
+        level.run(RmsNorm { from: x, weight: &self.final_norm, eps, to: normal });
     }
 }
 

@@ -5,6 +5,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::error::Result;
 use shakmaty::{Board, Chess, Color, Position, Role};
 use tabia_data::EvaluationRecord;
+use tabia_encoding::piece_value;
 
 use super::chess_function::{ChessFunction, positions};
 
@@ -30,20 +31,9 @@ pub(super) fn material() -> ChessFunction {
 fn balance(board: &Board) -> i32 {
     let worth = |color: Color| -> i32 {
         let counts = board.material_side(color);
-        counts.zip_role().into_iter().map(|(role, count)| i32::from(count) * centipawns(role)).sum()
+        counts.zip_role().into_iter().map(|(role, count)| i32::from(count) * piece_value(role)).sum()
     };
     worth(Color::White) - worth(Color::Black)
-}
-
-fn centipawns(role: Role) -> i32 {
-    match role {
-        Role::Pawn => 100,
-        Role::Knight => 320,
-        Role::Bishop => 330,
-        Role::Rook => 500,
-        Role::Queen => 900,
-        Role::King => 0,
-    }
 }
 
 /// `phase(fen)`: how much of the middlegame is left, N 1, B 1, R 2, Q 4 for both sides: 24 is all of it, 0 a pawn ending.

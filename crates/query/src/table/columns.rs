@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, LargeBinaryBuilder, StringBuilder};
 use datafusion::arrow::datatypes::{DataType, Field};
-use tabia_encoding::{RatingPool, Score};
+use tabia_encoding::Score;
 
 pub(super) fn nullable(name: &str, of: DataType) -> Field {
     Field::new(name, of, true)
@@ -28,15 +28,6 @@ pub(super) fn bytes_column<'a>(values: impl Iterator<Item = &'a [u8]>) -> ArrayR
         column.append_value(value);
     }
     Arc::new(column.finish())
-}
-
-pub(super) fn pool_name(pool: RatingPool) -> &'static str {
-    match pool {
-        RatingPool::Unknown => "unknown",
-        RatingPool::OverTheBoard => "over-the-board",
-        RatingPool::Online => "online",
-        RatingPool::Puzzle => "puzzle",
-    }
 }
 
 /// The centipawns and the mate of a score, one of them known.

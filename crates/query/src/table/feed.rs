@@ -6,7 +6,8 @@ use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::parquet::errors::ParquetError;
 use tabia_data::{
     Block, BytesRead, Chunk, Chunks, EvaluationRecord, EvaluationRow, FaultKind, Faults, GameRules, NpyError,
-    NpySet, OpenError, Part, Record, RecordKind, Shard, ShardError, SourceFile, SourceKind, Whereabouts,
+    NpySet, OpenError, Part, PoolRule, Record, RecordKind, Shard, ShardError, SourceFile, SourceKind,
+    Whereabouts,
 };
 
 use super::evaluation_columns::EvaluationBatch;
@@ -14,7 +15,7 @@ use super::game_columns::GameBatch;
 use super::parquet_rows::{self, ParquetRows};
 use crate::humchess;
 
-use super::{Pool, TableFile, TableKind, TableSpec};
+use super::{TableFile, TableKind, TableSpec};
 
 /// Cuts the files of a table into pieces, one after the other; memory holds one piece.
 #[derive(Debug)]
@@ -216,7 +217,10 @@ impl Piece {
         let mut games = 0;
         match self {
             Piece::Text(chunk) => {
-                let rules = GameRules { pool: Pool::rule(spec.pool), ..GameRules::default() };
+                let rules = GameRules {
+                    pool: spec.pool.map_or(PoolRule::Auto, PoolRule::Is),
+                    ..GameRules::default()
+                };
                 if chunk.kind() == SourceKind::Pgn {
                     chunk.read_tagged(&rules, &mut faults, |game| {
                         games += 1;

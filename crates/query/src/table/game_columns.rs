@@ -12,7 +12,7 @@ use tabia_data::{FaultKind, Faults, GameBytes, GameRecord, Part, Ply, Whereabout
 use tabia_game::{Headers, fen_of};
 
 use super::TableKind;
-use super::columns::{bytes_column, cp_and_mate, list, nullable, pool_name, text_column};
+use super::columns::{bytes_column, cp_and_mate, list, nullable, text_column};
 
 /// The columns of a table of games.
 ///
@@ -135,7 +135,7 @@ impl GameBatch {
             "black" => tag("Black"),
             "white_elo" | "rating" => rating(Color::White),
             "black_elo" => rating(Color::Black),
-            "pool" => text_column(rows.map(|row| Some(pool_name(row.record.head.pool)))),
+            "pool" => text_column(rows.map(|row| Some(row.record.head.pool.name()))),
             "result" => text_column(rows.map(|row| Some(result_name(row.record.head.result)))),
             "time_control" => tag("TimeControl"),
             "base_s" => {

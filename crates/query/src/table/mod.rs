@@ -23,9 +23,7 @@ use datafusion::error::Result;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 use serde::{Deserialize, Serialize};
-use tabia_data::{
-    BytesRead, Chunks, OpenError, PoolRule, RecordKind, SetError, SetManifest, SourceFile, SourceKind,
-};
+use tabia_data::{BytesRead, Chunks, OpenError, RecordKind, SetError, SetManifest, SourceFile, SourceKind};
 use tabia_encoding::RatingPool;
 
 use crate::humchess::has_humchess_rows;
@@ -58,7 +56,7 @@ pub struct TableSpec {
     /// The files, one for each partition of a scan.
     pub files: Vec<TableFile>,
     /// Whose scale the ratings of games are on; `None` is what each game's tags tell.
-    pub pool: Option<Pool>,
+    pub pool: Option<RatingPool>,
 }
 
 /// One file of a table.
@@ -70,18 +68,6 @@ pub struct TableFile {
     pub path: Option<PathBuf>,
     /// How many bytes it has on disk, where that is known.
     pub bytes: Option<u64>,
-}
-
-/// A rating pool by its name in options and columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pool {
-    /// `over-the-board`.
-    OverTheBoard,
-    /// `online`.
-    Online,
-    /// `unknown`.
-    Unknown,
 }
 
 /// Why a path makes no table.
@@ -109,26 +95,6 @@ pub enum TableError {
         /// What the system said.
         error: std::io::Error,
     },
-}
-
-impl Pool {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Pool::OverTheBoard => "over-the-board",
-            Pool::Online => "online",
-            Pool::Unknown => "unknown",
-        }
-    }
-
-    fn rule(pool: Option<Pool>) -> PoolRule {
-        match pool {
-            None => PoolRule::Auto,
-            Some(Pool::OverTheBoard) => PoolRule::Is(RatingPool::OverTheBoard),
-            Some(Pool::Online) => PoolRule::Is(RatingPool::Online),
-            Some(Pool::Unknown) => PoolRule::Is(RatingPool::Unknown),
-        }
-    }
 }
 
 impl TableKind {
@@ -164,7 +130,7 @@ impl TableSpec {
     ///
     /// # Errors
     /// When there is nothing to read there.
-    pub fn find(argument: &Path, pool: Option<Pool>) -> Result<Vec<TableSpec>, TableError> {
+    pub fn find(argument: &Path, pool: Option<RatingPool>) -> Result<Vec<TableSpec>, TableError> {
         if argument.join("set.json").is_file() {
             return Ok(vec![TableSpec::of_set(argument)?]);
         }
@@ -191,7 +157,11 @@ impl TableSpec {
     ///
     /// # Errors
     /// When there is no such file.
-    pub fn of_kind(kind: TableKind, argument: &Path, pool: Option<Pool>) -> Result<TableSpec, TableError> {
+    pub fn of_kind(
+        kind: TableKind,
+        argument: &Path,
+        pool: Option<RatingPool>,
+    ) -> Result<TableSpec, TableError> {
         let mut found = TableSpec::find(argument, pool)?;
         if argument.as_os_str() == "-" {
             found.iter_mut().for_each(|table| table.kind = kind);

@@ -6,8 +6,9 @@ use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::Expr;
 use datafusion::scalar::ScalarValue;
+use tabia_encoding::UnknownRatingPool;
 
-use super::{ChessTable, Pool, TableKind, TableSpec};
+use super::{ChessTable, TableKind, TableSpec};
 
 /// Makes the table functions known to a context: `pgn('path' [, pool])`, `evaluations('path')`, `puzzles('path')` and
 /// `shards('folder')`.
@@ -49,13 +50,7 @@ impl TableFunctionImpl for FilesAsTable {
         };
         let pool = match pool {
             None | Some("auto") => None,
-            Some("over-the-board") => Some(Pool::OverTheBoard),
-            Some("online") => Some(Pool::Online),
-            Some("unknown") => Some(Pool::Unknown),
-            Some(other) => {
-                let known = "auto, over-the-board, online, unknown";
-                return Err(fault(format!("{other:?} is no rating pool; there are {known}")));
-            }
+            Some(name) => Some(name.parse().map_err(|error: UnknownRatingPool| fault(error.to_string()))?),
         };
         let spec = match self.form {
             Form::Files(kind) => TableSpec::of_kind(kind, Path::new(path), pool),

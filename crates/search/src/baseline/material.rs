@@ -1,18 +1,7 @@
 use shakmaty::{Board, Color, Move, Role};
+use tabia_encoding::piece_value;
 
 use super::tapered::{FULL_MIDDLEGAME, Tapered};
-
-/// The value of a piece in centipawns; 0 for a king.
-pub const fn piece_value(role: Role) -> i32 {
-    match role {
-        Role::Pawn => 100,
-        Role::Knight => 320,
-        Role::Bishop => 330,
-        Role::Rook => 500,
-        Role::Queen => 900,
-        Role::King => 0,
-    }
-}
 
 /// The material a move wins at once, in centipawns: the captured piece, and what a pawn gains by promoting.
 pub fn material_gain(m: Move) -> i32 {

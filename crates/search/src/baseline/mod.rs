@@ -14,7 +14,8 @@ mod tapered;
 use shakmaty::{Board, Chess, Color, Position};
 use tabia_encoding::{ForMover, ForWhite};
 
-pub use material::{material_gain, piece_value};
+pub use material::material_gain;
+pub use tabia_encoding::piece_value;
 use tapered::Tapered;
 
 /// The evaluation in centipawns.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use candle_core::{Device, Tensor};
 use shakmaty::Position;
 use tabia_data::Set;
-use tabia_encoding::{KeptSituation, MoveVocabulary, TIME_BINS, vocabulary};
+use tabia_encoding::{MoveVocabulary, OwnedSituation, TIME_BINS, vocabulary};
 use tabia_model::{Accuracy, Evaluation, Model};
 
 use super::card::figures;
@@ -105,7 +105,7 @@ impl Sides {
         arena: &[f32],
         model: &Model,
         examples: &Examples,
-        situations: &[KeptSituation],
+        situations: &[OwnedSituation],
     ) -> Result<(), ExportError> {
         let net = &config.net;
         let table = net.table();
@@ -152,8 +152,8 @@ fn first_choice(targets: &PolicyTargets, row: usize, logits: &[f32]) -> Option<u
 }
 
 /// The outputs of a file as heads, which losses take. Promotion pieces are part of its moves.
-fn as_heads(net: &NetConfig, model: &Model, kept: &[KeptSituation]) -> Result<Heads<Tensor>, ExportError> {
-    let situations: Vec<_> = kept.iter().map(KeptSituation::get).collect();
+fn as_heads(net: &NetConfig, model: &Model, kept: &[OwnedSituation]) -> Result<Heads<Tensor>, ExportError> {
+    let situations: Vec<_> = kept.iter().map(OwnedSituation::get).collect();
     let evaluations = model.evaluate(&situations)?;
     let rows = evaluations.len();
     let column = |width: usize, row: &dyn Fn(usize, &Evaluation) -> Option<Vec<f32>>| {

@@ -1,6 +1,5 @@
-use tabia_model::{
-    Figures, ModelCard, Perspective, PolicyHead, Side, ThinkTimeHead, Unit, ValueHead, WdlHead, WdlScale,
-};
+use tabia_encoding::{Encoding, encoding};
+use tabia_model::{Figures, ModelCard, PolicyHead, Side, ThinkTimeHead, Unit, ValueHead, WdlHead, WdlScale};
 
 use super::Provenance;
 use crate::{GroupScore, NetConfig};
@@ -27,11 +26,12 @@ pub(super) fn card(net: &NetConfig, provenance: &Provenance) -> ModelCard {
     }
     if let Some(value) = outputs.value {
         let centipawns = Unit::Centipawns(provenance.value_unit_cp.unwrap_or(100.0));
-        let (unit, perspective) = match net {
-            NetConfig::Pair(_) => (Unit::Probability(1000.0), Perspective::ContextMover),
-            _ if net.encoding().starts_with("rusty") => (centipawns, Perspective::White),
-            _ => (centipawns, Perspective::Mover),
+        let convention = encoding(net.encoding()).map(Encoding::value_convention).unwrap_or_default();
+        let unit = match convention.unit {
+            Unit::Centipawns(_) => centipawns,
+            other => other,
         };
+        let perspective = convention.perspective;
         card.value = Some(ValueHead { output: value.name.to_owned(), index: None, unit, perspective });
     }
     if let Some(outcome) = outputs.outcome {

@@ -116,7 +116,7 @@ pub(super) fn compare(net: &NetConfig, arena: &[f32], model: &Model) -> Result<A
 
 /// How far off the scores are that a search computes in 16 bits, if it does so for this network.
 fn in_search(model: &Model, situations: &[Situation<'_>], trained: &[Evaluation]) -> Option<f32> {
-    let (net, head) = (model.perspective()?, model.card().value.as_ref()?);
+    let (net, head) = (model.nnue()?, model.card().value.as_ref()?);
     let mut evaluator = NnueState::new(Arc::clone(net), &Chess::default());
     let off = |(situation, trained): (&Situation<'_>, &Evaluation)| {
         evaluator.set_position(situation.position);

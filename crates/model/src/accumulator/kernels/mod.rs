@@ -7,6 +7,105 @@ use std::fmt;
 
 use super::block::LANES;
 
+/// A value that only exists where the processor has `$feature`, and that runs kernels compiled for it.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! detected {
+    ($name:ident, $detect:ident, [$($feature:tt)+]) => {
+        #[doc = concat!("Proof that the processor has", $(" ", $feature),+, ".")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) struct $name(());
+
+        impl $name {
+            pub(crate) fn detect() -> Option<Self> {
+                ($($detect!($feature))&&+).then_some($name(()))
+            }
+
+            #[inline]
+            pub(super) fn run(self, kernel: impl super::Kernel) {
+                #[target_feature($(enable = $feature),+)]
+                fn compiled(lanes: $name, kernel: impl super::Kernel) {
+                    kernel.run(lanes);
+                }
+                // SAFETY: `self` proves the features.
+                unsafe { compiled(self, kernel) }
+            }
+        }
+    };
+}
+
+/// Implements [`Lanes`] with `$n` registers for the sixteen lanes, from the instructions for one register.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64", target_feature = "simd128"))]
+macro_rules! lanes {
+    (
+        $level:ty: [$float:ty; $n:literal], [$int:ty; _], registers $($i:literal)+;
+        splat($sx:ident) = $splat:expr;
+        load($lp:ident) = $load:expr;
+        store($sp:ident, $sv:ident) = $store:expr;
+        nonzero($nx:ident) = $nonzero:expr;
+        load_ints($lip:ident) = $load_ints:expr;
+        store_ints($sip:ident, $siv:ident) = $store_ints:expr;
+        to_floats($tx:ident) = $to_floats:expr;
+        floats { $($binary:ident($a:ident, $b:ident) = $op:expr;)+ }
+        ints { $($int_binary:ident($ia:ident, $ib:ident) = $int_op:expr;)+ }
+        $($more:item)?
+    ) => {
+        // SAFETY of every block: a value of the level proves its instructions, and the arrays hold sixteen numbers.
+        #[allow(unused_unsafe, clippy::undocumented_unsafe_blocks, reason = "some instruction sets have safe intrinsics")]
+        impl super::Lanes for $level {
+            type Floats = [$float; $n];
+            type Ints = [$int; $n];
+
+            #[inline(always)]
+            fn splat(self, $sx: f32) -> [$float; $n] {
+                unsafe { [$splat; $n] }
+            }
+
+            #[inline(always)]
+            fn load(self, from: &[f32; LANES]) -> [$float; $n] {
+                unsafe { [$({ let $lp = from.as_ptr().add(LANES / $n * $i); $load }),+] }
+            }
+
+            #[inline(always)]
+            fn store(self, x: [$float; $n], to: &mut [f32; LANES]) {
+                unsafe { $({ let ($sp, $sv) = (to.as_mut_ptr().add(LANES / $n * $i), x[$i]); $store };)+ }
+            }
+
+            #[inline(always)]
+            fn nonzero(self, x: [$float; $n]) -> u16 {
+                unsafe { $(({ let $nx = x[$i]; $nonzero } as u16) << (LANES / $n * $i))|+ }
+            }
+
+            #[inline(always)]
+            fn load_ints(self, from: &[i32; LANES]) -> [$int; $n] {
+                unsafe { [$({ let $lip = from.as_ptr().add(LANES / $n * $i); $load_ints }),+] }
+            }
+
+            #[inline(always)]
+            fn store_ints(self, x: [$int; $n], to: &mut [i32; LANES]) {
+                unsafe { $({ let ($sip, $siv) = (to.as_mut_ptr().add(LANES / $n * $i), x[$i]); $store_ints };)+ }
+            }
+
+            #[inline(always)]
+            fn to_floats(self, x: [$int; $n]) -> [$float; $n] {
+                unsafe { [$({ let $tx = x[$i]; $to_floats }),+] }
+            }
+
+            lanes!(@each [$($i)+] [$float; $n] $($binary($a, $b) = $op;)+);
+            lanes!(@each [$($i)+] [$int; $n] $($int_binary($ia, $ib) = $int_op;)+);
+            $($more)?
+        }
+    };
+    (@each $registers:tt [$register:ty; $n:literal] $($name:ident($a:ident, $b:ident) = $op:expr;)+) => {
+        $(lanes!(@one $registers [$register; $n] $name($a, $b) = $op);)+
+    };
+    (@one [$($i:literal)+] [$register:ty; $n:literal] $name:ident($a:ident, $b:ident) = $op:expr) => {
+        #[inline(always)]
+        fn $name(self, x: [$register; $n], y: [$register; $n]) -> [$register; $n] {
+            unsafe { [$({ let ($a, $b) = (x[$i], y[$i]); $op }),+] }
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod avx2;
 #[cfg(target_arch = "x86_64")]

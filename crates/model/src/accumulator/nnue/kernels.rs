@@ -1,7 +1,7 @@
 //! The loops of a perspective network, plain Rust that each level's compilation turns into vector instructions.
 
 use super::{
-    Nnue, Power,
+    ActivationPower, Nnue,
     block::{Block, LANES},
     net::{Output, SQUARE_SHIFT},
 };
@@ -27,7 +27,7 @@ impl Kernel for Update<'_> {
             (&[a], &[r]) => self.fused([a], [r]),
             (&[a], &[r, s]) => self.fused([a], [r, s]),
             (&[a, b], &[r, s]) => self.fused([a, b], [r, s]),
-            _ => self.any_number(),
+            _ => self.generic(),
         }
     }
 }
@@ -50,22 +50,22 @@ impl Update<'_> {
     }
 
     #[inline(always)]
-    fn any_number(self) {
+    fn generic(self) {
         let (from_tiles, from_rest) = self.from.as_chunks::<TILE>();
         let (to_tiles, to_rest) = self.to.as_chunks_mut::<TILE>();
         for (tile, (from, to)) in from_tiles.iter().zip(to_tiles).enumerate() {
-            any_number_tile(self.net, tile * TILE, from, self.added, self.removed, to);
+            generic_tile(self.net, tile * TILE, from, self.added, self.removed, to);
         }
         let done = from_tiles.len() * TILE;
         for (block, (from, to)) in from_rest.iter().zip(to_rest).enumerate() {
             let (from, to) = (std::array::from_ref(from), std::array::from_mut(to));
-            any_number_tile(self.net, done + block, from, self.added, self.removed, to);
+            generic_tile(self.net, done + block, from, self.added, self.removed, to);
         }
     }
 }
 
 #[inline(always)]
-fn any_number_tile<const W: usize>(
+fn generic_tile<const W: usize>(
     net: &Nnue,
     first: usize,
     from: &[Block; W],
@@ -104,7 +104,7 @@ fn subtract(sum: &mut [i16; LANES], weights: &Block) {
 }
 
 /// The output layer on both views' sums.
-pub(super) struct Judge<'a> {
+pub(super) struct OutputLayer<'a> {
     pub(super) net: &'a Nnue,
     pub(super) output: &'a Output,
     /// The mover's sums and the opponent's.
@@ -112,17 +112,17 @@ pub(super) struct Judge<'a> {
     pub(super) to: &'a mut i32,
 }
 
-impl Kernel for Judge<'_> {
+impl Kernel for OutputLayer<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self, _: L) {
         match self.net.power {
-            Power::One => self.products::<1>(),
-            Power::Two => self.products::<2>(),
+            ActivationPower::One => self.products::<1>(),
+            ActivationPower::Two => self.products::<2>(),
         }
     }
 }
 
-impl Judge<'_> {
+impl OutputLayer<'_> {
     #[inline(always)]
     fn products<const POWER: u32>(self) {
         let mut products = [0_i32; LANES];

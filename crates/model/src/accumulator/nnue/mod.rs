@@ -1,7 +1,7 @@
 //! Perspective networks for searches: both sides' views of the board through one layer, in 16 bits.
 //!
 //! Such a network is `(features -> width) x 2 -> 1`: the mover's view and the opponent's go through the same first layer,
-//! a clipped activation, and side by side through one of several output layers, chosen by how many men are left.
+//! a clipped activation, and side by side through one of several output layers, chosen by how many pieces are left.
 //! [`NnueGraph::recognise`] finds one in an ONNX graph, [`Nnue`] is one made ready and shared between
 //! threads, and a [`NnueState`] follows one line of play with it.
 //!
@@ -16,7 +16,7 @@ mod recognise;
 mod state;
 
 pub use net::Nnue;
-pub use recognise::{NnueGraph, Power};
+pub use recognise::{ActivationPower, NnueGraph};
 pub use state::NnueState;
 
 #[cfg(test)]

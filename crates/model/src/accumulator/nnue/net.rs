@@ -1,22 +1,22 @@
 use tabia_encoding::SparseEncoding;
 
 use super::{
-    NnueGraph, Power,
+    ActivationPower, NnueGraph,
     block::{Block, LANES, ZERO, blocks},
 };
 use crate::accumulator::Linear;
 
-/// The most men on a board, and so the most features of a view.
-const MOST_MEN: usize = 32;
+/// The most pieces on a board, and so the most features of a view.
+const MAX_PIECES: usize = 32;
 
 /// What first-layer sums stay within, with room for half a step of every weight and of the bias.
-const RANGE: f64 = i16::MAX as f64 - (MOST_MEN / 2 + 1) as f64;
+const RANGE: f64 = i16::MAX as f64 - (MAX_PIECES / 2 + 1) as f64;
 
 /// The most steps from 0 to 1 of a clipped sum. [`SQUARE_SHIFT`] bits more still fit 16 bits.
-const MOST_STEPS: f64 = ((1 << (15 - SQUARE_SHIFT)) - 1) as f64;
+const MAX_STEPS: f64 = ((1 << (15 - SQUARE_SHIFT)) - 1) as f64;
 
 /// Fewer steps would be too coarse.
-const LEAST_STEPS: f64 = 128.0;
+const MIN_STEPS: f64 = 128.0;
 
 /// A sum is shifted left by this before it is squared, and the upper 16 bits are kept.
 pub(super) const SQUARE_SHIFT: u32 = 4;
@@ -25,7 +25,7 @@ pub(super) const SQUARE_SHIFT: u32 = 4;
 const OUTPUT_RANGE: f64 = (i32::MAX - 1) as f64;
 
 /// More steps to one unit of the output are of no use.
-const MOST_OUTPUT_STEPS: f64 = (1 << 24) as f64;
+const MAX_OUTPUT_STEPS: f64 = (1 << 24) as f64;
 
 /// A perspective network ready to run in a search: immutable weights in 16 bits, shared between any number of
 /// [`NnueState`](super::NnueState)s.
@@ -40,10 +40,10 @@ pub struct Nnue {
     pub(super) bias: Vec<Block>,
     /// Per neuron, the sum that stands for 1.
     pub(super) ceilings: Vec<Block>,
-    pub(super) power: Power,
+    pub(super) power: ActivationPower,
     outputs: Vec<Output>,
-    /// The output for each number of men.
-    buckets: [u8; MOST_MEN + 1],
+    /// The output for each number of pieces.
+    buckets: [u8; MAX_PIECES + 1],
     width: usize,
 }
 
@@ -68,13 +68,13 @@ impl Nnue {
             return None;
         }
         let steps = (0..width).map(|neuron| steps(first, neuron)).collect::<Option<Vec<_>>>()?;
-        let bucket = |men: usize| {
-            let bucket = *buckets.get(men).or(buckets.last())?;
+        let bucket = |pieces: usize| {
+            let bucket = *buckets.get(pieces).or(buckets.last())?;
             u8::try_from(bucket).ok().filter(|_| bucket < output.outputs())
         };
-        let mut of_men = [0; MOST_MEN + 1];
-        for (men, of_men) in of_men.iter_mut().enumerate() {
-            *of_men = bucket(men)?;
+        let mut of_pieces = [0; MAX_PIECES + 1];
+        for (pieces, of_pieces) in of_pieces.iter_mut().enumerate() {
+            *of_pieces = bucket(pieces)?;
         }
         Some(Nnue {
             encoding,
@@ -90,7 +90,7 @@ impl Nnue {
             outputs: (0..output.outputs())
                 .map(|bucket| Output::new(output, bucket, &steps, *power))
                 .collect(),
-            buckets: of_men,
+            buckets: of_pieces,
             width,
         })
     }
@@ -105,9 +105,9 @@ impl Nnue {
         self.outputs.len()
     }
 
-    /// The output layer for this many men.
-    pub(super) fn output(&self, men: usize) -> &Output {
-        &self.outputs[usize::from(self.buckets[men.min(MOST_MEN)])]
+    /// The output layer for this many pieces.
+    pub(super) fn output(&self, pieces: usize) -> &Output {
+        &self.outputs[usize::from(self.buckets[pieces.min(MAX_PIECES)])]
     }
 
     /// The weights of one feature.
@@ -124,7 +124,7 @@ impl Nnue {
 }
 
 impl Output {
-    fn new(layer: &Linear, output: usize, steps: &[f64], power: Power) -> Self {
+    fn new(layer: &Linear, output: usize, steps: &[f64], power: ActivationPower) -> Self {
         let units: Vec<f64> = steps.iter().chain(steps).map(|&steps| unit(steps, power)).collect();
         let weights: Vec<f64> =
             layer.weights.iter().skip(output).step_by(layer.outputs()).map(|&w| f64::from(w)).collect();
@@ -134,7 +134,7 @@ impl Output {
         // Rounding adds up to half a step of every weight, each as often as its neuron has steps.
         let rounding = 0.5 * units.iter().sum::<f64>() + 1.0;
         let scale =
-            (f64::from(i16::MAX) / heaviest).min((OUTPUT_RANGE - rounding) / largest).min(MOST_OUTPUT_STEPS);
+            (f64::from(i16::MAX) / heaviest).min((OUTPUT_RANGE - rounding) / largest).min(MAX_OUTPUT_STEPS);
         let (own, theirs) = weights.split_at(steps.len());
         let half = |weights: &[f64]| {
             let scales: Vec<f64> = units.iter().map(|unit| scale / unit).collect();
@@ -152,10 +152,10 @@ impl Output {
 fn steps(layer: &Linear, neuron: usize) -> Option<f64> {
     let weights = layer.weights.iter().skip(neuron).step_by(layer.outputs()).map(|&w| f64::from(w));
     let bias = f64::from(layer.bias[neuron]);
-    // As far up and down as the most men can push the sum.
+    // As far up and down as the most pieces can push the sum.
     let reach = |sign: f64| {
         let mut pushes: Vec<f64> = weights.clone().map(|w| (w * sign).max(0.0)).collect();
-        let kept = pushes.len().min(MOST_MEN);
+        let kept = pushes.len().min(MAX_PIECES);
         if kept < pushes.len() {
             pushes.select_nth_unstable_by(kept, |a, b| b.total_cmp(a));
         }
@@ -164,15 +164,15 @@ fn steps(layer: &Linear, neuron: usize) -> Option<f64> {
         heaviest.sort_unstable_by(f64::total_cmp);
         (bias * sign).max(0.0) + heaviest.iter().sum::<f64>()
     };
-    let steps = (RANGE / reach(1.0).max(reach(-1.0))).floor().min(MOST_STEPS);
-    (steps >= LEAST_STEPS).then_some(steps)
+    let steps = (RANGE / reach(1.0).max(reach(-1.0))).floor().min(MAX_STEPS);
+    (steps >= MIN_STEPS).then_some(steps)
 }
 
 /// What a clipped sum of 1 goes on as.
-fn unit(steps: f64, power: Power) -> f64 {
+fn unit(steps: f64, power: ActivationPower) -> f64 {
     match power {
-        Power::One => steps,
-        Power::Two => {
+        ActivationPower::One => steps,
+        ActivationPower::Two => {
             let shifted = (steps as u32) << SQUARE_SHIFT;
             f64::from((shifted * shifted) >> 16)
         }

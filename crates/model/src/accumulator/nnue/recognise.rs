@@ -1,16 +1,16 @@
 //! Finding a perspective network in an ONNX graph.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use crate::accumulator::recognise::{Walk, int_attribute};
+use crate::accumulator::recognise::{GraphWalk, int_attribute};
 use crate::accumulator::{Activation, Linear};
 use crate::onnx::proto::{ModelProto, NodeProto};
 
 /// More renamings in a row than any exporter writes; a longer walk is a cycle.
-const LONGEST_CHAIN: usize = 100;
+const MAX_CHAIN: usize = 100;
 
 /// What the clipped sums of the first layer are raised to before they go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Power {
+pub enum ActivationPower {
     /// As they are.
     One,
     /// Squared.
@@ -23,10 +23,10 @@ pub struct NnueGraph {
     /// The layer that both views go through; its sums are clipped to 0..1.
     pub first: Linear,
     /// What happens to the clipped sums.
-    pub power: Power,
+    pub power: ActivationPower,
     /// The layer on both halves, the mover's first; an output for each bucket.
     pub output: Linear,
-    /// For each number of men, from none on, which output counts.
+    /// For each number of pieces, from none on, which output counts.
     pub buckets: Vec<usize>,
 }
 
@@ -34,14 +34,14 @@ impl NnueGraph {
     /// Reads `model` as a perspective network whose opponent's view is made from the mover's by `other_view`. `None` if
     /// it is anything else.
     pub fn recognise(model: &ModelProto, other_view: &[u16]) -> Option<Self> {
-        let walk = Walk { graph: model.graph.as_ref()? };
+        let walk = GraphWalk { graph: model.graph.as_ref()? };
         let [output] = walk.graph.output.as_slice() else { return None };
-        let end = walk.maker(&output.name)?;
+        let end = walk.source_node(&output.name)?;
         let (values, chosen) = match end.op_type.as_str() {
             "ReduceSum" if walk.over_rows(end) => {
-                let product = walk.maker(end.input.first()?)?;
+                let product = walk.source_node(end.input.first()?)?;
                 let [a, b] = product.input.as_slice() else { return None };
-                let (a, b) = (walk.maker(a)?, walk.maker(b)?);
+                let (a, b) = (walk.source_node(a)?, walk.source_node(b)?);
                 match (product.op_type.as_str(), a.op_type.as_str(), b.op_type.as_str()) {
                     ("Mul", "Gemm", _) => (a, Some(b)),
                     ("Mul", _, "Gemm") => (b, Some(a)),
@@ -51,7 +51,7 @@ impl NnueGraph {
             _ => (end, None),
         };
         let (both, output) = walk.linear(values)?;
-        let concat = walk.maker(both).filter(|node| node.op_type == "Concat")?;
+        let concat = walk.source_node(both).filter(|node| node.op_type == "Concat")?;
         let [own, theirs] = concat.input.as_slice() else { return None };
         let (own, theirs) = (Half::of(&walk, own)?, Half::of(&walk, theirs)?);
         let alike = own.layer == theirs.layer && own.power == theirs.power;
@@ -78,34 +78,34 @@ impl NnueGraph {
 struct Half<'a> {
     view: &'a str,
     layer: Linear,
-    power: Power,
+    power: ActivationPower,
 }
 
 impl<'a> Half<'a> {
-    fn of(walk: &Walk<'a>, value: &'a str) -> Option<Self> {
-        let mut node = walk.maker(value)?;
-        let mut power = Power::One;
+    fn of(walk: &GraphWalk<'a>, value: &'a str) -> Option<Self> {
+        let mut node = walk.source_node(value)?;
+        let mut power = ActivationPower::One;
         if node.op_type == "Mul" {
             let [a, b] = node.input.as_slice() else { return None };
             if a != b {
                 return None;
             }
-            power = Power::Two;
-            node = walk.maker(a)?;
+            power = ActivationPower::Two;
+            node = walk.source_node(a)?;
         }
         if walk.activation(node) != Some(Activation::Clamp { low: 0.0, high: 1.0 }) {
             return None;
         }
-        let (view, layer) = walk.linear(walk.maker(node.input.first()?)?)?;
+        let (view, layer) = walk.linear(walk.source_node(node.input.first()?)?)?;
         Some(Half { view, layer, power })
     }
 }
 
-impl<'a> Walk<'a> {
+impl<'a> GraphWalk<'a> {
     /// The node behind a value, renamings left out.
-    fn maker(&self, value: &str) -> Option<&'a NodeProto> {
+    fn source_node(&self, value: &str) -> Option<&'a NodeProto> {
         let mut node = self.producer(value)?;
-        for _ in 0..LONGEST_CHAIN {
+        for _ in 0..MAX_CHAIN {
             if !matches!(node.op_type.as_str(), "Identity" | "Dropout") {
                 let ours = node.domain.is_empty() || node.domain == "ai.onnx";
                 return ours.then_some(node);
@@ -123,7 +123,9 @@ impl<'a> Walk<'a> {
 
     /// Whether `value` is made of the elements `places` of `from`.
     fn selects(&self, value: &str, from: &str, places: &[u16]) -> bool {
-        let Some(node) = self.maker(value).filter(|node| node.op_type == "Gather") else { return false };
+        let Some(node) = self.source_node(value).filter(|node| node.op_type == "Gather") else {
+            return false;
+        };
         let [data, indices] = node.input.as_slice() else { return false };
         let along_rows = int_attribute(node, "axis").is_some_and(|axis| axis == 1 || axis == -1);
         let chosen = self.whole_numbers(indices).map(|(_, chosen)| chosen);
@@ -131,18 +133,18 @@ impl<'a> Walk<'a> {
         along_rows && data == from && chosen.is_some_and(same)
     }
 
-    /// Which output counts for each number of men: `node` looks up a row with a single one in a table.
+    /// Which output counts for each number of pieces: `node` looks up a row with a single one in a table.
     fn buckets(&self, mut node: &'a NodeProto, view: &str, outputs: usize) -> Option<Vec<usize>> {
-        for _ in 0..LONGEST_CHAIN {
+        for _ in 0..MAX_CHAIN {
             if matches!(node.op_type.as_str(), "Reshape" | "Cast") {
-                node = self.maker(node.input.first()?)?;
+                node = self.source_node(node.input.first()?)?;
             }
         }
         let [table, rows] = node.input.as_slice() else { return None };
         let of_rows = int_attribute(node, "axis").unwrap_or(0) == 0;
-        let whole = self.maker(rows).filter(|node| node.op_type == "Cast")?;
-        let men = self.maker(whole.input.first()?).filter(|node| node.op_type == "ReduceSum")?;
-        if node.op_type != "Gather" || !of_rows || !self.over_rows(men) || men.input.first()? != view {
+        let whole = self.source_node(rows).filter(|node| node.op_type == "Cast")?;
+        let pieces = self.source_node(whole.input.first()?).filter(|node| node.op_type == "ReduceSum")?;
+        if node.op_type != "Gather" || !of_rows || !self.over_rows(pieces) || pieces.input.first()? != view {
             return None;
         }
         let (dims, numbers) = self.whole_numbers(table)?;

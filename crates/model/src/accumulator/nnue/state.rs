@@ -6,9 +6,9 @@ use tabia_encoding::FeatureList;
 use super::{
     Nnue,
     block::{Block, ZERO},
-    kernels::{Judge, Update},
+    kernels::{OutputLayer, Update},
 };
-use crate::accumulator::{Level, state::by_sign};
+use crate::accumulator::{Level, state::split_by_sign};
 
 /// Follows one line of play with a [`Nnue`]: one for each thread that searches.
 ///
@@ -29,7 +29,7 @@ pub struct NnueState {
 
 struct Ply {
     position: Chess,
-    arrival: Arrival,
+    origin: Origin,
     /// White's view and Black's.
     sums: [Vec<Block>; 2],
     ready: bool,
@@ -37,7 +37,7 @@ struct Ply {
 
 /// How a position came onto the stack.
 #[derive(Clone, Copy)]
-enum Arrival {
+enum Origin {
     /// By itself: its sums are made from scratch.
     Set,
     Move(Move),
@@ -53,7 +53,7 @@ impl NnueState {
 
     /// The same on a chosen instruction set.
     pub fn at_level(net: Arc<Nnue>, position: &Chess, level: Level) -> Self {
-        let plies = vec![Ply::new(&net, position, Arrival::Set)];
+        let plies = vec![Ply::new(&net, position, Origin::Set)];
         let (added, removed) = (Vec::with_capacity(64), Vec::with_capacity(64));
         NnueState { net, level, plies, top: 0, features: FeatureList::new(), added, removed }
     }
@@ -71,24 +71,24 @@ impl NnueState {
     /// Forgets the line of play and stands at `position`.
     pub fn set_position(&mut self, position: &Chess) {
         self.top = 0;
-        self.plies[0].arrive(position, Arrival::Set);
+        self.plies[0].reset(position, Origin::Set);
     }
 
     /// Follows the legal move `m`, which leads to `after`.
     pub fn push(&mut self, m: Move, after: &Chess) {
-        self.push_ply(after, Arrival::Move(m));
+        self.push_ply(after, Origin::Move(m));
     }
 
     /// The side to move passes, which leads to `after`.
     pub fn push_pass(&mut self, after: &Chess) {
-        self.push_ply(after, Arrival::Pass);
+        self.push_ply(after, Origin::Pass);
     }
 
-    fn push_ply(&mut self, position: &Chess, arrival: Arrival) {
+    fn push_ply(&mut self, position: &Chess, origin: Origin) {
         self.top += 1;
         match self.plies.get_mut(self.top) {
-            Some(ply) => ply.arrive(position, arrival),
-            None => self.plies.push(Ply::new(&self.net, position, arrival)),
+            Some(ply) => ply.reset(position, origin),
+            None => self.plies.push(Ply::new(&self.net, position, origin)),
         }
     }
 
@@ -102,7 +102,7 @@ impl NnueState {
 
     /// The network's number for the position on top, as its side to move sees it.
     pub fn evaluate(&mut self) -> f32 {
-        self.bring_up_to_date();
+        self.update_accumulators();
         let Ply { position, sums: [white, black], .. } = &self.plies[self.top];
         let sums: [&[Block]; 2] = match position.turn() {
             Color::White => [white, black],
@@ -110,31 +110,31 @@ impl NnueState {
         };
         let output = self.net.output(position.board().occupied().count());
         let mut sum = 0;
-        self.level.run(Judge { net: &self.net, output, sums, to: &mut sum });
+        self.level.run(OutputLayer { net: &self.net, output, sums, to: &mut sum });
         sum as f32 * output.step
     }
 
     /// Makes the sums on top ready, with those below that they build on.
-    fn bring_up_to_date(&mut self) {
+    fn update_accumulators(&mut self) {
         let mut first = self.top;
-        while !self.plies[first].ready && !matches!(self.plies[first].arrival, Arrival::Set) {
+        while !self.plies[first].ready && !matches!(self.plies[first].origin, Origin::Set) {
             first -= 1;
         }
         if !self.plies[first].ready {
             self.refresh(first);
         }
         for ply in first + 1..=self.top {
-            self.follow(ply);
+            self.update(ply);
         }
     }
 
     /// Sums from scratch.
     fn refresh(&mut self, ply: usize) {
         let ply = &mut self.plies[ply];
-        for (viewer, to) in [Color::White, Color::Black].into_iter().zip(&mut ply.sums) {
+        for (perspective, to) in [Color::White, Color::Black].into_iter().zip(&mut ply.sums) {
             self.features.clear();
-            self.net.encoding.features(&ply.position, viewer, &mut self.features);
-            by_sign(&self.features, &mut self.added, &mut self.removed);
+            self.net.encoding.features(&ply.position, perspective, &mut self.features);
+            split_by_sign(&self.features, &mut self.added, &mut self.removed);
             let (from, added, removed) = (&self.net.bias, &self.added, &self.removed);
             self.level.run(Update { net: &self.net, from, added, removed, to });
         }
@@ -142,16 +142,22 @@ impl NnueState {
     }
 
     /// Sums from those of the ply below.
-    fn follow(&mut self, ply: usize) {
+    fn update(&mut self, ply: usize) {
         let (below, from_here) = self.plies.split_at_mut(ply);
         let (before, after) = (&below[ply - 1], &mut from_here[0]);
-        let viewers = [Color::White, Color::Black].into_iter();
-        for ((viewer, from), to) in viewers.zip(&before.sums).zip(&mut after.sums) {
+        let perspectives = [Color::White, Color::Black].into_iter();
+        for ((perspective, from), to) in perspectives.zip(&before.sums).zip(&mut after.sums) {
             self.features.clear();
-            if let Arrival::Move(m) = after.arrival {
-                self.net.encoding.changes(&before.position, m, &after.position, viewer, &mut self.features);
+            if let Origin::Move(m) = after.origin {
+                self.net.encoding.changes(
+                    &before.position,
+                    m,
+                    &after.position,
+                    perspective,
+                    &mut self.features,
+                );
             }
-            by_sign(&self.features, &mut self.added, &mut self.removed);
+            split_by_sign(&self.features, &mut self.added, &mut self.removed);
             let (added, removed) = (&self.added, &self.removed);
             self.level.run(Update { net: &self.net, from, added, removed, to });
         }
@@ -160,14 +166,14 @@ impl NnueState {
 }
 
 impl Ply {
-    fn new(net: &Nnue, position: &Chess, arrival: Arrival) -> Self {
+    fn new(net: &Nnue, position: &Chess, origin: Origin) -> Self {
         let sums = || vec![ZERO; net.blocks()];
-        Ply { position: position.clone(), arrival, sums: [sums(), sums()], ready: false }
+        Ply { position: position.clone(), origin, sums: [sums(), sums()], ready: false }
     }
 
-    fn arrive(&mut self, position: &Chess, arrival: Arrival) {
+    fn reset(&mut self, position: &Chess, origin: Origin) {
         self.position.clone_from(position);
-        self.arrival = arrival;
+        self.origin = origin;
         self.ready = false;
     }
 }

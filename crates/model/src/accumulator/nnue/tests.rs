@@ -5,7 +5,7 @@ use std::sync::Arc;
 use shakmaty::{Chess, Color, EnPassantMode, Position};
 use tabia_encoding::{FeatureList, SparseEncoding, encoding};
 
-use super::{Nnue, NnueGraph, NnueState, Power};
+use super::{ActivationPower, Nnue, NnueGraph, NnueState};
 use crate::accumulator::tests::{Random, Seen, pick, positions, special_starts};
 use crate::accumulator::{Activation, Level, Linear};
 use crate::onnx::proto::ModelProto;
@@ -19,7 +19,7 @@ fn sparse() -> &'static dyn SparseEncoding {
 }
 
 /// A network whose clipped sums and evaluations are about as large as those of trained ones.
-fn graph(random: &mut Random, width: usize, outputs: usize, power: Power) -> NnueGraph {
+fn graph(random: &mut Random, width: usize, outputs: usize, power: ActivationPower) -> NnueGraph {
     let mut weights =
         |count: usize, scale: f32| (0..count).map(|_| scale * random.weight()).collect::<Vec<_>>();
     let first = Linear {
@@ -34,17 +34,17 @@ fn graph(random: &mut Random, width: usize, outputs: usize, power: Power) -> Nnu
         bias: weights(outputs, 0.5),
         activation: Activation::Identity,
     };
-    let buckets = (0..=32_usize).map(|men| men.saturating_sub(1) * outputs / 32).collect();
+    let buckets = (0..=32_usize).map(|pieces| pieces.saturating_sub(1) * outputs / 32).collect();
     NnueGraph { first, power, output, buckets }
 }
 
 fn networks() -> Vec<(&'static str, NnueGraph)> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     vec![
-        ("256, 8 buckets", graph(&mut random, 256, 8, Power::One)),
-        ("256, 8 buckets, squared", graph(&mut random, 256, 8, Power::Two)),
-        ("50, 5 buckets, squared", graph(&mut random, 50, 5, Power::Two)),
-        ("16, 1 bucket", graph(&mut random, 16, 1, Power::One)),
+        ("256, 8 buckets", graph(&mut random, 256, 8, ActivationPower::One)),
+        ("256, 8 buckets, squared", graph(&mut random, 256, 8, ActivationPower::Two)),
+        ("50, 5 buckets, squared", graph(&mut random, 50, 5, ActivationPower::Two)),
+        ("16, 1 bucket", graph(&mut random, 16, 1, ActivationPower::One)),
     ]
 }
 
@@ -55,9 +55,9 @@ fn net(graph: &NnueGraph) -> Arc<Nnue> {
 /// The network's own number, in `f64`.
 fn reference(graph: &NnueGraph, position: &Chess) -> f64 {
     let width = graph.first.outputs();
-    let half = |viewer: Color| {
+    let half = |perspective: Color| {
         let mut features = FeatureList::new();
-        sparse().features(position, viewer, &mut features);
+        sparse().features(position, perspective, &mut features);
         let mut sums: Vec<f64> = graph.first.bias.iter().map(|&b| f64::from(b)).collect();
         for feature in features {
             let row = &graph.first.weights[usize::from(feature.index) * width..][..width];
@@ -65,7 +65,7 @@ fn reference(graph: &NnueGraph, position: &Chess) -> f64 {
         }
         sums.into_iter()
             .map(|sum| sum.clamp(0.0, 1.0))
-            .map(|x| if graph.power == Power::Two { x * x } else { x })
+            .map(|x| if graph.power == ActivationPower::Two { x * x } else { x })
     };
     let outputs = graph.output.outputs();
     let bucket = graph.buckets[position.board().occupied().count()];
@@ -182,7 +182,7 @@ fn bits_are_the_same_on_every_target() {
 #[test]
 fn heavy_weights_are_scaled_or_refused() {
     let mut random = Random(7);
-    for power in [Power::One, Power::Two] {
+    for power in [ActivationPower::One, ActivationPower::Two] {
         let mut graph = graph(&mut random, 32, 2, power);
         graph
             .first
@@ -216,7 +216,7 @@ fn tensors(graph: &NnueGraph) -> TensorMap {
     insert("features.bias", &[first.outputs()], first.bias.clone());
     insert("output.weight", &[output.outputs(), output.inputs], transposed(output));
     insert("output.bias", &[output.outputs()], output.bias.clone());
-    if graph.power == Power::Two {
+    if graph.power == ActivationPower::Two {
         insert("activation.power", &[1], vec![2.0]);
     }
     tensors
@@ -242,7 +242,7 @@ fn networks_are_found_in_their_graphs() {
 #[test]
 fn other_graphs_are_left_to_the_general_runtime() {
     let mut random = Random(5);
-    let graph = graph(&mut random, 16, 4, Power::One);
+    let graph = graph(&mut random, 16, 4, ActivationPower::One);
     let other_view = sparse().other_view().unwrap();
     let model = nets::recognise(tensors(&graph), &crate::card::StateDict::default()).unwrap().graph;
     assert!(NnueGraph::recognise(&model, &other_view).is_some());
@@ -280,7 +280,7 @@ fn passing_is_not_a_move_of_the_board() {
     let position = Chess::default();
     let passed = position.clone().swap_turn().unwrap();
     assert!(passed.ep_square(EnPassantMode::Always).is_none());
-    let graph = graph(&mut Random(3), 32, 1, Power::Two);
+    let graph = graph(&mut Random(3), 32, 1, ActivationPower::Two);
     let mut evaluator = NnueState::new(net(&graph), &position);
     evaluator.push_pass(&passed);
     let (found, expected) = (f64::from(evaluator.evaluate()), reference(&graph, &passed));

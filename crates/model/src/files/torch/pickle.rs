@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::tensors::Element;
+use crate::tensors::ElementType;
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// Far more than the checkpoint of a chess network with its optimiser takes.
@@ -67,18 +67,18 @@ pub(super) struct Storage<'a> {
 
 impl Storage<'_> {
     /// How its numbers are written, or `None` where we cannot read them.
-    pub(super) fn element(&self) -> Option<Element> {
+    pub(super) fn element(&self) -> Option<ElementType> {
         Some(match self.class {
-            "DoubleStorage" => Element::F64,
-            "FloatStorage" => Element::F32,
-            "HalfStorage" => Element::F16,
-            "BFloat16Storage" => Element::Bf16,
-            "LongStorage" => Element::I64,
-            "IntStorage" => Element::I32,
-            "ShortStorage" => Element::I16,
-            "CharStorage" => Element::I8,
-            "ByteStorage" => Element::U8,
-            "BoolStorage" => Element::Bool,
+            "DoubleStorage" => ElementType::F64,
+            "FloatStorage" => ElementType::F32,
+            "HalfStorage" => ElementType::F16,
+            "BFloat16Storage" => ElementType::Bf16,
+            "LongStorage" => ElementType::I64,
+            "IntStorage" => ElementType::I32,
+            "ShortStorage" => ElementType::I16,
+            "CharStorage" => ElementType::I8,
+            "ByteStorage" => ElementType::U8,
+            "BoolStorage" => ElementType::Bool,
             _ => return None,
         })
     }
@@ -714,7 +714,7 @@ mod tests {
             (tensor.shape.as_slice(), tensor.strides.as_slice()),
             ([2, 2].as_slice(), [2, 1].as_slice())
         );
-        assert_eq!(tensor.storage.element(), Some(Element::F32));
+        assert_eq!(tensor.storage.element(), Some(ElementType::F32));
         for arguments in [
             b"K\x00K\x02K\x02\x86K\x02\x85".as_slice(),
             b"K\x00K\x02\x85",

@@ -1,11 +1,12 @@
 //! Operators that keep the shape they are given, or stretch several to one.
 
 use super::{
-    Call, Outcome, Refusal, Ruled, Value, axes, axis, broadcast, elements, has_shape, stretched, stretches_to,
+    Call, Inferred, RuleError, RuleResult, Value, axes, axis, broadcast, broadcast_known,
+    check_broadcasts_to, check_shape, elements,
 };
 use crate::onnx::check::ElementKind;
 
-fn is_truth(op_type: &str) -> bool {
+fn is_boolean(op_type: &str) -> bool {
     matches!(
         op_type,
         "And"
@@ -22,10 +23,10 @@ fn is_truth(op_type: &str) -> bool {
     )
 }
 
-pub(super) fn unary(call: &Call<'_>) -> Ruled {
+pub(super) fn unary(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     let op_type = call.node.op_type.as_str();
-    let kind = if is_truth(op_type) { ElementKind::Int } else { input.kind };
+    let kind = if is_boolean(op_type) { ElementKind::Int } else { input.kind };
     let number: Option<fn(f64) -> f64> = match op_type {
         "Identity" => Some(|v| v),
         "Neg" => Some(|v| -v),
@@ -40,23 +41,23 @@ pub(super) fn unary(call: &Call<'_>) -> Ruled {
     Ok(Value::new(kind, input.shape.clone()).with(known).into())
 }
 
-pub(super) fn binary(call: &Call<'_>) -> Ruled {
+pub(super) fn binary(call: &Call<'_>) -> RuleResult {
     let (a, b) = (call.input(0)?, call.input(1)?);
     let value = pair(call.node.op_type.as_str(), a, b)?;
     let truncates = call.int("fmod", 0) != 0;
-    Ok(if truncates { value.with(None).into() } else { Outcome::from(value) })
+    Ok(if truncates { value.with(None).into() } else { Inferred::from(value) })
 }
 
-fn pair(op_type: &str, a: &Value, b: &Value) -> Result<Value, Refusal> {
+fn pair(op_type: &str, a: &Value, b: &Value) -> Result<Value, RuleError> {
     if a.kind != b.kind && op_type != "Pow" {
-        return Err(Refusal::shape(format!("inputs of two kinds, {:?} and {:?}", a.kind, b.kind)));
+        return Err(RuleError::shape(format!("inputs of two kinds, {:?} and {:?}", a.kind, b.kind)));
     }
     let shape = broadcast(&a.shape, &b.shape)?;
     if matches!(op_type, "PRelu" | "BiasGelu") {
-        stretches_to(b, &a.shape, "input 1")?;
+        check_broadcasts_to(b, &a.shape, "input 1")?;
     }
-    let kind = if is_truth(op_type) { ElementKind::Int } else { a.kind };
-    let known = match (stretched(a, &shape), stretched(b, &shape)) {
+    let kind = if is_boolean(op_type) { ElementKind::Int } else { a.kind };
+    let known = match (broadcast_known(a, &shape), broadcast_known(b, &shape)) {
         (Some(x), Some(y)) => x.iter().zip(&y).map(|(&x, &y)| number(op_type, a.kind, x, y)).collect(),
         _ => None,
     };
@@ -91,7 +92,7 @@ fn number(op_type: &str, kind: ElementKind, x: f64, y: f64) -> Option<f64> {
     })
 }
 
-pub(super) fn variadic(call: &Call<'_>) -> Ruled {
+pub(super) fn variadic(call: &Call<'_>) -> RuleResult {
     let mut result = call.input(0)?.clone();
     for index in 1..call.inputs.len() {
         result = pair(call.node.op_type.as_str(), &result, call.input(index)?)?;
@@ -102,27 +103,29 @@ pub(super) fn variadic(call: &Call<'_>) -> Ruled {
     Ok(result.into())
 }
 
-pub(super) fn choose(call: &Call<'_>) -> Ruled {
+pub(super) fn where_(call: &Call<'_>) -> RuleResult {
     let (condition, yes, no) = (call.input(0)?, call.input(1)?, call.input(2)?);
     if yes.kind != no.kind {
-        return Err(Refusal::shape(format!("branches of two kinds, {:?} and {:?}", yes.kind, no.kind)));
+        return Err(RuleError::shape(format!("branches of two kinds, {:?} and {:?}", yes.kind, no.kind)));
     }
     let shape = broadcast(&broadcast(&condition.shape, &yes.shape)?, &no.shape)?;
-    let known = match (stretched(condition, &shape), stretched(yes, &shape), stretched(no, &shape)) {
-        (Some(c), Some(y), Some(n)) => {
-            let both = y.into_iter().zip(n);
-            Some(c.into_iter().zip(both).map(|(c, (y, n))| if c != 0.0 { y } else { n }).collect())
-        }
-        _ => None,
-    };
+    let known =
+        match (broadcast_known(condition, &shape), broadcast_known(yes, &shape), broadcast_known(no, &shape))
+        {
+            (Some(c), Some(y), Some(n)) => {
+                let both = y.into_iter().zip(n);
+                Some(c.into_iter().zip(both).map(|(c, (y, n))| if c != 0.0 { y } else { n }).collect())
+            }
+            _ => None,
+        };
     Ok(Value::new(yes.kind, shape).with(known).into())
 }
 
-pub(super) fn clip(call: &Call<'_>) -> Ruled {
+pub(super) fn clip(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     for index in 1..call.inputs.len() {
         if let Some(limit) = call.optional(index).filter(|limit| limit.elements() != 1) {
-            return Err(Refusal::shape(format!(
+            return Err(RuleError::shape(format!(
                 "limit {index} has shape {:?}, it must be one number",
                 limit.shape
             )));
@@ -131,15 +134,15 @@ pub(super) fn clip(call: &Call<'_>) -> Ruled {
     Ok(Value::new(input.kind, input.shape.clone()).into())
 }
 
-pub(super) fn cast(call: &Call<'_>) -> Ruled {
+pub(super) fn cast(call: &Call<'_>) -> RuleResult {
     let to = call.int("to", 0);
     let kind = i32::try_from(to).ok().and_then(ElementKind::of);
-    let kind = kind.ok_or_else(|| Refusal::unsupported(format!("a cast to element type {to}")))?;
+    let kind = kind.ok_or_else(|| RuleError::unsupported(format!("a cast to element type {to}")))?;
     let truth = to == i64::from(crate::onnx::proto::data_type::BOOL);
     Ok(converted(call.input(0)?, kind, truth).into())
 }
 
-pub(super) fn cast_like(call: &Call<'_>) -> Ruled {
+pub(super) fn cast_like(call: &Call<'_>) -> RuleResult {
     let kind = call.input(1)?.kind;
     Ok(converted(call.input(0)?, kind, false).with(None).into())
 }
@@ -160,13 +163,13 @@ fn converted(input: &Value, kind: ElementKind, truth: bool) -> Value {
 }
 
 /// Operators that work along one axis and keep the shape.
-pub(super) fn along_axis(call: &Call<'_>) -> Ruled {
+pub(super) fn along_axis(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     // Before set 13 these flattened everything from the axis on, which is the same only for the last one.
     let flattens = call.opset < 13 && call.node.op_type != "LpNormalization";
     let along = axis(call.int("axis", if flattens { 1 } else { -1 }), input.rank())?;
     if flattens && along + 1 != input.rank() {
-        return Err(Refusal::unsupported(format!(
+        return Err(RuleError::unsupported(format!(
             "axis {along} of {:?} in operator set {}",
             input.shape, call.opset
         )));
@@ -174,66 +177,66 @@ pub(super) fn along_axis(call: &Call<'_>) -> Ruled {
     Ok(Value::new(input.kind, input.shape.clone()).into())
 }
 
-pub(super) fn cumulative(call: &Call<'_>) -> Ruled {
+pub(super) fn cum_sum(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
-    let along = call.whole_numbers(1)?;
+    let along = call.integers(1)?;
     match along.as_slice() {
         &[along] => axis(along, input.rank())?,
-        _ => return Err(Refusal::shape("the axis must be one number")),
+        _ => return Err(RuleError::shape("the axis must be one number")),
     };
     Ok(Value::new(input.kind, input.shape.clone()).into())
 }
 
-pub(super) fn triangle(call: &Call<'_>) -> Ruled {
+pub(super) fn trilu(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     if input.rank() < 2 {
-        return Err(Refusal::shape(format!("shape {:?} has no rows and columns", input.shape)));
+        return Err(RuleError::shape(format!("shape {:?} has no rows and columns", input.shape)));
     }
     if call.optional(1).is_some_and(|k| k.elements() != 1) {
-        return Err(Refusal::shape("the diagonal must be one number"));
+        return Err(RuleError::shape("the diagonal must be one number"));
     }
     Ok(Value::new(input.kind, input.shape.clone()).into())
 }
 
 /// Passes its input on: training is over.
-pub(super) fn dropout(call: &Call<'_>) -> Ruled {
+pub(super) fn dropout(call: &Call<'_>) -> RuleResult {
     if call.optional(2).is_some() || call.node.output.len() > 1 {
-        return Err(Refusal::unsupported("a Dropout that is still training"));
+        return Err(RuleError::unsupported("a Dropout that is still training"));
     }
     Ok(call.input(0)?.clone().into())
 }
 
-pub(super) fn biased(call: &Call<'_>) -> Ruled {
+pub(super) fn optional_bias(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     if let Some(bias) = call.optional(1) {
-        stretches_to(bias, &input.shape, "the bias")?;
+        check_broadcasts_to(bias, &input.shape, "the bias")?;
     }
     Ok(Value::new(input.kind, input.shape.clone()).into())
 }
 
 /// Batch and instance normalisation: one scale, bias, mean and variance per channel.
-pub(super) fn channel_norm(call: &Call<'_>) -> Ruled {
+pub(super) fn channel_norm(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     let Some(&channels) = input.shape.get(1) else {
-        return Err(Refusal::shape(format!("shape {:?} has no channels", input.shape)));
+        return Err(RuleError::shape(format!("shape {:?} has no channels", input.shape)));
     };
     let parameters = if call.node.op_type == "BatchNormalization" { 4 } else { 2 };
     for index in 1..=parameters {
-        has_shape(call.input(index)?, &[channels], &format!("input {index}"))?;
+        check_shape(call.input(index)?, &[channels], &format!("input {index}"))?;
     }
     if call.int("training_mode", 0) != 0 {
-        return Err(Refusal::unsupported("a normalisation that is still training"));
+        return Err(RuleError::unsupported("a normalisation that is still training"));
     }
     Ok(Value::new(input.kind, input.shape.clone()).into())
 }
 
-pub(super) fn layer_norm(call: &Call<'_>) -> Ruled {
+pub(super) fn layer_norm(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     let from = axis(call.int("axis", -1), input.rank())?;
     let (outer, inner) = input.shape.split_at(from);
     for index in 1..call.inputs.len() {
         if let Some(parameter) = call.optional(index) {
-            stretches_to(parameter, inner, &format!("input {index}"))?;
+            check_broadcasts_to(parameter, inner, &format!("input {index}"))?;
         }
     }
     call.input(1)?;
@@ -243,16 +246,16 @@ pub(super) fn layer_norm(call: &Call<'_>) -> Ruled {
     Ok(vec![Value::new(input.kind, input.shape.clone()), row.clone(), row].into())
 }
 
-pub(super) fn skip_norm(call: &Call<'_>) -> Ruled {
+pub(super) fn skip_norm(call: &Call<'_>) -> RuleResult {
     let (input, skip) = (call.input(0)?, call.input(1)?);
-    has_shape(skip, &input.shape, "the skip input")?;
+    check_shape(skip, &input.shape, "the skip input")?;
     let Some(&width) = input.shape.last() else {
-        return Err(Refusal::shape("a single number cannot be normalised"));
+        return Err(RuleError::shape("a single number cannot be normalised"));
     };
     call.input(2)?;
     for index in 2..call.inputs.len() {
         if let Some(parameter) = call.optional(index) {
-            has_shape(parameter, &[width], &format!("input {index}"))?;
+            check_shape(parameter, &[width], &format!("input {index}"))?;
         }
     }
     let mut rows = input.shape.clone();
@@ -262,34 +265,34 @@ pub(super) fn skip_norm(call: &Call<'_>) -> Ruled {
     Ok(vec![same.clone(), row.clone(), row, same].into())
 }
 
-pub(super) fn dynamic_quantize(call: &Call<'_>) -> Ruled {
+pub(super) fn dynamic_quantize(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     if input.kind != ElementKind::Float {
-        return Err(Refusal::shape("only floats can be quantised"));
+        return Err(RuleError::shape("only floats can be quantised"));
     }
     let quantised = Value::new(ElementKind::Uint8, input.shape.clone());
     let scale = Value::new(ElementKind::Float, []);
     Ok(vec![quantised, scale, Value::new(ElementKind::Uint8, [])].into())
 }
 
-pub(super) fn quantize(call: &Call<'_>) -> Ruled {
+pub(super) fn quantize(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
-    scale_fits(call, input)?;
+    check_scale(call, input)?;
     let kind = call.optional(2).map_or(ElementKind::Uint8, |zero| zero.kind);
     Ok(Value::new(kind, input.shape.clone()).into())
 }
 
-pub(super) fn dequantize(call: &Call<'_>) -> Ruled {
+pub(super) fn dequantize(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
-    scale_fits(call, input)?;
+    check_scale(call, input)?;
     Ok(Value::new(ElementKind::Float, input.shape.clone()).into())
 }
 
 /// A scale is one number for the tensor or one for each index of an axis.
-fn scale_fits(call: &Call<'_>, input: &Value) -> Result<(), Refusal> {
+fn check_scale(call: &Call<'_>, input: &Value) -> Result<(), RuleError> {
     let scale = call.input(1)?;
     if let Some(zero) = call.optional(2) {
-        has_shape(zero, &scale.shape, "the zero point")?;
+        check_shape(zero, &scale.shape, "the zero point")?;
     }
     match scale.rank() {
         0 => Ok(()),
@@ -297,8 +300,8 @@ fn scale_fits(call: &Call<'_>, input: &Value) -> Result<(), Refusal> {
         1 => {
             let along = axes(&[call.int("axis", 1)], input.rank())?;
             let size = along.first().and_then(|&a| input.shape.get(a)).copied();
-            has_shape(scale, &[size.unwrap_or(1)], "the scale")
+            check_shape(scale, &[size.unwrap_or(1)], "the scale")
         }
-        _ => Err(Refusal::unsupported("a scale for each block of a tensor")),
+        _ => Err(RuleError::unsupported("a scale for each block of a tensor")),
     }
 }

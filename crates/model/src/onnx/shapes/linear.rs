@@ -1,12 +1,14 @@
 //! Operators that multiply and add: matrices, convolutions, attention, recurrent cells.
 
-use super::{Call, Outcome, Refusal, Ruled, Value, broadcast, elements, has_shape, size, stretches_to};
+use super::{
+    Call, Inferred, RuleError, RuleResult, Value, broadcast, check_broadcasts_to, check_shape, elements, size,
+};
 use crate::onnx::check::ElementKind;
 
 /// The largest stride, dilation or padding of a convolution or pooling.
 const MAX_STEP: i64 = 1 << 12;
 
-pub(super) fn matmul(call: &Call<'_>) -> Ruled {
+pub(super) fn matmul(call: &Call<'_>) -> RuleResult {
     let (a, b) = (call.input(0)?, call.input(1)?);
     let integer = call.node.op_type == "MatMulInteger";
     if integer {
@@ -14,32 +16,32 @@ pub(super) fn matmul(call: &Call<'_>) -> Ruled {
             let Some(zero) = call.optional(index) else { continue };
             let allowed = zero.elements() == 1 || zero.rank() == 1;
             if !allowed {
-                return Err(Refusal::unsupported("zero points in more than one dimension"));
+                return Err(RuleError::unsupported("zero points in more than one dimension"));
             }
         }
         if [a, b].iter().any(|v| !matches!(v.kind, ElementKind::Int8 | ElementKind::Uint8)) {
-            return Err(Refusal::shape("a byte product of tensors that are not bytes"));
+            return Err(RuleError::shape("a byte product of tensors that are not bytes"));
         }
         let rows = a.shape.iter().rev().nth(1).copied();
         let columns = b.shape.last().copied();
         for (index, dim) in [(2, rows), (3, columns)] {
             if let Some(zero) = call.optional(index).filter(|z| z.elements() != 1) {
-                has_shape(zero, &[dim.unwrap_or(1)], "the zero points")?;
+                check_shape(zero, &[dim.unwrap_or(1)], "the zero points")?;
             }
         }
     } else if a.kind != ElementKind::Float || b.kind != ElementKind::Float {
-        return Err(Refusal::shape(format!("a product of {:?} and {:?}", a.kind, b.kind)));
+        return Err(RuleError::shape(format!("a product of {:?} and {:?}", a.kind, b.kind)));
     }
     let (shape, inner) = product_shape(&a.shape, &b.shape)?;
     let cost = elements(&shape).saturating_mul(inner as u64);
     let kind = if integer { ElementKind::Int } else { ElementKind::Float };
-    Ok(Outcome::from(Value::new(kind, shape)).costing(cost))
+    Ok(Inferred::from(Value::new(kind, shape)).costing(cost))
 }
 
 /// The shape of a matrix product, and the length of the sums in it. A vector is a row on the left and a column on
 /// the right.
-fn product_shape(a: &[usize], b: &[usize]) -> Result<(Vec<usize>, usize), Refusal> {
-    let mismatch = || Refusal::shape(format!("{a:?} cannot be multiplied with {b:?}"));
+fn product_shape(a: &[usize], b: &[usize]) -> Result<(Vec<usize>, usize), RuleError> {
+    let mismatch = || RuleError::shape(format!("{a:?} cannot be multiplied with {b:?}"));
     let (a_outer, rows, inner) = match a {
         [] => return Err(mismatch()),
         &[k] => (&[][..], None, k),
@@ -59,22 +61,22 @@ fn product_shape(a: &[usize], b: &[usize]) -> Result<(Vec<usize>, usize), Refusa
     Ok((shape, inner))
 }
 
-pub(super) fn gemm(call: &Call<'_>) -> Ruled {
+pub(super) fn gemm(call: &Call<'_>) -> RuleResult {
     let (a, b) = (call.input(0)?, call.input(1)?);
     let oriented = |value: &Value, flag: &str| match (value.shape.as_slice(), call.int(flag, 0)) {
         (&[rows, columns], 0) => Ok([rows, columns]),
         (&[rows, columns], _) => Ok([columns, rows]),
-        (shape, _) => Err(Refusal::shape(format!("shape {shape:?} is not a matrix"))),
+        (shape, _) => Err(RuleError::shape(format!("shape {shape:?} is not a matrix"))),
     };
     let ([m, k], [inner, n]) = (oriented(a, "transA")?, oriented(b, "transB")?);
     if k != inner || a.kind != ElementKind::Float || b.kind != ElementKind::Float {
-        return Err(Refusal::shape(format!("{:?} cannot be multiplied with {:?}", a.shape, b.shape)));
+        return Err(RuleError::shape(format!("{:?} cannot be multiplied with {:?}", a.shape, b.shape)));
     }
     if let Some(bias) = call.optional(2) {
-        stretches_to(bias, &[m, n], "the bias")?;
+        check_broadcasts_to(bias, &[m, n], "the bias")?;
     }
     let cost = (m as u64).saturating_mul(k as u64).saturating_mul(n as u64);
-    Ok(Outcome::from(Value::new(ElementKind::Float, [m, n])).costing(cost))
+    Ok(Inferred::from(Value::new(ElementKind::Float, [m, n])).costing(cost))
 }
 
 /// Strides, dilations and paddings of a window sliding over one or two dimensions.
@@ -84,39 +86,39 @@ struct Window {
     dilations: Vec<usize>,
     before: Vec<usize>,
     after: Vec<usize>,
-    same: Same,
+    same: AutoPad,
 }
 
 /// Whether padding is found from the sizes, and where an odd cell of it goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Same {
-    No,
+enum AutoPad {
+    Off,
     Upper,
     Lower,
 }
 
 impl Window {
-    fn read(call: &Call<'_>, kernel: &[usize]) -> Result<Window, Refusal> {
+    fn read(call: &Call<'_>, kernel: &[usize]) -> Result<Window, RuleError> {
         let rank = kernel.len();
         if !(1..=2).contains(&rank) {
-            return Err(Refusal::unsupported(format!(
+            return Err(RuleError::unsupported(format!(
                 "a window over {rank} dimensions; 1 or 2 are supported"
             )));
         }
-        let list = |name: &str, default: i64, len: usize, least: i64| -> Result<Vec<usize>, Refusal> {
+        let list = |name: &str, default: i64, len: usize, least: i64| -> Result<Vec<usize>, RuleError> {
             let given = call.ints(name).map_or_else(|| vec![default; len], <[i64]>::to_vec);
             if given.len() != len || given.iter().any(|v| !(least..=MAX_STEP).contains(v)) {
-                return Err(Refusal::shape(format!("{name} {given:?}")));
+                return Err(RuleError::shape(format!("{name} {given:?}")));
             }
             given.into_iter().map(size).collect()
         };
         let pads = list("pads", 0, 2 * rank, 0)?;
         let (before, after) = pads.split_at(rank);
         let same = match call.text("auto_pad")? {
-            "" | "NOTSET" | "VALID" => Same::No,
-            "SAME_UPPER" => Same::Upper,
-            "SAME_LOWER" => Same::Lower,
-            other => return Err(Refusal::unsupported(format!("automatic padding {other:?}"))),
+            "" | "NOTSET" | "VALID" => AutoPad::Off,
+            "SAME_UPPER" => AutoPad::Upper,
+            "SAME_LOWER" => AutoPad::Lower,
+            other => return Err(RuleError::unsupported(format!("automatic padding {other:?}"))),
         };
         Ok(Window {
             kernel: kernel.to_vec(),
@@ -128,80 +130,82 @@ impl Window {
         })
     }
 
-    /// How often the window fits along each dimension of `board`.
-    fn positions(&self, board: &[usize], rounds_up: bool) -> Result<Vec<usize>, Refusal> {
+    /// How often the window fits along each dimension of `spatial`.
+    fn output_size(&self, spatial: &[usize], rounds_up: bool) -> Result<Vec<usize>, RuleError> {
         let sides = self.kernel.iter().zip(&self.strides).zip(&self.dilations);
         let pads = self.before.iter().zip(&self.after);
-        let dims = board.iter().zip(sides.zip(pads));
+        let dims = spatial.iter().zip(sides.zip(pads));
         dims.map(|(&dim, (((&kernel, &stride), &dilation), (&before, &after)))| {
-            if self.same != Same::No {
+            if self.same != AutoPad::Off {
                 // The runtime puts an odd cell of padding at the end.
-                if self.same == Same::Lower && same_padding(dim, kernel, stride, dilation) % 2 == 1 {
-                    return Err(Refusal::unsupported("automatic padding with more before than after"));
+                if self.same == AutoPad::Lower && same_padding(dim, kernel, stride, dilation) % 2 == 1 {
+                    return Err(RuleError::unsupported("automatic padding with more before than after"));
                 }
                 return Ok(dim.div_ceil(stride));
             }
-            let reach = reach(kernel, dilation);
-            let room = (dim + before + after).checked_sub(reach).filter(|_| kernel > 0);
-            let room =
-                room.ok_or_else(|| Refusal::shape(format!("a window of {:?} over {board:?}", self.kernel)))?;
+            let extent = extent(kernel, dilation);
+            let room = (dim + before + after).checked_sub(extent).filter(|_| kernel > 0);
+            let room = room
+                .ok_or_else(|| RuleError::shape(format!("a window of {:?} over {spatial:?}", self.kernel)))?;
             Ok(1 + if rounds_up { room.div_ceil(stride) } else { room / stride })
         })
         .collect()
     }
 
-    /// The dimensions of `board` with its padding around it.
-    fn padded(&self, board: &[usize]) -> Vec<usize> {
+    /// The dimensions of `spatial` with its padding around it.
+    fn padded(&self, spatial: &[usize]) -> Vec<usize> {
         let sides = self.kernel.iter().zip(&self.strides).zip(&self.dilations);
         let pads = self.before.iter().zip(&self.after);
-        let dims = board.iter().zip(sides.zip(pads));
+        let dims = spatial.iter().zip(sides.zip(pads));
         dims.map(|(&dim, (((&kernel, &stride), &dilation), (&before, &after)))| match self.same {
-            Same::No => dim + before + after,
-            Same::Upper | Same::Lower => dim.saturating_add(same_padding(dim, kernel, stride, dilation)),
+            AutoPad::Off => dim + before + after,
+            AutoPad::Upper | AutoPad::Lower => {
+                dim.saturating_add(same_padding(dim, kernel, stride, dilation))
+            }
         })
         .collect()
     }
 }
 
 /// How many cells a window covers from its first to its last.
-fn reach(kernel: usize, dilation: usize) -> usize {
+fn extent(kernel: usize, dilation: usize) -> usize {
     kernel.saturating_sub(1).saturating_mul(dilation).saturating_add(1)
 }
 
 /// The cells of padding, before and after together, with which a window fits once for each stride begun.
 pub(crate) fn same_padding(dim: usize, kernel: usize, stride: usize, dilation: usize) -> usize {
     let last = dim.div_ceil(stride).saturating_sub(1).saturating_mul(stride);
-    last.saturating_add(reach(kernel, dilation)).saturating_sub(dim)
+    last.saturating_add(extent(kernel, dilation)).saturating_sub(dim)
 }
 
-/// Splits `[batch, channels, board...]`.
-fn image(value: &Value) -> Result<(usize, usize, &[usize]), Refusal> {
+/// Splits `[batch, channels, spatial...]`.
+fn image(value: &Value) -> Result<(usize, usize, &[usize]), RuleError> {
     match value.shape.as_slice() {
-        &[n, c, ref board @ ..] if !board.is_empty() => Ok((n, c, board)),
-        shape => Err(Refusal::shape(format!("shape {shape:?} is not batch, channels, board"))),
+        &[n, c, ref spatial @ ..] if !spatial.is_empty() => Ok((n, c, spatial)),
+        shape => Err(RuleError::shape(format!("shape {shape:?} is not batch, channels, spatial"))),
     }
 }
 
 /// The filters of a convolution: outer channels, inner channels, kernel.
-fn filters<'a>(call: &'a Call<'_>, rank: usize) -> Result<(usize, usize, &'a [usize]), Refusal> {
+fn filters<'a>(call: &'a Call<'_>, rank: usize) -> Result<(usize, usize, &'a [usize]), RuleError> {
     let weight = call.input(1)?;
     let (outer, inner, kernel) = image(weight)?;
     let declared = call.ints("kernel_shape").unwrap_or_default();
     let agrees = declared.is_empty()
         || declared.iter().map(|&d| usize::try_from(d).ok()).eq(kernel.iter().map(|&k| Some(k)));
     if kernel.len() != rank || !agrees {
-        return Err(Refusal::shape(format!("filters {:?} with kernel {declared:?}", weight.shape)));
+        return Err(RuleError::shape(format!("filters {:?} with kernel {declared:?}", weight.shape)));
     }
     Ok((outer, inner, kernel))
 }
 
-pub(super) fn conv(call: &Call<'_>) -> Ruled {
+pub(super) fn conv(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
-    let (n, channels, board) = image(input)?;
-    let (outer, inner, kernel) = filters(call, board.len())?;
+    let (n, channels, spatial) = image(input)?;
+    let (outer, inner, kernel) = filters(call, spatial.len())?;
     let groups = size(call.int("group", 1))?;
     if groups == 0 || inner.checked_mul(groups) != Some(channels) || !outer.is_multiple_of(groups) {
-        return Err(Refusal::shape(format!(
+        return Err(RuleError::shape(format!(
             "{channels} channels, {outer} filters over {inner}, {groups} groups"
         )));
     }
@@ -209,88 +213,92 @@ pub(super) fn conv(call: &Call<'_>) -> Ruled {
     if bytes {
         for index in 2..4 {
             if call.optional(index).is_some_and(|zero| zero.elements() != 1) {
-                return Err(Refusal::unsupported("a zero point for each filter"));
+                return Err(RuleError::unsupported("a zero point for each filter"));
             }
         }
     } else if let Some(bias) = call.optional(2) {
-        has_shape(bias, &[outer], "the bias")?;
+        check_shape(bias, &[outer], "the bias")?;
     }
     let window = Window::read(call, kernel)?;
     let mut shape = vec![n, outer];
-    shape.extend(window.positions(board, false)?);
+    shape.extend(window.output_size(spatial, false)?);
     let cost = elements(&shape).saturating_mul(inner as u64).saturating_mul(elements(kernel));
     if !bytes {
-        return Ok(Outcome::from(Value::new(input.kind, shape)).costing(cost));
+        return Ok(Inferred::from(Value::new(input.kind, shape)).costing(cost));
     }
     // Bytes are padded before they are convolved.
-    let padded = window.padded(board);
-    let scratch = if padded == board {
+    let padded = window.padded(spatial);
+    let scratch = if padded == spatial {
         0
     } else {
         elements(&padded).saturating_mul(n as u64).saturating_mul(channels as u64)
     };
-    Ok(Outcome::from(Value::new(ElementKind::Int, shape)).costing(cost).with_scratch(scratch))
+    Ok(Inferred::from(Value::new(ElementKind::Int, shape)).costing(cost).with_scratch(scratch))
 }
 
-pub(super) fn conv_transpose(call: &Call<'_>) -> Ruled {
+pub(super) fn conv_transpose(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
-    let (n, channels, board) = image(input)?;
-    let (inner, outer, kernel) = filters(call, board.len())?;
+    let (n, channels, spatial) = image(input)?;
+    let (inner, outer, kernel) = filters(call, spatial.len())?;
     if call.int("group", 1) != 1 || inner != channels {
-        return Err(Refusal::unsupported(format!("{channels} channels, filters over {inner}, or groups")));
+        return Err(RuleError::unsupported(format!("{channels} channels, filters over {inner}, or groups")));
     }
     if let Some(bias) = call.optional(2) {
-        has_shape(bias, &[outer], "the bias")?;
+        check_shape(bias, &[outer], "the bias")?;
     }
     let window = Window::read(call, kernel)?;
     let given = call.attribute("output_shape").is_some() || call.attribute("output_padding").is_some();
-    if window.same != Same::No || given || window.dilations.iter().any(|&d| d != 1) {
-        return Err(Refusal::unsupported("automatic or output padding, or dilation"));
+    if window.same != AutoPad::Off || given || window.dilations.iter().any(|&d| d != 1) {
+        return Err(RuleError::unsupported("automatic or output padding, or dilation"));
     }
     let mut shape = vec![n, outer];
-    for (i, &dim) in board.iter().enumerate() {
+    for (i, &dim) in spatial.iter().enumerate() {
         let at = |list: &[usize]| list.get(i).copied().unwrap_or(0);
         let full = (dim.saturating_sub(1)).saturating_mul(at(&window.strides)).saturating_add(at(kernel));
         let cut = at(&window.before) + at(&window.after);
-        let left = full.checked_sub(cut).ok_or_else(|| Refusal::shape(format!("padding {cut} of {full}")))?;
+        let left =
+            full.checked_sub(cut).ok_or_else(|| RuleError::shape(format!("padding {cut} of {full}")))?;
         shape.push(left);
     }
-    let columns = elements(board).saturating_mul(elements(kernel)).saturating_mul(outer as u64);
+    let columns = elements(spatial).saturating_mul(elements(kernel)).saturating_mul(outer as u64);
     let cost = columns.saturating_mul(channels as u64).saturating_mul(n as u64);
-    Ok(Outcome::from(Value::new(input.kind, shape)).costing(cost).with_scratch(columns))
+    Ok(Inferred::from(Value::new(input.kind, shape)).costing(cost).with_scratch(columns))
 }
 
-pub(super) fn pool(call: &Call<'_>) -> Ruled {
+pub(super) fn pool(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
-    let (n, channels, board) = image(input)?;
-    let kernel = call.ints("kernel_shape").ok_or_else(|| Refusal::malformed("no kernel shape"))?;
+    let (n, channels, spatial) = image(input)?;
+    let kernel = call.ints("kernel_shape").ok_or_else(|| RuleError::malformed("no kernel shape"))?;
     let kernel: Vec<usize> = kernel.iter().map(|&k| size(k)).collect::<Result<_, _>>()?;
-    if kernel.len() != board.len() {
-        return Err(Refusal::shape(format!("a window of {kernel:?} over {board:?}")));
+    if kernel.len() != spatial.len() {
+        return Err(RuleError::shape(format!("a window of {kernel:?} over {spatial:?}")));
     }
     let window = Window::read(call, &kernel)?;
     let pads = window.before.iter().chain(&window.after).zip(kernel.iter().cycle());
     if pads.into_iter().any(|(pad, kernel)| pad >= kernel) {
-        return Err(Refusal::shape("padding as wide as the window"));
+        return Err(RuleError::shape("padding as wide as the window"));
     }
     let mut shape = vec![n, channels];
-    shape.extend(window.positions(board, call.int("ceil_mode", 0) != 0)?);
+    shape.extend(window.output_size(spatial, call.int("ceil_mode", 0) != 0)?);
     let cost = elements(&shape).saturating_mul(elements(&kernel));
     let pooled = Value::new(input.kind, shape);
-    Ok(Outcome::from(pooled).costing(cost))
+    Ok(Inferred::from(pooled).costing(cost))
 }
 
-pub(super) fn einsum(call: &Call<'_>) -> Ruled {
+pub(super) fn einsum(call: &Call<'_>) -> RuleResult {
     let equation: String = call.text("equation")?.chars().filter(|c| !c.is_whitespace()).collect();
     let Some((left, right)) = equation.split_once("->") else {
-        return Err(Refusal::unsupported(format!("equation {equation:?} without an arrow")));
+        return Err(RuleError::unsupported(format!("equation {equation:?} without an arrow")));
     };
     if !equation.chars().all(|c| c.is_ascii_lowercase() || "->,".contains(c)) {
-        return Err(Refusal::unsupported(format!("equation {equation:?} with anything but small letters")));
+        return Err(RuleError::unsupported(format!("equation {equation:?} with anything but small letters")));
     }
     let terms: Vec<&str> = left.split(',').collect();
     if terms.len() != call.inputs.len() || terms.len() > 2 {
-        return Err(Refusal::unsupported(format!("equation {equation:?} for {} inputs", call.inputs.len())));
+        return Err(RuleError::unsupported(format!(
+            "equation {equation:?} for {} inputs",
+            call.inputs.len()
+        )));
     }
     let mut sizes: Vec<(char, usize)> = Vec::new();
     for (index, term) in terms.iter().enumerate() {
@@ -298,12 +306,12 @@ pub(super) fn einsum(call: &Call<'_>) -> Ruled {
         let repeated =
             term.char_indices().any(|(i, c)| term.get(..i).is_some_and(|before| before.contains(c)));
         if term.len() != shape.len() || repeated {
-            return Err(Refusal::shape(format!("{term:?} for shape {shape:?}")));
+            return Err(RuleError::shape(format!("{term:?} for shape {shape:?}")));
         }
         for (letter, &dim) in term.chars().zip(shape) {
             match sizes.iter().find(|(known, _)| *known == letter) {
                 Some(&(_, known)) if known != dim => {
-                    return Err(Refusal::shape(format!("{letter:?} is both {known} and {dim}")));
+                    return Err(RuleError::shape(format!("{letter:?} is both {known} and {dim}")));
                 }
                 Some(_) => {}
                 None => sizes.push((letter, dim)),
@@ -314,7 +322,7 @@ pub(super) fn einsum(call: &Call<'_>) -> Ruled {
     let shape: Option<Vec<usize>> = right.chars().map(dim).collect();
     let repeated = right.char_indices().any(|(i, c)| right.get(..i).is_some_and(|before| before.contains(c)));
     let shape = shape.filter(|_| !repeated);
-    let shape = shape.ok_or_else(|| Refusal::shape(format!("result {right:?} of {left:?}")))?;
+    let shape = shape.ok_or_else(|| RuleError::shape(format!("result {right:?} of {left:?}")))?;
     let all: Vec<usize> = sizes.iter().map(|&(_, dim)| dim).collect();
     let cost = elements(&all);
     let inputs: u64 = call.inputs.iter().flatten().map(|v| v.elements()).fold(0, u64::saturating_add);
@@ -323,48 +331,48 @@ pub(super) fn einsum(call: &Call<'_>) -> Ruled {
     } else {
         inputs
     };
-    Ok(Outcome::from(Value::new(call.input(0)?.kind, shape)).costing(cost).with_scratch(scratch))
+    Ok(Inferred::from(Value::new(call.input(0)?.kind, shape)).costing(cost).with_scratch(scratch))
 }
 
-/// The cost of attending from `queries` positions to `keys` positions.
-fn attending(batch: usize, heads: usize, queries: usize, keys: usize, widths: [usize; 2]) -> (u64, u64) {
+/// The cost of attention_cost from `queries` positions to `keys` positions.
+fn attention_cost(batch: usize, heads: usize, queries: usize, keys: usize, widths: [usize; 2]) -> (u64, u64) {
     let scores = elements(&[batch, heads, queries, keys]);
     let [query_width, value_width] = widths;
     (scores.saturating_mul((query_width + value_width) as u64), scores)
 }
 
-pub(super) fn attention(call: &Call<'_>) -> Ruled {
+pub(super) fn attention(call: &Call<'_>) -> RuleResult {
     let (q, k, v) = (call.input(0)?, call.input(1)?, call.input(2)?);
     if call.inputs.iter().skip(4).any(Option::is_some) || call.node.output.len() > 1 {
-        return Err(Refusal::unsupported("attention with a memory of past keys"));
+        return Err(RuleError::unsupported("attention with a memory of past keys"));
     }
     let heads = |name: &str| size(call.int(name, 0));
     let split = |value: &Value, heads: usize| match value.shape.as_slice() {
         &[b, h, s, d] => Ok([b, h, s, d]),
         &[b, s, w] if heads > 0 && w.is_multiple_of(heads) => Ok([b, heads, s, w / heads]),
-        shape => Err(Refusal::shape(format!("shape {shape:?} with {heads} heads"))),
+        shape => Err(RuleError::shape(format!("shape {shape:?} with {heads} heads"))),
     };
     let [b, hq, sq, dq] = split(q, heads("q_num_heads")?)?;
     let [bk, hk, sk, dk] = split(k, heads("kv_num_heads")?)?;
     let [bv, hv, sv, dv] = split(v, heads("kv_num_heads")?)?;
     if [bk, bv] != [b, b] || [hk, hv] != [hq, hq] || sk != sv || dq != dk {
-        return Err(Refusal::shape(format!(
+        return Err(RuleError::shape(format!(
             "queries {:?}, keys {:?}, values {:?}",
             q.shape, k.shape, v.shape
         )));
     }
     if let Some(mask) = call.optional(3) {
-        stretches_to(mask, &[b, hq, sq, sk], "the mask")?;
+        check_broadcasts_to(mask, &[b, hq, sq, sk], "the mask")?;
     }
     let shape = if q.rank() == 4 { vec![b, hq, sq, dv] } else { vec![b, sq, hq * dv] };
-    let (cost, scores) = attending(b, hq, sq, sk, [dq, dv]);
-    Ok(Outcome::from(Value::new(q.kind, shape)).costing(cost).with_scratch(scores))
+    let (cost, scores) = attention_cost(b, hq, sq, sk, [dq, dv]);
+    Ok(Inferred::from(Value::new(q.kind, shape)).costing(cost).with_scratch(scores))
 }
 
-pub(super) fn multi_head_attention(call: &Call<'_>) -> Ruled {
+pub(super) fn multi_head_attention(call: &Call<'_>) -> RuleResult {
     let (q, k, v) = (call.input(0)?, call.input(1)?, call.input(2)?);
     if call.inputs.iter().skip(3).any(Option::is_some) || call.node.output.len() > 1 {
-        return Err(Refusal::unsupported("attention with bias, mask or a memory of past keys"));
+        return Err(RuleError::unsupported("attention with bias, mask or a memory of past keys"));
     }
     let heads = size(call.int("num_heads", 0))?;
     match (q.shape.as_slice(), k.shape.as_slice(), v.shape.as_slice()) {
@@ -376,54 +384,54 @@ pub(super) fn multi_head_attention(call: &Call<'_>) -> Ruled {
                 && w.is_multiple_of(heads)
                 && wv.is_multiple_of(heads) =>
         {
-            let (cost, scores) = attending(b, heads, sq, sk, [w / heads, wv / heads]);
-            Ok(Outcome::from(Value::new(q.kind, [b, sq, wv])).costing(cost).with_scratch(scores))
+            let (cost, scores) = attention_cost(b, heads, sq, sk, [w / heads, wv / heads]);
+            Ok(Inferred::from(Value::new(q.kind, [b, sq, wv])).costing(cost).with_scratch(scores))
         }
-        (q, k, v) => Err(Refusal::shape(format!("queries {q:?}, keys {k:?}, values {v:?}, {heads} heads"))),
+        (q, k, v) => Err(RuleError::shape(format!("queries {q:?}, keys {k:?}, values {v:?}, {heads} heads"))),
     }
 }
 
 /// LSTM and GRU over a sequence.
-pub(super) fn recurrent(call: &Call<'_>) -> Ruled {
+pub(super) fn recurrent(call: &Call<'_>) -> RuleResult {
     let gates = if call.node.op_type == "LSTM" { 4usize } else { 3 };
     let directions = match call.text("direction")? {
         "" | "forward" | "reverse" => 1,
         "bidirectional" => 2,
-        other => return Err(Refusal::unsupported(format!("direction {other:?}"))),
+        other => return Err(RuleError::unsupported(format!("direction {other:?}"))),
     };
     if call.int("layout", 0) != 0
         || call.attribute("activations").is_some()
         || call.attribute("clip").is_some()
     {
-        return Err(Refusal::unsupported("batch-first layout, clipping or other activations"));
+        return Err(RuleError::unsupported("batch-first layout, clipping or other activations"));
     }
     if gates == 3 && call.int("linear_before_reset", 0) == 0 {
-        return Err(Refusal::unsupported("linear_before_reset = 0"));
+        return Err(RuleError::unsupported("linear_before_reset = 0"));
     }
     let input = call.input(0)?;
     let &[steps, batch, width] = input.shape.as_slice() else {
-        return Err(Refusal::shape(format!("shape {:?} is not steps, batch, features", input.shape)));
+        return Err(RuleError::shape(format!("shape {:?} is not steps, batch, features", input.shape)));
     };
     let hidden = size(call.int("hidden_size", 0))?;
     let wide = gates.checked_mul(hidden).filter(|&wide| wide > 0 && wide < usize::MAX / 2);
-    let wide = wide.ok_or_else(|| Refusal::shape(format!("hidden size {hidden}")))?;
-    has_shape(call.input(1)?, &[directions, wide, width], "the input weights")?;
-    has_shape(call.input(2)?, &[directions, wide, hidden], "the recurrent weights")?;
+    let wide = wide.ok_or_else(|| RuleError::shape(format!("hidden size {hidden}")))?;
+    check_shape(call.input(1)?, &[directions, wide, width], "the input weights")?;
+    check_shape(call.input(2)?, &[directions, wide, hidden], "the recurrent weights")?;
     if let Some(bias) = call.optional(3) {
-        has_shape(bias, &[directions, 2 * wide], "the bias")?;
+        check_shape(bias, &[directions, 2 * wide], "the bias")?;
     }
     if call.optional(4).is_some() || call.optional(7).is_some() {
-        return Err(Refusal::unsupported("sequence lengths or peepholes"));
+        return Err(RuleError::unsupported("sequence lengths or peepholes"));
     }
     let state = [directions, batch, hidden];
     for index in 5..=6 {
         if let Some(initial) = call.optional(index) {
-            has_shape(initial, &state, "the initial state")?;
+            check_shape(initial, &state, "the initial state")?;
         }
     }
     let cost = elements(&[steps, batch, directions, wide]).saturating_mul((width + hidden) as u64);
     let last = Value::new(ElementKind::Float, state);
     let all = Value::new(ElementKind::Float, [steps, directions, batch, hidden]);
     let outputs = vec![all, last.clone(), last];
-    Ok(Outcome::from(outputs).costing(cost).with_scratch(elements(&[steps, batch, wide])))
+    Ok(Inferred::from(outputs).costing(cost).with_scratch(elements(&[steps, batch, wide])))
 }

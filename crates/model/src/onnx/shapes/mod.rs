@@ -68,60 +68,60 @@ pub(super) fn elements(shape: &[usize]) -> u64 {
 
 /// Why an operator cannot run; its caller knows which operator it is.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct RuleError {
     pub(super) kind: LoadErrorKind,
     pub(super) message: String,
 }
 
-impl Refusal {
+impl RuleError {
     fn shape(message: impl Into<String>) -> Self {
-        Refusal { kind: LoadErrorKind::Shape, message: message.into() }
+        RuleError { kind: LoadErrorKind::Shape, message: message.into() }
     }
 
     fn malformed(message: impl Into<String>) -> Self {
-        Refusal { kind: LoadErrorKind::Malformed, message: message.into() }
+        RuleError { kind: LoadErrorKind::Malformed, message: message.into() }
     }
 
     fn unsupported(message: impl Into<String>) -> Self {
-        Refusal { kind: LoadErrorKind::Unsupported, message: message.into() }
+        RuleError { kind: LoadErrorKind::Unsupported, message: message.into() }
     }
 }
 
 /// What an operator gives and costs.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct Inferred {
     pub(super) outputs: Vec<Value>,
     pub(super) multiply_adds: u64,
     /// Elements the runtime needs on the side while the operator runs.
     pub(super) scratch: u64,
 }
 
-impl From<Value> for Outcome {
+impl From<Value> for Inferred {
     fn from(value: Value) -> Self {
-        Outcome { outputs: vec![value], multiply_adds: 0, scratch: 0 }
+        Inferred { outputs: vec![value], multiply_adds: 0, scratch: 0 }
     }
 }
 
-impl From<Vec<Value>> for Outcome {
+impl From<Vec<Value>> for Inferred {
     fn from(outputs: Vec<Value>) -> Self {
-        Outcome { outputs, multiply_adds: 0, scratch: 0 }
+        Inferred { outputs, multiply_adds: 0, scratch: 0 }
     }
 }
 
-impl Outcome {
+impl Inferred {
     fn costing(self, multiply_adds: u64) -> Self {
-        Outcome { multiply_adds, ..self }
+        Inferred { multiply_adds, ..self }
     }
 
     fn with_scratch(self, scratch: u64) -> Self {
-        Outcome { scratch, ..self }
+        Inferred { scratch, ..self }
     }
 }
 
-type Ruled = Result<Outcome, Refusal>;
+type RuleResult = Result<Inferred, RuleError>;
 
 /// How an operator's outputs follow from its inputs.
-pub(super) type Rule = fn(&Call<'_>) -> Ruled;
+pub(super) type Rule = fn(&Call<'_>) -> RuleResult;
 
 /// One operator with the inputs it is given.
 pub(super) struct Call<'a> {
@@ -136,8 +136,8 @@ impl Call<'_> {
         self.inputs.get(index).copied().flatten()
     }
 
-    fn input(&self, index: usize) -> Result<&Value, Refusal> {
-        self.optional(index).ok_or_else(|| Refusal::malformed(format!("input {index} is missing")))
+    fn input(&self, index: usize) -> Result<&Value, RuleError> {
+        self.optional(index).ok_or_else(|| RuleError::malformed(format!("input {index} is missing")))
     }
 
     fn attribute(&self, name: &str) -> Option<&AttributeProto> {
@@ -152,37 +152,38 @@ impl Call<'_> {
         self.attribute(name).map(|a| a.ints.as_slice())
     }
 
-    fn text(&self, name: &str) -> Result<&str, Refusal> {
+    fn text(&self, name: &str) -> Result<&str, RuleError> {
         let bytes = self.attribute(name).and_then(|a| a.s.as_deref()).unwrap_or_default();
-        std::str::from_utf8(bytes).map_err(|_| Refusal::malformed(format!("attribute {name:?} is not text")))
+        std::str::from_utf8(bytes)
+            .map_err(|_| RuleError::malformed(format!("attribute {name:?} is not text")))
     }
 
     /// The numbers of an input that decides a shape.
-    fn numbers(&self, index: usize) -> Result<&[f64], Refusal> {
+    fn numbers(&self, index: usize) -> Result<&[f64], RuleError> {
         let value = self.input(index)?;
         value.known().ok_or_else(|| {
-            Refusal::unsupported(format!(
+            RuleError::unsupported(format!(
                 "its output shape depends on input {index}, which is only known when running"
             ))
         })
     }
 
     /// The whole numbers of an input that decides a shape.
-    fn whole_numbers(&self, index: usize) -> Result<Vec<i64>, Refusal> {
+    fn integers(&self, index: usize) -> Result<Vec<i64>, RuleError> {
         if self.input(index)?.kind != ElementKind::Int {
-            return Err(Refusal::shape(format!("input {index} must hold whole numbers")));
+            return Err(RuleError::shape(format!("input {index} must hold whole numbers")));
         }
         // Known whole numbers fit 32 bits, so the conversion is exact.
         Ok(self.numbers(index)?.iter().map(|&v| v as i64).collect())
     }
 
     /// Axes or sizes that older opsets give as an attribute and newer ones as an input.
-    fn ints_or_input(&self, name: &str, index: usize) -> Result<Option<Vec<i64>>, Refusal> {
+    fn ints_or_input(&self, name: &str, index: usize) -> Result<Option<Vec<i64>>, RuleError> {
         match (self.optional(index), self.ints(name)) {
             (Some(_), Some(_)) => {
-                Err(Refusal::malformed(format!("{name} both as an attribute and as an input")))
+                Err(RuleError::malformed(format!("{name} both as an attribute and as an input")))
             }
-            (Some(_), None) => self.whole_numbers(index).map(Some),
+            (Some(_), None) => self.integers(index).map(Some),
             (None, Some(ints)) => Ok(Some(ints.to_vec())),
             (None, None) => Ok(None),
         }
@@ -190,18 +191,18 @@ impl Call<'_> {
 }
 
 /// The position an axis means, counted from the end when negative.
-fn axis(axis: i64, rank: usize) -> Result<usize, Refusal> {
+fn axis(axis: i64, rank: usize) -> Result<usize, RuleError> {
     let resolved = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
     let resolved = usize::try_from(resolved).ok().filter(|&a| a < rank);
-    resolved.ok_or_else(|| Refusal::shape(format!("axis {axis} of a tensor with {rank} dimensions")))
+    resolved.ok_or_else(|| RuleError::shape(format!("axis {axis} of a tensor with {rank} dimensions")))
 }
 
-fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
+fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, RuleError> {
     let mut resolved = Vec::with_capacity(list.len().min(MAX_RANK));
     for &a in list {
         let a = axis(a, rank)?;
         if resolved.contains(&a) {
-            return Err(Refusal::shape(format!("axis {a} is named twice")));
+            return Err(RuleError::shape(format!("axis {a} is named twice")));
         }
         resolved.push(a);
     }
@@ -209,12 +210,12 @@ fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
 }
 
 /// A size given as a number.
-fn size(number: i64) -> Result<usize, Refusal> {
-    usize::try_from(number).map_err(|_| Refusal::shape(format!("size {number}")))
+fn size(number: i64) -> Result<usize, RuleError> {
+    usize::try_from(number).map_err(|_| RuleError::shape(format!("size {number}")))
 }
 
 /// The shape two tensors have in common when each dimension of 1 may stretch.
-fn broadcast(a: &[usize], b: &[usize]) -> Result<Vec<usize>, Refusal> {
+fn broadcast(a: &[usize], b: &[usize]) -> Result<Vec<usize>, RuleError> {
     let rank = a.len().max(b.len());
     let padded = |s: &[usize]| {
         let mut p = vec![1; rank - s.len()];
@@ -226,29 +227,31 @@ fn broadcast(a: &[usize], b: &[usize]) -> Result<Vec<usize>, Refusal> {
         .map(|(x, y)| match (x, y) {
             (1, d) | (d, 1) => Ok(d),
             (x, y) if x == y => Ok(x),
-            _ => Err(Refusal::shape(format!("shapes {a:?} and {b:?} do not go together"))),
+            _ => Err(RuleError::shape(format!("shapes {a:?} and {b:?} do not go together"))),
         })
         .collect()
 }
 
 /// Checks that `small` stretches to exactly `full`.
-fn stretches_to(small: &Value, full: &[usize], what: &str) -> Result<(), Refusal> {
+fn check_broadcasts_to(small: &Value, full: &[usize], what: &str) -> Result<(), RuleError> {
     match broadcast(&small.shape, full) {
         Ok(shape) if shape == full => Ok(()),
-        _ => Err(Refusal::shape(format!("{what} has shape {:?}, which does not fit {full:?}", small.shape))),
+        _ => {
+            Err(RuleError::shape(format!("{what} has shape {:?}, which does not fit {full:?}", small.shape)))
+        }
     }
 }
 
 /// Checks that `value` has exactly `shape`.
-fn has_shape(value: &Value, shape: &[usize], what: &str) -> Result<(), Refusal> {
+fn check_shape(value: &Value, shape: &[usize], what: &str) -> Result<(), RuleError> {
     if value.shape == shape {
         return Ok(());
     }
-    Err(Refusal::shape(format!("{what} has shape {:?}, it needs {shape:?}", value.shape)))
+    Err(RuleError::shape(format!("{what} has shape {:?}, it needs {shape:?}", value.shape)))
 }
 
-/// The numbers of `value` stretched to `shape`, while they are few.
-fn stretched(value: &Value, shape: &[usize]) -> Option<Vec<f64>> {
+/// The numbers of `value` broadcast_known to `shape`, while they are few.
+fn broadcast_known(value: &Value, shape: &[usize]) -> Option<Vec<f64>> {
     let known = value.known()?;
     if elements(shape) > MAX_KNOWN as u64 {
         return None;
@@ -302,7 +305,7 @@ const RULES: &[(&str, &str, Rule)] = &[
     (ONNX, "ConvTranspose", linear::conv_transpose),
     (ONNX, "Cos", elementwise::unary),
     (ONNX, "Cosh", elementwise::unary),
-    (ONNX, "CumSum", elementwise::cumulative),
+    (ONNX, "CumSum", elementwise::cum_sum),
     (ONNX, "DepthToSpace", layout::depth_to_space),
     (ONNX, "DequantizeLinear", elementwise::dequantize),
     (ONNX, "Div", elementwise::binary),
@@ -398,12 +401,12 @@ const RULES: &[(&str, &str, Rule)] = &[
     (ONNX, "Tile", layout::tile),
     (ONNX, "TopK", reduce::top_k),
     (ONNX, "Transpose", layout::transpose),
-    (ONNX, "Trilu", elementwise::triangle),
+    (ONNX, "Trilu", elementwise::trilu),
     (ONNX, "Unsqueeze", layout::unsqueeze),
-    (ONNX, "Where", elementwise::choose),
+    (ONNX, "Where", elementwise::where_),
     (ONNX, "Xor", elementwise::binary),
     (MICROSOFT, "BiasGelu", elementwise::binary),
-    (MICROSOFT, "FastGelu", elementwise::biased),
+    (MICROSOFT, "FastGelu", elementwise::optional_bias),
     (MICROSOFT, "Gelu", elementwise::unary),
     (MICROSOFT, "MultiHeadAttention", linear::multi_head_attention),
     (MICROSOFT, "QuickGelu", elementwise::unary),

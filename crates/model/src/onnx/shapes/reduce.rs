@@ -1,6 +1,6 @@
 //! Operators that take one number from many.
 
-use super::{Call, Refusal, Ruled, Value, axes, axis, size};
+use super::{Call, RuleError, RuleResult, Value, axes, axis, size};
 use crate::onnx::check::ElementKind;
 
 fn without(shape: &[usize], axes: &[usize], keep: bool) -> Vec<usize> {
@@ -12,7 +12,7 @@ fn without(shape: &[usize], axes: &[usize], keep: bool) -> Vec<usize> {
     .collect()
 }
 
-pub(super) fn reduce(call: &Call<'_>) -> Ruled {
+pub(super) fn reduce(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     let named = call.ints_or_input("axes", 1)?.filter(|list| !list.is_empty());
     let over = match named {
@@ -33,33 +33,33 @@ pub(super) fn reduce(call: &Call<'_>) -> Ruled {
     Ok(output.with(known.map(|v| vec![v])).into())
 }
 
-pub(super) fn arg(call: &Call<'_>) -> Ruled {
+pub(super) fn arg(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     let along = axis(call.int("axis", 0), input.rank())?;
     let keep = call.int("keepdims", 1) != 0;
     Ok(Value::new(ElementKind::Int, without(&input.shape, &[along], keep)).into())
 }
 
-pub(super) fn global_pool(call: &Call<'_>) -> Ruled {
+pub(super) fn global_pool(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     if input.rank() < 3 {
-        return Err(Refusal::shape(format!("shape {:?} has no board to pool over", input.shape)));
+        return Err(RuleError::shape(format!("shape {:?} has no spatial to pool over", input.shape)));
     }
     let over: Vec<usize> = (2..input.rank()).collect();
     Ok(Value::new(input.kind, without(&input.shape, &over, true)).into())
 }
 
-pub(super) fn top_k(call: &Call<'_>) -> Ruled {
+pub(super) fn top_k(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     let along = axis(call.int("axis", -1), input.rank())?;
-    let &[k] = call.whole_numbers(1)?.as_slice() else {
-        return Err(Refusal::shape("k must be one number"));
+    let &[k] = call.integers(1)?.as_slice() else {
+        return Err(RuleError::shape("k must be one number"));
     };
     let k = size(k)?;
     let mut shape = input.shape.clone();
     match shape.get_mut(along) {
         Some(dim) if k <= *dim => *dim = k,
-        _ => return Err(Refusal::shape(format!("the best {k} of {:?}", input.shape))),
+        _ => return Err(RuleError::shape(format!("the best {k} of {:?}", input.shape))),
     }
     Ok(vec![Value::new(input.kind, shape.clone()), Value::new(ElementKind::Int, shape)].into())
 }

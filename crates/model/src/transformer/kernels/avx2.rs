@@ -15,10 +15,10 @@ impl Dots for Avx2Dots {
     const ROWS: usize = 4;
     const FLOAT_ROWS: usize = 4;
     const LAYOUT: Layout = Layout::Quads;
-    const GAINS_BY_TAMENESS: bool = true;
+    const HAS_NARROW_SUMS: bool = true;
 
     #[inline(always)]
-    fn dots<const R: usize, const N: usize, const TAME: bool>(
+    fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
         words: &[[u32; R]; N],
         groups: &[Group; N],
@@ -36,7 +36,7 @@ impl Dots for Avx2Dots {
                     for h in 0..2 {
                         let pairs = _mm256_maddubs_epi16(one, first[h]);
                         let others = _mm256_maddubs_epi16(other, second[h]);
-                        let quads = if TAME {
+                        let quads = if NARROW {
                             _mm256_madd_epi16(_mm256_add_epi16(pairs, others), ones)
                         } else {
                             _mm256_add_epi32(_mm256_madd_epi16(pairs, ones), _mm256_madd_epi16(others, ones))

@@ -17,7 +17,7 @@ pub(super) mod scalar;
 pub(super) mod wasm;
 
 /// The greatest input of a dot product.
-pub(super) const MOST: f32 = 127.0;
+pub(super) const QUANT_MAX: f32 = 127.0;
 
 /// What sixteen outputs have for one word of inputs: for each output the weights of those inputs, one after another.
 #[derive(Clone, Copy, Debug)]
@@ -59,12 +59,12 @@ pub(super) trait Dots: Copy {
     const FLOAT_ROWS: usize;
     /// How inputs and weights are laid out.
     const LAYOUT: Layout;
-    /// Whether it is quicker where weights are [tame](is_tame).
-    const GAINS_BY_TAMENESS: bool = false;
+    /// Whether it is quicker where weights are [narrow](fits_narrow_sums).
+    const HAS_NARROW_SUMS: bool = false;
 
-    /// For each row, the sums of the products of its words with the weights of sixteen outputs. `TAME` says that
-    /// the weights are; only a way that [gains](Dots::GAINS_BY_TAMENESS) by it is told.
-    fn dots<const R: usize, const N: usize, const TAME: bool>(
+    /// For each row, the sums of the products of its words with the weights of sixteen outputs. `NARROW` says that
+    /// the weights are; only a way that [gains](Dots::HAS_NARROW_SUMS) by it is told.
+    fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
         words: &[[u32; R]; N],
         groups: &[Group; N],
@@ -73,8 +73,8 @@ pub(super) trait Dots: Copy {
 
 /// Whether the products of the first word and the second, of the third and the fourth and so on may be added in 16 bits
 /// before their sums are widened: whatever the inputs are, none runs over. Most weights are so small.
-pub(super) fn is_tame(groups: &[Group]) -> bool {
-    let most = i32::from(i16::MAX) / MOST as i32;
+pub(super) fn fits_narrow_sums(groups: &[Group]) -> bool {
+    let most = i32::from(i16::MAX) / QUANT_MAX as i32;
     // Neighbouring bytes are multiplied and added by one instruction.
     let sum_fits = |weights: [u8; 4]| {
         let weights = weights.map(|byte| i32::from(byte.cast_signed()));

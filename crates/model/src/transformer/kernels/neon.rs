@@ -18,7 +18,7 @@ impl Dots for NeonDots {
     const LAYOUT: Layout = Layout::Quads;
 
     #[inline(always)]
-    fn dots<const R: usize, const N: usize, const TAME: bool>(
+    fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
         words: &[[u32; R]; N],
         groups: &[Group; N],

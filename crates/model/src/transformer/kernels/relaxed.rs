@@ -19,10 +19,10 @@ impl Dots for RelaxedPairs {
     const ROWS: usize = 4;
     const FLOAT_ROWS: usize = 2;
     const LAYOUT: Layout = Layout::Quads;
-    const GAINS_BY_TAMENESS: bool = true;
+    const HAS_NARROW_SUMS: bool = true;
 
     #[inline(always)]
-    fn dots<const R: usize, const N: usize, const TAME: bool>(
+    fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
         words: &[[u32; R]; N],
         groups: &[Group; N],
@@ -40,7 +40,7 @@ impl Dots for RelaxedPairs {
                     for h in 0..2 {
                         let pairs = i16x8_relaxed_dot_i8x16_i7x16(first[h], one);
                         let others = i16x8_relaxed_dot_i8x16_i7x16(second[h], other);
-                        let quads = if TAME {
+                        let quads = if NARROW {
                             i32x4_dot_i16x8(i16x8_add(pairs, others), ones)
                         } else {
                             i32x4_add(i32x4_dot_i16x8(pairs, ones), i32x4_dot_i16x8(others, ones))
@@ -65,7 +65,7 @@ impl Dots for RelaxedQuads {
     const LAYOUT: Layout = Layout::Quads;
 
     #[inline(always)]
-    fn dots<const R: usize, const N: usize, const TAME: bool>(
+    fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
         words: &[[u32; R]; N],
         groups: &[Group; N],

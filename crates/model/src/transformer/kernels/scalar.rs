@@ -13,7 +13,7 @@ impl Dots for ScalarDots {
     const LAYOUT: Layout = Layout::Quads;
 
     #[inline(always)]
-    fn dots<const R: usize, const N: usize, const TAME: bool>(
+    fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
         words: &[[u32; R]; N],
         groups: &[Group; N],

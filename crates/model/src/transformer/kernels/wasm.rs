@@ -54,7 +54,7 @@ impl Dots for Simd128Dots {
     const LAYOUT: Layout = Layout::Pairs;
 
     #[inline(always)]
-    fn dots<const R: usize, const N: usize, const TAME: bool>(
+    fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
         words: &[[u32; R]; N],
         groups: &[Group; N],

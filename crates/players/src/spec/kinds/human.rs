@@ -44,14 +44,6 @@ pub enum HumanPlay {
     Fixed(StrengthSettings),
 }
 
-/// The names of rating pools.
-const POOLS: [(&str, RatingPool); 4] = [
-    ("online", RatingPool::Online),
-    ("over-the-board", RatingPool::OverTheBoard),
-    ("puzzle", RatingPool::Puzzle),
-    ("unknown", RatingPool::Unknown),
-];
-
 impl HumanSpec {
     /// The ratings that can be asked for.
     pub const RATINGS: RangeInclusive<u16> = 600..=2600;
@@ -87,7 +79,7 @@ impl ParseKind for HumanSpec {
         Ok(HumanSpec {
             file: optional_file(subject, Self::USAGE)?,
             elo: settings.number("elo", HumanSpec::RATINGS)?.map(Elo),
-            pool: settings.word("pool", &POOLS)?,
+            pool: settings.word("pool", &RatingPool::ALL.map(|pool| (pool.name(), pool)))?,
             seed: settings.seed()?,
             play: parse_play(settings)?,
             pause: settings.word("pause", &[("on", true), ("off", false)])?,
@@ -118,8 +110,7 @@ fn parse_play(settings: &mut Settings) -> Result<HumanPlay, SpecProblem> {
 impl Kind for HumanSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let elo = Setting("elo", self.elo.map(|elo| elo.0));
-        let pool = self.pool.and_then(|pool| POOLS.iter().find(|(_, known)| *known == pool));
-        write!(f, "{}{elo}{}", Subject(self.file.as_deref()), Setting("pool", pool.map(|(name, _)| name)))?;
+        write!(f, "{}{elo}{}", Subject(self.file.as_deref()), Setting("pool", self.pool))?;
         if let HumanPlay::Fixed(settings) = self.play {
             write_strength(f, settings)?;
         }

@@ -4,7 +4,7 @@
 //! its span coarse for all. Divided where it is made (a norm's gain, a row of the weights before) and multiplied where it is used
 //! (a column of the weights after), it computes the same network.
 
-use tabia_model::transformer::{INPUT_STEPS, INPUTS_OF_A_RANGE};
+use tabia_model::transformer::{QUANT_GROUP, QUANT_STEPS};
 
 use super::observe::{Inputs, Observed};
 use crate::nets::HumanConfig;
@@ -134,12 +134,12 @@ impl<'a> Products<'a> {
         for row in rows {
             let numbers = row.iter().zip(by).zip(&self.strengths).map(|((x, by), w)| (x / by, w * by));
             let numbers: Vec<(f32, f32)> = numbers.collect();
-            for span in numbers.chunks(INPUTS_OF_A_RANGE) {
+            for span in numbers.chunks(QUANT_GROUP) {
                 let (mut low, mut high, mut strength) = (f32::INFINITY, f32::NEG_INFINITY, 0.0);
                 for &(x, w) in span {
                     (low, high, strength) = (low.min(x), high.max(x), strength + w * w);
                 }
-                let step = (high - low) / INPUT_STEPS;
+                let step = (high - low) / QUANT_STEPS;
                 of_inputs += f64::from(step * step * strength);
             }
         }

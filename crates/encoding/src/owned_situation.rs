@@ -2,9 +2,9 @@ use shakmaty::{Chess, Move};
 
 use crate::{Pace, PlayerInfo, RatingPool, Situation};
 
-/// A situation that owns what it speaks of, to be asked about again later.
+/// An owned [`Situation`].
 #[derive(Clone, Debug)]
-pub struct KeptSituation {
+pub struct OwnedSituation {
     position: Chess,
     earlier: Vec<Chess>,
     last_moves: Vec<Move>,
@@ -15,11 +15,11 @@ pub struct KeptSituation {
     context: Option<Chess>,
 }
 
-impl KeptSituation {
-    /// A copy of everything a situation says.
+impl OwnedSituation {
+    /// Copies a situation.
     pub fn of(situation: &Situation<'_>) -> Self {
         let Situation { position, earlier, last_moves, mover, opponent, pool, pace, context } = *situation;
-        KeptSituation {
+        OwnedSituation {
             position: position.clone(),
             earlier: earlier.to_vec(),
             last_moves: last_moves.to_vec(),
@@ -31,7 +31,7 @@ impl KeptSituation {
         }
     }
 
-    /// The situation again.
+    /// Borrows it.
     pub fn get(&self) -> Situation<'_> {
         Situation {
             position: &self.position,
