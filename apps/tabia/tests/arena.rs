@@ -107,7 +107,7 @@ fn ctrl_c_ends_a_run_after_the_games_under_way() {
     let output = child.wait_with_output().unwrap();
     let (shown, said) = (text(&output.stdout), text(&output.stderr));
     assert!(!output.status.success());
-    assert!(said.contains("of 100000 games") && said.contains("the same command goes on"), "{said}");
+    assert!(said.contains("of 100000 games") && said.contains("the same command resumes"), "{said}");
     assert!(shown.contains("level:1 against random"), "{shown}");
     assert_eq!(json_of(&json)["end"], "stopped");
 }
@@ -146,7 +146,7 @@ fn mistakes_are_said_before_any_game() {
             assert!(said.contains(word), "{args:?}: {said}");
         }
     };
-    refused(&["arena", "level:9", "random"], &["9 is no level", "1, 2, 3, 4 or 5"]);
+    refused(&["arena", "level:9", "random"], &["invalid level 9", "1 to 5"]);
     refused(&["arena", "level:1"], &["2 values"]);
     refused(&["arena", "level:1", "net:absent.onnx"], &["absent.onnx", "No such file"]);
     refused(&["arena", "level:1", "uci:no-such-engine"], &["no-such-engine"]);

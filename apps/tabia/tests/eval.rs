@@ -381,9 +381,9 @@ fn what_cannot_be_judged_is_refused_by_name() {
     let refused = |what: &str, files: &[&Path], more: &[&str]| fail(eval(what, files, more));
     let headless = spec("", "challenge-mlp.onnx");
     let said = refused("human", &[&file], &["--model", &headless]);
-    assert!(said.contains("challenge-mlp.onnx") && said.contains("no move head"), "{said}");
+    assert!(said.contains("challenge-mlp.onnx") && said.contains("no policy head"), "{said}");
     let said = refused("human", &[&file], &["--model", "engine"]);
-    assert!(said.contains("engine") && said.contains("only human, maia"), "{said}");
+    assert!(said.contains("engine") && said.contains("expected human, maia"), "{said}");
     let said = refused("human", &[&file], &["--model", "maia:lost.pb.gz"]);
     assert!(said.contains("lost.pb.gz") && said.contains("No such file"), "{said}");
     let said = refused("time", &[&file], &["--model", &spec("maia:", "lc0-se-classical.pb.gz")]);

@@ -92,7 +92,7 @@ impl Challenge {
         let waiting: VecDeque<Level> =
             Level::ALL.into_iter().filter(|level| u32::from(level.number()) >= first_level).collect();
         if waiting.is_empty() {
-            return Err(Fault::new(format!("there is no level {first_level}: there are levels 1 to 5")));
+            return Err(Fault::new(format!("invalid level {first_level} (expected 1 to 5)")));
         }
         Ok(Challenge {
             store: engine.store().clone(),
@@ -276,6 +276,6 @@ mod tests {
         };
         assert!(says("value", 1).starts_with("value: the challenge takes ONNX files"));
         assert!(says("lost", 1).contains("no model"));
-        assert!(says("small", 6).contains("no level 6"));
+        assert!(says("small", 6).contains("invalid level 6"));
     }
 }

@@ -164,9 +164,7 @@ impl Review {
             if game.pool.is_none() && rating.is_some() { RatingPool::Online } else { game.rating_pool() };
         let human = engine.store().model(model)?;
         if human.card().policy.is_none() {
-            return Err(Fault::new(format!(
-                "the model {model:?} has no move head: it cannot say what people would play"
-            )));
+            return Err(Fault::new(format!("the model {model:?} has no policy head")));
         }
         Ok(Review {
             engine: engine.store().player(&"engine".parse()?, 0)?,

@@ -98,7 +98,9 @@ pub(crate) fn read_time_control(text: &str) -> Result<Option<TimeControl>, Fault
     }
     let pace = read_pace(text).filter(|pace| !(pace.base + pace.increment).is_zero());
     let pace = pace.ok_or_else(|| {
-        Fault::new(format!("{text:?} is no time control: write minutes and seconds (5+3), or \"untimed\""))
+        Fault::new(format!(
+            "invalid time control {text:?} (expected minutes+seconds as in 5+3, or \"untimed\")"
+        ))
     })?;
     Ok(Some(TimeControl::sudden_death(pace.base, pace.increment)))
 }

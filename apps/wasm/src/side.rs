@@ -38,7 +38,7 @@ impl FromStr for Side {
         match text {
             "white" => Ok(Side::White),
             "black" => Ok(Side::Black),
-            _ => Err(Fault::new(format!("{text:?} is no side: it is \"white\" or \"black\""))),
+            _ => Err(Fault::new(format!("invalid side {text:?} (expected \"white\" or \"black\")"))),
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Nodes a second: the engine over the baseline evaluation, over a perspective network and over a random 768-256-32-1
+//! Nodes a second: the engine over the baseline evaluation, over `models/value.safetensors` and over a random 768-256-32-1
 //! network, level 5 of the Chess Challenge, and Stockfish, on the same positions.
 //!
-//! The perspective network is `models/value.safetensors`, or a random one of its shape where that is not there.
 //! All search on one thread, in interleaved rounds of which the best counts, every position as a new game. The engines
 //! have as many nodes for each position and as large a table; level 5 looks as far ahead as it always does. The time is
 //! the wall's for all, and the nodes are what each says it visited: programs do not count quite the same things.
@@ -22,12 +21,10 @@ use std::{
 use prost::Message;
 use shakmaty::{ByColor, EnPassantMode, fen::Fen};
 use tabia_bench::{Contender, LineProcess, Round, Shown, Table, best_of};
-use tabia_encoding::encoding;
 use tabia_game::{History, position_from_fen};
 use tabia_model::{
     Model,
     onnx::build::{Attribute, GraphBuilder},
-    onnx::proto::data_type,
 };
 use tabia_players::{EnginePlayer, Level, LevelPlayer, Player};
 use tabia_search::{
@@ -54,7 +51,7 @@ fn bench() {
     let level = Level::new(5).expect("there are five levels");
     let mut searchers: Vec<Box<dyn Searcher>> = vec![
         Box::new(Ours::engine(BASELINE, Box::new(BaselineEvaluator))),
-        Box::new(Ours::engine("engine, (768-256)x2-1", perspective_network())),
+        Box::new(Ours::engine("engine, (768-256)x2-1", nnue())),
         Box::new(Ours::engine("engine, 768-256-32-1", random_network(&[768, 256, 32, 1]))),
         Box::new(Ours { name: LEVEL_5, player: Box::new(LevelPlayer::new(level)) }),
     ];
@@ -222,66 +219,14 @@ fn positions() -> Vec<History> {
         .collect()
 }
 
-/// The engine's network, or one of its shape that knows nothing of chess.
-fn perspective_network() -> Box<dyn Evaluator> {
-    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/value.safetensors");
-    let model = if std::path::Path::new(shipped).exists() {
-        Model::open(shipped).expect("the network that comes along can be opened")
-    } else {
-        println!("models/value.safetensors is not there: its place takes a random network");
-        random_perspective_network(256, 8)
-    };
-    Box::new(NnueEvaluator::new(&model).expect("a perspective network with a value head"))
+/// The engine's network.
+fn nnue() -> Box<dyn Evaluator> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/value.safetensors");
+    let model = Model::open(file).expect("the bundled network opens");
+    Box::new(NnueEvaluator::new(&model).expect("an NNUE with a value head"))
 }
 
-fn random_perspective_network(width: usize, buckets: usize) -> Model {
-    const INPUTS: usize = 768;
-    let mut rng = fastrand::Rng::with_seed(1);
-    let mut random = |count: usize, scale: f32| -> Vec<f32> {
-        (0..count).map(|_| scale * (2.0 * rng.f32() - 1.0)).collect()
-    };
-    let sparse = encoding("challenge-768").and_then(|encoding| encoding.sparse()).expect("a known encoding");
-    let other_view = sparse.other_view().expect("one view follows from the other");
-    let places: Vec<i64> = other_view.into_iter().map(i64::from).collect();
-    let rows: Vec<f32> = (0..=32_usize)
-        .flat_map(|men| {
-            let bucket = men.saturating_sub(1) * buckets / 32;
-            (0..buckets).map(move |at| f32::from(u8::from(at == bucket)))
-        })
-        .collect();
-
-    let mut b = GraphBuilder::new("bench");
-    let transposed = [("transB", Attribute::Int(1))];
-    let axis = |axis| [("axis", Attribute::Int(axis))];
-    let board = b.input("board", &[INPUTS]);
-    let places = b.ints("places", &[INPUTS], &places);
-    let theirs = b.op("Gather", &[&board, &places], &axis(1));
-    let weights = b.weight("features.weight", &[width, INPUTS], &random(INPUTS * width, 0.2));
-    let bias = b.weight("features.bias", &[width], &random(width, 0.5));
-    let (zero, one) = (b.weight("zero", &[], &[0.0]), b.weight("one", &[], &[1.0]));
-    let halves = [&board, &theirs].map(|view| {
-        let sums = b.op("Gemm", &[view, &weights, &bias], &transposed);
-        let clipped = b.op("Clip", &[&sums, &zero, &one], &[]);
-        b.op("Mul", &[&clipped, &clipped], &[])
-    });
-    let both = b.op("Concat", &[&halves[0], &halves[1]], &axis(1));
-    let weights = b.weight("output.weight", &[buckets, 2 * width], &random(2 * width * buckets, 0.5));
-    let bias = b.weight("output.bias", &[buckets], &random(buckets, 0.1));
-    let values = b.op("Gemm", &[&both, &weights, &bias], &transposed);
-    let along = b.ints("along", &[1], &[1]);
-    let men = b.op("ReduceSum", &[&board, &along], &[]);
-    let men = b.op("Cast", &[&men], &[("to", Attribute::Int(i64::from(data_type::INT64)))]);
-    let rows = b.weight("rows", &[33, buckets], &rows);
-    let chosen = b.op("Gather", &[&rows, &men], &axis(0));
-    let shape = b.ints("shape", &[2], &[-1, buckets as i64]);
-    let chosen = b.op("Reshape", &[&chosen, &shape], &[]);
-    let counted = b.op("Mul", &[&values, &chosen], &[]);
-    let value = b.op("ReduceSum", &[&counted, &along], &[]);
-    b.output(&value, "value", &[1]);
-    Model::from_bytes(&b.finish().encode_to_vec()).expect("our own graph is valid")
-}
-
-/// A network of the challenge's encoding that knows nothing of chess, on the incremental path.
+/// A random network of the challenge's encoding, on the incremental path.
 fn random_network(widths: &[usize]) -> Box<dyn Evaluator> {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut random = |count: usize, scale: f32| -> Vec<f32> {

@@ -16,10 +16,10 @@ pub const CHALLENGE_INPUT: &str = "the challenge takes one input \"board\" of 76
 #[non_exhaustive]
 pub enum NotAdmitted {
     /// It is in another format.
-    #[error("invalid format {0} (expected ONNX; see tabia model convert)")]
+    #[error("the challenge takes ONNX files, not {0} (see tabia model convert)")]
     Format(Format),
     /// It is too large.
-    #[error("{0} parameters (expected at most {MOST_PARAMETERS})")]
+    #[error("{0} parameters; the challenge allows {MOST_PARAMETERS}")]
     TooLarge(u64),
     /// It takes other inputs.
     #[error("{CHALLENGE_INPUT}, not {0}")]

@@ -61,8 +61,8 @@ pub use policy_search::SearchBlend;
 pub use review::{Mark, Reviewed};
 pub use spec::{
     BuildError, BuiltInNetwork, Determinism, EngineEvaluation, EngineSettings, EngineSpec, FileSetting,
-    HumanPlay, HumanSpec, LevelSpec, MaiaSpec, NetSearch, NetSpec, Opened, PlayerContext, RandomPlayer,
-    RandomSpec, Spec, SpecError, SpecProblem, UciSpec,
+    HumanPlay, HumanSpec, LevelSpec, MaiaSpec, NetSearch, NetSpec, Opened, PlayerContext, PlayerKind,
+    RandomPlayer, RandomSpec, Spec, SpecError, SpecProblem, UciSpec,
 };
 pub use strength::{StrengthSettings, strength_at};
 pub use tabia_search::{

@@ -29,6 +29,7 @@ const MODULE_SOURCES: [&str; 9] = [
     "crates/encoding",
     "crates/game",
     "crates/model",
+    "crates/players",
     "crates/search",
     "xtask/src/module.rs",
 ];

@@ -43,7 +43,7 @@ impl ModelStore {
 
     pub(crate) fn model(&self, name: &str) -> Result<Arc<Model>, Fault> {
         let model = self.models.get(name).cloned();
-        model.ok_or_else(|| Fault::new(format!("there is no model called {name:?}")))
+        model.ok_or_else(|| Fault::new(format!("no model named {name:?}")))
     }
 
     /// Builds a player.

@@ -59,7 +59,7 @@ fn players_are_kept_and_forgotten_with_their_models() {
     assert_eq!(engine.players.len(), 1);
     engine.remove_model("small");
     let error = engine.think("net:small", &game(&[]), &limits).unwrap_err().to_string();
-    assert_eq!(error, "small: there is no model called \"small\"");
+    assert_eq!(error, "small: no model named \"small\"");
     assert!(engine.think("human", &game(&[]), &limits).unwrap_err().to_string().contains("\"human\""));
 }
 

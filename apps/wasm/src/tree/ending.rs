@@ -20,7 +20,7 @@ pub(super) enum Ending {
 
 #[wasm_bindgen]
 impl GameTree {
-    /// A side gives up.
+    /// A side resigns.
     pub fn resign(&mut self, #[wasm_bindgen(unchecked_param_type = "Side")] side: &str) -> Result<(), Fault> {
         let loser: Color = side.parse::<Side>()?.into();
         self.declare(Outcome::Win { winner: !loser, by: WinReason::Resignation });

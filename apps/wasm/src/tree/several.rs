@@ -36,7 +36,10 @@ impl PgnGames {
             self.text.as_bytes().get(start..start.saturating_add(entry.length as usize))
         });
         let Some(text) = text else {
-            return Err(Fault::new(format!("there is no game {index}: there are {}", self.entries.len())));
+            return Err(Fault::new(format!(
+                "invalid game {index} (expected less than {})",
+                self.entries.len()
+            )));
         };
         let (game, problem) = scan::readable(RawGame::alone(text).read(ReadOptions::default()));
         match game {

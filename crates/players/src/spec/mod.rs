@@ -4,7 +4,7 @@
 //! with double quotes, with `\"` and `\\` as escapes inside; they must be if they contain a comma or start with a quote.
 //! `docs/guides/players.md` lists the kinds; `docs/guides/add-a-player.md` shows how to add one.
 
-/// Declares [`Spec`] from the kinds of players: a variant and the type that implements [`Kind`] and [`ParseKind`].
+/// Declares [`Spec`] from the kinds of players: a variant and the type that implements [`PlayerKind`] and [`ParseKind`].
 macro_rules! registry {
     ($($(#[$doc:meta])* $variant:ident($spec:ty),)*) => {
         /// The description of a player. [`str::parse`] reads it and `Display` writes it.
@@ -39,16 +39,22 @@ macro_rules! registry {
                 Err(SpecProblem::UnknownKind(kind.to_owned()))
             }
 
-            pub(super) fn kind(&self) -> &dyn Kind {
-                match self { $(Spec::$variant(spec) => spec,)* }
-            }
-
-            pub(super) fn kind_mut(&mut self) -> &mut dyn Kind {
-                match self { $(Spec::$variant(spec) => spec,)* }
-            }
-
             pub(super) fn kind_name(&self) -> &'static str {
                 match self { $(Spec::$variant(_) => <$spec as ParseKind>::NAME,)* }
+            }
+        }
+
+        impl Deref for Spec {
+            type Target = dyn PlayerKind;
+
+            fn deref(&self) -> &(dyn PlayerKind + 'static) {
+                match self { $(Spec::$variant(spec) => spec,)* }
+            }
+        }
+
+        impl DerefMut for Spec {
+            fn deref_mut(&mut self) -> &mut (dyn PlayerKind + 'static) {
+                match self { $(Spec::$variant(spec) => spec,)* }
             }
         }
     };
@@ -78,77 +84,120 @@ pub use settings::{SpecError, SpecProblem};
 
 use crate::{Persona, Pick, Player};
 
-/// One kind of player: its settings, how to build it, and what callers may ask of it.
+/// What a spec says of its player, whatever its kind. [`Spec`] dereferences to it.
 ///
-/// The capabilities have defaults for a deterministic player without a network, a rating or limits.
-trait Kind {
+/// The defaults describe a deterministic player without a network, a rating or limits.
+pub trait PlayerKind {
     /// Writes the spec after the kind's name, in the shortest form that parses to the same.
+    ///
+    /// # Errors
+    /// Those of the formatter.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 
     /// Builds the player.
+    ///
+    /// # Errors
+    /// If its network cannot be opened or lacks a head it needs, or if `context` cannot start processes.
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError>;
 
-    fn file(&self) -> FileSetting<'_> {
+    /// Whether it names a model file, may or must.
+    fn file_setting(&self) -> FileSetting<'_> {
         FileSetting::None
     }
 
-    /// Sets the model file; `None` is the built-in network.
+    /// The model file it names.
+    fn file(&self) -> Option<&Path> {
+        match self.file_setting() {
+            FileSetting::None => None,
+            FileSetting::Optional(file) => file,
+            FileSetting::Required(file) => Some(file),
+        }
+    }
+
+    /// Sets the model file of a player that takes one; `None` is the built-in network.
     fn set_file(&mut self, _: Option<PathBuf>) {}
 
+    /// The network it needs of the program that builds it, where the spec names no file.
     fn built_in_network(&self) -> Option<BuiltInNetwork> {
         None
     }
 
-    fn determinism(&self) -> Determinism {
-        Determinism::Deterministic
+    /// Whether it needs a network, from a file or built in.
+    fn needs_network(&self) -> bool {
+        self.file().is_some() || self.built_in_network().is_some()
     }
 
+    /// Whether it repeats its moves.
+    fn determinism(&self) -> Determinism {
+        match (self.engine(), self.pick()) {
+            (Some(engine), _) => engine.determinism(),
+            (None, Some(Pick::Sampled { .. })) => Determinism::Seeded,
+            (None, Some(Pick::Likeliest) | None) => Determinism::Deterministic,
+        }
+    }
+
+    /// Whether the same game always gives the same move.
+    fn is_deterministic(&self) -> bool {
+        self.determinism() == Determinism::Deterministic
+    }
+
+    /// The rating it plays at.
     fn rating(&self) -> Option<Elo> {
         None
     }
 
-    /// The rating setting of a player that can play at any rating.
+    /// The rating setting of a player that can play at any of [`HumanSpec::RATINGS`].
     fn rating_mut(&mut self) -> Option<&mut Option<Elo>> {
         None
     }
 
+    /// The limits of a player that searches: unlimited where the spec sets none.
     fn limits(&self) -> Option<&Limits> {
-        None
+        self.engine().map(|engine| &engine.limits)
     }
 
+    /// The same, to be changed.
     fn limits_mut(&mut self) -> Option<&mut Limits> {
-        None
+        self.engine_mut().map(|engine| &mut engine.limits)
     }
 
+    /// The settings of a player that uses the alpha-beta engine.
     fn engine(&self) -> Option<&EngineSettings> {
         None
     }
 
+    /// The same, to be changed.
     fn engine_mut(&mut self) -> Option<&mut EngineSettings> {
         None
     }
 
+    /// How a player picks from its policy head, without the settings that a rating brings; `None` for players without a
+    /// policy head. Such players report any number of candidates for free, and always use the clock.
     fn pick(&self) -> Option<Pick> {
         None
     }
 
+    /// Sets how a player picks from its policy head.
     fn set_pick(&mut self, _: Pick) {}
 
+    /// Whom a player with a policy head imitates.
     fn persona(&self) -> Option<Persona> {
         None
     }
 
+    /// Whether it waits as long as a person thinks where clocks run; `None` where not set.
     fn pause(&self) -> Option<bool> {
         None
     }
 
+    /// The setting of a player that can wait.
     fn pause_mut(&mut self) -> Option<&mut Option<bool>> {
         None
     }
 }
 
 /// How specs of a kind are parsed.
-trait ParseKind: Kind + Sized {
+trait ParseKind: PlayerKind + Sized {
     /// What its specs start with.
     const NAME: &'static str;
     /// Its form, for errors: `level:N`.
@@ -180,111 +229,6 @@ pub enum Determinism {
     Uncontrolled,
 }
 
-impl Spec {
-    /// Builds the player.
-    ///
-    /// # Errors
-    /// If its network cannot be opened or lacks a head it needs, or if `context` cannot start processes.
-    pub fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
-        self.kind().build(context)
-    }
-
-    /// The model file it names.
-    pub fn file(&self) -> Option<&Path> {
-        match self.kind().file() {
-            FileSetting::None => None,
-            FileSetting::Optional(file) => file,
-            FileSetting::Required(file) => Some(file),
-        }
-    }
-
-    /// Whether it names a model file, may or must.
-    pub fn file_setting(&self) -> FileSetting<'_> {
-        self.kind().file()
-    }
-
-    /// Sets the model file of a player that takes one; `None` is the built-in network.
-    pub fn set_file(&mut self, file: Option<PathBuf>) {
-        self.kind_mut().set_file(file);
-    }
-
-    /// The network it needs of the program that builds it, where the spec names no file.
-    pub fn built_in_network(&self) -> Option<BuiltInNetwork> {
-        self.kind().built_in_network()
-    }
-
-    /// Whether it needs a network, from a file or built in.
-    pub fn needs_network(&self) -> bool {
-        self.file().is_some() || self.built_in_network().is_some()
-    }
-
-    /// Whether it repeats its moves.
-    pub fn determinism(&self) -> Determinism {
-        self.kind().determinism()
-    }
-
-    /// Whether the same game always gives the same move.
-    pub fn is_deterministic(&self) -> bool {
-        self.determinism() == Determinism::Deterministic
-    }
-
-    /// The rating it plays at.
-    pub fn rating(&self) -> Option<Elo> {
-        self.kind().rating()
-    }
-
-    /// The rating setting of a player that can play at any of [`HumanSpec::RATINGS`].
-    pub fn rating_mut(&mut self) -> Option<&mut Option<Elo>> {
-        self.kind_mut().rating_mut()
-    }
-
-    /// The limits of a player that searches: unlimited where the spec sets none.
-    pub fn limits(&self) -> Option<&Limits> {
-        self.kind().limits()
-    }
-
-    /// The same, to be changed.
-    pub fn limits_mut(&mut self) -> Option<&mut Limits> {
-        self.kind_mut().limits_mut()
-    }
-
-    /// The settings of a player that uses the alpha-beta engine.
-    pub fn engine(&self) -> Option<&EngineSettings> {
-        self.kind().engine()
-    }
-
-    /// The same, to be changed.
-    pub fn engine_mut(&mut self) -> Option<&mut EngineSettings> {
-        self.kind_mut().engine_mut()
-    }
-
-    /// How a player picks from its policy head, without the settings that a rating brings; `None` for players without a
-    /// policy head. Such players report any number of candidates for free, and always use the clock.
-    pub fn pick(&self) -> Option<Pick> {
-        self.kind().pick()
-    }
-
-    /// Sets how a player picks from its policy head.
-    pub fn set_pick(&mut self, pick: Pick) {
-        self.kind_mut().set_pick(pick);
-    }
-
-    /// Whom a player with a policy head imitates.
-    pub fn persona(&self) -> Option<Persona> {
-        self.kind().persona()
-    }
-
-    /// Whether it waits as long as a person thinks where clocks run; `None` where not set.
-    pub fn pause(&self) -> Option<bool> {
-        self.kind().pause()
-    }
-
-    /// The same of a player that can wait, to be changed.
-    pub fn pause_mut(&mut self) -> Option<&mut Option<bool>> {
-        self.kind_mut().pause_mut()
-    }
-}
-
 impl FromStr for Spec {
     type Err = SpecError;
 
@@ -301,6 +245,6 @@ impl FromStr for Spec {
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind_name())?;
-        self.kind().write(f)
+        self.write(f)
     }
 }

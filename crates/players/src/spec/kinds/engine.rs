@@ -3,7 +3,7 @@ use std::{fmt, ops::RangeInclusive, path::PathBuf};
 use tabia_search::{BaselineEvaluator, EngineOptions, Evaluator, Limits};
 
 use super::super::{
-    BuildError, BuiltInNetwork, Determinism, FileSetting, Kind, ParseKind, PlayerContext, SpecProblem,
+    BuildError, BuiltInNetwork, Determinism, FileSetting, ParseKind, PlayerContext, PlayerKind, SpecProblem,
     settings::{Settings, optional_file},
     write::{self, Setting, Subject},
 };
@@ -69,7 +69,7 @@ impl EngineSettings {
         with_limits(Box::new(EnginePlayer::new(name, options, evaluator)), self.limits.clone())
     }
 
-    pub(super) fn determinism(&self) -> Determinism {
+    pub(in crate::spec) fn determinism(&self) -> Determinism {
         let by_time = self.limits.movetime.is_some() || self.limits.is_unlimited();
         if by_time || self.threads.is_some_and(|threads| threads > 1) {
             Determinism::Uncontrolled
@@ -123,7 +123,7 @@ impl ParseKind for EngineSpec {
     }
 }
 
-impl Kind for EngineSpec {
+impl PlayerKind for EngineSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (file, eval) = match &self.evaluation {
             EngineEvaluation::BuiltIn => (None, None),
@@ -138,7 +138,7 @@ impl Kind for EngineSpec {
         Ok(self.settings.build(name, evaluator))
     }
 
-    fn file(&self) -> FileSetting<'_> {
+    fn file_setting(&self) -> FileSetting<'_> {
         FileSetting::Optional(match &self.evaluation {
             EngineEvaluation::File(file) => Some(file),
             EngineEvaluation::BuiltIn | EngineEvaluation::Baseline => None,
@@ -151,18 +151,6 @@ impl Kind for EngineSpec {
 
     fn built_in_network(&self) -> Option<BuiltInNetwork> {
         (self.evaluation == EngineEvaluation::BuiltIn).then_some(BuiltInNetwork::Value)
-    }
-
-    fn determinism(&self) -> Determinism {
-        self.settings.determinism()
-    }
-
-    fn limits(&self) -> Option<&Limits> {
-        Some(&self.settings.limits)
-    }
-
-    fn limits_mut(&mut self) -> Option<&mut Limits> {
-        Some(&mut self.settings.limits)
     }
 
     fn engine(&self) -> Option<&EngineSettings> {

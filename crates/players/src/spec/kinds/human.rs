@@ -4,7 +4,7 @@ use tabia_encoding::{Elo, RatingPool};
 use tabia_model::Model;
 
 use super::super::{
-    BuildError, BuiltInNetwork, Determinism, FileSetting, Kind, ParseKind, PlayerContext, SpecProblem,
+    BuildError, BuiltInNetwork, FileSetting, ParseKind, PlayerContext, PlayerKind, SpecProblem,
     settings::{Settings, optional_file},
     write::{Setting, Subject, sampling},
 };
@@ -107,7 +107,7 @@ fn parse_play(settings: &mut Settings) -> Result<HumanPlay, SpecProblem> {
     }
 }
 
-impl Kind for HumanSpec {
+impl PlayerKind for HumanSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let elo = Setting("elo", self.elo.map(|elo| elo.0));
         write!(f, "{}{elo}{}", Subject(self.file.as_deref()), Setting("pool", self.pool))?;
@@ -143,7 +143,7 @@ impl Kind for HumanSpec {
         Ok(Box::new(if self.pause == Some(true) { player.waiting() } else { player }))
     }
 
-    fn file(&self) -> FileSetting<'_> {
+    fn file_setting(&self) -> FileSetting<'_> {
         FileSetting::Optional(self.file.as_deref())
     }
 
@@ -153,13 +153,6 @@ impl Kind for HumanSpec {
 
     fn built_in_network(&self) -> Option<BuiltInNetwork> {
         self.file.is_none().then_some(BuiltInNetwork::Human)
-    }
-
-    fn determinism(&self) -> Determinism {
-        match self.play {
-            HumanPlay::Fixed(StrengthSettings { pick: Pick::Likeliest, .. }) => Determinism::Deterministic,
-            HumanPlay::Fixed(_) | HumanPlay::Calibrated => Determinism::Seeded,
-        }
     }
 
     fn rating(&self) -> Option<Elo> {

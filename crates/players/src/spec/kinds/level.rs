@@ -1,7 +1,7 @@
 use std::fmt;
 
 use super::super::{
-    BuildError, Kind, ParseKind, PlayerContext, SpecProblem,
+    BuildError, ParseKind, PlayerContext, PlayerKind, SpecProblem,
     settings::{Settings, invalid},
 };
 use crate::{Level, LevelPlayer, Player};
@@ -21,7 +21,7 @@ impl ParseKind for LevelSpec {
     }
 }
 
-impl Kind for LevelSpec {
+impl PlayerKind for LevelSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ":{}", self.0)
     }

@@ -1,7 +1,7 @@
 use std::{fmt, path::PathBuf};
 
 use super::super::{
-    BuildError, Determinism, FileSetting, Kind, ParseKind, PlayerContext, SpecProblem,
+    BuildError, FileSetting, ParseKind, PlayerContext, PlayerKind, SpecProblem,
     settings::{Settings, required_file},
     write::{Setting, Subject, sampling},
 };
@@ -29,7 +29,7 @@ impl ParseKind for MaiaSpec {
     }
 }
 
-impl Kind for MaiaSpec {
+impl PlayerKind for MaiaSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mode = self.pick.is_sampled().then_some("sample");
         write!(f, "{}{}", Subject(Some(&self.file)), Setting("mode", mode))?;
@@ -45,7 +45,7 @@ impl Kind for MaiaSpec {
         Ok(Box::new(HumanPlayer::new(Box::new(player), HumanBehaviour::new(seed))))
     }
 
-    fn file(&self) -> FileSetting<'_> {
+    fn file_setting(&self) -> FileSetting<'_> {
         FileSetting::Required(&self.file)
     }
 
@@ -53,10 +53,6 @@ impl Kind for MaiaSpec {
         if let Some(file) = file {
             self.file = file;
         }
-    }
-
-    fn determinism(&self) -> Determinism {
-        if self.pick.is_sampled() { Determinism::Seeded } else { Determinism::Deterministic }
     }
 
     fn pick(&self) -> Option<Pick> {

@@ -19,7 +19,9 @@ pub use self::{
     random::{RandomPlayer, RandomSpec},
     uci::UciSpec,
 };
-use super::{Kind, ParseKind, SpecProblem, settings::Settings};
+use std::ops::{Deref, DerefMut};
+
+use super::{ParseKind, PlayerKind, SpecProblem, settings::Settings};
 
 registry! {
     /// `level:N`: a level of the Chess Challenge.

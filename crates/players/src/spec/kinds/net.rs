@@ -1,10 +1,8 @@
 use std::{fmt, path::PathBuf};
 
-use tabia_search::Limits;
-
 use super::{
     super::{
-        BuildError, Determinism, FileSetting, Kind, ParseKind, PlayerContext, SpecProblem,
+        BuildError, FileSetting, ParseKind, PlayerContext, PlayerKind, SpecProblem,
         settings::{Settings, required_file},
         write::Subject,
     },
@@ -52,7 +50,7 @@ impl ParseKind for NetSpec {
     }
 }
 
-impl Kind for NetSpec {
+impl PlayerKind for NetSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", Subject(Some(&self.file)))?;
         match &self.search {
@@ -76,7 +74,7 @@ impl Kind for NetSpec {
         }
     }
 
-    fn file(&self) -> FileSetting<'_> {
+    fn file_setting(&self) -> FileSetting<'_> {
         FileSetting::Required(&self.file)
     }
 
@@ -84,18 +82,6 @@ impl Kind for NetSpec {
         if let Some(file) = file {
             self.file = file;
         }
-    }
-
-    fn determinism(&self) -> Determinism {
-        self.engine().map_or(Determinism::Deterministic, EngineSettings::determinism)
-    }
-
-    fn limits(&self) -> Option<&Limits> {
-        self.engine().map(|settings| &settings.limits)
-    }
-
-    fn limits_mut(&mut self) -> Option<&mut Limits> {
-        self.engine_mut().map(|settings| &mut settings.limits)
     }
 
     fn engine(&self) -> Option<&EngineSettings> {

@@ -5,7 +5,8 @@ use tabia_game::History;
 use tabia_search::{Choice, Limits, Line, SearchControl};
 
 use super::super::{
-    BuildError, Determinism, Kind, ParseKind, PlayerContext, SpecProblem, settings::Settings, write::Setting,
+    BuildError, Determinism, ParseKind, PlayerContext, PlayerKind, SpecProblem, settings::Settings,
+    write::Setting,
 };
 use crate::{Decision, Player, PlayerError, move_order};
 
@@ -29,7 +30,7 @@ impl ParseKind for RandomSpec {
     }
 }
 
-impl Kind for RandomSpec {
+impl PlayerKind for RandomSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", Setting("seed", self.seed))
     }

@@ -4,7 +4,7 @@ use tabia_encoding::Elo;
 use tabia_search::Limits;
 
 use super::super::{
-    BuildError, Determinism, Kind, ParseKind, PlayerContext, SpecProblem,
+    BuildError, Determinism, ParseKind, PlayerContext, PlayerKind, SpecProblem,
     settings::Settings,
     write::{self, Setting, quoted},
 };
@@ -43,7 +43,7 @@ impl ParseKind for UciSpec {
     }
 }
 
-impl Kind for UciSpec {
+impl PlayerKind for UciSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ":{}{}", quoted(&self.command), Setting("elo", self.elo.map(|elo| elo.0)))?;
         write::limits(f, &self.limits)?;
