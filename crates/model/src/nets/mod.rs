@@ -136,7 +136,7 @@ pub(crate) fn recognise(mut tensors: TensorMap, card: &StateDict) -> Result<Reco
             Ok(recognised)
         }
         Filled::Later => {
-            let mut outline = tensors.placeholders();
+            let mut outline = tensors.outline();
             let recognised = (architecture.build)(&mut outline, card)?;
             outline.finish(architecture.name)?;
             let apart = Some(WeightsApart { tensors, build: architecture.build });
