@@ -1,14 +1,16 @@
-"""onnxruntime's part in the model bench (crates/model/benches/dense.rs), which starts this script.
+"""onnxruntime in the benches of crates/model, which start this script.
 
-Needs the pip packages onnxruntime and numpy.
+Needs the pip packages onnxruntime and numpy, and onnx for the mode "int8 single".
 
-usage: bench_onnxruntime.py NET.onnx ROWS.f32 COUNTS.txt OUTPUTS.f32
+usage: bench_onnxruntime.py FOLDER OUTPUT
 
-ROWS are the input rows of all children, COUNTS how many of them each parent has. Says "ready: ..." once it
-is; then, for each line "single" or "batched" on standard input, evaluates all rows on one thread, one row or
-one parent's rows a call, writes the results to OUTPUTS and prints the nanoseconds of the calls.
+FOLDER has net.onnx, input0.f32, input1.f32, ... with the rows of each input, and batches.txt with the number of rows of each
+batch. Prints "ready: ..."; then, for each line "f32 single", "f32 batched" or "int8 single" on standard input, evaluates all
+rows on one thread, one row or one batch a call, writes OUTPUT to outputs.f32 and prints the nanoseconds of the calls. For int8
+the network is quantised dynamically, with weights per channel.
 """
 
+import os
 import sys
 import time
 
@@ -19,30 +21,45 @@ except ImportError as error:
     print(f"{error} in {sys.executable}")
     sys.exit(1)
 
+folder, output = sys.argv[1:]
 
-def main():
-    net, rows_path, counts_path, outputs_path = sys.argv[1:]
+
+def session(numbers):
+    path = os.path.join(folder, "net.onnx")
+    if numbers == "int8":
+        from onnxruntime.quantization import QuantType, quantize_dynamic
+
+        quantised = os.path.join(folder, "net-int8.onnx")
+        quantize_dynamic(path, quantised, per_channel=True, weight_type=QuantType.QInt8)
+        path = quantised
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(net, options, providers=["CPUExecutionProvider"])
-    (model_input,) = session.get_inputs()
-    width = model_input.shape[1]
-    rows = numpy.fromfile(rows_path, dtype="<f4").reshape(-1, width)
-    with open(counts_path) as file:
-        ends = numpy.cumsum([int(line) for line in file])
-    batches = {
-        "single": [rows[i : i + 1] for i in range(len(rows))],
-        "batched": [batch for batch in numpy.split(rows, ends[:-1]) if len(batch) > 0],
-    }
-    names = [session.get_outputs()[0].name]
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def main():
+    sessions = {"f32": session("f32")}
+    inputs = {}
+    for index, model_input in enumerate(sessions["f32"].get_inputs()):
+        rows = numpy.fromfile(os.path.join(folder, f"input{index}.f32"), dtype="<f4")
+        inputs[model_input.name] = rows.reshape(-1, *model_input.shape[1:])
+    with open(os.path.join(folder, "batches.txt")) as file:
+        batches = [int(line) for line in file]
     print(f"ready: onnxruntime {onnxruntime.__version__}", flush=True)
     for line in sys.stdin:
-        inputs = [{model_input.name: batch} for batch in batches[line.strip()]]
+        numbers, calls = line.split()
+        if numbers not in sessions:
+            sessions[numbers] = session(numbers)
+        feeds, start = [], 0
+        for size in batches if calls == "batched" else [1] * sum(batches):
+            if size > 0:
+                feeds.append({name: rows[start : start + size] for name, rows in inputs.items()})
+            start += size
         started = time.perf_counter_ns()
-        results = [session.run(names, feed)[0] for feed in inputs]
+        results = [sessions[numbers].run([output], feed)[0] for feed in feeds]
         elapsed = time.perf_counter_ns() - started
-        numpy.concatenate(results).astype("<f4").tofile(outputs_path)
+        numpy.concatenate(results).astype("<f4").tofile(os.path.join(folder, "outputs.f32"))
         print(elapsed, flush=True)
 
 

@@ -34,9 +34,9 @@ pub(crate) struct Bench {
 
 #[derive(clap::Subcommand)]
 enum Subject {
-    /// The incremental dense runtime against rten and against onnxruntime on one thread
+    /// The accumulators against rten and against onnxruntime on one thread
     Model,
-    /// The runtime for transformers against rten and against onnxruntime on one thread
+    /// The transformer runtime against rten and against onnxruntime on one thread
     Human,
     /// The engine's nodes a second against Stockfish (`stockfish` in the path, or `TABIA_STOCKFISH`) and level 5
     Search,
@@ -52,7 +52,7 @@ impl Bench {
             Subject::Model => process::run(
                 workspace
                     .cargo("bench")
-                    .args(["--package", "tabia-model", "--bench", "dense"])
+                    .args(["--package", "tabia-model", "--bench", "accumulator"])
                     .env("TABIA_PYTHON", ONNXRUNTIME.ready(workspace)?),
             ),
             Subject::Human => process::run(

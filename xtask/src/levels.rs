@@ -70,7 +70,7 @@ const TESTS: [Tests; 7] = [
     Tests {
         package: "tabia-model",
         name: "positions",
-        only: &["onnx_networks_answer_as_on_onnxruntime"],
+        only: &["onnx_networks_match_onnxruntime"],
         travels: true,
     },
     Tests { package: "tabia-model", name: "perspective", only: &[], travels: true },

@@ -1,13 +1,16 @@
 //! Every encoding and vocabulary against numbers computed by tools/encoding_goldens.py, which shares no code with
 //! this crate.
 
-use std::{collections::BTreeMap, num::NonZeroI32, time::Duration};
+mod cases;
 
+use std::{collections::BTreeMap, num::NonZeroI32};
+
+use cases::Case;
 use serde::Deserialize;
-use shakmaty::{CastlingMode, Chess, Color, Position, fen::Fen};
+use shakmaty::{Color, Position};
 use tabia_encoding::{
-    Analysis, Batch, Column, Elo, ForWhite, OwnedSituation, Pace, PlayerInfo, PolicyIndex, PolicySlot,
-    RatingPool, Score, Situation, TEMPERATURE_CP, encodings, parse_uci, soft_labels, vocabularies,
+    Analysis, Batch, Column, ForWhite, OwnedSituation, PolicyIndex, PolicySlot, Score, TEMPERATURE_CP,
+    encodings, parse_uci, soft_labels, vocabularies,
 };
 
 /// The golden file of each id.
@@ -40,21 +43,6 @@ const MOVES: [(&str, &str); 5] =
 const CASES: &str = include_str!("../../../fixtures/encoding/cases.json");
 const LABELS: &str = include_str!("../../../fixtures/encoding/labels.json");
 
-/// A situation, as the golden files state it.
-#[derive(Deserialize)]
-struct Case {
-    name: String,
-    fen: String,
-    moves: Vec<String>,
-    rating: Option<u16>,
-    time_ms: Option<u64>,
-    opponent_rating: Option<u16>,
-    opponent_time_ms: Option<u64>,
-    pool: Option<String>,
-    pace_ms: Option<[u64; 2]>,
-    context: Option<String>,
-}
-
 /// One input tensor: ids, or for each value the indices that hold it.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -63,50 +51,9 @@ enum Golden {
     Values(BTreeMap<String, Vec<usize>>),
 }
 
-/// A case played through.
-struct Played {
-    name: String,
-    kept: OwnedSituation,
-}
-
-fn position(fen: &str) -> Chess {
-    let setup = fen.parse::<Fen>().expect("a FEN");
-    setup.into_position(CastlingMode::Standard).expect("a legal position")
-}
-
-fn cases() -> Vec<Played> {
+fn cases() -> Vec<(String, OwnedSituation)> {
     let cases: Vec<Case> = serde_json::from_str(CASES).expect("the file of cases");
-    cases.into_iter().map(play).collect()
-}
-
-fn seat(rating: Option<u16>, time_ms: Option<u64>) -> PlayerInfo {
-    PlayerInfo { rating: rating.map(Elo), time_left: time_ms.map(Duration::from_millis) }
-}
-
-fn play(case: Case) -> Played {
-    let mut position_now = position(&case.fen);
-    let (mut earlier, mut last_moves) = (Vec::new(), Vec::new());
-    for uci in &case.moves {
-        let m = parse_uci(&position_now, uci).expect("a legal move");
-        let next = position_now.clone().play(m).expect("a legal move");
-        earlier.insert(0, std::mem::replace(&mut position_now, next));
-        last_moves.insert(0, m);
-    }
-    let context = case.context.as_deref().map(position);
-    let situation = Situation {
-        earlier: &earlier,
-        last_moves: &last_moves,
-        mover: seat(case.rating, case.time_ms),
-        opponent: seat(case.opponent_rating, case.opponent_time_ms),
-        pool: case.pool.as_deref().map_or(RatingPool::Unknown, |name| name.parse().expect("a pool")),
-        pace: case.pace_ms.map(|ms| {
-            let [base, increment] = ms.map(Duration::from_millis);
-            Pace { base, increment }
-        }),
-        context: context.as_ref(),
-        ..Situation::of(&position_now)
-    };
-    Played { name: case.name, kept: OwnedSituation::of(&situation) }
+    cases.iter().map(|case| (case.name.clone(), case.situation())).collect()
 }
 
 #[test]
@@ -125,12 +72,12 @@ fn inputs() {
         assert_eq!(goldens.len(), cases.len(), "{id}");
         // One batch for all, so that rows that spill into others show as well.
         let mut batch = Batch::new(encoding);
-        cases.iter().for_each(|case| batch.push(&case.kept.get()));
+        cases.iter().for_each(|case| batch.push(&case.1.get()));
         for (row, (case, golden)) in cases.iter().zip(&goldens).enumerate() {
             assert_eq!(golden.len(), encoding.inputs().len(), "{id}");
             for ((spec, column), golden) in encoding.inputs().iter().zip(batch.columns()).zip(golden) {
                 let range = row * spec.len()..(row + 1) * spec.len();
-                let place = format!("{id}, input {}, {}", spec.name, case.name);
+                let place = format!("{id}, input {}, {}", spec.name, case.0);
                 match (column, golden) {
                     (Column::Ids(ids), Golden::Ids(golden)) => assert_eq!(&ids[range], golden, "{place}"),
                     (Column::Values(values), Golden::Values(golden)) => {
@@ -156,8 +103,8 @@ fn moves() {
         let vocabulary = tabia_encoding::vocabulary(id).unwrap();
         let goldens: Vec<BTreeMap<String, (u16, Option<u8>)>> = serde_json::from_str(text).unwrap();
         assert_eq!(goldens.len(), cases.len(), "{id}");
-        for (Played { name, kept }, golden) in cases.iter().zip(&goldens) {
-            let position = kept.get().position;
+        for ((name, situation), golden) in cases.iter().zip(&goldens) {
+            let position = situation.get().position;
             assert_eq!(position.legal_moves().len(), golden.len(), "{name}");
             for (uci, &(index, promotion)) in golden {
                 let m = parse_uci(position, uci).unwrap();

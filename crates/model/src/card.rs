@@ -1,4 +1,4 @@
-//! What a network is: the facts a player needs that the weights alone do not say.
+//! Model cards: what a player must know of a network besides its weights.
 
 mod history;
 mod strength;
@@ -13,22 +13,22 @@ pub use tabia_encoding::{Perspective, Unit};
 pub use self::history::{Accuracy, Figures, HeldOut, Rounding, Training};
 pub use self::strength::{ShownRating, Strength, StrengthKnot};
 
-/// The metadata key under which a card lies, as JSON, inside ONNX, safetensors and TFLite files.
+/// The metadata key of the card, as JSON, in ONNX, safetensors and TFLite files.
 pub const CARD_KEY: &str = "tabia.card";
 
 /// The version of the card's layout.
 pub const CARD_VERSION: u32 = 1;
 
-/// What a network is: its inputs, its outputs and where it comes from.
+/// A network's inputs, outputs and provenance.
 ///
-/// A card is put together from three sources, later ones winning field by field: what names and shapes reveal,
-/// the card inside the file ([`CARD_KEY`]), and a sidecar `FILE.card.json`. Both may be partial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A card is merged from three sources, later ones overriding field by field: what names and shapes reveal, the card in the
+/// file ([`CARD_KEY`]), and a sidecar `FILE.card.json`. The last two may be partial.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelCard {
     /// Version of this layout, [`CARD_VERSION`].
     pub version: u32,
-    /// What people call the network.
+    /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The architecture, in words.
@@ -36,55 +36,55 @@ pub struct ModelCard {
     pub architecture: Option<String>,
     /// The id of the encoding of its inputs.
     pub encoding: String,
-    /// How the weights of a file without a graph make a network, where names and shapes do not tell.
+    /// The layers of a state dict, where names and shapes do not reveal them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state_dict: Option<StateDict>,
-    /// The move head, if it has one.
+    /// The policy head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyHead>,
-    /// The evaluation head, if it has one.
+    /// The value head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<ValueHead>,
-    /// The win/draw/loss head, if it has one.
+    /// The win/draw/loss head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wdl: Option<WdlHead>,
-    /// The head that says how long a person would think, if it has one.
+    /// The think-time head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think_time: Option<ThinkTimeHead>,
     /// Licence of the weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub licence: Option<String>,
-    /// Who made it.
+    /// The authors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authors: Option<String>,
-    /// What it was trained on.
+    /// The training data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training_data: Option<String>,
-    /// How it was trained.
+    /// The training run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub training: Option<Training>,
-    /// What it reached on positions it was not trained on, by group.
+    /// Figures on held-out positions, by group.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_out: Vec<HeldOut>,
-    /// How exact the file's numbers are.
+    /// The precision of the stored weights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rounding: Option<Rounding>,
-    /// How it is played at a rating asked for, if somebody has measured that.
+    /// The measured playing strength by rating.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strength: Option<Strength>,
-    /// Anything else worth knowing.
+    /// Other notes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
 }
 
-/// How the tensors of a state dict make a network, where names and shapes do not tell.
+/// The layers of a state dict, where names and shapes do not reveal them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateDict {
     /// The linear layers of an MLP from the first to the last, with ReLU between them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LinearLayer>,
-    /// What the RMSNorms of a HumChess network add to the mean square.
+    /// The epsilon of the RMSNorms of a HumChess network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub norm_epsilon: Option<f32>,
 }
@@ -99,48 +99,48 @@ pub enum LinearLayer {
     Tensors {
         /// The matrix, outputs by inputs.
         weight: String,
-        /// The bias; without one there is none.
+        /// The bias, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bias: Option<String>,
     },
 }
 
-/// Where the move logits are.
+/// The policy head.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyHead {
-    /// The output with the logits of moves.
+    /// The output with the move logits.
     pub output: String,
-    /// The id of the vocabulary that numbers them.
+    /// The id of the move vocabulary.
     pub vocabulary: String,
-    /// The output with the logits of promotion pieces, for vocabularies that keep them apart: one for each piece, or
-    /// one for each file a pawn promotes on and piece.
+    /// The output with the promotion logits, for vocabularies with a separate promotion head: one per piece, or one per file
+    /// and piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promotion_output: Option<String>,
 }
 
-/// Where the evaluation is, and what the number means.
+/// The value head, and what its number means.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ValueHead {
     /// The output with the number.
     pub output: String,
-    /// Which number of the output it is, where there are several a position; without it there must be one.
+    /// The index of the value among several numbers per position; without it there must be one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
-    /// What one of it is worth.
+    /// What it measures.
     pub unit: Unit,
-    /// Who is better off when it grows.
+    /// Whose point of view it takes.
     pub perspective: Perspective,
 }
 
-/// Where win, draw and loss are; always in that order.
+/// The win/draw/loss head, in that order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WdlHead {
     /// The output with the three numbers.
     pub output: String,
-    /// Whether a softmax is still to be taken.
+    /// Whether the numbers are probabilities or logits.
     pub scale: WdlScale,
     /// Whose win comes first.
     pub perspective: Side,
@@ -150,13 +150,13 @@ pub struct WdlHead {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WdlScale {
-    /// Probabilities that add up to one.
+    /// Probabilities.
     Probabilities,
-    /// Logits: take a softmax.
+    /// Logits.
     Logits,
 }
 
-/// Where the chances of thinking times are: one for each [bin](tabia_encoding::time_bin), adding up to one.
+/// The think-time head: a probability for each [bin](tabia_encoding::time_bin).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ThinkTimeHead {
@@ -168,7 +168,7 @@ pub struct ThinkTimeHead {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
-    /// White, whoever is to move.
+    /// White.
     White,
     /// The side to move.
     Mover,
@@ -183,33 +183,15 @@ impl fmt::Display for Side {
     }
 }
 
-/// A card that cannot be used: bad JSON, an unknown field, or a fact that contradicts the network.
+/// An invalid card.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("model card: {0}")]
 pub struct CardError(pub String);
 
 impl ModelCard {
-    /// A card with nothing but an encoding.
+    /// A card with only an encoding.
     pub fn of_encoding(encoding: &str) -> Self {
-        ModelCard {
-            version: CARD_VERSION,
-            name: None,
-            architecture: None,
-            encoding: encoding.to_owned(),
-            state_dict: None,
-            policy: None,
-            value: None,
-            wdl: None,
-            think_time: None,
-            licence: None,
-            authors: None,
-            training_data: None,
-            training: None,
-            held_out: Vec::new(),
-            rounding: None,
-            strength: None,
-            notes: None,
-        }
+        ModelCard { version: CARD_VERSION, encoding: encoding.to_owned(), ..ModelCard::default() }
     }
 
     /// The card as JSON text.
@@ -217,13 +199,13 @@ impl ModelCard {
         serde_json::to_string_pretty(self).expect("a card holds only strings, numbers and plain enums")
     }
 
-    /// The encoding that a (partial) card names, if it names one.
+    /// The encoding of a (partial) card.
     pub(crate) fn declared_encoding(card: &str) -> Result<Option<String>, CardError> {
         let id = object(card)?.get("encoding").and_then(|id| id.as_str().map(str::to_owned));
         Ok(id)
     }
 
-    /// What (partial) cards say of a state dict, later ones winning.
+    /// The merged `state_dict` of (partial) cards.
     pub(crate) fn declared_state_dict(cards: &[&str]) -> Result<Option<StateDict>, CardError> {
         let mut merged = serde_json::Value::Null;
         for card in cards {
@@ -234,15 +216,13 @@ impl ModelCard {
         serde_json::from_value(merged).map_err(|e| CardError(format!("state_dict: {e}")))
     }
 
-    /// This card with every field that the JSON object `overlay` names replaced.
+    /// This card with the fields of the JSON object `overlay` replaced.
     pub fn overlaid(&self, overlay: &str) -> Result<ModelCard, CardError> {
         let overlay = object(overlay)?;
         if let Some(version) = overlay.get("version").and_then(serde_json::Value::as_u64)
             && version > u64::from(CARD_VERSION)
         {
-            return Err(CardError(format!(
-                "layout version {version}; this program knows up to {CARD_VERSION}"
-            )));
+            return Err(CardError(format!("version {version} (expected at most {CARD_VERSION})")));
         }
         let mut merged = serde_json::to_value(self).map_err(|e| CardError(e.to_string()))?;
         merge(&mut merged, overlay);
@@ -253,14 +233,14 @@ impl ModelCard {
 }
 
 impl ModelCard {
-    /// Whether the value head compares the position with a reference instead of judging it alone.
+    /// Whether the value head compares the position with a reference.
     pub(crate) fn compares(&self) -> bool {
         self.value.as_ref().is_some_and(|head| head.perspective == Perspective::Comparison)
     }
 }
 
 impl ValueHead {
-    /// The head's number as a score in centipawns, where `turn` is to move, and `context_turn` in the context.
+    /// The score in centipawns of the head's number, with `turn` to move and `context_turn` to move in the context.
     pub fn read(&self, raw: f32, turn: Color, context_turn: Color) -> ForMover<f32> {
         let centipawns = match self.unit {
             Unit::Centipawns(scale) => raw * scale,
@@ -275,7 +255,7 @@ impl ValueHead {
         }
     }
 
-    /// The number that [`read`](ValueHead::read) takes for `score`.
+    /// The inverse of [`read`](ValueHead::read).
     pub fn number(&self, score: ForMover<f32>, turn: Color, context_turn: Color) -> f32 {
         let centipawns = match self.perspective {
             Perspective::Mover => score.0,
@@ -291,7 +271,7 @@ impl ValueHead {
     }
 }
 
-/// The usual bridge between an expected result and centipawns, as Leela's users know it.
+/// Leela's conversion of an expected result to centipawns.
 fn expectation_to_centipawns(q: f32) -> f32 {
     90.0 * (1.563_754_2 * q.clamp(-1.0, 1.0)).tan()
 }
@@ -310,7 +290,7 @@ fn merge(base: &mut serde_json::Value, overlay: serde_json::Value) {
     match (base, overlay) {
         (serde_json::Value::Object(base), serde_json::Value::Object(overlay)) => {
             for (key, value) in overlay {
-                // `unit` is an enum written as a one-key object: its variants replace each other.
+                // `unit` is an enum in the form of a one-key object: variants replace each other.
                 if key != "unit" && base.contains_key(&key) {
                     merge(base.get_mut(&key).expect("just found"), value);
                 } else {
@@ -339,14 +319,14 @@ mod tests {
     }
 
     #[test]
-    fn a_card_survives_its_own_json() {
+    fn cards_round_trip_through_json() {
         let card = pair_card();
         let blank = ModelCard::of_encoding("challenge-768");
         assert_eq!(blank.overlaid(&card.to_json()).unwrap(), card);
     }
 
     #[test]
-    fn a_sidecar_may_name_only_what_it_changes() {
+    fn partial_sidecars_keep_other_fields() {
         let card =
             pair_card().overlaid(r#"{"licence": "MIT", "value": {"perspective": "comparison"}}"#).unwrap();
         assert_eq!(card.licence.as_deref(), Some("MIT"));
@@ -356,13 +336,13 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_is_replaced_as_a_whole() {
+    fn units_are_replaced_as_a_whole() {
         let card = pair_card().overlaid(r#"{"value": {"unit": {"centipawns": 100}}}"#).unwrap();
         assert_eq!(card.value.unwrap().unit, Unit::Centipawns(100.0));
     }
 
     #[test]
-    fn a_score_leads_back_to_the_number_it_was_read_from() {
+    fn number_is_the_inverse_of_read() {
         let units = [Unit::Centipawns(100.0), Unit::Expectation, Unit::Probability(1000.0)];
         let perspectives =
             [Perspective::White, Perspective::Mover, Perspective::ContextMover, Perspective::Comparison];
@@ -376,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn how_it_was_trained_is_part_of_the_card() {
+    fn training_round_trips_through_json() {
         let figures = Figures { top1: Some(0.5), ..Figures::default() };
         let mut card = pair_card();
         card.training = Some(Training { positions: 10, minutes: 0.5, ..Training::default() });
@@ -393,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn invalid_cards_are_rejected() {
         let error = pair_card().overlaid(r#"{"licnece": "MIT"}"#).unwrap_err();
         assert!(error.to_string().contains("licnece"), "{error}");
         let error = pair_card().overlaid(r#"{"version": 9}"#).unwrap_err();

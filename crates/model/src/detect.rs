@@ -1,4 +1,4 @@
-//! Which network is this? A card from nothing but the names and shapes of a graph's inputs and outputs.
+//! Detecting a card from the names and shapes of a graph's inputs and outputs.
 
 use tabia_encoding::{
     ElementKind, Encoding, InputSpec, TIME_BINS, ValueConvention, encodings, vocabularies, vocabulary,
@@ -8,18 +8,18 @@ use crate::card::{ModelCard, PolicyHead, Side, ThinkTimeHead, ValueHead, WdlHead
 use crate::onnx::check::{self, GraphInfo, TensorInfo};
 use crate::onnx::proto::ModelProto;
 
-/// The encoding whose inputs have the graph's shapes, if exactly one kind of network has them.
+/// The first encoding whose inputs have the graph's shapes.
 pub(crate) fn encoding_of(graph: &GraphInfo) -> Option<&'static dyn Encoding> {
     encodings().find(|e| inputs_fit(*e, graph))
 }
 
-/// Whether the graph takes what the encoding gives: as many inputs, of the same sizes and kinds.
+/// Whether the inputs of graph and encoding agree in number, shape and type.
 pub(crate) fn inputs_fit(encoding: &dyn Encoding, graph: &GraphInfo) -> bool {
     let specs = encoding.inputs();
     specs.len() == graph.inputs.len() && specs.iter().zip(&graph.inputs).all(|(s, t)| input_fits(s, t))
 }
 
-/// A shape fits without its batch dimension, or flattened. Ids may be declared as numbers: exporters do both.
+/// A shape fits without its batch dimension, or flattened. Exporters declare ids as integers or as floats.
 fn input_fits(spec: &InputSpec, tensor: &TensorInfo) -> bool {
     let Some((_batch, shape)) = tensor.shape.split_first() else { return false };
     let same = shape.len() == spec.shape.len() && shape.iter().zip(spec.shape).all(|(a, b)| *a == Some(*b));
@@ -39,8 +39,7 @@ pub(crate) fn row_len(tensor: &TensorInfo) -> Option<usize> {
     }
 }
 
-/// The card of a graph over `encoding`: heads are found by the widths of the outputs, and read as the system
-/// the encoding comes from reads them. `graph` describes `model`.
+/// The card of a graph over `encoding`, with heads detected by the widths of the outputs. `graph` describes `model`.
 pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProto) -> ModelCard {
     let ValueConvention { unit, perspective } = encoding.value_convention();
     let mut card = ModelCard::of_encoding(encoding.id().0);
@@ -64,11 +63,11 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProt
         let scale = if is_softmax(model, &output) { WdlScale::Probabilities } else { WdlScale::Logits };
         card.wdl = Some(WdlHead { output, scale, perspective: Side::Mover });
     }
-    let foretells = |t: &&TensorInfo| t.name == "think_time" && row_len(t) == Some(TIME_BINS);
-    if let Some(output) = graph.outputs.iter().find(foretells) {
+    let is_think_time = |t: &&TensorInfo| t.name == "think_time" && row_len(t) == Some(TIME_BINS);
+    if let Some(output) = graph.outputs.iter().find(is_think_time) {
         card.think_time = Some(ThinkTimeHead { output: output.name.clone() });
     }
-    // Leela networks may carry a one-number moves-left head beside the value.
+    // Leela networks may have a moves-left head beside the value.
     if let Some(output) = with_width(1).find(|name| !name.contains("moves_left") && !name.contains("mlh")) {
         card.value = Some(ValueHead { output, index: None, unit, perspective });
     }
@@ -82,11 +81,11 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProt
     card
 }
 
-/// Whether `value` is the result of a softmax, perhaps renamed or reshaped since.
+/// Whether `value` is the output of a softmax, possibly renamed or reshaped.
 fn is_softmax(model: &ModelProto, value: &str) -> bool {
     let nodes = model.graph.as_ref().map_or(&[][..], |graph| &graph.node);
     let mut value = value;
-    // No chain is longer than the graph: a longer walk is a cycle.
+    // A longer walk would be a cycle.
     for _ in 0..nodes.len() {
         let Some(node) = nodes.iter().find(|node| node.output.iter().any(|output| output == value)) else {
             return false;
@@ -100,7 +99,7 @@ fn is_softmax(model: &ModelProto, value: &str) -> bool {
     false
 }
 
-/// Says what a graph takes and gives, for the error when no encoding fits.
+/// The inputs and outputs of a graph, for messages.
 pub(crate) fn describe(graph: &GraphInfo) -> String {
     let list = |tensors: &[TensorInfo]| {
         let shape = |t: &TensorInfo| {

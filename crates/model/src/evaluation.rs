@@ -1,14 +1,14 @@
-//! What a network says of a position, with the point of view in the type.
+//! Evaluations, with the point of view in the type.
 
 use shakmaty::{Color, Move};
 use tabia_encoding::{ForMover, MoveVocabulary, PolicyIndex, TIME_BINS};
 
-/// Chances of the side to move; they add up to one.
+/// Win, draw and loss probabilities for the side to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wdl {
     /// The side to move wins.
     pub win: f32,
-    /// Nobody wins.
+    /// The game is drawn.
     pub draw: f32,
     /// The side to move loses.
     pub loss: f32,
@@ -30,18 +30,17 @@ pub struct Candidate {
     pub probability: f32,
 }
 
-/// Probabilities of all legal moves, likeliest first; they add up to one. Empty when the game is over.
+/// Probabilities of all legal moves, most likely first. Empty when the game is over.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Policy(Vec<Candidate>);
 
 impl Policy {
-    /// A softmax of `logits` over the legal moves alone, times a softmax of `promotion_logits` over the
-    /// promotion pieces where the vocabulary keeps those apart. There the logits are one for each piece, or eight times
-    /// as many: one for each file a pawn promotes on, as the mover sees the board, and piece. Every legal move keeps
-    /// a finite logit, so none of the arguments may hold NaN.
+    /// A softmax of `logits` over the legal moves, times a softmax of `promotion_logits` over the pieces for vocabularies with
+    /// a separate promotion head: one logit per piece, or one per file (from the mover's side) and piece. No argument may hold
+    /// NaN.
     ///
     /// # Panics
-    /// If `logits` or `promotion_logits` are shorter than the vocabulary says.
+    /// If `logits` or `promotion_logits` are too short for the vocabulary.
     pub fn from_logits(
         vocabulary: &dyn MoveVocabulary,
         turn: Color,
@@ -54,7 +53,7 @@ impl Policy {
         let top = slots.iter().map(|s| logit(s.index)).fold(f32::NEG_INFINITY, f32::max);
         let weight = |index: PolicyIndex| (logit(index) - top).exp();
 
-        // The four promotions of one pawn move share an index of the move head: count it once.
+        // The four promotions of a pawn move share an index: count it once.
         let mut indices: Vec<_> = slots.iter().map(|s| s.index).collect();
         indices.sort_unstable();
         indices.dedup();
@@ -78,12 +77,12 @@ impl Policy {
         Policy(candidates)
     }
 
-    /// All legal moves, likeliest first.
+    /// All legal moves, most likely first.
     pub fn candidates(&self) -> &[Candidate] {
         &self.0
     }
 
-    /// The likeliest move.
+    /// The most likely move.
     pub fn best(&self) -> Option<Candidate> {
         self.0.first().copied()
     }
@@ -94,16 +93,16 @@ impl Policy {
     }
 }
 
-/// Everything a network says of one position. Which parts are there depends on its heads.
+/// The evaluation of one position, as far as the network has the heads.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
-    /// Which moves are likely, from the move head.
+    /// From the policy head.
     pub policy: Option<Policy>,
-    /// Who is better, in centipawns, from the value head.
+    /// From the value head, in centipawns.
     pub score: Option<ForMover<f32>>,
-    /// How the game may end, from the WDL head.
+    /// From the WDL head.
     pub wdl: Option<Wdl>,
-    /// How long a person would think about the move: the chance of each [bin](tabia_encoding::time_bin).
+    /// From the think-time head: the probability of each [bin](tabia_encoding::time_bin).
     pub think_time: Option<[f32; TIME_BINS]>,
 }
 

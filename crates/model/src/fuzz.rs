@@ -1,14 +1,13 @@
 //! The readers as functions of bytes, for the fuzz targets in `fuzz/` and the test of their seeds.
 //!
-//! Each takes any bytes at all and returns; a panic, a hang or a huge allocation is the bug being looked for.
-//! Refusing a file is an answer like any other, so what the readers return is dropped.
+//! Each must return on any bytes, without a panic, a hang or a huge allocation; the result is dropped.
 
 use crate::{Model, files, onnx};
 
-/// Takes any bytes and comes back.
+/// Reads any bytes.
 pub type Reader = fn(&[u8]);
 
-/// Every reader with the name of its fuzz target and its folder in `fuzz/seeds`.
+/// Every reader by the name of its fuzz target and seed folder.
 pub const READERS: [(&str, Reader); 6] = [
     ("lc0", lc0),
     ("onnx", onnx),
@@ -28,7 +27,7 @@ pub fn onnx(bytes: &[u8]) {
     drop(onnx::read::parse(bytes).and_then(|model| onnx::check::check(&model)));
 }
 
-/// Opens a file of whatever format it says it is, and makes it ready to run.
+/// Opens a file of any format.
 pub fn open(bytes: &[u8]) {
     drop(Model::from_bytes(bytes));
 }

@@ -1,7 +1,7 @@
 //! Model files in, numbers out.
 //!
-//! Every reader turns its file into one form, an ONNX graph ([`onnx`]); the graph then runs on the general
-//! runtime or, where it is a dense network over sparse board features, on the incremental one.
+//! Every reader produces an ONNX graph ([`onnx`]). It runs on the general runtime ([`runtime`]) or, where there is one for its
+//! architecture, on a specialised one ([`accumulator`], [`transformer`]).
 #![deny(unsafe_code)]
 
 pub mod accumulator;
@@ -15,6 +15,7 @@ mod load_error;
 mod model;
 mod nets;
 pub mod onnx;
+mod protobuf;
 pub mod runtime;
 mod source;
 mod tensors;

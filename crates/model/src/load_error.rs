@@ -27,7 +27,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Why a model file was refused, in broad terms.
+/// The category of a [`LoadError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LoadErrorKind {
@@ -35,21 +35,21 @@ pub enum LoadErrorKind {
     Io,
     /// No reader recognises the first bytes.
     UnknownFormat,
-    /// The bytes do not follow their format: cut off, offsets out of range, bad numbers.
+    /// The bytes violate the format: truncated, offsets out of range, invalid numbers.
     Malformed,
-    /// The file asks for more memory or work than a chess network needs.
+    /// The file needs more memory or work than the limits allow.
     TooLarge,
-    /// A valid file with an operator or layer we cannot run.
+    /// A valid file with an unsupported operator or layer.
     Unsupported,
-    /// A tensor is missing or has another shape than the network needs.
+    /// A tensor is missing or has the wrong shape.
     Shape,
     /// A weight is NaN or infinite.
     NotFinite,
-    /// The file is fine, but nothing says which encoding or heads it has.
+    /// The encoding or the heads of the network are unknown.
     UnknownNetwork,
 }
 
-/// Where in the file the trouble is.
+/// Where in the file an error is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The file as a whole.
@@ -62,7 +62,7 @@ pub enum Place {
     Operator(String),
 }
 
-/// A model file that could not be opened: what is wrong, and where.
+/// Why a model file could not be opened, and where the error is.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{}{message}", Located(*format, place))]
 pub struct LoadError {
@@ -72,7 +72,7 @@ pub struct LoadError {
     message: String,
 }
 
-/// What a message is about and a colon; nothing before the format is known.
+/// The prefix of a message; empty before the format is known.
 struct Located<'a>(Option<Format>, &'a Place);
 
 impl fmt::Display for Located<'_> {
@@ -90,12 +90,12 @@ impl fmt::Display for Located<'_> {
 }
 
 impl LoadError {
-    /// An error of `kind` in a file of `format`, concerning the whole file until a place is given.
+    /// An error of `kind` in a file of `format`, at the whole file until a place is given.
     pub fn new(kind: LoadErrorKind, format: Format, message: impl Into<String>) -> Self {
         LoadError { kind, format: Some(format), place: Place::File, message: message.into() }
     }
 
-    /// An error that arises before the format is known.
+    /// An error before the format is known.
     pub fn unformatted(kind: LoadErrorKind, message: impl Into<String>) -> Self {
         LoadError { kind, format: None, place: Place::File, message: message.into() }
     }
@@ -115,12 +115,12 @@ impl LoadError {
         LoadError { place: Place::Operator(name.into()), ..self }
     }
 
-    /// What went wrong, in broad terms.
+    /// The category.
     pub fn kind(&self) -> LoadErrorKind {
         self.kind
     }
 
-    /// Where it went wrong.
+    /// The place.
     pub fn place(&self) -> &Place {
         &self.place
     }

@@ -1,4 +1,4 @@
-//! A network ready to be asked: the front door of this crate.
+//! Opening and evaluating networks.
 
 use std::fmt;
 #[cfg(not(target_family = "wasm"))]
@@ -47,7 +47,7 @@ pub struct Model {
     backend: Backend,
 }
 
-/// What computes the outputs.
+/// The runtime of a network.
 enum Backend {
     General(Box<Session>),
     Transformer(Box<TransformerSession>),
@@ -81,16 +81,16 @@ struct PolicyReader {
     vocabulary: &'static dyn MoveVocabulary,
 }
 
-/// How a network is computed.
+/// The runtime of a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Runtime {
-    /// Any graph, from scratch for each position.
+    /// Any graph, on rten.
     General,
-    /// The same for a graph with integer products, and what computes them.
+    /// A graph with integer products, on rten with this kernel.
     Int8(Int8Kernel),
-    /// One of our transformers, on these instructions.
+    /// One of our transformers, at this kernel level.
     Transformer(transformer::Level),
-    /// A dense network over sparse features, whose first layer a move updates.
+    /// An MLP over sparse features with an incrementally updated first layer.
     Accumulator,
     /// The graph for each position; in a search 16-bit accumulators, updated by moves.
     Nnue,
@@ -102,8 +102,8 @@ impl fmt::Display for Runtime {
             Runtime::General => "general (rten)",
             Runtime::Int8(kernel) => return write!(f, "general (rten), 8-bit products by {kernel}"),
             Runtime::Transformer(level) => return write!(f, "transformer, {level}"),
-            Runtime::Accumulator => "dense, updated by moves",
-            Runtime::Nnue => "general (rten); in a search 16-bit sums, updated by moves",
+            Runtime::Accumulator => "accumulator (incremental updates)",
+            Runtime::Nnue => "general (rten); in a search 16-bit NNUE accumulators",
         })
     }
 }
@@ -112,7 +112,7 @@ impl Model {
     /// Opens a model file, with the sidecar `FILE.card.json` if there is one.
     ///
     /// # Errors
-    /// Says what is wrong with the file or the card, and where.
+    /// If the file or the card is invalid.
     #[cfg(not(target_family = "wasm"))]
     pub fn open(path: impl AsRef<Path>) -> Result<Model, LoadError> {
         let path = path.as_ref();
@@ -123,7 +123,7 @@ impl Model {
     /// The text of `FILE.card.json` beside a model file, if there is one.
     ///
     /// # Errors
-    /// If it is there but cannot be read.
+    /// If it exists but cannot be read.
     #[cfg(not(target_family = "wasm"))]
     pub fn sidecar(path: &Path) -> Result<Option<String>, LoadError> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -139,13 +139,13 @@ impl Model {
     /// Opens the bytes of a model file.
     ///
     /// # Errors
-    /// Says what is wrong with the file, and where.
+    /// If the file is invalid.
     pub fn from_bytes(bytes: &[u8]) -> Result<Model, LoadError> {
         Model::new(Source::read(bytes)?, None)
     }
 
-    /// Makes a network ready to run; `overlay` is a (partial) card as JSON that wins over what the file says. If it says how
-    /// tensors make a network, the source has to be [read with it](Source::read_with).
+    /// Prepares a network; `overlay` is a (partial) card as JSON that overrides the file's. If it has a `state_dict`, the source
+    /// must be [read with it](Source::read_with).
     ///
     /// # Errors
     /// If the graph cannot be run, the card cannot be read or the two disagree.
@@ -167,15 +167,16 @@ impl Model {
         let wrong = |message: String| LoadError::new(LoadErrorKind::UnknownNetwork, source.format, message);
         if card.state_dict.as_ref() != source.state_dict_card() {
             let message = match source.format {
-                Format::Safetensors | Format::Torch => "the file was read without the card's state_dict",
+                Format::Safetensors | Format::Torch => "the file was read without the state_dict of the card",
                 Format::Onnx | Format::Tflite | Format::Lc0 => {
-                    "the card has a state_dict, but the file is a graph and says itself how its weights are put together"
+                    "the card has a state_dict, but the file already holds a graph"
                 }
             };
             return Err(wrong(message.to_owned()));
         }
         if !detect::inputs_fit(encoding, &graph) {
-            let message = format!("the card says {}, but it has {}", card.encoding, detect::describe(&graph));
+            let message =
+                format!("encoding {} of the card does not fit {}", card.encoding, detect::describe(&graph));
             return Err(LoadError::new(LoadErrorKind::Shape, source.format, message));
         }
         let heads = Heads::find(&card, &graph).map_err(wrong)?;
@@ -185,12 +186,12 @@ impl Model {
         Ok(Model { card, format, sha256, bytes, parameters, graph, encoding, heads, backend })
     }
 
-    /// What the network is.
+    /// The model card.
     pub fn card(&self) -> &ModelCard {
         &self.card
     }
 
-    /// The format of the file it came from.
+    /// The file format.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -200,22 +201,22 @@ impl Model {
         &self.sha256
     }
 
-    /// Length of the file.
+    /// Length of the file in bytes.
     pub fn file_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many parameters it has, see [`Source::parameters`].
+    /// The number of parameters, see [`Source::parameters`].
     pub fn parameters(&self) -> u64 {
         self.parameters
     }
 
-    /// Its inputs, outputs and cost.
+    /// Inputs, outputs and cost.
     pub fn graph(&self) -> &GraphInfo {
         &self.graph
     }
 
-    /// How the network is computed.
+    /// The runtime in use.
     pub fn runtime(&self) -> Runtime {
         match &self.backend {
             Backend::General(session) => session.int8().map_or(Runtime::General, Runtime::Int8),
@@ -225,8 +226,8 @@ impl Model {
         }
     }
 
-    /// The network for an [`AccumulatorState`] that follows moves, where it is a dense one. Its outputs are those of the
-    /// only head; [`ValueHead::read`] turns the number of a value head ([`ValueHead::index`]) into a score.
+    /// The network for an [`AccumulatorState`], if it runs on accumulators. Its outputs are those of the only head;
+    /// [`ValueHead::read`] turns the number of a value head ([`ValueHead::index`]) into a score.
     pub fn accumulator_net(&self) -> Option<&Arc<AccumulatorNet>> {
         match &self.backend {
             Backend::Accumulator(net) => Some(net),
@@ -234,9 +235,8 @@ impl Model {
         }
     }
 
-    /// The network for a [`NnueState`](crate::accumulator::nnue::NnueState), where it is a
-    /// perspective network. Its number is that of the only head, [to be read](ValueHead::read) the same way, rounded by
-    /// about a centipawn.
+    /// The network for an [`NnueState`](crate::accumulator::nnue::NnueState), if it is an NNUE. Its value is that of the only
+    /// head ([`ValueHead::read`]), quantised with an error of about a centipawn.
     pub fn nnue(&self) -> Option<&Arc<Nnue>> {
         match &self.backend {
             Backend::Nnue(_, net) => Some(net),
@@ -249,10 +249,10 @@ impl Model {
         self.encoding
     }
 
-    /// What the network says of each situation.
+    /// Evaluates each situation.
     ///
     /// # Errors
-    /// If the network gives a number that is not finite, or the runtime fails.
+    /// If an output is not finite, or the runtime fails.
     pub fn evaluate(&self, situations: &[Situation<'_>]) -> Result<Vec<Evaluation>, RunError> {
         if situations.is_empty() {
             return Ok(Vec::new());
@@ -262,10 +262,10 @@ impl Model {
         Ok(situations.iter().enumerate().map(|(row, s)| self.read(&outputs, row, rows, s)).collect())
     }
 
-    /// The bare outputs that [`evaluate`](Self::evaluate) reads, one row a situation.
+    /// The raw outputs that [`evaluate`](Self::evaluate) reads, one row per situation.
     ///
     /// # Errors
-    /// If the network gives a number that is not finite, or the runtime fails.
+    /// If an output is not finite, or the runtime fails.
     pub fn outputs(&self, situations: &[Situation<'_>]) -> Result<Vec<OutputTensor>, RunError> {
         let start = Chess::default();
         match &self.backend {
@@ -279,7 +279,7 @@ impl Model {
         }
     }
 
-    /// Without a context a comparing network compares with the start of the game, any other with the position itself.
+    /// The default context is the start position for a comparing network, else the position itself.
     fn context<'a>(&self, situation: &Situation<'a>, start: &'a Chess) -> &'a Chess {
         let own = if self.card.compares() { start } else { situation.position };
         situation.context.unwrap_or(own)
@@ -344,7 +344,7 @@ impl Model {
         run(&inputs)
     }
 
-    /// The answer for one row of the outputs.
+    /// The evaluation of one row of the outputs.
     fn read(&self, outputs: &[OutputTensor], row: usize, rows: usize, s: &Situation<'_>) -> Evaluation {
         let of = |output: usize| {
             let values = &outputs[output].values;
@@ -376,19 +376,16 @@ impl Heads {
     fn find(card: &ModelCard, graph: &GraphInfo) -> Result<Heads, String> {
         let one_of = |name: &str, widths: &[usize]| -> Result<usize, String> {
             let Some(index) = graph.outputs.iter().position(|t| t.name == name) else {
-                return Err(format!(
-                    "the card names an output {name:?}, but it has {}",
-                    detect::describe(graph)
-                ));
+                return Err(format!("unknown output {name:?} in the card ({})", detect::describe(graph)));
             };
             match detect::row_len(&graph.outputs[index]) {
                 Some(len) if widths.contains(&len) => Ok(index),
                 Some(len) => {
                     let needed: Vec<_> = widths.iter().map(usize::to_string).collect();
                     let needed = needed.join(" or ");
-                    Err(format!("output {name:?} has {len} numbers a position, the card needs {needed}"))
+                    Err(format!("output {name:?} has {len} numbers per position (expected {needed})"))
                 }
-                None => Err(format!("output {name:?} does not have one row of numbers for each position")),
+                None => Err(format!("output {name:?} does not have one row per position")),
             }
         };
         let output = |name: &str, width: usize| one_of(name, &[width]);
@@ -400,7 +397,12 @@ impl Heads {
             let promotion = match (&head.promotion_output, moves.promotion_width()) {
                 (_, 0) => None,
                 (Some(name), width) => Some(one_of(name, &[width, 8 * width])?),
-                (None, _) => return Err(format!("vocabulary {} needs a promotion_output", head.vocabulary)),
+                (None, _) => {
+                    return Err(format!(
+                        "missing promotion_output (required by vocabulary {})",
+                        head.vocabulary
+                    ));
+                }
             };
             Ok(PolicyReader { output: output(&head.output, moves.width())?, promotion, vocabulary: moves })
         };
@@ -408,14 +410,14 @@ impl Heads {
             let Some(index) = head.index else { return Ok((output(&head.output, 1)?, head)) };
             let named = graph.outputs.iter().find(|tensor| tensor.name == head.output);
             let width = named.and_then(detect::row_len).unwrap_or(0);
-            // Also says what is wrong with an output that is not there.
+            // Also reports an unknown output.
             let found = output(&head.output, width)?;
             if index < width {
                 Ok((found, head))
             } else {
                 let ValueHead { output, .. } = head;
                 Err(format!(
-                    "output {output:?} has {width} numbers a position, the card names number {index}"
+                    "index {index} out of range for output {output:?} ({width} numbers per position)"
                 ))
             }
         };
@@ -426,13 +428,13 @@ impl Heads {
             think_time: card.think_time.as_ref().map(|h| output(&h.output, TIME_BINS)).transpose()?,
         };
         if heads.policy.is_none() && heads.value.is_none() && heads.wdl.is_none() {
-            return Err(format!("none of its outputs is a known head: {}", detect::describe(graph)));
+            return Err(format!("no known head among its outputs: {}", detect::describe(graph)));
         }
         Ok(heads)
     }
 }
 
-/// Facts detected, then the file's card, then the sidecar: later ones win.
+/// The detected card, overlaid by the file's, overlaid by the sidecar.
 fn assemble_card(
     source: &Source,
     graph: &GraphInfo,
@@ -441,7 +443,7 @@ fn assemble_card(
     let wrong = |message: String| LoadError::new(LoadErrorKind::UnknownNetwork, source.format, message);
     let facts = &source.facts;
     let layers: Vec<&str> = facts.card.as_deref().into_iter().chain(overlay).collect();
-    // The heads are read as the encoding's own system reads them, so the encoding must be known first.
+    // The encoding decides how heads are read, so it must be known first.
     let mut declared = None;
     for text in &layers {
         let encoding = ModelCard::declared_encoding(text).map_err(|e| wrong(e.to_string()))?;
@@ -454,7 +456,7 @@ fn assemble_card(
         }),
         None => facts.encoding.and_then(encoding).or_else(|| detect::encoding_of(graph)).ok_or_else(|| {
             wrong(format!(
-                "no known encoding has its shape ({}); say what it is in a sidecar FILE.card.json",
+                "no known encoding has these shapes ({}); name one in a sidecar FILE.card.json",
                 detect::describe(graph)
             ))
         }),
@@ -472,7 +474,7 @@ fn assemble_card(
     Ok((encoding, card))
 }
 
-/// What computes the network: a runtime of its own if there is one for it.
+/// The specialised runtime for a network if there is one, else the general one.
 fn backend(
     mut source: Source,
     encoding: &'static dyn Encoding,
@@ -496,7 +498,7 @@ fn backend(
     })
 }
 
-/// The network as one that moves keep up to date, if it is dense and over a sparse encoding.
+/// The network on accumulators, if it is an MLP over a sparse encoding.
 fn accumulator_net(
     graph: &ModelProto,
     encoding: &'static dyn Encoding,
@@ -508,7 +510,7 @@ fn accumulator_net(
     AccumulatorNet::new(&if card.compares() { dense.swapped() } else { dense }, sparse)
 }
 
-/// The network for a search, if it is one of both sides' views.
+/// The quantised network for a search, if it is an NNUE.
 fn nnue(graph: &ModelProto, encoding: &'static dyn Encoding) -> Option<Nnue> {
     let sparse = encoding.sparse()?;
     Nnue::new(&NnueGraph::recognise(graph, &sparse.other_view()?)?, sparse)

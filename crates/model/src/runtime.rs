@@ -1,8 +1,7 @@
 //! Running a checked graph on rten.
 //!
-//! Nothing reaches rten that `ShapePlan` has not run_shape: each set of input shapes is inferred before its first run,
-//! so memory and work are known in advance. Should rten still panic, the panic is catch_panic and becomes an error; where
-//! panics abort, as on wasm32, the inferred is the only guard.
+//! Shapes are inferred with `ShapePlan` before the first run on a set of input shapes, so memory and work are bounded in
+//! advance. Panics of rten are caught and become errors; where panics abort, as on wasm32, shape inference is the only guard.
 
 mod int8;
 
@@ -21,13 +20,13 @@ use crate::onnx::read;
 use crate::{Format, LoadError, LoadErrorKind};
 pub use int8::{Int8Kernel, Int8Weights};
 
-/// How many sets of input shapes a session remembers as inferred.
+/// Maximum sets of input shapes whose inference is cached.
 const MAX_CACHED: usize = 64;
 
 /// The numbers of an input.
 #[derive(Clone, Copy, Debug)]
 pub enum InputData<'a> {
-    /// Token ids, indices or truth values.
+    /// Token ids, indices or booleans.
     Ids(&'a [i32]),
     /// Features.
     Values(&'a [f32]),
@@ -55,7 +54,7 @@ impl<'a> InputData<'a> {
     }
 }
 
-/// One input of a run: its numbers, last dimension fastest.
+/// An input of a run, row-major.
 #[derive(Clone, Copy, Debug)]
 pub struct InputTensor<'a> {
     /// The shape, with the number of positions as its first dimension.
@@ -64,14 +63,14 @@ pub struct InputTensor<'a> {
     pub data: InputData<'a>,
 }
 
-/// One output of a run: its numbers, last dimension fastest.
+/// An output of a run, row-major.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputTensor {
     /// The name in the graph.
     pub name: String,
     /// The shape, with the number of positions as its first dimension.
     pub shape: Vec<usize>,
-    /// The numbers; whole numbers come as floats too.
+    /// The values; integers are converted to floats.
     pub values: Vec<f32>,
 }
 
@@ -79,16 +78,16 @@ pub struct OutputTensor {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// Another number of inputs than the graph has.
-    #[error("the network takes {expected} inputs, {given} were given")]
+    /// The wrong number of inputs.
+    #[error("{given} inputs (expected {expected})")]
     InputCount {
         /// Inputs of the graph.
         expected: usize,
         /// Inputs given.
         given: usize,
     },
-    /// An input of another shape than the graph declares.
-    #[error("input {input:?} has shape {given:?}, the network takes {expected}")]
+    /// An input of the wrong shape.
+    #[error("input {input:?} has shape {given:?} (expected {expected})")]
     Shape {
         /// The input's name.
         input: String,
@@ -97,8 +96,8 @@ pub enum RunError {
         /// The given shape.
         given: Vec<usize>,
     },
-    /// An input whose numbers do not fill its shape.
-    #[error("input {input:?} of shape {shape:?} was given {len} numbers")]
+    /// An input with the wrong number of values for its shape.
+    #[error("input {input:?} of shape {shape:?} has {len} values")]
     Length {
         /// The input's name.
         input: String,
@@ -107,8 +106,8 @@ pub enum RunError {
         /// The numbers given.
         len: usize,
     },
-    /// Features for an input of ids, or ids that do not fit a byte input.
-    #[error("input {input:?} takes {expected}")]
+    /// An input of the wrong type.
+    #[error("input {input:?} has the wrong type (expected {expected})")]
     Kind {
         /// The input's name.
         input: String,
@@ -116,7 +115,7 @@ pub enum RunError {
         expected: &'static str,
     },
     /// The runtime failed.
-    #[error("the network could not be run: {0}")]
+    #[error("runtime error: {0}")]
     Runtime(String),
     /// An output that is NaN or infinite.
     #[error("output {output:?} is not finite")]
@@ -126,10 +125,10 @@ pub enum RunError {
     },
 }
 
-/// What the inferred says of a run.
+/// The result of shape inference for a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum RunShape {
-    /// It is impossible or beyond the limits.
+    /// It fails or exceeds the limits.
     Rejected(String),
     /// Every output has this first dimension.
     Rows(usize),
@@ -137,8 +136,7 @@ enum RunShape {
     Mixed,
 }
 
-/// A network loaded into memory. Every run has one thread, so that players do not compete for cores; runs at the same time
-/// have a thread each.
+/// A loaded network. Each run uses one thread, so that players do not compete for cores; concurrent runs have a thread each.
 pub struct Session {
     model: Model,
     plan: ShapePlan,
@@ -146,7 +144,7 @@ pub struct Session {
     int8: Option<Int8Kernel>,
     inputs: Vec<NodeId>,
     outputs: Vec<NodeId>,
-    /// Threads that no run is using now.
+    /// Idle threads.
     idle: Mutex<Vec<Arc<ThreadPool>>>,
     inferred: Mutex<Vec<(Vec<Vec<usize>>, RunShape)>>,
 }
@@ -161,13 +159,13 @@ impl Session {
     /// Checks `model`, loads it, and runs it once on zeros.
     ///
     /// # Errors
-    /// Those of [`check`](crate::onnx::check::check), and what the runtime itself refuses.
+    /// Those of [`check`](crate::onnx::check::check), and those of rten.
     pub fn new(model: ModelProto) -> Result<Session, LoadError> {
         Session::with_int8_weights(model, Int8Kernel::detect().weights)
     }
 
-    /// The same with a choice of how rten gets the weights of integer products. [`Int8Weights::Whole`] is wrong where
-    /// rten's kernel saturates.
+    /// The same with a choice of how rten gets 8-bit weights. [`Int8Weights::Whole`] gives wrong results where rten's kernel
+    /// saturates.
     ///
     /// # Errors
     /// As [`Session::new`].
@@ -186,9 +184,9 @@ impl Session {
         let refused = |message: String| LoadError::new(LoadErrorKind::Unsupported, Format::Onnx, message);
         let load = || {
             let mut options = ModelOptions::with_all_ops();
-            // Our own inferred has found every shape; rten's inference is a second, less guarded, reading.
+            // Every shape is inferred already; rten's inference is less guarded.
             options.shape_inference(ShapeInferenceMode::Off);
-            // Otherwise rten packs the weights of every product anew in each run. In 8 bits a packed copy is small.
+            // Otherwise rten packs the weights in each run. A packed 8-bit copy is small.
             options.prepack_weights(packs);
             options.load(encoded)
         };
@@ -208,23 +206,22 @@ impl Session {
         }
     }
 
-    /// What the graph takes, gives and costs.
+    /// Inputs, outputs and cost of the graph.
     pub fn info(&self) -> &GraphInfo {
         &self.info
     }
 
-    /// What computes its integer products, if it has any.
+    /// The kernel of its integer products, if it has any.
     pub fn int8(&self) -> Option<Int8Kernel> {
         self.int8
     }
 
-    /// Runs the graph on `inputs`, in the order of [`GraphInfo::inputs`]. The first dimension of every input is the
-    /// number of positions, also where the graph declares it as 1: then positions are run one by one, as they are
-    /// when a batch would be too large or would change a position's result. The first dimension of every output is
-    /// the number of positions again.
+    /// Runs the graph on `inputs`, in the order of [`GraphInfo::inputs`]. The first dimension of every input and output is the
+    /// batch, also where the graph declares it as 1: then positions are run one by one, as they are where a batch would be
+    /// too large or would change a position's result.
     ///
     /// # Errors
-    /// Names the input that does not fit, or the output that is not finite.
+    /// If an input does not fit, or an output is not finite.
     pub fn run(&self, inputs: &[InputTensor<'_>]) -> Result<Vec<OutputTensor>, RunError> {
         if inputs.len() != self.inputs.len() {
             return Err(RunError::InputCount { expected: self.inputs.len(), given: inputs.len() });
@@ -243,7 +240,7 @@ impl Session {
         }
     }
 
-    /// One run on zeros, to hear now what the runtime would refuse later.
+    /// A run on zeros, to find errors of the runtime at load time.
     fn trial(&self) -> Result<(), RunError> {
         let shapes = self.plan.single_position_shapes();
         let longest = shapes.iter().map(|shape| shape.iter().product()).max().unwrap_or(0);
@@ -261,7 +258,7 @@ impl Session {
         self.execute(&inputs).map(drop)
     }
 
-    /// Runs `positions` at once if the inferred allows, else each half on its own.
+    /// Runs `positions` as one batch if possible, else each half on its own.
     fn run_positions(
         &self,
         inputs: &[InputTensor<'_>],
@@ -290,13 +287,13 @@ impl Session {
         Ok(outputs)
     }
 
-    /// Whether `positions` may be given to the runtime together.
+    /// Whether `positions` may run as one batch.
     fn runs_at_once(&self, inputs: &[InputTensor<'_>], positions: usize) -> bool {
         let free = self.info.inputs.iter().all(|info| info.shape.first() == Some(&None));
         free && !self.plan.batch_dependent() && self.run_shape(inputs) == RunShape::Rows(positions)
     }
 
-    /// Runs on inputs exactly as they are, once the inferred allows it.
+    /// Runs the inputs as one batch, after shape inference.
     fn run_whole(&self, inputs: &[InputTensor<'_>]) -> Result<Vec<OutputTensor>, RunError> {
         match self.run_shape(inputs) {
             RunShape::Rejected(why) => Err(RunError::Runtime(why)),
@@ -304,7 +301,7 @@ impl Session {
         }
     }
 
-    /// The inferred for inputs of these shapes, from memory if it has been made before.
+    /// Shape inference for these inputs, cached.
     fn run_shape(&self, inputs: &[InputTensor<'_>]) -> RunShape {
         let mut inferred = self.inferred.lock().unwrap_or_else(PoisonError::into_inner);
         let same =
@@ -364,13 +361,12 @@ fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|s| (*s).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        format!("the runtime failed: {}", text.unwrap_or_else(|| "unknown panic".to_owned()))
+        format!("panic: {}", text.unwrap_or_else(|| "unknown panic".to_owned()))
     })
 }
 
-/// Rewrites what rten does not read into what it does. Brain floats become 32-bit floats; casts to other float widths
-/// become casts to 32 bits, which all floats run as; a Dropout, idle outside training, passes its input on; windows
-/// say their size and stride, which a file may leave out.
+/// Rewrites what rten does not support: bfloat16 tensors become `f32`, casts to other float types become casts to `f32`,
+/// Dropout becomes Identity, and windows get the kernel shape and strides that a file may omit.
 fn adapt(model: &mut ModelProto) -> Result<(), LoadError> {
     let Some(graph) = &mut model.graph else { return Ok(()) };
     let inside = graph.node.iter_mut().flat_map(|node| &mut node.attribute).filter_map(|a| a.t.as_mut());

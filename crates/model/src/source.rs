@@ -1,4 +1,4 @@
-//! A network as its file gives it: recognised, read into the common form, not yet ready to run.
+//! Reading a model file of any format into an ONNX graph.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -17,18 +17,18 @@ use crate::onnx::read::{self, MAX_FILE_BYTES};
 use crate::tensors::{Tensor, TensorMap};
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// A network as its file gives it.
+/// A network read from a file, not yet prepared to run.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The format of the file.
     pub format: Format,
-    /// The network in the common form; where the weights are apart, with places for them.
+    /// The ONNX graph; with placeholders for the weights in `apart`.
     graph: ModelProto,
-    /// The weights of a network that has a runtime of its own.
+    /// The weights of a network with a specialised runtime.
     apart: Option<WeightsApart>,
-    /// What the file says about itself besides the weights.
+    /// Metadata of the file.
     pub facts: Facts,
-    /// What the cards that were there said of its tensors.
+    /// The `state_dict` of the cards it was read with.
     state_dict: Option<StateDict>,
     /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
@@ -36,20 +36,20 @@ pub struct Source {
     pub bytes: usize,
 }
 
-/// What a file says about its network, as far as it says anything.
+/// Metadata of a model file.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// A card in the file's metadata, as JSON.
     pub card: Option<String>,
-    /// The architecture a state dict was recognised as.
+    /// The architecture detected from a state dict.
     pub architecture: Option<String>,
-    /// The encoding that architecture takes.
+    /// The encoding of that architecture.
     pub encoding: Option<&'static str>,
     /// The vocabulary of its move head.
     pub vocabulary: Option<&'static str>,
     /// The licence text in the file.
     pub licence: Option<String>,
-    /// Other words the file has for itself.
+    /// Other descriptions in the file.
     pub notes: Option<String>,
 }
 
@@ -63,8 +63,8 @@ impl Source {
         Source::open_with(path, None)
     }
 
-    /// Reads a model file from disk with a (partial) card that [`Model::new`](crate::Model::new) is given too: it may say
-    /// how the tensors make a network.
+    /// Reads a model file from disk with a (partial) card, whose `state_dict` describes the tensors. Pass the same card to
+    /// [`Model::new`](crate::Model::new).
     ///
     /// # Errors
     /// As [`Source::read_with`], or when the file cannot be read.
@@ -73,7 +73,7 @@ impl Source {
         let io =
             |e: std::io::Error| LoadError::unformatted(LoadErrorKind::Io, format!("{}: {e}", path.display()));
         let file = std::fs::File::open(path).map_err(io)?;
-        // Never more than the limit, whatever the length says: a device or a pipe has none.
+        // Devices and pipes have no length, so the limit is on what is read.
         let mut bytes = Vec::new();
         file.take(MAX_FILE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(io)?;
         Source::read_with(&bytes, overlay)
@@ -82,7 +82,7 @@ impl Source {
     /// Reads a model file of any known format.
     ///
     /// # Errors
-    /// Says what is wrong and where; no input makes it panic, hang or use more than 1 GiB.
+    /// If the file is invalid. No input makes it panic, hang or use more than 1 GiB.
     pub fn read(bytes: &[u8]) -> Result<Source, LoadError> {
         Source::read_with(bytes, None)
     }
@@ -90,7 +90,7 @@ impl Source {
     /// Reads a model file with a (partial) card, see [`Source::open_with`].
     ///
     /// # Errors
-    /// As [`Source::read`], or when the card is none or says what the tensors are not.
+    /// As [`Source::read`], or if the card is invalid or does not fit the tensors.
     pub fn read_with(bytes: &[u8], overlay: Option<&str>) -> Result<Source, LoadError> {
         if bytes.len() > MAX_FILE_BYTES {
             return Err(too_large());
@@ -114,13 +114,13 @@ impl Source {
             Format::Tflite => read_tflite(bytes)?,
         };
         let mut hash = Sha256::new();
-        // In pieces: a browser improves code between two calls, not during a long one.
+        // In chunks: browsers optimise code between calls, not during a long one.
         bytes.chunks(HASHED_AT_ONCE).for_each(|piece| hash.update(piece));
         let sha256 = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
         Ok(Source { format, graph, apart, facts, state_dict, sha256, bytes: bytes.len() })
     }
 
-    /// The network in the common form.
+    /// The ONNX graph with all weights.
     ///
     /// # Errors
     /// If a weight is not finite.
@@ -131,17 +131,17 @@ impl Source {
         }
     }
 
-    /// What the cards that were there when it was read said of its tensors.
+    /// The `state_dict` of the cards it was read with.
     pub(crate) fn state_dict_card(&self) -> Option<&StateDict> {
         self.state_dict.as_ref()
     }
 
-    /// The network in the common form, perhaps without its weights.
+    /// The ONNX graph, possibly without its weights.
     pub(crate) fn graph(&self) -> &ModelProto {
         &self.graph
     }
 
-    /// What the graph takes, gives and costs.
+    /// Inputs, outputs and cost of the graph.
     ///
     /// # Errors
     /// Those of [`check`](crate::onnx::check::check).
@@ -152,13 +152,13 @@ impl Source {
         }
     }
 
-    /// The weights of a network that has a runtime of its own.
+    /// The weights of a network with a specialised runtime.
     pub(crate) fn weights_apart(&mut self) -> Option<&mut TensorMap> {
         self.apart.as_mut().map(|apart| &mut apart.tensors)
     }
 
-    /// The weights of a state dict (PyTorch or safetensors) as a safetensors file with `card` inside. Tensors that
-    /// half precision holds exactly are written in half precision.
+    /// Converts a state dict (PyTorch or safetensors) to a safetensors file with `card` inside. Tensors are written in half
+    /// precision where that is exact.
     ///
     /// # Errors
     /// If the file is not a state dict.
@@ -166,7 +166,7 @@ impl Source {
         safetensors::write(&state_dict(bytes)?, [(CARD_KEY.to_owned(), card.to_json())].into())
     }
 
-    /// A safetensors file with another card inside; the weights stay as they are, to the bit.
+    /// Replaces the card in a safetensors file; the weights stay the same to the bit.
     ///
     /// # Errors
     /// If the file is of another format, or damaged.
@@ -174,14 +174,14 @@ impl Source {
         match sniff(bytes) {
             Some(Format::Safetensors) => safetensors::with_metadata(bytes, CARD_KEY, card.to_json()),
             Some(other) => {
-                let message = "only a safetensors file takes another card".to_owned();
+                let message = "cards can only be replaced in safetensors files".to_owned();
                 Err(LoadError::new(LoadErrorKind::Unsupported, other, message))
             }
             None => Err(unknown_format(bytes)),
         }
     }
 
-    /// The weights of a state dict (PyTorch or safetensors) by name, without the prefixes of wrappers.
+    /// The tensors of a state dict (PyTorch or safetensors) by name, without wrapper prefixes.
     ///
     /// # Errors
     /// If the file is not a state dict.
@@ -189,8 +189,8 @@ impl Source {
         Ok(state_dict(bytes)?.into_tensors())
     }
 
-    /// How many parameters the network has. For an ONNX file by the Chess Challenge's rule, which counts every
-    /// initializer and constant; otherwise the weights alone, without the shapes and indices our graph adds.
+    /// The number of parameters: every initializer and constant of an ONNX file, by the Chess Challenge's rule; otherwise the
+    /// weights, without the shapes and indices our graph adds.
     pub fn parameters(&self) -> u64 {
         if self.format == Format::Onnx {
             return read::parameter_count(&self.graph);
@@ -206,7 +206,7 @@ impl Source {
     /// As [`Source::into_graph`].
     pub fn to_onnx(&self, card: &ModelCard) -> Result<Vec<u8>, LoadError> {
         let mut graph = self.clone().into_graph()?;
-        // A graph says itself how its weights are put together.
+        // A graph needs no description of its tensors.
         let card = ModelCard { state_dict: None, ..card.clone() };
         graph.metadata_props.retain(|entry| entry.key != CARD_KEY);
         graph.metadata_props.push(StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_json() });
@@ -221,7 +221,7 @@ fn state_dict(bytes: &[u8]) -> Result<TensorMap, LoadError> {
         Format::Torch => torch::read(bytes)?,
         Format::Onnx | Format::Tflite | Format::Lc0 => {
             let message =
-                "a graph has no state dict; only PyTorch and safetensors files do. Convert it to .onnx";
+                "not a state dict; only PyTorch and safetensors files are. Convert it to .onnx instead";
             return Err(LoadError::new(LoadErrorKind::Unsupported, format, message));
         }
     };
@@ -229,13 +229,13 @@ fn state_dict(bytes: &[u8]) -> Result<TensorMap, LoadError> {
     Ok(tensors)
 }
 
-/// Bytes of a file that are hashed in one go.
+/// Chunk size of hashing.
 const HASHED_AT_ONCE: usize = 16 << 10;
 
-/// The byte that nearly every ONNX file starts with.
+/// The first byte of nearly every ONNX file.
 const IR_VERSION: u8 = 0x08;
 
-/// The format the first bytes promise.
+/// Detects the format from the first bytes.
 fn sniff(bytes: &[u8]) -> Option<Format> {
     if bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x0d, 0xc0, 0x01, 0, 0]) {
         return Some(Format::Lc0);
@@ -259,18 +259,15 @@ fn sniff(bytes: &[u8]) -> Option<Format> {
 
 fn too_large() -> LoadError {
     let most = MAX_FILE_BYTES >> 20;
-    LoadError::unformatted(
-        LoadErrorKind::TooLarge,
-        format!("the file has more than {most} MiB, the most read here"),
-    )
+    LoadError::unformatted(LoadErrorKind::TooLarge, format!("file larger than {most} MiB"))
 }
 
 fn unknown_format(bytes: &[u8]) -> LoadError {
     let found = if bytes.is_empty() {
-        "it is empty".to_owned()
+        "empty file".to_owned()
     } else {
         let start: Vec<_> = bytes.iter().take(8).map(|b| format!("{b:02x}")).collect();
-        format!("it starts with {}", start.join(" "))
+        format!("starts with {}", start.join(" "))
     };
     let known = "ONNX, safetensors, TFLite, lc0 .pb.gz, PyTorch .pt";
     LoadError::unformatted(
@@ -308,7 +305,7 @@ fn read_lc0(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
 fn read_tflite(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
     let mut network = tflite::read(bytes)?;
     let card = network.metadata.remove(CARD_KEY);
-    // What the converter writes when nobody described the network.
+    // The converter's defaults.
     const NO_DESCRIPTION: [&str; 2] = ["", "MLIR Converted."];
     let notes = network.metadata.remove("description").filter(|t| !NO_DESCRIPTION.contains(&t.as_str()));
     Ok((network.graph, Facts { card, notes, ..Facts::default() }))
@@ -316,7 +313,7 @@ fn read_tflite(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
 
 fn read_onnx(bytes: &[u8]) -> Result<(ModelProto, Facts), LoadError> {
     let graph = read::parse(bytes).map_err(|e| {
-        // The rarer first bytes are letters and signs, too: what cannot be read is more likely some text.
+        // The rarer first bytes are printable: a malformed file is more likely to be text.
         let rare = bytes.first() != Some(&IR_VERSION) && e.kind() == LoadErrorKind::Malformed;
         if rare { unknown_format(bytes) } else { e }
     })?;

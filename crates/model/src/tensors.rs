@@ -1,4 +1,4 @@
-//! Named weights on their way from a file to a known network.
+//! Named tensors of a state dict.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -8,17 +8,16 @@ use half::{bf16, f16};
 
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// The most elements the tensors of one file may have together: 128 MiB as 32-bit floats, so that the copies made
-/// on the way to a runtime stay well under 1 GiB.
+/// Maximum total elements of a file: 128 MiB as `f32`, so that loading with its copies stays well under 1 GiB.
 pub(crate) const MAX_ELEMENTS: usize = 32 << 20;
 
-/// Wrappers put these before every name: `torch.compile`, `DataParallel`, and modules that hold one network.
+/// Prefixes added by `torch.compile`, `DataParallel` and wrapper modules.
 const WRAPPER_PREFIXES: [&str; 3] = ["_orig_mod.", "module.", "model."];
 
-/// How many names an error lists before it stops.
+/// Maximum names listed in an error.
 const NAMES_SHOWN: usize = 6;
 
-/// How one number of a stored tensor is written, little-endian.
+/// The element type of a stored tensor, little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ElementType {
     F64,
@@ -44,7 +43,7 @@ impl ElementType {
         }
     }
 
-    /// The elements as 32-bit floats. Bytes after the last whole element are left out.
+    /// The elements as `f32`. Trailing bytes are ignored.
     pub(crate) fn decode(self, bytes: &[u8]) -> Vec<f32> {
         match self {
             ElementType::F64 => decode_with(bytes, |b| f64::from_le_bytes(b) as f32),
@@ -66,7 +65,7 @@ fn decode_with<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) ->
     elements.iter().map(|element| number(*element)).collect()
 }
 
-/// A weight tensor, row-major. It has exactly the elements `shape` asks for, unless it is a place for a tensor.
+/// A weight tensor, row-major. It has as many elements as its shape unless it is a placeholder.
 #[derive(Clone, Debug)]
 pub struct Tensor {
     shape: Vec<usize>,
@@ -77,16 +76,16 @@ pub struct Tensor {
 enum Elements {
     Floats(Vec<f32>),
     Quantised(Quantised),
-    /// None: it stands for a tensor of its shape.
+    /// A tensor of this shape without its data.
     Placeholder,
 }
 
-/// Weights in 8 bits, each row with what a step of it stands for.
+/// 8-bit weights with a scale for each row.
 #[derive(Clone, Debug)]
 struct Quantised {
     weights: Vec<i8>,
     scales: Vec<f32>,
-    /// The floats they stand for, once somebody asks.
+    /// The dequantised weights, computed on demand.
     floats: OnceLock<Vec<f32>>,
 }
 
@@ -108,7 +107,7 @@ impl PartialEq for Tensor {
 }
 
 impl Tensor {
-    /// The sizes of its dimensions.
+    /// The shape.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -122,7 +121,7 @@ impl Tensor {
         }
     }
 
-    /// Its elements in 8 bits and the scale of each row, where it was stored so.
+    /// The 8-bit elements and row scales of a quantised tensor.
     pub(crate) fn quantised(&self) -> Option<(&[i8], &[f32])> {
         match &self.elements {
             Elements::Quantised(Quantised { weights, scales, .. }) => Some((weights, scales)),
@@ -143,7 +142,7 @@ impl Tensor {
     }
 }
 
-/// The tensors of one file by name, taken out one at a time by the network that knows them.
+/// The tensors of a file by name; building a network takes them out one at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorMap {
     format: Format,
@@ -153,7 +152,7 @@ pub(crate) struct TensorMap {
 }
 
 impl TensorMap {
-    /// No tensors yet, from a file of `format`.
+    /// An empty map for a file of `format`.
     pub(crate) fn new(format: Format) -> Self {
         TensorMap { format, tensors: BTreeMap::new(), unreadable: BTreeMap::new(), elements: 0 }
     }
@@ -191,7 +190,7 @@ impl TensorMap {
         self.reserve(name, len)?;
         let needed = shape.iter().try_fold(1_usize, |product, &d| product.checked_mul(d));
         if needed != Some(len) {
-            let message = format!("has {len} elements, but its shape is {shape:?}");
+            let message = format!("{len} elements (expected shape {shape:?})");
             return Err(self.error(LoadErrorKind::Malformed, message).at_tensor(name));
         }
         self.elements += len;
@@ -199,8 +198,8 @@ impl TensorMap {
         Ok(())
     }
 
-    /// Places for the same tensors, without what is in them.
-    pub(crate) fn placeholders(&self) -> TensorMap {
+    /// Placeholders for the same tensors.
+    pub(crate) fn outline(&self) -> TensorMap {
         let place = |tensor: &Tensor| Tensor { shape: tensor.shape.clone(), elements: Elements::Placeholder };
         TensorMap {
             format: self.format,
@@ -210,21 +209,21 @@ impl TensorMap {
         }
     }
 
-    /// Refuses a tensor of `elements` that would not fit any more, before memory is spent on it.
+    /// Checks the limit on elements before memory is allocated for a tensor.
     pub(crate) fn reserve(&self, name: &str, elements: usize) -> Result<(), LoadError> {
         if elements > MAX_ELEMENTS - self.elements {
-            let message = format!("the tensors have more than {MAX_ELEMENTS} elements together");
+            let message = format!("more than {MAX_ELEMENTS} elements in all tensors");
             return Err(self.error(LoadErrorKind::TooLarge, message).at_tensor(name));
         }
         Ok(())
     }
 
-    /// Notes an entry that could not be read, so that a network that needs it can say why.
+    /// Records an unreadable entry, to be reported if a network needs it.
     pub(crate) fn insert_unreadable(&mut self, name: &str, why: impl Into<String>) {
         self.unreadable.insert(name.to_owned(), why.into());
     }
 
-    /// Takes wrapper prefixes off the names, as long as every name carries the same one.
+    /// Strips wrapper prefixes that all names share.
     pub(crate) fn strip_wrappers(&mut self) {
         while let Some(prefix) = WRAPPER_PREFIXES.into_iter().find(|p| self.all_start_with(p)) {
             strip(&mut self.tensors, prefix);
@@ -240,8 +239,8 @@ impl TensorMap {
         self.tensors.contains_key(name)
     }
 
-    /// `name` as it is among the tensors: without the prefixes that [`strip_wrappers`](Self::strip_wrappers) took off.
-    /// What is asked for is `name` followed by `suffix`; a name that is not there stays as it is.
+    /// `name` without the prefixes that [`strip_wrappers`](Self::strip_wrappers) removed, if `name` followed by `suffix` then
+    /// exists; else `name` itself.
     pub(crate) fn unwrapped(&self, name: &str, suffix: &str) -> String {
         let mut rest = name;
         while !self.contains(&format!("{rest}{suffix}")) {
@@ -272,7 +271,7 @@ impl TensorMap {
         self.tensors.keys().map(String::as_str)
     }
 
-    /// The `N` sizes of a tensor that a network is read off from, none of them zero.
+    /// The `N` dimensions of a tensor, none of them zero.
     ///
     /// # Errors
     /// If the tensor is missing, empty or of another rank.
@@ -281,7 +280,7 @@ impl TensorMap {
         match <[usize; N]>::try_from(shape) {
             Ok(dims) if dims.iter().all(|&d| d > 0) => Ok(dims),
             _ => {
-                let message = format!("has shape {shape:?}, but {N} sizes are needed, none zero");
+                let message = format!("shape {shape:?} (expected {N} non-zero dimensions)");
                 Err(self.error(LoadErrorKind::Shape, message).at_tensor(name))
             }
         }
@@ -294,23 +293,23 @@ impl TensorMap {
     pub(crate) fn take(&mut self, name: &str, shape: &[usize]) -> Result<Tensor, LoadError> {
         let tensor = self.tensors.remove(name).ok_or_else(|| self.missing(name))?;
         if tensor.shape != shape {
-            let message = format!("has shape {:?}, but the network needs {shape:?}", tensor.shape);
+            let message = format!("shape {:?} (expected {shape:?})", tensor.shape);
             return Err(self.error(LoadErrorKind::Shape, message).at_tensor(name));
         }
         if let Some(at) = tensor.not_finite() {
-            let message = format!("element {at} is not a finite number");
+            let message = format!("element {at} is not finite");
             return Err(self.error(LoadErrorKind::NotFinite, message).at_tensor(name));
         }
         Ok(tensor)
     }
 
-    /// Ends the reading of a known network: everything must have been used.
+    /// Checks that a network has used every tensor.
     ///
     /// # Errors
-    /// Names the tensors that are left, since a network with parts we do not run would give wrong numbers.
+    /// Names the unused ones: ignoring them would give wrong outputs.
     pub(crate) fn finish(&self, architecture: &str) -> Result<(), LoadError> {
         let Some(first) = self.tensors.keys().next() else { return Ok(()) };
-        let message = format!("not part of {architecture}; left over: {}", self.first_names());
+        let message = format!("not part of {architecture}; unused: {}", self.first_names());
         Err(self.error(LoadErrorKind::UnknownNetwork, message).at_tensor(first))
     }
 
@@ -330,7 +329,7 @@ impl TensorMap {
     /// An error about a tensor that is not there, or could not be read.
     pub(crate) fn missing(&self, name: &str) -> LoadError {
         let error = match self.unreadable.get(name) {
-            Some(why) => self.error(LoadErrorKind::Unsupported, format!("cannot be read: {why}")),
+            Some(why) => self.error(LoadErrorKind::Unsupported, format!("unreadable: {why}")),
             None => self.error(LoadErrorKind::Shape, "missing"),
         };
         error.at_tensor(name)
@@ -358,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn every_element_type_widens_to_the_same_numbers() {
+    fn element_types_decode_to_the_same_numbers() {
         let minus_two: [(ElementType, &[u8]); 8] = [
             (ElementType::F64, &(-2.0_f64).to_le_bytes()),
             (ElementType::F32, &(-2.0_f32).to_le_bytes()),
@@ -378,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn wrappers_come_off_only_when_all_names_carry_them() {
+    fn wrapper_prefixes_are_stripped_if_all_names_have_them() {
         let mut wrapped = map(&[("module._orig_mod.a", &[1], &[1.0]), ("module._orig_mod.b", &[1], &[2.0])]);
         wrapped.strip_wrappers();
         assert_eq!(wrapped.names().collect::<Vec<_>>(), ["a", "b"]);
@@ -389,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_tensor() {
+    fn errors_name_the_tensor() {
         let mut tensors = map(&[("w", &[2], &[1.0, f32::NAN]), ("v", &[2], &[1.0, 2.0])]);
         tensors.insert_unreadable("q", "built by torch._utils._rebuild_qtensor");
         let refused = |result: Result<Tensor, LoadError>, kind, name: &str| {

@@ -1,20 +1,21 @@
-//! A network of human players gives what torch gave (tools/human_fixtures.py), from whatever file it comes.
+//! The human network matches torch (tools/human_fixtures.py), from every file format.
 
-use std::{collections::BTreeMap, time::Duration};
+#[path = "../../encoding/tests/cases/mod.rs"]
+mod cases;
 
+use std::collections::BTreeMap;
+
+use cases::Case;
 use half::bf16;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::Deserialize;
-use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
-use tabia_encoding::{
-    Batch, Column, Elo, Pace, PlayerInfo, RatingPool, Situation, TIME_BINS, encoding, parse_uci,
-};
+use tabia_encoding::{Batch, Column, OwnedSituation, TIME_BINS, encoding, parse_uci};
 use tabia_model::runtime::{InputData, InputTensor, Session};
 use tabia_model::transformer::Level;
 use tabia_model::{Evaluation, Format, LoadError, Model, Place, Runtime, Source, ThinkTimeHead};
 
 const FILE: &[u8] = include_bytes!("../../../fixtures/models/human.safetensors");
-/// The network that comes along, in 8 bits.
+/// The bundled network, in 8 bits.
 const SHIPPED: &[u8] = include_bytes!("../../../models/human.safetensors");
 const EXPECTED: &str = include_str!("../../../fixtures/models/human.json");
 const TOLERANCE: f32 = 1e-4;
@@ -35,73 +36,17 @@ struct Answer {
     move_logits: Vec<f32>,
 }
 
-/// A situation as tools/encoding_goldens.py states it. The context means nothing here.
-#[derive(Deserialize)]
-struct Case {
-    name: String,
-    fen: String,
-    moves: Vec<String>,
-    rating: Option<u16>,
-    time_ms: Option<u64>,
-    opponent_rating: Option<u16>,
-    opponent_time_ms: Option<u64>,
-    pool: Option<String>,
-    pace_ms: Option<[u64; 2]>,
-}
-
-struct Played {
-    position: Chess,
-    last_moves: Vec<Move>,
-    mover: PlayerInfo,
-    opponent: PlayerInfo,
-    pool: RatingPool,
-    pace: Option<Pace>,
-}
-
-impl Played {
-    fn of(case: &Case) -> Played {
-        let fen: Fen = case.fen.parse().expect("a FEN");
-        let mut position: Chess = fen.into_position(CastlingMode::Standard).expect("a legal position");
-        let mut last_moves = Vec::new();
-        for uci in &case.moves {
-            let m = parse_uci(&position, uci).expect("a legal move");
-            position.play_unchecked(m);
-            last_moves.insert(0, m);
-        }
-        let seat = |rating: Option<u16>, ms: Option<u64>| PlayerInfo {
-            rating: rating.map(Elo),
-            time_left: ms.map(Duration::from_millis),
-        };
-        Played {
-            position,
-            last_moves,
-            mover: seat(case.rating, case.time_ms),
-            opponent: seat(case.opponent_rating, case.opponent_time_ms),
-            pool: case.pool.as_deref().map_or(RatingPool::Unknown, |name| name.parse().expect("a pool")),
-            pace: case.pace_ms.map(|ms| {
-                let [base, increment] = ms.map(Duration::from_millis);
-                Pace { base, increment }
-            }),
-        }
-    }
-
-    fn situation(&self) -> Situation<'_> {
-        let &Played { ref position, ref last_moves, mover, opponent, pool, pace } = self;
-        Situation { last_moves, mover, opponent, pool, pace, ..Situation::of(position) }
-    }
-}
-
 fn expected() -> Expected {
     serde_json::from_str(EXPECTED).expect("the fixture parses")
 }
 
-fn played() -> Vec<Played> {
-    expected().situations.iter().map(|answer| Played::of(&answer.case)).collect()
+fn situations() -> Vec<OwnedSituation> {
+    expected().situations.iter().map(|answer| answer.case.situation()).collect()
 }
 
 fn answers(model: &Model) -> Vec<Evaluation> {
-    let played = played();
-    let situations: Vec<_> = played.iter().map(Played::situation).collect();
+    let owned = situations();
+    let situations: Vec<_> = owned.iter().map(OwnedSituation::get).collect();
     model.evaluate(&situations).expect("the network runs")
 }
 
@@ -114,16 +59,16 @@ fn assert_near(ours: &[f32], torchs: &[f32], place: &str) {
 }
 
 #[test]
-fn every_head_says_what_torch_says() {
+fn heads_match_torch() {
     let expected = expected().situations;
     let evaluations = answers(&Model::from_bytes(FILE).unwrap());
     assert!(expected.len() >= 20 && evaluations.len() == expected.len());
     for (Answer { case, moves, wdl, think_time, .. }, evaluation) in expected.iter().zip(&evaluations) {
-        let played = Played::of(case);
+        let situation = case.situation();
         let policy = evaluation.policy.as_ref().unwrap();
         assert_eq!(policy.candidates().len(), moves.len(), "{}", case.name);
         for (uci, chance) in moves {
-            let ours = policy.probability(parse_uci(&played.position, uci).unwrap());
+            let ours = policy.probability(parse_uci(situation.get().position, uci).unwrap());
             assert!((ours - chance).abs() <= TOLERANCE, "{}, {uci}: {ours}, not {chance}", case.name);
         }
         let ours = evaluation.wdl.unwrap();
@@ -134,15 +79,14 @@ fn every_head_says_what_torch_says() {
 }
 
 #[test]
-fn the_logits_are_torchs() {
+fn logits_match_torch() {
     let Expected { places, situations } = expected();
-    let played = played();
     let mut batch = Batch::new(encoding("tabia-human-1").unwrap());
-    played.iter().for_each(|played| batch.push(&played.situation()));
+    self::situations().iter().for_each(|situation| batch.push(&situation.get()));
     let session = Session::new(Source::read(FILE).unwrap().into_graph().unwrap()).unwrap();
     let names: Vec<_> = session.info().outputs.iter().map(|output| output.name.as_str()).collect();
     assert_eq!(names, ["move_logits", "promotion_logits", "wdl", "think_time"]);
-    let shapes = [vec![played.len(), 64, 32], vec![played.len(), 80]];
+    let shapes = [vec![batch.rows(), 64, 32], vec![batch.rows(), 80]];
     let columns = batch.columns().iter().zip(&shapes);
     let inputs: Vec<_> = columns
         .map(|(column, shape)| match column {
@@ -182,7 +126,7 @@ fn without(gone: &[&str]) -> Result<Model, LoadError> {
 }
 
 #[test]
-fn the_width_of_the_stored_numbers_does_not_matter() {
+fn float_storage_does_not_change_answers() {
     let as_it_is = answers(&Model::from_bytes(FILE).unwrap());
     let brain = rewritten(Dtype::BF16, |x| bf16::from_f32(x.to_f32()).to_le_bytes().to_vec(), &[]);
     let full = rewritten(Dtype::F32, |x| x.to_f32().to_le_bytes().to_vec(), &[]);
@@ -192,7 +136,7 @@ fn the_width_of_the_stored_numbers_does_not_matter() {
 }
 
 #[test]
-fn it_becomes_an_onnx_file_with_the_same_card_and_answers() {
+fn converts_to_onnx_with_the_same_card_and_answers() {
     let model = Model::from_bytes(FILE).unwrap();
     let card = model.card();
     assert_eq!(card.encoding, "tabia-human-1");
@@ -231,7 +175,7 @@ fn distance(a: &Evaluation, b: &Evaluation) -> f32 {
 }
 
 #[test]
-fn a_network_in_8_bits_answers_nearly_as_its_graph_does() {
+fn int8_network_is_close_to_its_graph() {
     let model = Model::from_bytes(SHIPPED).unwrap();
     let graph = Model::from_bytes(&Source::read(SHIPPED).unwrap().to_onnx(model.card()).unwrap()).unwrap();
     assert_eq!((graph.runtime(), graph.graph()), (Runtime::General, model.graph()));
@@ -245,9 +189,9 @@ fn a_network_in_8_bits_answers_nearly_as_its_graph_does() {
 }
 
 #[test]
-fn every_instruction_set_gives_the_same_answers() {
-    let played = played();
-    let situations: Vec<_> = played.iter().take(2).map(Played::situation).collect();
+fn kernel_levels_give_the_same_answers() {
+    let owned = situations();
+    let situations: Vec<_> = owned.iter().take(2).map(OwnedSituation::get).collect();
     for bytes in [FILE, SHIPPED] {
         let answers: Vec<_> = Level::available()
             .map(|level| {
@@ -262,16 +206,16 @@ fn every_instruction_set_gives_the_same_answers() {
 }
 
 #[test]
-fn a_batch_answers_as_its_positions_do() {
+fn batches_match_single_positions() {
     let model = Model::from_bytes(FILE).unwrap();
     let together = answers(&model);
-    for (played, answer) in played().iter().zip(&together) {
-        assert_eq!(&model.evaluate(&[played.situation()]).unwrap()[0], answer);
+    for (situation, answer) in situations().iter().zip(&together) {
+        assert_eq!(&model.evaluate(&[situation.get()]).unwrap()[0], answer);
     }
 }
 
 #[test]
-fn heads_of_the_game_may_be_missing() {
+fn game_heads_are_optional() {
     let whole = answers(&Model::from_bytes(FILE).unwrap());
     let cases: [(&[&str], bool, bool); 3] = [
         (&["wdl_head"], false, true),
@@ -289,7 +233,7 @@ fn heads_of_the_game_may_be_missing() {
 }
 
 #[test]
-fn anything_else_that_is_missing_is_named() {
+fn missing_tensors_are_named() {
     let needed = [
         "position.weight",
         "game.weight",

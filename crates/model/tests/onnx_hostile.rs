@@ -1,4 +1,4 @@
-//! Files that are broken, oversized or made to harm are refused with an error that names the culprit.
+//! Malformed, oversized and hostile files are rejected with an error that names the place.
 
 use prost::Message;
 use tabia_model::onnx::build::{Attribute, GraphBuilder};
@@ -90,7 +90,7 @@ fn refused(model: ModelProto) -> LoadError {
 }
 
 #[track_caller]
-fn assert_refused(model: ModelProto, kind: LoadErrorKind, place: &str, text: &str) {
+fn assert_refused(model: ModelProto, kind: LoadErrorKind, place: &str) {
     let error = refused(model);
     let message = error.to_string();
     assert_eq!(error.kind(), kind, "{message}");
@@ -100,7 +100,6 @@ fn assert_refused(model: ModelProto, kind: LoadErrorKind, place: &str, text: &st
         Place::File => String::new(),
     };
     assert_eq!(named, place, "{message}");
-    assert!(message.contains(text), "{message}");
 }
 
 fn good() -> ModelProto {
@@ -108,13 +107,13 @@ fn good() -> ModelProto {
 }
 
 #[test]
-fn the_model_the_bad_ones_derive_from_is_good() {
+fn base_model_is_valid() {
     let session = Session::new(parse(&good().encode_to_vec()).unwrap()).unwrap();
     assert_eq!(session.info().parameters, 4);
 }
 
 #[test]
-fn every_truncation_and_every_flipped_byte_is_survived() {
+fn truncated_and_flipped_bytes_never_panic() {
     let bytes = good().encode_to_vec();
     for len in 0..bytes.len() {
         // A cut between fields leaves a valid shorter message; any other must name its byte.
@@ -134,7 +133,7 @@ fn every_truncation_and_every_flipped_byte_is_survived() {
 }
 
 #[test]
-fn a_file_that_breaks_off_names_the_byte() {
+fn truncation_names_the_byte() {
     let bytes = good().encode_to_vec();
     let error = parse(&bytes[..bytes.len() - 3]).unwrap_err();
     assert!(matches!(error.place(), Place::Byte(_)), "{error}");
@@ -144,12 +143,12 @@ fn a_file_that_breaks_off_names_the_byte() {
 }
 
 #[test]
-fn an_empty_file_has_no_graph() {
-    assert!(parse(&[]).unwrap_err().to_string().contains("no graph"));
+fn empty_file_is_malformed() {
+    assert_eq!(parse(&[]).unwrap_err().kind(), LoadErrorKind::Malformed);
 }
 
 #[test]
-fn two_byte_operators_cannot_fill_the_memory() {
+fn decoded_size_is_bounded() {
     // Each `0a 00` inside the graph decodes to an empty operator of more than a hundred bytes.
     let nodes = [0x0a, 0x00].repeat(4 << 20);
     let mut bytes = vec![0x3a];
@@ -160,7 +159,7 @@ fn two_byte_operators_cannot_fill_the_memory() {
 }
 
 #[test]
-fn deeply_nested_messages_are_refused_without_recursion() {
+fn nesting_is_bounded() {
     // An attribute that holds a graph that holds an operator that holds an attribute, two thousand times.
     let mut bytes = Vec::new();
     for _ in 0..2_000 {
@@ -174,77 +173,70 @@ fn deeply_nested_messages_are_refused_without_recursion() {
     let mut file = vec![0x3a];
     prost::encoding::encode_varint(bytes.len() as u64, &mut file);
     file.extend(bytes);
-    assert!(parse(&file).unwrap_err().to_string().contains("deep"));
+    assert_eq!(parse(&file).unwrap_err().kind(), LoadErrorKind::Malformed);
 }
 
 #[test]
-fn weights_that_are_not_numbers_are_refused() {
+fn non_finite_weights_are_rejected() {
     let add = || vec![node("Add", &["x", "w"], "y")];
     let nan = model(add(), vec![floats("w", &[4], &[0.0, f32::NAN, 0.0, 0.0])]);
-    assert_refused(nan, LoadErrorKind::NotFinite, "w", "number 1");
+    assert_refused(nan, LoadErrorKind::NotFinite, "w");
     let infinite = model(add(), vec![floats("w", &[4], &[0.0, 0.0, f32::INFINITY, 0.0])]);
-    assert_refused(infinite, LoadErrorKind::NotFinite, "w", "number 2");
+    assert_refused(infinite, LoadErrorKind::NotFinite, "w");
     let half = TensorProto {
         data_type: data_type::FLOAT16,
         raw_data: vec![0, 0, 0, 0x7e, 0, 0, 0, 0],
         ..floats("w", &[4], &[])
     };
-    assert_refused(model(add(), vec![half]), LoadErrorKind::NotFinite, "w", "number 1");
+    assert_refused(model(add(), vec![half]), LoadErrorKind::NotFinite, "w");
 }
 
 #[test]
-fn tensors_must_hold_what_their_shape_says() {
+fn tensor_data_must_match_the_shape() {
     let add = || vec![node("Add", &["x", "w"], "y")];
     let with = |tensor| model(add(), vec![tensor]);
-    assert_refused(with(floats("w", &[4], &[1.0; 3])), LoadErrorKind::Shape, "w", "12 bytes");
-    assert_refused(with(floats("w", &[-4], &[1.0; 4])), LoadErrorKind::Shape, "w", "negative dimension -4");
-    assert_refused(with(floats("w", &[i64::MAX, 2], &[1.0; 4])), LoadErrorKind::TooLarge, "w", "dimension");
-    assert_refused(
-        with(floats("w", &[1 << 20, 1 << 20], &[1.0; 4])),
-        LoadErrorKind::TooLarge,
-        "w",
-        "elements",
-    );
-    assert_refused(with(floats("w", &[0, i64::MAX], &[])), LoadErrorKind::TooLarge, "w", "dimension");
-    assert_refused(with(floats("w", &[1; 9], &[1.0])), LoadErrorKind::Shape, "w", "9 dimensions");
+    assert_refused(with(floats("w", &[4], &[1.0; 3])), LoadErrorKind::Shape, "w");
+    assert_refused(with(floats("w", &[-4], &[1.0; 4])), LoadErrorKind::Shape, "w");
+    assert_refused(with(floats("w", &[i64::MAX, 2], &[1.0; 4])), LoadErrorKind::TooLarge, "w");
+    assert_refused(with(floats("w", &[1 << 20, 1 << 20], &[1.0; 4])), LoadErrorKind::TooLarge, "w");
+    assert_refused(with(floats("w", &[0, i64::MAX], &[])), LoadErrorKind::TooLarge, "w");
+    assert_refused(with(floats("w", &[1; 9], &[1.0])), LoadErrorKind::Shape, "w");
     let typed = TensorProto { raw_data: Vec::new(), float_data: vec![1.0; 5], ..floats("w", &[4], &[]) };
-    assert_refused(with(typed), LoadErrorKind::Shape, "w", "5 numbers");
+    assert_refused(with(typed), LoadErrorKind::Shape, "w");
     let text = TensorProto { data_type: 8, ..floats("w", &[4], &[1.0; 4]) };
-    assert_refused(with(text), LoadErrorKind::Unsupported, "w", "element type 8");
-    assert_refused(with(floats("w", &[3], &[1.0; 3])), LoadErrorKind::Shape, "Add the_add", "[1, 4] and [3]");
+    assert_refused(with(text), LoadErrorKind::Unsupported, "w");
+    assert_refused(with(floats("w", &[3], &[1.0; 3])), LoadErrorKind::Shape, "Add the_add");
 }
 
 #[test]
-fn data_in_other_files_is_refused() {
+fn external_data_is_rejected() {
     let entry = StringStringEntryProto { key: "location".to_owned(), value: "/etc/passwd".to_owned() };
     let tensor = TensorProto { data_location: 1, external_data: vec![entry], ..floats("w", &[4], &[]) };
     let model = model(vec![node("Add", &["x", "w"], "y")], vec![tensor]);
-    assert_refused(model, LoadErrorKind::Unsupported, "w", "another file");
+    assert_refused(model, LoadErrorKind::Unsupported, "w");
 }
 
 #[test]
-fn names_must_be_unique_and_known() {
+fn names_must_be_unique_and_defined() {
     let weight = || floats("w", &[4], &[1.0; 4]);
     let twice = model(vec![node("Add", &["x", "w"], "y")], vec![weight(), weight()]);
-    assert_refused(twice, LoadErrorKind::Malformed, "w", "two values");
+    assert_refused(twice, LoadErrorKind::Malformed, "w");
     let both = model(vec![node("Add", &["x", "w"], "y"), node("Relu", &["x"], "y")], vec![weight()]);
-    assert_refused(both, LoadErrorKind::Malformed, "y", "two values");
+    assert_refused(both, LoadErrorKind::Malformed, "y");
     let missing = model(vec![node("Add", &["x", "nowhere"], "y")], vec![]);
-    assert_refused(missing, LoadErrorKind::Malformed, "Add the_add", "\"nowhere\"");
+    assert_refused(missing, LoadErrorKind::Malformed, "Add the_add");
     let no_output = model(vec![node("Relu", &["x"], "z")], vec![]);
-    assert_refused(no_output, LoadErrorKind::Malformed, "y", "nothing computes");
+    assert_refused(no_output, LoadErrorKind::Malformed, "y");
     let few = model(vec![node("Add", &["x"], "y")], vec![]);
-    assert_refused(few, LoadErrorKind::Malformed, "Add the_add", "input 1 is missing");
+    assert_refused(few, LoadErrorKind::Malformed, "Add the_add");
 }
 
 #[test]
-fn cycles_are_found() {
+fn cycles_are_rejected() {
     let nodes = vec![node("Add", &["x", "b"], "a"), node("Relu", &["a"], "b"), node("Neg", &["a"], "y")];
-    let error = refused(model(nodes, vec![]));
-    assert!(error.to_string().contains("cycle"), "{error}");
-    assert_eq!(error.place(), &Place::Operator("Add the_add".to_owned()));
+    assert_refused(model(nodes, vec![]), LoadErrorKind::Malformed, "Add the_add");
     let own = model(vec![node("Add", &["x", "y"], "y")], vec![]);
-    assert!(refused(own).to_string().contains("cycle"));
+    assert_refused(own, LoadErrorKind::Malformed, "Add the_add");
 }
 
 #[test]
@@ -267,25 +259,17 @@ fn chain(length: usize) -> Vec<NodeProto> {
 }
 
 #[test]
-fn long_chains_are_bounded_and_the_longest_allowed_runs() {
+fn graph_depth_is_bounded() {
     Session::new(model(chain(MAX_DEPTH), vec![])).unwrap();
-    let error = refused(model(chain(MAX_DEPTH + 1), vec![]));
-    assert_eq!(error.kind(), LoadErrorKind::TooLarge, "{error}");
-    assert!(error.to_string().contains("in a row"), "{error}");
-    let error = refused(model(chain(MAX_OPERATORS + 1), vec![]));
-    assert!(error.to_string().contains("operators"), "{error}");
+    assert_refused(model(chain(MAX_DEPTH + 1), vec![]), LoadErrorKind::TooLarge, "Relu the_relu");
+    assert_refused(model(chain(MAX_OPERATORS + 1), vec![]), LoadErrorKind::TooLarge, "");
 }
 
 #[test]
-fn control_flow_and_unknown_operators_are_named() {
+fn unsupported_operators_are_named() {
     for op in ["Loop", "If", "Scan"] {
         let model = model(vec![node(op, &["x"], "y")], vec![]);
-        assert_refused(
-            model,
-            LoadErrorKind::Unsupported,
-            &format!("{op} the_{}", op.to_lowercase()),
-            "control flow",
-        );
+        assert_refused(model, LoadErrorKind::Unsupported, &format!("{op} the_{}", op.to_lowercase()));
     }
     let error = refused(model(vec![node("Frobnicate", &["x"], "y")], vec![])).to_string();
     assert!(error.contains("Frobnicate") && error.contains("MatMulInteger"), "{error}");
@@ -295,15 +279,15 @@ fn control_flow_and_unknown_operators_are_named() {
     assert!(error.contains("org.example/MatMul"), "{error}");
     let mut holder = node("Relu", &["x"], "y");
     holder.attribute.push(AttributeProto { g: Some(GraphProto::default()), ..AttributeProto::default() });
-    assert!(refused(model(vec![holder], vec![])).to_string().contains("graph"));
+    assert_refused(model(vec![holder], vec![]), LoadErrorKind::Unsupported, "Relu the_relu");
 }
 
 /// Each makes gigabytes, or hours, from a few bytes.
 #[test]
-fn amplification_is_refused_at_the_operator() {
+fn amplification_is_rejected_at_the_operator() {
     let big = 50_000_000;
     let huge = |nodes: Vec<NodeProto>, tensors: Vec<TensorProto>, place: &str| {
-        assert_refused(model(nodes, tensors), LoadErrorKind::TooLarge, place, "more than");
+        assert_refused(model(nodes, tensors), LoadErrorKind::TooLarge, place);
     };
     let shape = || ints("shape", &[20_000, 20_000, 1]);
     huge(
@@ -340,7 +324,7 @@ fn amplification_is_refused_at_the_operator() {
 }
 
 #[test]
-fn an_outer_product_of_long_vectors_is_refused() {
+fn outer_product_of_long_vectors_is_rejected() {
     let mut builder = GraphBuilder::new("outer");
     let x = builder.input("x", &[1]);
     let column = builder.ints("column", &[2], &[5_000_000, 1]);
@@ -356,7 +340,7 @@ fn an_outer_product_of_long_vectors_is_refused() {
 
 /// The board of an integer convolution is padded before it is convolved, which takes memory.
 #[test]
-fn vast_padding_of_an_integer_convolution_is_refused() {
+fn padding_of_an_integer_convolution_is_bounded() {
     let filter = TensorProto {
         name: "w".to_owned(),
         dims: vec![1, 1, 3, 3],
@@ -386,11 +370,11 @@ fn vast_padding_of_an_integer_convolution_is_refused() {
         model(nodes, vec![ints("squares", &[1, 1, 2, 2]), ints("row", &[1, -1]), filter.clone()])
     };
     Session::new(with_pad(1)).expect("a little padding is fine");
-    assert_refused(with_pad(4096), LoadErrorKind::TooLarge, "ConvInteger the_convinteger", "numbers");
+    assert_refused(with_pad(4096), LoadErrorKind::TooLarge, "ConvInteger the_convinteger");
 }
 
 #[test]
-fn repeated_doubling_is_refused() {
+fn repeated_doubling_is_rejected() {
     let mut builder = GraphBuilder::new("doubling");
     let mut x = builder.input("x", &[4]);
     for _ in 0..40 {
@@ -402,7 +386,7 @@ fn repeated_doubling_is_refused() {
 }
 
 #[test]
-fn too_much_work_is_refused() {
+fn multiply_adds_are_bounded() {
     let mut builder = GraphBuilder::new("work");
     let x = builder.input("x", &[4]);
     let shape = builder.ints("shape", &[2], &[2000, 2000]);
@@ -415,11 +399,11 @@ fn too_much_work_is_refused() {
     }
     builder.output(&square, "y", &[4]);
     let error = refused(builder.finish());
-    assert!(error.to_string().contains("multiplications"), "{error}");
+    assert_eq!(error.kind(), LoadErrorKind::TooLarge, "{error}");
 }
 
 #[test]
-fn growth_with_the_batch_is_seen_before_the_run() {
+fn growth_with_the_batch_is_bounded() {
     // Allowed for one position; for many, the batch times the batch times the batch.
     let mut builder = GraphBuilder::new("cube");
     let x = builder.input("x", &[1]);
@@ -442,7 +426,7 @@ fn growth_with_the_batch_is_seen_before_the_run() {
 }
 
 #[test]
-fn sizes_known_only_when_running_are_refused() {
+fn data_dependent_shapes_are_rejected() {
     let mut builder = GraphBuilder::new("data-dependent");
     let ids = builder.id_input("ids", &[1]);
     let flat = builder.ints("flat", &[1], &[-1]);
@@ -450,24 +434,24 @@ fn sizes_known_only_when_running_are_refused() {
     let y = builder.op("ConstantOfShape", &[&ids], &[]);
     builder.output(&y, "y", &[1]);
     let error = refused(builder.finish());
-    assert!(error.to_string().contains("only known when running"), "{error}");
+    assert_eq!(error.kind(), LoadErrorKind::Unsupported, "{error}");
 }
 
 #[test]
-fn inputs_with_senseless_shapes_are_named() {
+fn invalid_input_shapes_are_rejected() {
     for dim in [-1, 0, i64::MAX] {
         let mut bad = good();
         let graph = bad.graph.as_mut().unwrap();
         graph.input = vec![value("x", data_type::FLOAT, &[1, dim])];
-        assert_refused(bad, LoadErrorKind::Shape, "x", &format!("dimension of {dim}"));
+        assert_refused(bad, LoadErrorKind::Shape, "x");
     }
     let mut text = good();
     text.graph.as_mut().unwrap().input = vec![value("x", 8, &[1, 4])];
-    assert_refused(text, LoadErrorKind::Unsupported, "x", "element type 8");
+    assert_refused(text, LoadErrorKind::Unsupported, "x");
 }
 
 #[test]
-fn attributes_and_inputs_may_not_contradict() {
+fn conflicting_attribute_and_input_are_rejected() {
     let mut pad = node("Pad", &["x", "pads"], "y");
     pad.attribute.push(AttributeProto {
         name: "pads".to_owned(),
@@ -476,37 +460,32 @@ fn attributes_and_inputs_may_not_contradict() {
         ..AttributeProto::default()
     });
     let model = model(vec![pad], vec![ints("pads", &[0, 0, 0, 0])]);
-    assert_refused(model, LoadErrorKind::Malformed, "Pad the_pad", "both as an attribute and as an input");
+    assert_refused(model, LoadErrorKind::Malformed, "Pad the_pad");
 }
 
 #[test]
-fn wrong_shapes_are_named_at_the_operator() {
+fn shape_errors_name_the_operator() {
     let weight = || floats("w", &[3, 2], &[1.0; 6]);
     let product = model(vec![node("MatMul", &["x", "w"], "y")], vec![weight()]);
-    assert_refused(
-        product,
-        LoadErrorKind::Shape,
-        "MatMul the_matmul",
-        "[1, 4] cannot be multiplied with [3, 2]",
-    );
+    assert_refused(product, LoadErrorKind::Shape, "MatMul the_matmul");
     let gemm = model(vec![node("Gemm", &["x", "w"], "y")], vec![weight()]);
-    assert_refused(gemm, LoadErrorKind::Shape, "Gemm the_gemm", "[1, 4]");
+    assert_refused(gemm, LoadErrorKind::Shape, "Gemm the_gemm");
     let conv = model(vec![node("Conv", &["x", "w"], "y")], vec![weight()]);
-    assert_refused(conv, LoadErrorKind::Shape, "Conv the_conv", "batch, channels, board");
+    assert_refused(conv, LoadErrorKind::Shape, "Conv the_conv");
     let axis = model(vec![with_int(node("Softmax", &["x"], "y"), "axis", 7)], vec![]);
-    assert_refused(axis, LoadErrorKind::Shape, "Softmax the_softmax", "axis 7");
+    assert_refused(axis, LoadErrorKind::Shape, "Softmax the_softmax");
     let gather = model(vec![node("Gather", &["w", "ids"], "y")], vec![weight(), ints("ids", &[3])]);
-    assert_refused(gather, LoadErrorKind::Shape, "Gather the_gather", "beyond the 3");
+    assert_refused(gather, LoadErrorKind::Shape, "Gather the_gather");
     let reshape = model(vec![node("Reshape", &["x", "shape"], "y")], vec![ints("shape", &[5, -1])]);
-    assert_refused(reshape, LoadErrorKind::Shape, "Reshape the_reshape", "cannot become");
+    assert_refused(reshape, LoadErrorKind::Shape, "Reshape the_reshape");
 }
 
 #[test]
-fn old_operator_sets_are_refused() {
+fn old_opsets_are_rejected() {
     let mut old = good();
     old.opset_import[0].version = 6;
-    assert!(refused(old).to_string().contains("operator set 6"));
+    assert_refused(old, LoadErrorKind::Unsupported, "");
     let mut none = good();
     none.opset_import.clear();
-    assert!(refused(none).to_string().contains("operator set"));
+    assert_refused(none, LoadErrorKind::Malformed, "");
 }

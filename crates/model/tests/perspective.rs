@@ -1,4 +1,4 @@
-//! A perspective network gives what numpy gave (tools/perspective_fixtures.py), from whatever file it comes.
+//! NNUE networks match numpy (tools/perspective_fixtures.py).
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ fn answers_of(network: fn(&Answer) -> f32) -> Vec<(Chess, f32)> {
 }
 
 #[test]
-fn the_network_says_what_numpy_says() {
+fn network_matches_numpy() {
     let model = Model::from_bytes(FILE).unwrap();
     assert_eq!((model.format(), model.runtime()), (Format::Safetensors, Runtime::Nnue));
     assert_eq!((model.card().encoding.as_str(), model.parameters()), ("challenge-768", 12_568));
@@ -49,7 +49,7 @@ fn the_network_says_what_numpy_says() {
 }
 
 #[test]
-fn weights_in_8_bits_say_what_numpy_says() {
+fn int8_weights_match_numpy() {
     let model = Model::from_bytes(FILE_INT8).unwrap();
     assert_eq!((model.runtime(), model.parameters()), (Runtime::Nnue, 12_568));
     let answers = answers_of(|answer| answer.int8);
@@ -65,7 +65,7 @@ fn weights_in_8_bits_say_what_numpy_says() {
 }
 
 #[test]
-fn a_search_is_told_the_same_within_two_centipawns() {
+fn quantised_values_are_within_two_centipawns() {
     let model = Model::from_bytes(FILE).unwrap();
     let net = model.nnue().unwrap();
     assert_eq!((net.width(), net.outputs()), (16, 8));
@@ -78,7 +78,7 @@ fn a_search_is_told_the_same_within_two_centipawns() {
 }
 
 #[test]
-fn it_stays_what_it_is_as_onnx() {
+fn converts_to_onnx_with_the_same_values() {
     let model = Model::from_bytes(FILE).unwrap();
     let onnx = Source::read(FILE).unwrap().to_onnx(model.card()).unwrap();
     let converted = Model::from_bytes(&onnx).unwrap();

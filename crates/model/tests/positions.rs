@@ -1,5 +1,4 @@
-//! From a position to an evaluation: what [`Model`] says of 200 positions is what the original runtimes say, which
-//! tools/position_fixtures.py asked with encoders of its own.
+//! Evaluations of 200 positions match those of the original runtimes (tools/position_fixtures.py, with its own encoders).
 
 use std::time::Duration;
 
@@ -209,27 +208,27 @@ fn agree(format: Format) {
 }
 
 #[test]
-fn onnx_networks_answer_as_on_onnxruntime() {
+fn onnx_networks_match_onnxruntime() {
     agree(Format::Onnx);
 }
 
 #[test]
-fn safetensors_networks_answer_as_on_torch() {
+fn safetensors_networks_match_torch() {
     agree(Format::Safetensors);
 }
 
 #[test]
-fn pytorch_networks_answer_as_on_torch() {
+fn pytorch_networks_match_torch() {
     agree(Format::Torch);
 }
 
 #[test]
-fn tflite_networks_answer_as_on_the_interpreter() {
+fn tflite_networks_match_the_interpreter() {
     agree(Format::Tflite);
 }
 
 #[test]
-fn lc0_networks_answer_as_the_plain_forward_pass() {
+fn lc0_networks_match_the_reference() {
     agree(Format::Lc0);
 }
 
@@ -312,7 +311,7 @@ fn networks_are_recognised() {
 }
 
 #[test]
-fn every_file_is_asked() {
+fn every_file_has_expectations() {
     let expected = expected();
     for (file, _) in FILES {
         assert!(expected.networks.iter().any(|entry| entry.file == file), "{file}");
@@ -320,7 +319,7 @@ fn every_file_is_asked() {
 }
 
 #[test]
-fn a_comparison_keeps_the_rest_of_the_card() {
+fn comparison_overlay_keeps_the_rest_of_the_card() {
     let card = open("tflite_pair.tflite", Ask::Compare).card().clone();
     let value = card.value.expect("a value head");
     assert_eq!((value.unit, value.perspective), (Unit::Probability(1000.0), Perspective::Comparison));
@@ -360,7 +359,7 @@ fn on_the_general_runtime(model: &Model, file: &str, ask: Ask, rows: &[Row]) -> 
 }
 
 #[test]
-fn dense_networks_give_what_the_general_runtime_gives() {
+fn accumulator_networks_match_the_general_runtime() {
     let expected = expected();
     let mut dense = 0;
     for entry in &expected.networks {
@@ -387,7 +386,7 @@ fn dense_networks_give_what_the_general_runtime_gives() {
 }
 
 #[test]
-fn a_position_has_one_evaluation_alone_and_in_company() {
+fn batches_match_single_positions() {
     let expected = expected();
     let numbers = |given: &Evaluation| -> Vec<f32> {
         let mut numbers: Vec<f32> = given.score.iter().map(|score| score.0 / 1000.0).collect();

@@ -1,22 +1,22 @@
 use super::{block::LANES, kernels::Lanes};
 
-/// What a layer does to each of its sums.
+/// The activation function of a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Activation {
-    /// Nothing.
+    /// None.
     Identity,
-    /// The sum, or 0 where it is not positive.
+    /// `max(x, 0)`.
     Relu,
-    /// The sum, kept between two bounds.
+    /// Clipped to a range.
     Clamp {
         /// The lower bound.
         low: f32,
         /// The upper bound, not below the lower one.
         high: f32,
     },
-    /// The sum where it is positive, else `slope` times the sum.
+    /// `x` if positive, else `slope * x`.
     LeakyRelu {
-        /// The factor for negative sums.
+        /// The slope for negative inputs.
         slope: f32,
     },
     /// The logistic function.
@@ -36,7 +36,7 @@ pub(super) fn tanh(x: f32) -> f32 {
 }
 
 impl Activation {
-    /// The activation of sixteen sums.
+    /// Applies it to sixteen lanes.
     #[inline(always)]
     pub(super) fn apply<L: Lanes>(self, lanes: L, x: L::Floats) -> L::Floats {
         match self {

@@ -3,29 +3,28 @@ use super::{
     block::{Block, LANES, blocks, zeros},
 };
 
-/// The most features a position can have: the capacity of [`FeatureList`](tabia_encoding::FeatureList).
+/// Maximum features of a position: the capacity of [`FeatureList`](tabia_encoding::FeatureList).
 const MAX_FEATURES: usize = 256;
 
-/// The largest absolute value of a feature that the range of the sums allows for.
+/// Maximum absolute amount of a feature.
 const MAX_AMOUNT: f64 = 2.0;
 
-/// What the sums of a legal position stay below, with room for the rounding of every weight.
+/// Bound of the sums of a legal position, with room for the rounding of every weight.
 const RANGE: f64 = (1_u64 << 31) as f64 - 1024.0;
 
 const MIN_SCALE: f64 = 1.0 / MAX_SCALE;
 const MAX_SCALE: f64 = (1_u128 << 100) as f64;
 
-/// The first layer in fixed point: every neuron has a power of two by which its weights and bias are scaled
-/// and rounded to `i32`.
+/// The first layer in fixed point: weights and bias of each neuron are scaled by a power of two and rounded to `i32`.
 ///
-/// The power is the largest for which no position can leave the range of `i32`: the 256 heaviest weights twice
-/// and the bias still fit. Sums on the way may wrap around; the sum of a position is exact all the same.
+/// The power is the largest for which no position can overflow: the 256 largest weights twice and the bias fit. Intermediate
+/// sums may wrap around; the sum of a position is exact.
 #[derive(Debug)]
 pub(super) struct FirstLayer {
     /// Per input, the weights to all neurons.
     pub(super) rows: Vec<Block<i32>>,
     pub(super) bias: Vec<Block<i32>>,
-    /// Per neuron, what one step of its sum is worth.
+    /// Per neuron, the inverse of its scale.
     pub(super) steps: Vec<Block<f32>>,
     pub(super) activation: Activation,
     pub(super) outputs: usize,
@@ -60,27 +59,20 @@ impl FirstLayer {
         Some(layer)
     }
 
-    /// The weights from one input.
-    #[inline(always)]
-    pub(super) fn row(&self, feature: u16) -> &[Block<i32>] {
-        let width = self.blocks();
-        &self.rows[usize::from(feature) * width..][..width]
-    }
-
     /// Blocks of one accumulator.
     pub(super) fn blocks(&self) -> usize {
         self.bias.len()
     }
 }
 
-/// The largest power of two by which weights of these magnitudes can be scaled.
+/// The largest power-of-two scale for weights of these magnitudes.
 fn scale(magnitudes: &mut [f64], bias: f64) -> Option<f64> {
     let kept = magnitudes.len().min(MAX_FEATURES);
     if kept < magnitudes.len() {
         magnitudes.select_nth_unstable_by(kept, |a, b| b.total_cmp(a));
     }
     let bound = MAX_AMOUNT * magnitudes[..kept].iter().sum::<f64>() + bias;
-    // The limits keep the step and its inverse normal `f32` numbers.
+    // The limits keep the scale and its inverse normal `f32` numbers.
     let most = (RANGE / bound).clamp(MIN_SCALE, MAX_SCALE);
     // Rounded down to a power of two by dropping the fraction bits: `log2` may differ between platforms.
     bound.is_finite().then(|| f64::from_bits(most.to_bits() & !((1 << 52) - 1)))
@@ -91,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heaviest_weights_stay_in_range() {
+    fn largest_weights_stay_in_range() {
         let weights: Vec<f32> = (0..800).map(|i| if i % 3 == 0 { 1.7 } else { -0.3 }).collect();
         let linear = Linear { inputs: 800, weights, bias: vec![-5.0], activation: Activation::Relu };
         let layer = FirstLayer::new(&linear).unwrap();
@@ -103,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_that_are_not_finite_are_refused() {
+    fn non_finite_weights_are_rejected() {
         let linear = |w| Linear {
             inputs: 2,
             weights: vec![1.0, w],

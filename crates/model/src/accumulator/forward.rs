@@ -1,12 +1,42 @@
 use std::array;
 
 use super::{
+    Activation,
     block::{Block, LANES, blocks},
+    first_layer::FirstLayer,
     kernels::{Kernel, Lanes},
     layer::{Form, Layer, TILE},
 };
 
-/// One layer's sums, in the one order of operations that every level keeps.
+/// The activations of the first layer, from its accumulator.
+pub(super) struct Activate<'a> {
+    pub(super) layer: &'a FirstLayer,
+    pub(super) sums: &'a [Block<i32>],
+    pub(super) to: &'a mut [[f32; LANES]],
+}
+
+impl Kernel for Activate<'_> {
+    #[inline(always)]
+    fn run<L: Lanes>(self, lanes: L) {
+        match self.layer.activation {
+            // The most common one gets a loop without a branch inside.
+            Activation::Relu => self.each(lanes, Activation::Relu),
+            other => self.each(lanes, other),
+        }
+    }
+}
+
+impl Activate<'_> {
+    #[inline(always)]
+    fn each<L: Lanes>(self, lanes: L, activation: Activation) {
+        for ((sum, step), to) in self.sums.iter().zip(&self.layer.steps).zip(self.to) {
+            let x = lanes.mul(lanes.to_floats(lanes.load_ints(&sum.0)), lanes.load(&step.0));
+            lanes.store(activation.apply(lanes, x), to);
+        }
+    }
+}
+
+/// The sums of a layer, in the same order of operations on every level.
 ///
 /// - [`Form::Tiles`]: an output starts from `start`; the inputs other than 0, in order, go in turn to this and to
 ///   a second sum, which are added at the end. Products with an input of 0 cannot change a sum, which is never
@@ -15,15 +45,15 @@ use super::{
 ///   `i + 2`, `i + 1`, then `start`.
 pub(super) struct Sums<'a> {
     pub(super) layer: &'a Layer,
-    /// The layer's bias, or sums that hold the bias and another input's share.
+    /// The layer's bias, or the bias plus the context's part.
     pub(super) start: &'a [Block<f32>],
     pub(super) inputs: &'a [[f32; LANES]],
-    /// Room for the places of inputs other than 0: the inputs in whole blocks.
+    /// Scratch for the indices of non-zero inputs.
     pub(super) nonzero: &'a mut [u16],
     pub(super) to: &'a mut [[f32; LANES]],
 }
 
-/// One layer: its sums, and what its activation makes of them.
+/// A layer: its sums and activation.
 pub(super) struct Forward<'a>(pub(super) Sums<'a>);
 
 impl Kernel for Forward<'_> {
@@ -92,7 +122,7 @@ fn sum_tile<L: Lanes, const W: usize>(
     nonzero: &[u16],
     to: &mut [[f32; LANES]; W],
 ) {
-    // The same length, so that one check of an index serves both.
+    // The same length, so that one bounds check serves both.
     let inputs = &inputs[..weights.len()];
     let mut even = [lanes.splat(0.0); W];
     let mut odd = even;
@@ -112,7 +142,7 @@ fn sum_tile<L: Lanes, const W: usize>(
     }
 }
 
-// A function rather than a closure: closures cannot be marked to be inlined.
+// Not a closure, which could not be marked inline(always).
 #[inline(always)]
 fn add_input<L: Lanes, const W: usize>(
     lanes: L,
@@ -134,8 +164,7 @@ fn sum_lanes(x: &[f32; LANES]) -> f32 {
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
-/// Writes the places of inputs other than 0, in order, and returns how many there are. The last block may hold
-/// lanes past `len`, which are not inputs.
+/// Writes the indices of non-zero inputs in order and returns their number. Lanes of the last block past `len` are not inputs.
 #[inline(always)]
 fn list_nonzero<L: Lanes>(lanes: L, inputs: &[[f32; LANES]], len: usize, places: &mut [u16]) -> usize {
     let mut count = 0;
@@ -144,7 +173,7 @@ fn list_nonzero<L: Lanes>(lanes: L, inputs: &[[f32; LANES]], len: usize, places:
         let real = (len - base).min(LANES);
         let mask = lanes.nonzero(lanes.load(x)) & (u16::MAX >> (LANES - real));
         for (half, bits) in mask.to_le_bytes().into_iter().enumerate() {
-            // Eight at once whatever the count: the surplus is overwritten by the next.
+            // Eight at once: the surplus is overwritten by the next.
             let first = (base + 8 * half) as u16;
             let to = &mut places[count..][..8];
             for (to, place) in to.iter_mut().zip(BIT_PLACES[usize::from(bits)]) {
@@ -156,7 +185,7 @@ fn list_nonzero<L: Lanes>(lanes: L, inputs: &[[f32; LANES]], len: usize, places:
     count
 }
 
-/// For every byte, the places of its set bits, filled up with zeros.
+/// For every byte, the indices of its set bits, padded with zeros.
 static BIT_PLACES: [[u16; 8]; 256] = {
     let mut table = [[0; 8]; 256];
     let mut byte = 0;

@@ -3,17 +3,16 @@ use super::{
     block::{Block, LANES, blocks, zeros},
 };
 
-/// Up to this many outputs, each is a dot product of its own instead of a lane.
+/// Layers of up to this many outputs compute each as a dot product instead of in a lane.
 const MAX_DOTS: usize = 8;
 
-/// Blocks of outputs that are summed together while the inputs are walked through.
+/// Blocks of outputs that are summed together in registers.
 pub(super) const TILE: usize = 2;
 
-/// How the weights lie in memory, which also fixes the order of operations.
+/// The memory layout of the weights, which also fixes the order of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Outputs in lanes, in tiles of [`TILE`] blocks and at last one of a single block: per tile, the weights of
-    /// every input.
+    /// Outputs in lanes, in tiles of [`TILE`] blocks and possibly a last tile of one: per tile, the weights of every input.
     Tiles,
     /// Inputs in lanes: per output, the weights from all inputs.
     Dots,

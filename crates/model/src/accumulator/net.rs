@@ -2,10 +2,10 @@ use tabia_encoding::SparseEncoding;
 
 use super::{Linear, MlpGraph, block::blocks, first_layer::FirstLayer, layer::Layer};
 
-/// A dense network ready to run: immutable weights, shared between any number of [`AccumulatorState`](super::AccumulatorState)s.
+/// The weights of an MLP over sparse features, shared between [`AccumulatorState`](super::AccumulatorState)s.
 ///
-/// First-layer weights are whole numbers of a step chosen per neuron, as fine as the range of `i32` allows for 256
-/// features; no sum is off by more than 1e-6 of its heaviest weights per feature. The other layers are `f32`.
+/// First-layer weights are fixed point with a scale per neuron, as fine as the range of `i32` allows for 256 features; no sum
+/// is off by more than 1e-6 of its largest weights per feature. The other layers are `f32`.
 pub struct AccumulatorNet {
     pub(super) encoding: &'static dyn SparseEncoding,
     pub(super) context: Option<ContextBranch>,
@@ -13,16 +13,16 @@ pub struct AccumulatorNet {
     pub(super) rest: Vec<Layer>,
 }
 
-/// What a two-input network does with its context.
+/// The context branch of a two-input network.
 pub(super) struct ContextBranch {
     pub(super) first: FirstLayer,
-    /// The context's share of the second layer's sums, and that layer's bias.
+    /// The context's part of the second layer, with its bias.
     pub(super) share: Layer,
 }
 
 impl AccumulatorNet {
-    /// Makes `graph` ready for the features of `encoding`. `None` if the encoding has another width or number
-    /// of inputs than the network, or if a weight is not finite.
+    /// Prepares `graph` for the features of `encoding`. `None` if the inputs of encoding and network differ, or a weight is not
+    /// finite.
     pub fn new(graph: &MlpGraph, encoding: &'static dyn SparseEncoding) -> Option<Self> {
         let narrow = |linear: &Linear| u16::try_from(linear.inputs).is_ok();
         let mut layers = [&graph.first].into_iter().chain(&graph.context_first).chain(&graph.rest);
@@ -46,17 +46,17 @@ impl AccumulatorNet {
         Some(AccumulatorNet { encoding, context, first: FirstLayer::new(&graph.first)?, rest })
     }
 
-    /// How many numbers the network gives for a position.
+    /// Outputs per position.
     pub fn outputs(&self) -> usize {
         self.rest.last().map_or(self.first.outputs, |layer| layer.outputs)
     }
 
-    /// Whether the outputs also depend on a second position, the context.
+    /// Whether the network has a context input.
     pub fn takes_context(&self) -> bool {
         self.context.is_some()
     }
 
-    /// Blocks of the widest layer, first layers included.
+    /// Blocks of the widest layer.
     pub(super) fn widest(&self) -> usize {
         let context = self.context.as_ref().map_or(0, |context| context.first.outputs);
         let outputs = self.rest.iter().map(|layer| layer.outputs);
@@ -64,7 +64,7 @@ impl AccumulatorNet {
     }
 }
 
-/// A layer on two concatenated inputs as two layers whose sums add up; the first has the bias.
+/// Splits a layer on two concatenated inputs into two whose sums add up; the first has the bias.
 fn split(linear: &Linear, first_inputs: usize) -> (Linear, Linear) {
     let outputs = linear.outputs();
     let (first, second) = linear.weights.split_at(first_inputs * outputs);

@@ -1,50 +1,49 @@
-//! Finding a dense network in an ONNX graph.
+//! Recognising MLPs in ONNX graphs.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::Activation;
 use crate::onnx::proto::{AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, data_type};
 use crate::onnx::read::{floats, ints};
 
-/// More operators in a row than any dense network has; a longer walk is a cycle.
+/// Maximum operators in a chain; a longer walk is a cycle.
 const MAX_CHAIN: usize = 1000;
 
-/// A fully connected layer and its activation.
+/// A fully connected layer with its activation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linear {
-    /// How many numbers go in.
+    /// The number of inputs.
     pub inputs: usize,
-    /// Input by input, the weights to all outputs.
+    /// `[inputs, outputs]`, row-major.
     pub weights: Vec<f32>,
-    /// One number per output.
+    /// One per output.
     pub bias: Vec<f32>,
-    /// What happens to the sums.
+    /// The activation.
     pub activation: Activation,
 }
 
 impl Linear {
-    /// How many numbers come out.
+    /// The number of outputs.
     pub fn outputs(&self) -> usize {
         self.bias.len()
     }
 }
 
-/// A chain of fully connected layers, as found in a file; at its head possibly two layers side by side, one on
-/// the context and one on the position.
+/// An MLP, optionally with two first layers side by side on the context and the position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MlpGraph {
-    /// The first layer on the context, the first of two inputs.
+    /// The first layer on the context, input 0 of two.
     pub context_first: Option<Linear>,
     /// The first layer on the position.
     pub first: Linear,
-    /// The layers after. With a context, the first of them takes the context's numbers and then the position's.
+    /// The other layers. With a context, the first takes its outputs and then the position's.
     pub rest: Vec<Linear>,
 }
 
 impl MlpGraph {
-    /// Reads `model` as a dense network. `None` if it is anything else; it then needs the general runtime.
+    /// Recognises `model` as an MLP; `None` if it is anything else.
     ///
-    /// Understood are `Gemm` and `MatMul` + `Add` with constant weights, the activations of [`Activation`],
-    /// `Concat` of two inputs after one layer each, and operators that only rename or reshape.
+    /// Supports `Gemm` and `MatMul` + `Add` with constant weights, the activations of [`Activation`], `Concat` of two inputs
+    /// after one layer each, and operators that only rename or reshape.
     pub fn recognise(model: &ModelProto) -> Option<Self> {
         let graph = model.graph.as_ref()?;
         let [output] = graph.output.as_slice() else { return None };
@@ -79,8 +78,7 @@ impl MlpGraph {
 }
 
 impl MlpGraph {
-    /// The same network with its two inputs changing places: what was the context is now the position. A network
-    /// with one input stays as it is.
+    /// The same network with its two inputs swapped. A network with one input is unchanged.
     pub fn swapped(mut self) -> Self {
         if let Some(context) = self.context_first.take() {
             if let Some(second) = self.rest.first_mut() {
@@ -95,7 +93,7 @@ impl MlpGraph {
 
 /// Where a chain of layers begins.
 enum Source<'a> {
-    /// A graph input, by place.
+    /// A graph input, by index.
     Input(usize),
     /// Two values side by side.
     Concat([&'a str; 2]),
@@ -107,7 +105,7 @@ struct Chain<'a> {
     layers: Vec<Linear>,
 }
 
-/// Follows values back to where they come from.
+/// Follows values back to their sources.
 pub(super) struct GraphWalk<'a> {
     pub(super) graph: &'a GraphProto,
 }
@@ -117,7 +115,7 @@ impl<'a> GraphWalk<'a> {
         self.graph.node.iter().find(|node| node.output.iter().any(|output| output == value))
     }
 
-    /// The place of a graph input, not counting weights that are listed as inputs.
+    /// The index of a graph input, not counting weights listed as inputs.
     pub(super) fn input_place(&self, value: &str) -> Option<usize> {
         let is_weight = |name: &str| self.graph.initializer.iter().any(|tensor| tensor.name == name);
         let mut inputs = self.graph.input.iter().filter(|input| !is_weight(&input.name));
@@ -163,7 +161,7 @@ impl<'a> GraphWalk<'a> {
         None
     }
 
-    /// The one layer between `value` and a graph input, and the place of that input.
+    /// The single layer between `value` and a graph input, with the index of the input.
     fn single_layer_to(&self, value: &'a str) -> Option<(usize, Linear)> {
         let chain = self.chain_to(value)?;
         match (chain.source, chain.layers.len()) {
@@ -237,7 +235,7 @@ impl<'a> GraphWalk<'a> {
         }
     }
 
-    /// The value of an initializer or a `Constant`, or of one behind operators that keep or transpose it.
+    /// The value of an initializer or `Constant`, possibly through operators that keep or transpose it.
     fn constant(&self, value: &str) -> Option<Constant> {
         let mut value = value;
         let mut transposed = false;
@@ -267,7 +265,7 @@ impl<'a> GraphWalk<'a> {
 }
 
 impl GraphWalk<'_> {
-    /// The shape and the numbers of an initializer of whole numbers, whatever its type.
+    /// The shape and elements of an initializer of integers, of any type.
     pub(super) fn whole_numbers(&self, value: &str) -> Option<(Vec<usize>, Vec<i64>)> {
         let tensor = self.graph.initializer.iter().find(|tensor| tensor.name == value)?;
         let dims = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Vec<_>>>()?;
@@ -283,7 +281,7 @@ impl GraphWalk<'_> {
 }
 
 impl<'a> Chain<'a> {
-    /// `layers` from last to first. `None` if the widths do not fit or the chain begins with an activation.
+    /// `layers` is last first. `None` if widths do not match or the chain begins with an activation.
     fn new(source: Source<'a>, mut layers: Vec<Linear>, pending: Activation) -> Option<Self> {
         layers.reverse();
         let fits = layers.iter().zip(layers.iter().skip(1)).all(|(a, b)| a.outputs() == b.inputs);
@@ -291,7 +289,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-/// Whether an operator hands on the numbers of its first input, in the same order for every position.
+/// Whether an operator passes on the elements of its first input in order.
 fn keeps_data(node: &NodeProto) -> bool {
     match node.op_type.as_str() {
         "Identity" | "Dropout" | "Flatten" | "Reshape" | "Squeeze" | "Unsqueeze" => true,
@@ -311,14 +309,14 @@ pub(super) fn int_attribute(node: &NodeProto, name: &str) -> Option<i64> {
     attribute(node, name).and_then(|attribute| attribute.i)
 }
 
-/// A constant tensor as numbers.
+/// A constant tensor.
 struct Constant {
     dims: Vec<usize>,
     values: Vec<f32>,
 }
 
 impl Constant {
-    /// `None` if the tensor is not of floats or its shape is not that of a tensor.
+    /// `None` if the tensor is not float or its shape is invalid.
     fn read(tensor: &TensorProto) -> Option<Self> {
         let dims = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Vec<_>>>()?;
         Some(Constant { dims, values: floats(tensor).ok()? })
@@ -344,7 +342,7 @@ impl Constant {
 }
 
 impl Linear {
-    /// Adds a bias of one number, or of one per output.
+    /// Adds a scalar bias or one per output.
     fn add_bias(&mut self, bias: &Constant, factor: f32) -> Option<()> {
         let mut values = bias.values.iter();
         let fits = match bias.values.as_slice() {

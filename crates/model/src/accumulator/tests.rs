@@ -1,4 +1,4 @@
-//! Every network against plain `f64` arithmetic, every path and level against each other.
+//! Networks against `f64` arithmetic, and paths and levels against each other.
 
 use std::sync::Arc;
 
@@ -138,7 +138,7 @@ fn networks() -> Vec<(&'static str, &'static str, MlpGraph)> {
 }
 
 #[test]
-fn outputs_agree_with_f64_arithmetic() {
+fn outputs_match_f64_arithmetic() {
     for (name, id, graph) in networks() {
         let context = Chess::default();
         let mut evaluator = AccumulatorState::new(net(&graph, id), &context);
@@ -283,7 +283,7 @@ fn levels_agree_on_extreme_numbers() {
 }
 
 #[test]
-fn null_moves_and_contexts_keep_the_bits() {
+fn null_moves_and_contexts_preserve_bits() {
     let mut random = Random(77);
     for (id, graph) in [
         ("rusty-774", random.chain(&[774, 32, 1], Activation::Relu, Activation::Identity)),
@@ -361,14 +361,14 @@ fn activate(b: &mut GraphBuilder, x: &Node, activation: Activation) -> Node {
 }
 
 #[test]
-fn graphs_of_gemms_are_recognised() {
+fn gemm_graphs_are_recognised() {
     for (name, _, graph) in networks() {
         assert!(MlpGraph::recognise(&gemm_model(&graph)).as_ref() == Some(&graph), "{name}");
     }
 }
 
 #[test]
-fn other_spellings_are_recognised() {
+fn matmul_and_reshape_graphs_are_recognised() {
     let mut random = Random(5);
     let graph = random.chain(&[768, 6, 2], Activation::Relu, Activation::Identity);
     let mut b = GraphBuilder::new("dense");
@@ -396,7 +396,7 @@ fn other_spellings_are_recognised() {
 }
 
 #[test]
-fn the_position_may_come_first_in_the_concatenation() {
+fn concat_order_is_normalised() {
     let mut random = Random(6);
     let graph = random.pair(769, &[6, 2, 1]);
     let mut swapped = gemm_model(&graph);
@@ -410,7 +410,7 @@ fn the_position_may_come_first_in_the_concatenation() {
 }
 
 #[test]
-fn anything_else_is_left_to_the_general_runtime() {
+fn other_graphs_are_not_recognised() {
     let mut random = Random(7);
     let graph = random.chain(&[768, 6, 5, 1], Activation::Relu, Activation::Identity);
     let model = gemm_model(&graph);

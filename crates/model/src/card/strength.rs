@@ -2,35 +2,35 @@ use serde::{Deserialize, Serialize};
 
 use super::CardError;
 
-/// How a network that predicts people's moves is played so that it shows a rating asked for.
+/// The settings at which a human-move network plays at a requested rating.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Strength {
-    /// How the ratings were measured and whose scale they are on, in words.
+    /// How the ratings were measured and in which pool.
     pub method: String,
-    /// At least one, by the rating asked for, each higher than the one before. Between two of them all numbers but
-    /// `asked` go evenly from one to the other, those of nodes by equal factors; beyond the first and the last they stay.
+    /// At least one, in ascending order of `asked`. Settings are interpolated linearly in between, nodes geometrically, and
+    /// constant beyond the ends.
     pub knots: Vec<StrengthKnot>,
 }
 
-/// How one rating is played.
+/// The settings at one rating.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StrengthKnot {
-    /// The rating asked for.
+    /// The requested rating.
     pub asked: u16,
-    /// The rating the network is told.
+    /// The rating given to the network.
     pub told: f32,
     /// The temperature of the network's probabilities.
     pub temperature: f32,
-    /// How much a move that loses the whole game in the eyes of the light search loses of the logarithm of its
-    /// probability; 0 is without search.
+    /// The weight of the search: how much log probability a move loses that loses the game according to it. 0 disables the
+    /// search.
     pub trust: f32,
-    /// Positions that the light search visits for a move.
+    /// The node budget of the search.
     pub nodes: u32,
-    /// How often a mate in one is seen, at the least.
+    /// The minimum probability of seeing a mate in one.
     pub mates: f32,
-    /// What was measured with these numbers.
+    /// The measured rating at these settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<ShownRating>,
 }
@@ -45,15 +45,13 @@ pub struct ShownRating {
     pub low: f32,
     /// The upper bound.
     pub high: f32,
-    /// The games it rests on.
+    /// The number of games.
     pub games: u32,
 }
 
 impl Strength {
-    /// Whether every number makes sense.
-    ///
     /// # Errors
-    /// Which one does not.
+    /// If knots are missing or out of order, or a number is out of range.
     pub(crate) fn check(&self) -> Result<(), CardError> {
         let fail = |what: String| Err(CardError(format!("strength: {what}")));
         if self.knots.is_empty() {
@@ -61,12 +59,15 @@ impl Strength {
         }
         for pair in self.knots.windows(2) {
             if pair[0].asked >= pair[1].asked {
-                return fail(format!("knot {} after knot {}", pair[1].asked, pair[0].asked));
+                return fail(format!(
+                    "knot {} follows knot {} (expected ascending order)",
+                    pair[1].asked, pair[0].asked
+                ));
             }
         }
         for knot in &self.knots {
             if knot.nodes == 0 {
-                return fail(format!("knot {}: a search of no nodes", knot.asked));
+                return fail(format!("knot {}: nodes is 0 (expected at least 1)", knot.asked));
             }
             let numbers = [
                 ("told", knot.told, 1.0..=4000.0),
@@ -77,7 +78,10 @@ impl Strength {
             for (name, number, range) in numbers {
                 if !range.contains(&number) {
                     let (low, high) = (range.start(), range.end());
-                    return fail(format!("knot {}: {name} is {number}, not {low} to {high}", knot.asked));
+                    return fail(format!(
+                        "knot {}: {name} is {number} (expected {low} to {high})",
+                        knot.asked
+                    ));
                 }
             }
         }
@@ -87,11 +91,11 @@ impl Strength {
 
 #[cfg(test)]
 mod tests {
-    use crate::ModelCard;
+    use crate::{CardError, ModelCard};
 
-    fn with(strength: &str) -> Result<ModelCard, String> {
+    fn with(strength: &str) -> Result<ModelCard, CardError> {
         let overlay = format!(r#"{{"strength": {strength}}}"#);
-        ModelCard::of_encoding("tabia-human-1").overlaid(&overlay).map_err(|error| error.to_string())
+        ModelCard::of_encoding("tabia-human-1").overlaid(&overlay)
     }
 
     fn knot(asked: u16, trust: f32) -> String {
@@ -101,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_read_and_written_back() {
+    fn knots_round_trip_through_json() {
         let knots = format!("[{}, {}]", knot(1000, 0.0), knot(1200, 2.5));
         let card = with(&format!(r#"{{"method": "a match", "knots": {knots}}}"#)).unwrap();
         let strength = card.strength.clone().unwrap();
@@ -111,18 +115,20 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_makes_no_sense_is_refused_with_the_number() {
-        let said = |knots: &[String]| {
+    fn invalid_knots_are_rejected() {
+        let check = |knots: &[String]| {
             let knots = knots.join(",");
-            with(&format!(r#"{{"method": "", "knots": [{knots}]}}"#)).unwrap_err()
+            with(&format!(r#"{{"method": "", "knots": [{knots}]}}"#))
         };
-        assert_eq!(said(&[]), "model card: strength: no knots");
-        let idle = knot(1000, 0.0).replace("500", "0");
-        assert_eq!(said(&[idle]), "model card: strength: knot 1000: a search of no nodes");
-        let twice = [knot(1200, 0.0), knot(1200, 0.0)];
-        assert_eq!(said(&twice), "model card: strength: knot 1200 after knot 1200");
-        let wrong = said(&[knot(1200, -1.0)]);
-        assert_eq!(wrong, "model card: strength: knot 1200: trust is -1, not 0 to 1000");
-        assert!(said(&[knot(1200, 0.0).replace("told", "said")]).contains("said"));
+        assert!(check(&[knot(1000, 0.0)]).is_ok());
+        for knots in [
+            vec![],
+            vec![knot(1000, 0.0).replace("500", "0")],
+            vec![knot(1200, 0.0), knot(1200, 0.0)],
+            vec![knot(1200, -1.0)],
+            vec![knot(1200, 0.0).replace("told", "said")],
+        ] {
+            assert!(check(&knots).is_err(), "{knots:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Leela Chess Zero weight files: a protobuf, usually gzipped, with a residual tower and its heads.
 //!
-//! The graph takes `planes` (the `lc0-112` encoding) and gives `policy` (logits of the `lc0-1858` vocabulary) and
-//! `wdl` or `value`, and `moves_left` where the network has that head. All of it is the mover's view.
+//! The graph has the input `planes` (encoding `lc0-112`) and the outputs `policy` (logits of vocabulary `lc0-1858`), `wdl` or
+//! `value`, and `moves_left` where the network has that head, all from the mover's point of view.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod format;
@@ -9,7 +9,6 @@ mod layers;
 mod messages;
 mod policy_planes;
 mod tower;
-mod wire;
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -21,19 +20,23 @@ pub(crate) use self::format::{Lc0Policy, Lc0Value};
 use self::messages::{EngineVersion, Net, TrainingParams};
 use crate::onnx::proto::ModelProto;
 use crate::onnx::read::MAX_PARAMETERS;
+use crate::protobuf::{Fields, Value};
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// The most a file may unpack to, about twice the largest residual networks.
+/// Maximum decompressed size, about twice the largest residual networks.
 const MAX_BYTES: usize = 256 << 20;
+
+/// The largest residual towers have about forty.
+const MAX_BLOCKS: usize = 256;
 
 const MAGIC: u32 = 0x1c0;
 
-/// A weight file as a graph, with what the file says about itself.
+/// A weight file as a graph, with its metadata.
 #[derive(Clone, Debug)]
 pub(crate) struct Lc0Network {
     /// Input `planes`; outputs `policy`, `wdl` or `value`, and perhaps `moves_left`.
     pub(crate) graph: ModelProto,
-    /// How the policy head was stored.
+    /// The type of the policy head.
     pub(crate) policy: Lc0Policy,
     /// Which of `wdl` and `value` the graph has.
     pub(crate) value: Lc0Value,
@@ -41,12 +44,12 @@ pub(crate) struct Lc0Network {
     pub(crate) license: Option<String>,
     /// The oldest lc0 that reads the file, such as `0.21.0`.
     pub(crate) min_version: Option<String>,
-    /// What the trainer noted: steps, losses, accuracy, parameters.
+    /// The trainer's notes: steps, losses, accuracy, parameters.
     pub(crate) training_info: Option<String>,
 }
 
 impl Lc0Network {
-    /// The design in words.
+    /// The architecture, for the card.
     pub(crate) fn architecture(&self) -> String {
         let policy = match self.policy {
             Lc0Policy::Classical => "classical",
@@ -64,13 +67,12 @@ impl Lc0Network {
 /// Reads a weight file, gzipped or plain.
 ///
 /// # Errors
-/// Files that are cut off, contradict themselves or unpack to too much, and networks of another design than a
-/// residual tower over the classic 112 planes, which are named.
+/// If the file is malformed or too large, or not a residual tower over the classical 112 planes.
 pub(crate) fn read(bytes: &[u8]) -> Result<Lc0Network, LoadError> {
     let net = parse(bytes)?;
     let architecture = format::Architecture::of(&net)?;
-    let weights = net.weights.ok_or_else(|| refuse(LoadErrorKind::Malformed, "the file has no weights"))?;
-    // Two bytes a parameter, which will be four in the graph.
+    let weights = net.weights.ok_or_else(|| refuse(LoadErrorKind::Malformed, "no weights"))?;
+    // Two bytes per parameter, four in the graph.
     if weights.encoded_len() as u64 > 2 * MAX_PARAMETERS {
         return Err(refuse(LoadErrorKind::TooLarge, format!("more than {MAX_PARAMETERS} parameters")));
     }
@@ -87,35 +89,56 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Lc0Network, LoadError> {
 fn parse(bytes: &[u8]) -> Result<Net, LoadError> {
     let plain = unpack(bytes, MAX_BYTES)?;
     if plain.starts_with(b"1\n") || plain.starts_with(b"2\n") {
-        let message = "weights as text are not supported; convert the file to the protobuf format";
+        let message = "text weights are not supported; convert the file to protobuf";
         return Err(refuse(LoadErrorKind::Unsupported, message));
     }
-    wire::check(&plain)?;
+    check_blocks(&plain)?;
     let net = Net::decode(plain.as_ref())
         .map_err(|error| refuse(LoadErrorKind::Malformed, format!("not an lc0 protobuf: {error}")))?;
     match net.magic {
         Some(MAGIC) => Ok(net),
         Some(other) => {
-            Err(refuse(LoadErrorKind::Malformed, format!("magic number {other:#x}, expected {MAGIC:#x}")))
+            Err(refuse(LoadErrorKind::Malformed, format!("magic number {other:#x} (expected {MAGIC:#x})")))
         }
-        None => Err(refuse(LoadErrorKind::Malformed, format!("no magic number, expected {MAGIC:#x}"))),
+        None => Err(refuse(LoadErrorKind::Malformed, format!("missing magic number (expected {MAGIC:#x})"))),
     }
 }
 
-/// The protobuf, gunzipped if need be, of at most `limit` bytes.
+/// Checks the number of residual blocks before they are decoded: an empty one takes two bytes on the wire and hundreds in
+/// memory, and gzip shrinks the two bytes a thousandfold.
+fn check_blocks(net: &[u8]) -> Result<(), LoadError> {
+    const WEIGHTS: u64 = 10;
+    const RESIDUAL: u64 = 2;
+    let mut blocks = 0;
+    for field in Fields::new(Format::Lc0, net) {
+        let field = field?;
+        let (WEIGHTS, Value::Bytes(weights)) = (field.number, field.value) else { continue };
+        for inner in weights {
+            let inner = inner?;
+            blocks += usize::from(inner.number == RESIDUAL);
+            if blocks > MAX_BLOCKS {
+                let message = format!("more than {MAX_BLOCKS} residual blocks");
+                return Err(refuse(LoadErrorKind::TooLarge, message).at_byte(inner.start));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The protobuf, decompressed if necessary, of at most `limit` bytes.
 fn unpack(bytes: &[u8], limit: usize) -> Result<Cow<'_, [u8]>, LoadError> {
     let plain = if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut plain = Vec::new();
         GzDecoder::new(bytes)
             .take(limit as u64 + 1)
             .read_to_end(&mut plain)
-            .map_err(|error| refuse(LoadErrorKind::Malformed, format!("broken gzip data: {error}")))?;
+            .map_err(|error| refuse(LoadErrorKind::Malformed, format!("invalid gzip data: {error}")))?;
         Cow::Owned(plain)
     } else {
         Cow::Borrowed(bytes)
     };
     if plain.len() > limit {
-        return Err(refuse(LoadErrorKind::TooLarge, format!("the file unpacks to more than {limit} bytes")));
+        return Err(refuse(LoadErrorKind::TooLarge, format!("decompresses to more than {limit} bytes")));
     }
     Ok(plain)
 }

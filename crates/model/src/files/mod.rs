@@ -1,4 +1,4 @@
-//! File readers: bytes of one format in, an ONNX graph or named tensors out. Nothing here trusts its input.
+//! File readers: bytes of one format in, an ONNX graph or named tensors out. Input is untrusted.
 pub(crate) mod lc0;
 pub(crate) mod safetensors;
 pub(crate) mod tflite;

@@ -10,23 +10,22 @@ use safetensors::{Dtype, SafeTensorError, SafeTensors};
 use crate::tensors::{ElementType, TensorMap};
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// What follows the name of 8-bit weights in the name of their scales.
+/// The name suffix of the scales of 8-bit weights.
 const SCALE: &str = ".scale";
 
-/// What a safetensors file holds.
+/// The contents of a safetensors file.
 #[derive(Debug)]
 pub(crate) struct SafetensorsFile {
     /// The weights.
     pub(crate) tensors: TensorMap,
-    /// The free text entries of the header (`__metadata__`).
+    /// The `__metadata__` of the header.
     pub(crate) metadata: BTreeMap<String, String>,
 }
 
 /// Reads a whole file.
 ///
 /// # Errors
-/// If it is cut off, its header does not describe its bytes, its tensors are too large together, or 8-bit weights and
-/// their scales do not fit each other.
+/// If it is malformed or too large, or 8-bit weights and scales do not match.
 pub(crate) fn read(bytes: &[u8]) -> Result<SafetensorsFile, LoadError> {
     let (_, header) = SafeTensors::read_metadata(bytes).map_err(|e| explain(&e))?;
     let file = SafeTensors::deserialize(bytes).map_err(|e| explain(&e))?;
@@ -44,7 +43,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<SafetensorsFile, LoadError> {
             if file.tensor(weights).is_ok_and(|view| is_quantised(&view)) {
                 continue;
             }
-            let message = format!("a scale, but {weights:?} are no 8-bit weights of this file");
+            let message = format!("scale without 8-bit weights {weights:?}");
             return Err(malformed(message).at_tensor(name));
         }
         match element(view.dtype()) {
@@ -59,43 +58,43 @@ pub(crate) fn read(bytes: &[u8]) -> Result<SafetensorsFile, LoadError> {
     Ok(SafetensorsFile { tensors, metadata })
 }
 
-/// Whether a tensor is weights in 8 bits: bytes in rows. One row alone is whole numbers.
+/// Whether a tensor is 8-bit weights: I8 of rank 2 or more. Vectors are integers.
 fn is_quantised(view: &TensorView<'_>) -> bool {
     view.dtype() == Dtype::I8 && view.shape().len() >= 2
 }
 
-/// The scales of 8-bit weights, one for each row.
+/// The scales of 8-bit weights, one per row.
 fn scales(file: &SafeTensors<'_>, name: &str, weights: &TensorView<'_>) -> Result<Vec<f32>, LoadError> {
     let scale_name = format!("{name}{SCALE}");
-    let view = file.tensor(&scale_name).map_err(|_| {
-        malformed(format!("8-bit weights without their scales, {scale_name:?}")).at_tensor(name)
-    })?;
+    let view = file
+        .tensor(&scale_name)
+        .map_err(|_| malformed(format!("8-bit weights without scales {scale_name:?}")).at_tensor(name))?;
     let rows = weights.shape().first().copied().unwrap_or_default();
     let element = match view.dtype() {
         Dtype::F32 => ElementType::F32,
         Dtype::F16 => ElementType::F16,
         other => {
-            let message = format!("scales are F32 or F16, not {other:?}");
+            let message = format!("scales of type {other:?} (expected F32 or F16)");
             return Err(malformed(message).at_tensor(scale_name));
         }
     };
     if view.shape() != [rows] {
-        let message = format!("has shape {:?}, but {name:?} has {rows} rows", view.shape());
+        let message = format!("shape {:?} (expected [{rows}], the rows of {name:?})", view.shape());
         return Err(LoadError::new(LoadErrorKind::Shape, Format::Safetensors, message).at_tensor(scale_name));
     }
     let scales = element.decode(view.data());
     if let Some(at) = scales.iter().position(|scale| !(scale.is_finite() && *scale > 0.0)) {
-        let message = format!("the scale of row {at} is not a finite number above zero");
+        let message = format!("scale of row {at} is not positive and finite");
         let error = LoadError::new(LoadErrorKind::NotFinite, Format::Safetensors, message);
         return Err(error.at_tensor(scale_name));
     }
     Ok(scales)
 }
 
-/// Writes a state dict. A tensor that half precision holds exactly is written in half precision.
+/// Writes a state dict. Tensors are written in half precision where that is exact.
 ///
 /// # Errors
-/// If the tensors cannot be laid out, which no set of tensors that was read can bring about.
+/// If the tensors cannot be serialised, which does not happen for tensors that were read.
 pub(crate) fn write(tensors: &TensorMap, metadata: HashMap<String, String>) -> Result<Vec<u8>, LoadError> {
     let encoded: Vec<(&str, Dtype, &[usize], Vec<u8>)> = tensors
         .iter()
@@ -118,7 +117,7 @@ pub(crate) fn write(tensors: &TensorMap, metadata: HashMap<String, String>) -> R
     serialize(views, Some(metadata)).map_err(|e| explain(&e))
 }
 
-/// The file with one entry of its metadata replaced or added; the tensors stay as they are.
+/// Replaces or adds a metadata entry; the tensors are unchanged.
 ///
 /// # Errors
 /// As [`read`] says of its layout.
@@ -153,7 +152,7 @@ fn malformed(message: String) -> LoadError {
 fn explain(cause: &SafeTensorError) -> LoadError {
     match cause {
         SafeTensorError::InvalidOffset(name) => {
-            malformed("its byte range does not follow the one before it".to_owned()).at_tensor(name)
+            malformed("byte range does not follow the previous one".to_owned()).at_tensor(name)
         }
         // The header follows the eight bytes of its own length.
         SafeTensorError::InvalidHeaderDeserialization(json) if json.line() == 1 => {
@@ -180,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn tensors_and_metadata_come_out() {
+    fn tensors_and_metadata_are_read() {
         let header = r#"{"__metadata__":{"tabia.card":"{}"},"a":{"dtype":"F16","shape":[1,2],"data_offsets":[0,4]},
             "n":{"dtype":"I64","shape":[],"data_offsets":[4,12]}}"#;
         let data = [0x00, 0x3c, 0x00, 0xc0, 7, 0, 0, 0, 0, 0, 0, 0];
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_is_replaced_and_tensors_stay() {
+    fn replacing_metadata_keeps_the_tensors() {
         let header = r#"{"__metadata__":{"a":"1","b":"2"},"w":{"dtype":"I8","shape":[1,2],"data_offsets":[4,6]},
             "w.scale":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
         let before = file(header, &[0, 0, 128, 63, 5, 250]);
@@ -207,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_is_refused() {
+    fn truncated_files_are_rejected() {
         let header = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
         let whole = file(header, &[0; 8]);
         read(&whole).unwrap();
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_header_is_located() {
+    fn invalid_headers_name_the_place() {
         let broken = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]?}}"#;
         assert_eq!(read(&file(broken, &[0; 8])).unwrap_err().place(), &Place::Byte(8 + 53));
         let overlapping = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_in_8_bits_are_multiplied_by_the_scale_of_their_row() {
+    fn int8_weights_are_dequantised_by_row() {
         let expected = [63.5, -0.5, -256.0, 4.0];
         let halves = r#"w.scale":{"dtype":"F16","shape":[2]"#;
         let half_bytes: Vec<u8> = [0.5, 2.0].iter().flat_map(|&s| f16::from_f32(s).to_le_bytes()).collect();
@@ -267,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_and_scales_that_do_not_fit_are_named() {
+    fn mismatched_scales_are_named() {
         let good = numbers([0.5, 2.0]);
         let kind_and_place = |bytes: &[u8]| {
             let error = read(bytes).unwrap_err();

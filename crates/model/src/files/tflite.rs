@@ -20,12 +20,12 @@ use crate::onnx::proto::ModelProto;
 use crate::{Format, LoadError, LoadErrorKind};
 use schema::Schema;
 
-/// The largest file that is read.
+/// Maximum file size.
 const MAX_FILE: usize = 256 << 20;
-/// The largest metadata buffer that is kept.
+/// Maximum size of a metadata entry.
 const MAX_METADATA: usize = 1 << 16;
 
-/// A TFLite file as a graph, with what the file says about itself.
+/// A TFLite file as a graph, with its metadata.
 #[derive(Clone, Debug)]
 pub(crate) struct TfliteNetwork {
     /// The first subgraph. Inputs and outputs are in the file's order, under the names of its signature where it
@@ -39,11 +39,10 @@ pub(crate) struct TfliteNetwork {
 /// Reads a TFLite file.
 ///
 /// # Errors
-/// Says which tensor, operator or byte is at fault: bytes that are not a TFLite file, operators and types dense
-/// networks do not need, weights that are not finite, and anything beyond the limits.
+/// If the file is malformed or too large, has unsupported operators or types, or non-finite weights.
 pub(crate) fn read(bytes: &[u8]) -> Result<TfliteNetwork, LoadError> {
     if bytes.len() > MAX_FILE {
-        let message = format!("{} bytes; at most {MAX_FILE} are read", bytes.len());
+        let message = format!("{} bytes (expected at most {MAX_FILE})", bytes.len());
         return Err(LoadError::new(LoadErrorKind::TooLarge, Format::Tflite, message));
     }
     let schema = Schema::open(bytes)?;
@@ -74,7 +73,7 @@ fn metadata(schema: &Schema<'_>) -> Result<BTreeMap<String, String>, LoadError> 
     Ok(entries)
 }
 
-/// The text in a metadata buffer, without the zeros that pad it; `None` for large or binary ones.
+/// The text of a metadata buffer without zero padding; `None` for large or binary ones.
 fn readable(data: &[u8]) -> Option<&str> {
     if data.len() > MAX_METADATA {
         return None;

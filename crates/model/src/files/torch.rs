@@ -13,22 +13,22 @@ use crate::tensors::{ElementType, MAX_ELEMENTS, TensorMap};
 use crate::{Format, LoadError, LoadErrorKind};
 use pickle::{Id, Pickle, TensorView, Value};
 
-/// The pickle describes the tensors but holds none of their numbers.
+/// The pickle only describes the tensors.
 const MAX_PICKLE_BYTES: usize = 64 << 20;
 
 /// The storages of the state dict together, unpacked.
 const MAX_STORAGE_BYTES: usize = 4 * MAX_ELEMENTS;
 
-/// A zip reader keeps a record of every entry; a checkpoint has one entry for each storage.
+/// Maximum zip entries; a checkpoint has one per storage.
 const MAX_ENTRIES: usize = 65_536;
 
-/// Where training scripts put the network's own state dict beside the optimiser's.
+/// Keys of the state dict in training checkpoints.
 const STATE_DICT_KEYS: [&str; 3] = ["model_state_dict", "state_dict", "model"];
 
-/// Reads the tensors of a checkpoint's state dict. Everything else in the file is left unread.
+/// Reads the tensors of a checkpoint's state dict. Everything else is ignored.
 ///
 /// # Errors
-/// If the file is no zip checkpoint, is cut off or too large, or holds no state dict.
+/// If the file is malformed or too large, or has no state dict.
 pub(crate) fn read(bytes: &[u8]) -> Result<TensorMap, LoadError> {
     let mut archive = Archive::open(bytes)?;
     let pickled = archive.read_pickle()?;
@@ -41,9 +41,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<TensorMap, LoadError> {
                     let data = archive.gather(name, view, element, &tensors)?;
                     tensors.insert(name, &view.shape, data)?;
                 }
-                None => tensors.insert_unreadable(name, format!("its storage is a {}", view.storage.class)),
+                None => {
+                    tensors.insert_unreadable(name, format!("unsupported storage {}", view.storage.class))
+                }
             },
-            Value::Opaque(maker) => tensors.insert_unreadable(name, format!("it is made by {maker}")),
+            Value::Opaque(maker) => tensors.insert_unreadable(name, format!("unsupported type {maker}")),
             _ => {}
         }
     }
@@ -53,7 +55,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<TensorMap, LoadError> {
 /// The dictionary of tensors: under one of [`STATE_DICT_KEYS`], else the whole pickle.
 fn state_dict<'a>(pickle: &Pickle<'a>) -> Result<BTreeMap<&'a str, Id>, LoadError> {
     if let &Value::Opaque(class) = pickle.value(pickle.root()) {
-        let message = format!("a whole {class} object was saved; save its state_dict() instead");
+        let message = format!("pickled {class} object (expected a state_dict())");
         return Err(error(LoadErrorKind::Unsupported, message));
     }
     let root = pickle.dict(pickle.root()).unwrap_or_default();
@@ -63,7 +65,7 @@ fn state_dict<'a>(pickle: &Pickle<'a>) -> Result<BTreeMap<&'a str, Id>, LoadErro
     candidates.find(|dict| dict.values().any(is_tensor)).ok_or_else(|| {
         let keys: Vec<&str> = root.keys().take(8).copied().collect();
         let looked = format!("looked at the top level and under {}", STATE_DICT_KEYS.join(", "));
-        let message = format!("no dictionary of tensors; {looked}; the top level has [{}]", keys.join(", "));
+        let message = format!("no state dict; {looked}; top-level keys: [{}]", keys.join(", "));
         error(LoadErrorKind::UnknownNetwork, message)
     })
 }
@@ -72,7 +74,7 @@ fn error(kind: LoadErrorKind, message: impl Into<String>) -> LoadError {
     LoadError::new(kind, Format::Torch, message)
 }
 
-/// The zip around a checkpoint. All its entries are in one folder, named after the file that was saved.
+/// The zip of a checkpoint. All entries are in one folder, named after the saved file.
 struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
     folder: String,
@@ -95,17 +97,17 @@ impl<'a> Archive<'a> {
             .iter()
             .filter_map(|name| name.strip_suffix(PICKLE))
             .find(|folder| folder.is_empty() || folder.ends_with('/'))
-            .ok_or_else(|| error(LoadErrorKind::Malformed, format!("the zip holds no {PICKLE}")))?
+            .ok_or_else(|| error(LoadErrorKind::Malformed, format!("no {PICKLE} in the zip")))?
             .to_owned();
         if names.iter().any(|name| name.strip_prefix(&folder) == Some("constants.pkl")) {
-            let message = "a TorchScript program, not a checkpoint; save the module's state_dict() instead";
+            let message = "TorchScript program (expected a state_dict())";
             return Err(error(LoadErrorKind::Unsupported, message));
         }
         let mut archive = Archive { zip, folder, storages: BTreeMap::new(), storage_bytes: 0 };
         if names.contains(&format!("{}byteorder", archive.folder))
             && archive.entry("byteorder", 16)?.trim_ascii() != b"little"
         {
-            return Err(error(LoadErrorKind::Unsupported, "saved on a big-endian machine"));
+            return Err(error(LoadErrorKind::Unsupported, "big-endian checkpoint"));
         }
         Ok(archive)
     }
@@ -114,16 +116,16 @@ impl<'a> Archive<'a> {
         self.entry("data.pkl", MAX_PICKLE_BYTES)
     }
 
-    /// One entry of the folder, unpacked.
+    /// An entry of the folder, decompressed.
     fn entry(&mut self, name: &str, limit: usize) -> Result<Vec<u8>, LoadError> {
         let path = format!("{}{name}", self.folder);
         let entry = self.zip.by_name(&path).map_err(|e| explain(&e, &path))?;
         let mut unpacked = Vec::new();
-        // Announced sizes may lie, so the limit is on what really comes out.
+        // Declared sizes are not trusted, so the limit is on the output.
         let read = entry.take(limit as u64 + 1).read_to_end(&mut unpacked);
         read.map_err(|e| error(LoadErrorKind::Malformed, format!("zip entry {path}: {e}")))?;
         if unpacked.len() > limit {
-            let message = format!("zip entry {path} unpacks to more than {limit} bytes");
+            let message = format!("zip entry {path} decompresses to more than {limit} bytes");
             return Err(error(LoadErrorKind::TooLarge, message));
         }
         Ok(unpacked)
@@ -151,7 +153,7 @@ impl<'a> Archive<'a> {
         let available = storage.len() / element.size();
         if last.is_none_or(|last| last >= available) {
             let message = format!(
-                "shape {:?} with strides {:?} from element {} does not fit its storage of {available} elements",
+                "shape {:?} with strides {:?} and offset {} exceeds the storage of {available} elements",
                 view.shape, view.strides, view.offset
             );
             return Err(error(LoadErrorKind::Malformed, message).at_tensor(name));
@@ -168,7 +170,7 @@ impl<'a> Archive<'a> {
         Ok(element.decode(&bytes))
     }
 
-    /// The bytes of a storage. They are kept, since tensors may share them.
+    /// The bytes of a storage, cached since tensors may share them.
     fn storage(&mut self, key: &str) -> Result<&[u8], LoadError> {
         if !self.storages.contains_key(key) {
             let bytes = self.entry(&format!("data/{key}"), MAX_STORAGE_BYTES - self.storage_bytes)?;
@@ -193,7 +195,7 @@ fn row_major(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The places of a strided tensor's elements, the last index fastest.
+/// The offsets of a strided tensor's elements in row-major order.
 struct Walk {
     /// Size, stride and current index of each dimension, last first.
     dims: Vec<(usize, usize, usize)>,
@@ -228,14 +230,13 @@ impl Iterator for Walk {
 }
 
 fn not_a_zip(bytes: &[u8]) -> LoadError {
-    // Before version 1.6, torch.save wrote several pickles one after the other, the first of them this number.
+    // Before 1.6, torch.save wrote several pickles, the first of them this number.
     const LEGACY_MAGIC: &[u8] = b"\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
     if bytes.get(2..).is_some_and(|rest| rest.starts_with(LEGACY_MAGIC)) {
-        let message =
-            "the format of torch before 1.6; load it with torch.load and save it again with torch.save";
+        let message = "format of torch before 1.6; load and save it again with a newer version";
         return error(LoadErrorKind::Unsupported, message);
     }
-    error(LoadErrorKind::Malformed, "does not begin like a zip").at_byte(0)
+    error(LoadErrorKind::Malformed, "not a zip file").at_byte(0)
 }
 
 fn explain(cause: &ZipError, what: &str) -> LoadError {

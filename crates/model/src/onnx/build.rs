@@ -1,4 +1,4 @@
-//! Writing a network down as an ONNX graph, one operator at a time.
+//! Building ONNX graphs operator by operator.
 
 use super::proto::{
     AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto,
@@ -6,7 +6,7 @@ use super::proto::{
     attribute_type, data_type,
 };
 
-/// The opset our own graphs are written in.
+/// The opset of our own graphs.
 pub const OPSET: i64 = 17;
 
 /// A value inside the graph being built.
@@ -16,18 +16,17 @@ pub struct Node(String);
 /// An attribute of an operator.
 #[derive(Clone, Debug)]
 pub enum Attribute {
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A number.
+    /// A float.
     Float(f32),
-    /// Whole numbers.
+    /// Integers.
     Ints(Vec<i64>),
-    /// A name, such as a padding mode.
+    /// A string, such as a padding mode.
     Text(&'static str),
 }
 
-/// Collects operators and weights into a [`ModelProto`]. The first dimension of every input and output is the
-/// batch and stays free.
+/// Builds a [`ModelProto`]. The first dimension of every input and output is the free batch dimension.
 #[derive(Debug)]
 pub struct GraphBuilder {
     graph: GraphProto,
@@ -54,21 +53,21 @@ impl GraphBuilder {
         Node(name.to_owned())
     }
 
-    /// Adds a weight tensor. Without data it is a place for one: such a graph shows what a network is, but cannot run.
+    /// Adds a weight tensor. Without data it is a placeholder: such a graph can be checked but not run.
     pub fn weight(&mut self, name: &str, shape: &[usize], data: &[f32]) -> Node {
         debug_assert!(data.is_empty() || shape.iter().product::<usize>() == data.len(), "{name}");
         let raw_data = data.iter().flat_map(|v| v.to_le_bytes()).collect();
         self.initializer(name, data_type::FLOAT, shape, raw_data)
     }
 
-    /// Adds a constant of whole numbers: a shape, axes, indices.
+    /// Adds an integer constant: a shape, axes, indices.
     pub fn ints(&mut self, name: &str, shape: &[usize], data: &[i64]) -> Node {
         debug_assert_eq!(shape.iter().product::<usize>(), data.len(), "{name}");
         let raw_data = data.iter().flat_map(|v| v.to_le_bytes()).collect();
         self.initializer(name, data_type::INT64, shape, raw_data)
     }
 
-    /// A name added before is the same constant again: layers may share their weights.
+    /// An existing name is the same constant: layers may share weights.
     fn initializer(&mut self, name: &str, data_type: i32, shape: &[usize], raw_data: Vec<u8>) -> Node {
         if let Some(there) = self.graph.initializer.iter().find(|there| there.name == name) {
             debug_assert!(

@@ -1,7 +1,7 @@
-//! Proof that a graph is safe to run, found without running it.
+//! Checking that a graph is safe to run, by shape inference.
 //!
-//! The graph is brought into order, then every operator is asked what shapes it makes of the shapes it is given
-//! (`shapes`). What comes out is the cost of a run in memory and multiplications, before any of it is spent.
+//! Operators are sorted topologically, then each one's output shapes are inferred from its input shapes (`shapes`), which gives
+//! the memory and multiply-adds of a run in advance.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::HashMap;
@@ -13,30 +13,27 @@ use super::read::{self, MAX_RANK};
 use super::shapes::{self, Call, Inferred, Rule, Value};
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// The most operators a graph may have.
+/// Maximum operators of a graph.
 pub const MAX_OPERATORS: usize = 8192;
 
-/// The most operators one may follow from an input to an output. The runtime plans a graph by recursion, so this
-/// bounds its stack.
+/// Maximum depth of a graph. The runtime plans graphs recursively, so this bounds its stack.
 pub const MAX_DEPTH: usize = 2048;
 
-/// The most elements all values of one run may have together: 256 MiB as 32-bit numbers.
+/// Maximum elements of all values of a run: 256 MiB in 32 bits.
 pub const MAX_ELEMENTS: u64 = 64 << 20;
 
-/// The most multiplications with addition one run may take: some seconds of one core. A HumChess network of 5.8
-/// million parameters takes 0.3 billion.
+/// Maximum multiply-adds of a run: some seconds of one core. A HumChess network of 5.8 million parameters takes 0.3 billion.
 pub const MAX_MULTIPLY_ADDS: u64 = 20_000_000_000;
 
-/// The oldest operator set we read; before it, broadcasting was an attribute.
+/// The oldest supported opset; before it, broadcasting was an attribute.
 const MIN_OPSET: i64 = 7;
 
-/// What the numbers of a tensor are while a graph runs. Booleans and 64-bit whole numbers run as 32-bit ones,
-/// 16-bit and 64-bit floats as 32-bit ones.
+/// The element type of a tensor at run time. Booleans and 64-bit integers run as 32-bit integers, all floats as `f32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementKind {
     /// 32-bit floats.
     Float,
-    /// 32-bit whole numbers: ids, indices, shapes, truth values.
+    /// 32-bit integers: ids, indices, shapes, booleans.
     Int,
     /// Unsigned bytes of a quantised network.
     Uint8,
@@ -45,7 +42,7 @@ pub enum ElementKind {
 }
 
 impl ElementKind {
-    /// The kind that an ONNX element type runs as.
+    /// The run-time type of an ONNX element type.
     pub(super) fn of(element_type: i32) -> Option<ElementKind> {
         Some(match element_type {
             data_type::FLOAT | data_type::FLOAT16 | data_type::BFLOAT16 | data_type::DOUBLE => {
@@ -64,28 +61,27 @@ impl ElementKind {
 pub struct TensorInfo {
     /// Its name in the file.
     pub name: String,
-    /// Its shape; `None` is a dimension left free, nearly always the batch. Inputs have the shape the file declares,
-    /// outputs the shape that follows from the inputs.
+    /// Its shape; `None` is a free dimension, nearly always the batch. Declared for inputs, inferred for outputs.
     pub shape: Vec<Option<usize>>,
-    /// What its numbers are.
+    /// Its element type.
     pub kind: ElementKind,
 }
 
-/// What a checked graph takes, gives and costs.
+/// Inputs, outputs and cost of a checked graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GraphInfo {
-    /// The inputs to be given at each run, in order. Weights that are also listed as inputs are left out.
+    /// The inputs of a run, in order, without weights that are also listed as inputs.
     pub inputs: Vec<TensorInfo>,
     /// The outputs, in order.
     pub outputs: Vec<TensorInfo>,
-    /// Multiplications with addition for one position.
+    /// Multiply-adds for one position.
     pub multiply_adds: u64,
     /// Parameters by the Chess Challenge rule, see [`read::parameter_count`].
     pub parameters: u64,
 }
 
-/// Proves that `model` is safe to run: it holds what it promises, has no cycle, uses supported operators, and stays
-/// within [`MAX_ELEMENTS`] and [`MAX_MULTIPLY_ADDS`] for one position.
+/// Checks that `model` is safe to run: valid tensors, no cycles, supported operators, and within [`MAX_ELEMENTS`] and
+/// [`MAX_MULTIPLY_ADDS`] for one position.
 ///
 /// # Errors
 /// PlanBuilder the tensor or operator at fault.
@@ -93,7 +89,7 @@ pub fn check(model: &ModelProto) -> Result<GraphInfo, LoadError> {
     ShapePlan::new(model)?.info(model)
 }
 
-/// The same for a graph that we have written and whose weights are places without data.
+/// The same for a graph of our own whose weights are placeholders.
 ///
 /// # Errors
 /// As [`check`].
@@ -101,7 +97,7 @@ pub(crate) fn check_without_weights(model: &ModelProto) -> Result<GraphInfo, Loa
     ShapePlan::unvalidated(model)?.info(model)
 }
 
-/// A checked graph without its weights: enough to foretell what a run costs.
+/// A checked graph without its weights, for shape inference.
 #[derive(Debug)]
 pub(crate) struct ShapePlan {
     inputs: Vec<TensorInfo>,
@@ -129,7 +125,7 @@ impl std::fmt::Debug for Step {
     }
 }
 
-/// What a run would give and cost.
+/// The inferred outputs and cost of a run.
 #[derive(Debug)]
 pub(crate) struct InferredRun {
     outputs: Vec<(ElementKind, Vec<usize>)>,
@@ -143,54 +139,54 @@ impl InferredRun {
     }
 }
 
-/// A product of integers, as the runtime needs to know it.
+/// An integer product, as the int8 rewrite needs to know it.
 #[derive(Debug)]
 pub(crate) struct IntegerProduct {
-    /// What is multiplied with the weights, and the weights.
+    /// The inputs and the weights.
     pub(crate) operands: [Operand; 2],
-    /// The ranks of their zero points: 0 for one number or none, 1 for one a row or column.
+    /// The ranks of their zero points: 0 for a scalar or none, 1 for one per row or column.
     pub(crate) zero_ranks: [usize; 2],
 }
 
 /// One operand of a [`IntegerProduct`].
 #[derive(Debug)]
 pub(crate) struct Operand {
-    /// What its numbers are.
+    /// Its element type.
     pub(crate) kind: ElementKind,
-    /// Its shape; `None` is a dimension left free.
+    /// Its shape; `None` is a free dimension.
     pub(crate) shape: Vec<Option<usize>>,
 }
 
-/// The operators an integer product may become in a row, see `runtime::int8`.
+/// The depth of a rewritten integer product, see `runtime::int8`.
 const PRODUCT_DEPTH: usize = 9;
 
 impl ShapePlan {
-    /// Checks the structure of `model` and brings its operators into order.
+    /// Validates `model` and sorts its operators.
     pub(crate) fn new(model: &ModelProto) -> Result<ShapePlan, LoadError> {
         read::validate(model)?;
         ShapePlan::unvalidated(model)
     }
 
-    /// The same without a look at the numbers in it.
+    /// The same without validating tensor data.
     fn unvalidated(model: &ModelProto) -> Result<ShapePlan, LoadError> {
         let opset = opset(model)?;
-        let no_graph = || error(LoadErrorKind::Malformed, "the file holds no graph");
+        let no_graph = || error(LoadErrorKind::Malformed, "no graph");
         let graph = model.graph.as_ref().ok_or_else(no_graph)?;
         PlanBuilder::default().build(graph, opset)
     }
 
-    /// Foretells a run on inputs of these shapes.
+    /// Infers a run on inputs of these shapes.
     pub(crate) fn infer_run(&self, shapes: &[Vec<usize>]) -> Result<InferredRun, LoadError> {
         let (values, multiply_adds) = self.infer_values(shapes)?;
         let output = |(name, slot): &(String, usize)| match values.get(*slot) {
             Some(Some(value)) => Ok((value.kind, value.shape.clone())),
-            _ => Err(error(LoadErrorKind::Malformed, "nothing computes this output").at_tensor(name)),
+            _ => Err(error(LoadErrorKind::Malformed, "undefined output").at_tensor(name)),
         };
         let outputs = self.outputs.iter().map(output).collect::<Result<_, _>>()?;
         Ok(InferredRun { outputs, multiply_adds })
     }
 
-    /// The integer products, each by the name of its output.
+    /// The integer products, by output name.
     pub(crate) fn integer_products(&self) -> Result<HashMap<String, IntegerProduct>, LoadError> {
         if !self.steps.iter().any(Step::is_integer_product) {
             return Ok(HashMap::new());
@@ -214,7 +210,7 @@ impl ShapePlan {
         Ok(self.steps.iter().filter(|step| step.is_integer_product()).filter_map(product).collect())
     }
 
-    /// The values of a run on inputs of these shapes, and its multiplications with addition.
+    /// The values of a run on inputs of these shapes, and its multiply-adds.
     fn infer_values(&self, shapes: &[Vec<usize>]) -> Result<(Vec<Option<Value>>, u64), LoadError> {
         let mut values: Vec<Option<Value>> = vec![None; self.slots];
         let put = |values: &mut Vec<Option<Value>>, slot: usize, value: Value| {
@@ -241,12 +237,12 @@ impl ShapePlan {
             if total > MAX_ELEMENTS {
                 let shapes: Vec<_> = inferred.outputs.iter().map(|v| &v.shape).collect();
                 let message =
-                    format!("it makes {shapes:?}, with which one run holds more than {MAX_ELEMENTS} numbers");
+                    format!("outputs {shapes:?} exceed the limit of {MAX_ELEMENTS} elements per run");
                 return Err(error(LoadErrorKind::TooLarge, message).at_operator(&step.label));
             }
             if multiply_adds > MAX_MULTIPLY_ADDS {
                 let message = format!(
-                    "up to here one run takes {multiply_adds} multiplications, more than {MAX_MULTIPLY_ADDS}"
+                    "{multiply_adds} multiply-adds up to here (expected at most {MAX_MULTIPLY_ADDS})"
                 );
                 return Err(error(LoadErrorKind::TooLarge, message).at_operator(&step.label));
             }
@@ -259,9 +255,8 @@ impl ShapePlan {
         Ok((values, multiply_adds))
     }
 
-    /// What an integer product makes besides its result where its weights are split: four results on the way, and three
-    /// copies of operands that are not constant. Counted on every processor, so that all take the same
-    /// networks.
+    /// Scratch elements of an integer product with split weights: four intermediate results, and three copies of operands that
+    /// are not constant. Counted on every processor, so that all accept the same networks.
     fn int8_scratch(&self, step: &Step, values: &[Option<Value>], inferred: &Inferred) -> u64 {
         if !step.is_integer_product() {
             return 0;
@@ -286,16 +281,15 @@ impl ShapePlan {
         self.shapes_with(1)
     }
 
-    /// Whether a position's result depends on what else is in the batch, as with scales found at run time.
+    /// Whether a position's result depends on the rest of the batch, as with dynamic quantisation.
     pub(crate) fn batch_dependent(&self) -> bool {
         self.batch_dependent
     }
 
-    /// What the graph takes, gives and costs for one position.
+    /// Inputs, outputs and cost for one position.
     pub(crate) fn info(&self, model: &ModelProto) -> Result<GraphInfo, LoadError> {
         let one = self.infer_run(&self.single_position_shapes())?;
-        // A second forecast shows which dimensions follow the free ones. A graph that only works for one position
-        // has none.
+        // A second inference shows which dimensions depend on the free ones; none in a graph that only takes one position.
         let two = self.infer_run(&self.shapes_with(2)).ok();
         let shape = |index: usize, shape: &[usize]| -> Vec<Option<usize>> {
             let other = two.as_ref().and_then(|two| two.outputs.get(index));
@@ -316,7 +310,7 @@ impl ShapePlan {
     }
 }
 
-/// A shape whose dimensions are free where they differ from those of `other`, the same value in another run.
+/// A shape whose dimensions are free where they differ from `other`, the same value in another run.
 fn with_free_dims(shape: &[usize], other: Option<&[usize]>) -> Vec<Option<usize>> {
     let moved = |i: usize, dim: usize| other.and_then(|other| other.get(i)).is_some_and(|&d| d != dim);
     shape.iter().enumerate().map(|(i, &dim)| (!moved(i, dim)).then_some(dim)).collect()
@@ -327,7 +321,7 @@ impl Step {
         matches!(self.node.op_type.as_str(), "ConvInteger" | "MatMulInteger")
     }
 
-    /// The operators it becomes in a row.
+    /// Its depth after the int8 rewrite.
     fn depth(&self) -> usize {
         if self.is_integer_product() { PRODUCT_DEPTH } else { 1 }
     }
@@ -337,47 +331,45 @@ impl Step {
         for slot in &self.inputs {
             let value = slot.and_then(|slot| values.get(slot)).and_then(Option::as_ref);
             if slot.is_some() && value.is_none() {
-                return Err(error(LoadErrorKind::Malformed, "an input is not computed before it is read"));
+                return Err(error(LoadErrorKind::Malformed, "input used before it is computed"));
             }
             inputs.push(value);
         }
         let call = Call { node: &self.node, inputs, opset };
         let inferred = (self.rule)(&call).map_err(|e| error(e.kind, e.message))?;
         if inferred.outputs.len() < self.outputs.len() {
-            let message = format!("{} outputs, it has {}", self.outputs.len(), inferred.outputs.len());
+            let message =
+                format!("{} outputs (expected at most {})", self.outputs.len(), inferred.outputs.len());
             return Err(error(LoadErrorKind::Malformed, message));
         }
         for value in &inferred.outputs {
             if value.shape.len() > MAX_RANK {
-                let message = format!("it makes {:?}, more than {MAX_RANK} dimensions", value.shape);
+                let message = format!("output shape {:?} (expected rank at most {MAX_RANK})", value.shape);
                 return Err(error(LoadErrorKind::TooLarge, message));
             }
-            // Exporters build shapes from empty lists; anything else without elements is a mistake.
+            // Exporters build shapes from empty lists; other empty tensors are errors.
             if value.elements() == 0 && value.shape.len() > 1 {
-                return Err(error(
-                    LoadErrorKind::Shape,
-                    format!("it makes {:?}, which is empty", value.shape),
-                ));
+                return Err(error(LoadErrorKind::Shape, format!("empty output of shape {:?}", value.shape)));
             }
         }
         Ok(inferred)
     }
 }
 
-/// The version of the standard operator set.
+/// The opset version of the standard domain.
 fn opset(model: &ModelProto) -> Result<i64, LoadError> {
     let standard = model.opset_import.iter().find(|set| matches!(set.domain.as_str(), "" | "ai.onnx"));
     match standard {
         Some(set) if set.version >= MIN_OPSET => Ok(set.version),
         Some(set) => {
-            let message = format!("operator set {}; {MIN_OPSET} is the oldest we read", set.version);
+            let message = format!("opset {} (expected at least {MIN_OPSET})", set.version);
             Err(error(LoadErrorKind::Unsupported, message))
         }
-        None => Err(error(LoadErrorKind::Malformed, "the file does not say which operator set it uses")),
+        None => Err(error(LoadErrorKind::Malformed, "missing opset")),
     }
 }
 
-/// The names of a graph while it is being outlined.
+/// The names of a graph while its plan is built.
 #[derive(Default)]
 struct PlanBuilder<'a> {
     slots: HashMap<&'a str, usize>,
@@ -387,18 +379,18 @@ impl<'a> PlanBuilder<'a> {
     /// Gives `name` to a new value.
     fn define(&mut self, name: &'a str) -> Result<usize, LoadError> {
         if name.is_empty() {
-            return Err(error(LoadErrorKind::Malformed, "a value without a name"));
+            return Err(error(LoadErrorKind::Malformed, "unnamed value"));
         }
         let slot = self.slots.len();
         match self.slots.insert(name, slot) {
             None => Ok(slot),
-            Some(_) => Err(error(LoadErrorKind::Malformed, "two values have this name").at_tensor(name)),
+            Some(_) => Err(error(LoadErrorKind::Malformed, "duplicate name").at_tensor(name)),
         }
     }
 
     fn build(mut self, graph: &'a GraphProto, opset: i64) -> Result<ShapePlan, LoadError> {
         if graph.node.len() > MAX_OPERATORS {
-            let message = format!("{} operators, more than {MAX_OPERATORS}", graph.node.len());
+            let message = format!("{} operators (expected at most {MAX_OPERATORS})", graph.node.len());
             return Err(error(LoadErrorKind::TooLarge, message));
         }
         let mut constants = Vec::new();
@@ -408,7 +400,7 @@ impl<'a> PlanBuilder<'a> {
         let mut inputs = Vec::new();
         let mut input_slots = Vec::new();
         for input in &graph.input {
-            // Old files list their weights among the inputs.
+            // Old files list weights among the inputs.
             if self.slots.get(input.name.as_str()).is_some_and(|&slot| slot < graph.initializer.len()) {
                 continue;
             }
@@ -430,18 +422,15 @@ impl<'a> PlanBuilder<'a> {
         let steps = topological_order(steps.into_iter().map(|(step, _)| step).collect(), self.slots.len())?;
         let mut outputs: Vec<(String, usize)> = Vec::new();
         for output in &graph.output {
-            let missing =
-                || error(LoadErrorKind::Malformed, "nothing computes this output").at_tensor(&output.name);
+            let missing = || error(LoadErrorKind::Malformed, "undefined output").at_tensor(&output.name);
             let slot = *self.slots.get(output.name.as_str()).ok_or_else(missing)?;
             if outputs.iter().any(|(_, taken)| *taken == slot) {
-                return Err(
-                    error(LoadErrorKind::Malformed, "two outputs have this name").at_tensor(&output.name)
-                );
+                return Err(error(LoadErrorKind::Malformed, "duplicate output").at_tensor(&output.name));
             }
             outputs.push((output.name.clone(), slot));
         }
         if inputs.is_empty() || outputs.is_empty() {
-            return Err(error(LoadErrorKind::Malformed, "a graph without inputs or without outputs"));
+            return Err(error(LoadErrorKind::Malformed, "graph without inputs or outputs"));
         }
         let batch_dependent = steps.iter().any(|step| step.node.op_type == "DynamicQuantizeLinear");
         Ok(ShapePlan {
@@ -456,7 +445,7 @@ impl<'a> PlanBuilder<'a> {
         })
     }
 
-    /// The step for an operator, or none where it is a constant.
+    /// The step for an operator; `None` for a constant.
     fn step(
         &mut self,
         node: &'a NodeProto,
@@ -466,7 +455,7 @@ impl<'a> PlanBuilder<'a> {
         let is_constant = node.op_type == "Constant" && matches!(node.domain.as_str(), "" | "ai.onnx");
         if is_constant {
             let [output] = node.output.as_slice() else {
-                return Err(error(LoadErrorKind::Malformed, "a constant has one output"));
+                return Err(error(LoadErrorKind::Malformed, "Constant must have one output"));
             };
             constants.push((self.define(output)?, constant_node(node)?));
             return Ok(None);
@@ -476,11 +465,11 @@ impl<'a> PlanBuilder<'a> {
         let holds_tensor = |a: &AttributeProto| a.t.is_some() || !a.tensors.is_empty();
         let may_hold = node.op_type == "ConstantOfShape";
         if node.attribute.iter().any(|a| holds_graph(a) || (holds_tensor(a) && !may_hold)) {
-            return Err(error(LoadErrorKind::Unsupported, "an operator with a graph or a tensor inside"));
+            return Err(error(LoadErrorKind::Unsupported, "graph or tensor attribute"));
         }
         let define = |name: &'a String| (!name.is_empty()).then(|| self.define(name)).transpose();
         let outputs = node.output.iter().map(define).collect::<Result<_, _>>()?;
-        // The names are in slots now; attributes are all a rule still reads.
+        // Inputs are slots now; rules only read attributes.
         let bare = NodeProto { input: Vec::new(), ..node.clone() };
         let step = Step { node: bare, label: label.to_owned(), rule, inputs: Vec::new(), outputs };
         Ok(Some((step, node)))
@@ -490,15 +479,13 @@ impl<'a> PlanBuilder<'a> {
         let slot = |name: &String| match self.slots.get(name.as_str()) {
             _ if name.is_empty() => Ok(None),
             Some(&slot) => Ok(Some(slot)),
-            None => {
-                Err(error(LoadErrorKind::Malformed, format!("it reads {name:?}, which nothing computes")))
-            }
+            None => Err(error(LoadErrorKind::Malformed, format!("undefined input {name:?}"))),
         };
         node.input.iter().map(slot).collect()
     }
 }
 
-/// Puts each step after those it reads from.
+/// Sorts steps so that each follows those it reads from.
 fn topological_order(steps: Vec<Step>, slots: usize) -> Result<Vec<Step>, LoadError> {
     let mut producer = vec![None; slots];
     for (index, step) in steps.iter().enumerate() {
@@ -542,12 +529,11 @@ fn topological_order(steps: Vec<Step>, slots: usize) -> Result<Vec<Step>, LoadEr
     }
     if let Some(stuck) = waiting.iter().position(|&count| count > 0) {
         let label = steps.get(stuck).map_or("", |step| step.label.as_str());
-        return Err(error(LoadErrorKind::Malformed, "it waits for its own result: the graph has a cycle")
-            .at_operator(label));
+        return Err(error(LoadErrorKind::Malformed, "cycle in the graph").at_operator(label));
     }
     if let Some(deep) = depth.iter().position(|&d| d > MAX_DEPTH) {
         let label = steps.get(deep).map_or("", |step| step.label.as_str());
-        let message = format!("more than {MAX_DEPTH} operators come before it in a row");
+        let message = format!("deeper than {MAX_DEPTH} operators");
         return Err(error(LoadErrorKind::TooLarge, message).at_operator(label));
     }
     let mut steps: Vec<Option<Step>> = steps.into_iter().map(Some).collect();
@@ -564,32 +550,29 @@ fn label(index: usize, node: &NodeProto) -> String {
 fn unsupported(node: &NodeProto) -> LoadError {
     let domain = if node.domain.is_empty() { String::new() } else { format!("{}/", node.domain) };
     let why = match node.op_type.as_str() {
-        "If" | "Loop" | "Scan" => "is control flow, which is not run",
+        "If" | "Loop" | "Scan" => "(control flow) is not supported",
         _ => "is not supported",
     };
-    let message = format!("{domain}{} {why}; supported are {}", node.op_type, shapes::supported());
+    let message = format!("{domain}{} {why}; supported: {}", node.op_type, shapes::supported());
     error(LoadErrorKind::Unsupported, message)
 }
 
 fn input_info(value: &ValueInfoProto) -> Result<TensorInfo, LoadError> {
     let refuse = |kind, message: String| Err(error(kind, message).at_tensor(&value.name));
     let Some(tensor) = value.r#type.as_ref().and_then(|t| t.tensor_type.as_ref()) else {
-        return refuse(LoadErrorKind::Unsupported, "the input is not a tensor".to_owned());
+        return refuse(LoadErrorKind::Unsupported, "input is not a tensor".to_owned());
     };
     let Some(kind) = ElementKind::of(tensor.elem_type) else {
-        return refuse(
-            LoadErrorKind::Unsupported,
-            format!("element type {} is not supported", tensor.elem_type),
-        );
+        return refuse(LoadErrorKind::Unsupported, format!("unsupported element type {}", tensor.elem_type));
     };
     let Some(declared) = &tensor.shape else {
-        return refuse(
-            LoadErrorKind::Unsupported,
-            "the input does not say how many dimensions it has".to_owned(),
-        );
+        return refuse(LoadErrorKind::Unsupported, "input of unknown rank".to_owned());
     };
     if declared.dim.len() > MAX_RANK {
-        return refuse(LoadErrorKind::Shape, format!("more than {MAX_RANK} dimensions"));
+        return refuse(
+            LoadErrorKind::Shape,
+            format!("rank {} (expected at most {MAX_RANK})", declared.dim.len()),
+        );
     }
     let mut shape = Vec::with_capacity(declared.dim.len());
     for dim in &declared.dim {
@@ -598,28 +581,28 @@ fn input_info(value: &ValueInfoProto) -> Result<TensorInfo, LoadError> {
             Some(Ok(size)) if size > 0 && size as u64 <= MAX_ELEMENTS => shape.push(Some(size)),
             Some(_) => {
                 let size = dim.dim_value.unwrap_or_default();
-                return refuse(LoadErrorKind::Shape, format!("a dimension of {size}"));
+                return refuse(LoadErrorKind::Shape, format!("invalid dimension {size}"));
             }
         }
     }
     Ok(TensorInfo { name: value.name.clone(), shape, kind })
 }
 
-/// A weight or constant, with its numbers where they are few. Its layout has been validated.
+/// A validated weight or constant, with its elements where they are few.
 fn constant(tensor: &TensorProto) -> Result<Value, LoadError> {
     let named = |e: LoadError| e.at_tensor(&tensor.name);
     let count = read::element_count(tensor).map_err(named)?;
     let kind = ElementKind::of(tensor.data_type);
-    let kind = kind.ok_or_else(|| named(error(LoadErrorKind::Unsupported, "an unknown element type")))?;
+    let kind = kind.ok_or_else(|| named(error(LoadErrorKind::Unsupported, "unknown element type")))?;
     let shape: Vec<usize> = tensor.dims.iter().map(|&d| usize::try_from(d).unwrap_or(0)).collect();
-    // A place for a weight has none of its numbers.
+    // A placeholder has no elements.
     let known = (count <= shapes::MAX_KNOWN)
         .then(|| read::values(tensor).map(|v| clamped(kind, v)).collect())
         .filter(|known: &Vec<f64>| known.len() == count);
     Ok(Value::new(kind, shape).with(known))
 }
 
-/// The runtime saturates 64-bit whole numbers to 32 bits, which keeps "to the end" limits what they are.
+/// The runtime saturates 64-bit integers to 32 bits, which preserves "to the end" limits.
 fn clamped(kind: ElementKind, number: f64) -> f64 {
     match kind {
         ElementKind::Int => number.clamp(f64::from(i32::MIN), f64::from(i32::MAX)),
@@ -630,11 +613,11 @@ fn clamped(kind: ElementKind, number: f64) -> f64 {
 fn constant_node(node: &NodeProto) -> Result<Value, LoadError> {
     let malformed = |message: &str| error(LoadErrorKind::Malformed, message);
     let [attribute] = node.attribute.as_slice() else {
-        return Err(malformed("a constant has one value"));
+        return Err(malformed("Constant must have one value"));
     };
     let floats = |list: &[f32]| -> Result<Vec<f64>, LoadError> {
         if list.iter().any(|v| v.is_nan()) {
-            return Err(error(LoadErrorKind::NotFinite, "a constant that is NaN"));
+            return Err(error(LoadErrorKind::NotFinite, "NaN constant"));
         }
         Ok(list.iter().map(|&v| f64::from(v)).collect())
     };
@@ -653,7 +636,7 @@ fn constant_node(node: &NodeProto) -> Result<Value, LoadError> {
         ("value_floats", _) => {
             Value::new(ElementKind::Float, [attribute.floats.len()]).with(Some(floats(&attribute.floats)?))
         }
-        _ => return Err(malformed("a constant that is neither a tensor nor a number")),
+        _ => return Err(malformed("unsupported Constant attribute")),
     })
 }
 

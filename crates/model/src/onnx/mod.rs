@@ -1,4 +1,4 @@
-//! ONNX as the one form every network takes: what each file reader produces and the runtimes consume.
+//! ONNX graphs: what every reader produces and the runtimes consume.
 
 pub mod build;
 pub mod check;

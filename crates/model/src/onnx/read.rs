@@ -1,7 +1,7 @@
-//! Reading ONNX bytes, and the numbers inside their tensors.
+//! Reading ONNX files and tensor data.
 //!
-//! [`parse`] proves the structure of the message: every tensor has as many numbers as its shape says, every number
-//! is finite, nothing lives outside the file, and decoding stays within a memory budget.
+//! [`parse`] validates the message: tensor data matches the shapes, values are finite, nothing is stored outside the file, and
+//! decoding stays within a memory budget.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use prost::Message;
@@ -10,22 +10,22 @@ use super::proto::{GraphProto, ModelProto, NodeProto, TensorProto, data_type};
 use super::wire;
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// The largest ONNX file we open. Chess networks are between a few kilobytes and a few tens of megabytes.
+/// Maximum file size. Chess networks have a few kilobytes to tens of megabytes.
 pub const MAX_FILE_BYTES: usize = 256 << 20;
 
-/// The most numbers all tensors of a model may hold together: 256 MiB as 32-bit floats.
+/// Maximum elements in all tensors of a model: 256 MiB as `f32`.
 pub const MAX_PARAMETERS: u64 = 64 << 20;
 
-/// The most dimensions a tensor may have.
+/// Maximum rank of a tensor.
 pub const MAX_RANK: usize = 8;
 
 /// Reads a model from the bytes of an ONNX file.
 ///
 /// # Errors
-/// Names the byte offset where the message breaks off, or the tensor whose data is wrong.
+/// Names the byte offset of a malformed message, or the invalid tensor.
 pub fn parse(bytes: &[u8]) -> Result<ModelProto, LoadError> {
     if bytes.len() > MAX_FILE_BYTES {
-        return Err(too_large(format!("{} bytes, more than the {MAX_FILE_BYTES} we open", bytes.len())));
+        return Err(too_large(format!("{} bytes (expected at most {MAX_FILE_BYTES})", bytes.len())));
     }
     wire::scan(bytes)?;
     let model = ModelProto::decode(bytes).map_err(|e| malformed(e.to_string()))?;
@@ -33,16 +33,15 @@ pub fn parse(bytes: &[u8]) -> Result<ModelProto, LoadError> {
     Ok(model)
 }
 
-/// Proves that every tensor of `model` holds what its shape promises. [`parse`] has done this; a model built in
-/// memory has not.
+/// Validates every tensor of `model`, as [`parse`] does; for models built in memory.
 pub(super) fn validate(model: &ModelProto) -> Result<(), LoadError> {
-    let graph = model.graph.as_ref().ok_or_else(|| malformed("the file holds no graph"))?;
+    let graph = model.graph.as_ref().ok_or_else(|| malformed("no graph"))?;
     let mut total = 0u64;
     for (name, tensor) in tensors(graph) {
         let count = element_count(tensor).map_err(|e| e.at_tensor(name))?;
         total = total.saturating_add(count as u64);
         if total > MAX_PARAMETERS {
-            let message = format!("the tensors up to here hold {total} numbers, more than {MAX_PARAMETERS}");
+            let message = format!("{total} elements up to here (expected at most {MAX_PARAMETERS})");
             return Err(too_large(message).at_tensor(name));
         }
         validate_tensor(tensor, count).map_err(|e| e.at_tensor(name))?;
@@ -50,7 +49,7 @@ pub(super) fn validate(model: &ModelProto) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// The initializers and the tensors inside operators, each with the name to blame.
+/// The initializers and the tensors in attributes, each with a name for messages.
 fn tensors(graph: &GraphProto) -> impl Iterator<Item = (&str, &TensorProto)> {
     let initializers = graph.initializer.iter().map(|t| (t.name.as_str(), t));
     let inside = graph.node.iter().flat_map(|node| {
@@ -86,8 +85,8 @@ fn layout(tensor: &TensorProto) -> Result<Layout, LoadError> {
         data_type::DOUBLE => (8, doubles),
         other => {
             let message = format!(
-                "element type {other} is not supported; supported are FLOAT (1), UINT8 (2), INT8 (3), INT32 (6), \
-                 INT64 (7), BOOL (9), FLOAT16 (10), DOUBLE (11) and BFLOAT16 (16)"
+                "unsupported element type {other} (expected FLOAT (1), UINT8 (2), INT8 (3), INT32 (6), \
+                 INT64 (7), BOOL (9), FLOAT16 (10), DOUBLE (11) or BFLOAT16 (16))"
             );
             return Err(LoadError::new(LoadErrorKind::Unsupported, Format::Onnx, message));
         }
@@ -95,31 +94,31 @@ fn layout(tensor: &TensorProto) -> Result<Layout, LoadError> {
     Ok(Layout { width, typed_len })
 }
 
-/// The number of elements the shape of `tensor` asks for.
+/// The number of elements of the shape of `tensor`.
 pub(super) fn element_count(tensor: &TensorProto) -> Result<usize, LoadError> {
     if tensor.dims.len() > MAX_RANK {
-        return Err(shape(format!("{} dimensions, more than {MAX_RANK}", tensor.dims.len())));
+        return Err(shape(format!("rank {} (expected at most {MAX_RANK})", tensor.dims.len())));
     }
     let mut count = 1u64;
     for &dim in &tensor.dims {
         let dim = u64::try_from(dim).map_err(|_| shape(format!("negative dimension {dim}")))?;
-        // A zero does not excuse the other dimensions from being sane.
+        // Also with a zero among the other dimensions.
         if dim > MAX_PARAMETERS {
-            return Err(too_large(format!("dimension {dim} is more than {MAX_PARAMETERS}")));
+            return Err(too_large(format!("dimension {dim} (expected at most {MAX_PARAMETERS})")));
         }
         count = count.saturating_mul(dim);
     }
     if count > MAX_PARAMETERS {
         return Err(too_large(format!("shape {:?} has more than {MAX_PARAMETERS} elements", tensor.dims)));
     }
-    usize::try_from(count).map_err(|_| too_large("more elements than this machine can address"))
+    usize::try_from(count).map_err(|_| too_large("more elements than fit in memory"))
 }
 
 fn validate_tensor(tensor: &TensorProto, count: usize) -> Result<(), LoadError> {
     if tensor.data_location != 0 || !tensor.external_data.is_empty() {
         let location = tensor.external_data.iter().find(|entry| entry.key == "location");
         let file = location.map_or("", |entry| entry.value.as_str());
-        let message = format!("the data is in another file ({file:?}); only models in one file are read");
+        let message = format!("data in an external file {file:?} (expected a single-file model)");
         return Err(LoadError::new(LoadErrorKind::Unsupported, Format::Onnx, message));
     }
     let layout = layout(tensor)?;
@@ -127,18 +126,18 @@ fn validate_tensor(tensor: &TensorProto, count: usize) -> Result<(), LoadError> 
     if !tensor.raw_data.is_empty() {
         if tensor.raw_data.len() != count * layout.width {
             let (have, want) = (tensor.raw_data.len(), count * layout.width);
-            return Err(shape(format!("{have} bytes of data, but shape {:?} needs {want}", tensor.dims)));
+            return Err(shape(format!("{have} bytes of data (expected {want} for shape {:?})", tensor.dims)));
         }
         if typed != 0 {
-            return Err(malformed(format!("both raw data and {typed} typed numbers")));
+            return Err(malformed(format!("both raw data and {typed} typed elements")));
         }
     } else if typed != count {
-        return Err(shape(format!("{typed} numbers, but shape {:?} needs {count}", tensor.dims)));
+        return Err(shape(format!("{typed} elements (expected {count} for shape {:?})", tensor.dims)));
     }
     validate_finite(tensor, count)
 }
 
-/// Refuses NaN everywhere and infinities in anything but a single number: exporters write one to fill masks.
+/// Rejects NaN, and infinities in anything but a scalar: exporters use one to fill masks.
 fn validate_finite(tensor: &TensorProto, count: usize) -> Result<(), LoadError> {
     let bad = match tensor.data_type {
         data_type::FLOAT | data_type::FLOAT16 | data_type::BFLOAT16 | data_type::DOUBLE => {
@@ -150,45 +149,45 @@ fn validate_finite(tensor: &TensorProto, count: usize) -> Result<(), LoadError> 
     match bad {
         None => Ok(()),
         Some(at) => {
-            let message = format!("number {at} is NaN or infinite");
+            let message = format!("element {at} is NaN or infinite");
             Err(LoadError::new(LoadErrorKind::NotFinite, Format::Onnx, message))
         }
     }
 }
 
-/// The numbers of a FLOAT, FLOAT16, BFLOAT16 or DOUBLE tensor, rounded to 32 bits.
+/// The elements of a FLOAT, FLOAT16, BFLOAT16 or DOUBLE tensor as `f32`.
 ///
 /// # Errors
-/// Names the tensor when it holds another type or its data does not fill its shape.
+/// If the tensor has another type, or its data does not match its shape.
 pub fn floats(tensor: &TensorProto) -> Result<Vec<f32>, LoadError> {
     let named = |e: LoadError| e.at_tensor(&tensor.name);
     let count = element_count(tensor).map_err(named)?;
     validate_tensor(tensor, count).map_err(named)?;
     let is_float = [data_type::FLOAT, data_type::FLOAT16, data_type::BFLOAT16, data_type::DOUBLE];
     if !is_float.contains(&tensor.data_type) {
-        let message = format!("element type {} where numbers with a fraction are needed", tensor.data_type);
+        let message = format!("element type {} (expected floats)", tensor.data_type);
         return Err(named(LoadError::new(LoadErrorKind::Shape, Format::Onnx, message)));
     }
     Ok(float_values(tensor).collect())
 }
 
-/// The numbers of a tensor of whole numbers or truth values.
+/// The elements of an integer or boolean tensor.
 ///
 /// # Errors
-/// Names the tensor when it holds another type or its data does not fill its shape.
+/// If the tensor has another type, or its data does not match its shape.
 pub fn ints(tensor: &TensorProto) -> Result<Vec<i64>, LoadError> {
     let named = |e: LoadError| e.at_tensor(&tensor.name);
     let count = element_count(tensor).map_err(named)?;
     validate_tensor(tensor, count).map_err(named)?;
     let numbers: Vec<i64> = int_values(tensor).collect();
     if numbers.len() != count {
-        let message = format!("element type {} where whole numbers are needed", tensor.data_type);
+        let message = format!("element type {} (expected integers)", tensor.data_type);
         return Err(named(LoadError::new(LoadErrorKind::Shape, Format::Onnx, message)));
     }
     Ok(numbers)
 }
 
-/// The numbers of a float tensor whose layout is known to be right; empty for other types.
+/// The elements of a validated float tensor; empty for other types.
 fn float_values(tensor: &TensorProto) -> Box<dyn Iterator<Item = f32> + '_> {
     let raw = &tensor.raw_data;
     let half = |bits: i32| half::f16::from_bits(bits as u16).to_f32();
@@ -206,7 +205,7 @@ fn float_values(tensor: &TensorProto) -> Box<dyn Iterator<Item = f32> + '_> {
     }
 }
 
-/// The numbers of a whole-number or truth-value tensor whose layout is known to be right; empty for other types.
+/// The elements of a validated integer or boolean tensor; empty for other types.
 pub(super) fn int_values(tensor: &TensorProto) -> Box<dyn Iterator<Item = i64> + '_> {
     let raw = &tensor.raw_data;
     match (tensor.data_type, raw.is_empty()) {
@@ -222,10 +221,10 @@ pub(super) fn int_values(tensor: &TensorProto) -> Box<dyn Iterator<Item = i64> +
     }
 }
 
-/// The numbers of any tensor whose layout is known to be right.
+/// The elements of any validated tensor.
 pub(super) fn values(tensor: &TensorProto) -> Box<dyn Iterator<Item = f64> + '_> {
     let floats = float_values(tensor).map(f64::from);
-    // Whole numbers beyond 2^53 only occur as "to the end" limits, which are clamped anyway.
+    // Integers beyond 2^53 only occur as "to the end" limits, which are clamped.
     Box::new(floats.chain(int_values(tensor).map(|v| v as f64)))
 }
 
@@ -233,8 +232,7 @@ fn chunks<const N: usize>(raw: &[u8]) -> impl Iterator<Item = [u8; N]> + '_ {
     raw.as_chunks::<N>().0.iter().copied()
 }
 
-/// The size of a network by the Chess Challenge rule: the elements of all initializers and of all `Constant`
-/// tensors, except single numbers of rank 0.
+/// The parameter count by the Chess Challenge's rule: the elements of all initializers and `Constant` tensors except scalars.
 pub fn parameter_count(model: &ModelProto) -> u64 {
     let Some(graph) = &model.graph else { return 0 };
     let elements = |tensor: &TensorProto| -> u64 {

@@ -1,23 +1,21 @@
-//! A walk over the bytes of an ONNX message before it is decoded.
-//!
-//! Decoding alone would say neither where a file breaks off nor how much memory it is about to take: two bytes can
-//! stand for an operator of more than a hundred. The walk visits every message we decode, checks that each field
-//! ends within its parent, and adds up what decoding will allocate.
+//! A walk over the bytes of an ONNX message before it is decoded, adding up what decoding will allocate: two bytes can stand
+//! for an operator of more than a hundred.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::proto::{
     AttributeProto, DimensionProto, GraphProto, NodeProto, OperatorSetIdProto, StringStringEntryProto,
     TensorProto, ValueInfoProto,
 };
+use crate::protobuf::{Fields, Value};
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// The most memory a decoded model may take.
 pub(super) const MAX_DECODED_BYTES: u64 = 384 << 20;
 
-/// How deep messages may nest: model, graph, input, type, tensor type, shape, dimension; one to spare.
+/// Maximum nesting: model, graph, input, type, tensor type, shape, dimension; one to spare.
 const MAX_DEPTH: usize = 8;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Message {
     Model,
     Opset,
@@ -37,11 +35,11 @@ enum Message {
 #[derive(Clone, Copy)]
 enum Field {
     Message(Message),
-    /// Text or bytes, copied as they are. Each takes a header when repeated.
+    /// Text or bytes, copied; each with a header when repeated.
     Bytes,
-    /// A number or a packed list of varints, this many bytes each once decoded.
+    /// Packed varints of this decoded size.
     Varints(u64),
-    /// A number or a packed list of fixed-width ones, which keep their size.
+    /// Packed fixed-width numbers.
     Fixed,
     Skipped,
 }
@@ -93,115 +91,55 @@ fn decoded_size(message: Message) -> usize {
 /// Walks the bytes of a model.
 ///
 /// # Errors
-/// Names the byte offset of a field that breaks off or cannot be, or says that decoding would take too much memory.
+/// Names the byte offset of a malformed field, or says that decoding would take too much memory.
 pub(super) fn scan(bytes: &[u8]) -> Result<(), LoadError> {
-    Walk { bytes, at: 0, decoded: 0 }.message(Message::Model, bytes.len(), 0)
+    Walk { decoded: 0 }.message(Message::Model, Fields::new(Format::Onnx, bytes), 0)
 }
 
-struct Walk<'a> {
-    bytes: &'a [u8],
-    at: usize,
+struct Walk {
     decoded: u64,
 }
 
-impl Walk<'_> {
-    fn message(&mut self, message: Message, end: usize, depth: usize) -> Result<(), LoadError> {
-        if depth > MAX_DEPTH {
-            return Err(broken(self.at, format!("messages nest more than {MAX_DEPTH} deep")));
-        }
-        while self.at < end {
-            let start = self.at;
-            let key = self.varint(end)?;
-            let (number, wire_type) = (key >> 3, key & 7);
-            if number == 0 {
-                return Err(broken(start, "field number 0"));
-            }
-            let field = field(message, number);
-            match wire_type {
-                0 => {
-                    self.varint(end)?;
-                    self.allocate(8)?;
+impl Walk {
+    fn message(&mut self, message: Message, fields: Fields<'_>, depth: usize) -> Result<(), LoadError> {
+        for item in fields {
+            let item = item?;
+            let content = match item.value {
+                Value::Number(size) => {
+                    self.allocate(size, item.start)?;
+                    continue;
                 }
-                1 => {
-                    self.skip(8, end)?;
-                    self.allocate(8)?;
+                Value::Bytes(content) => content,
+            };
+            let len = content.bytes.len() as u64;
+            // A growing list may have twice the capacity it needs.
+            let size = match field(message, item.number) {
+                Field::Message(inner) if depth == MAX_DEPTH => {
+                    let error = format!("{inner:?} message nested more than {MAX_DEPTH} deep");
+                    return Err(
+                        LoadError::new(LoadErrorKind::Malformed, Format::Onnx, error).at_byte(item.start)
+                    );
                 }
-                5 => {
-                    self.skip(4, end)?;
-                    self.allocate(4)?;
+                Field::Message(inner) => {
+                    self.message(inner, content, depth + 1)?;
+                    2 * decoded_size(inner) as u64
                 }
-                2 => {
-                    let len = self.varint(end)?;
-                    let len = usize::try_from(len).unwrap_or(usize::MAX);
-                    let stop = self.at.checked_add(len).filter(|&stop| stop <= end).ok_or_else(|| {
-                        let left = end - self.at;
-                        broken(start, format!("a field of {len} bytes, but only {left} follow"))
-                    })?;
-                    self.content(field, stop, depth)?;
-                }
-                other => return Err(broken(start, format!("wire type {other}"))),
-            }
+                Field::Bytes => len + 2 * size_of::<String>() as u64,
+                Field::Varints(size) => 2 * size * content.bytes.iter().filter(|&&b| b < 0x80).count() as u64,
+                Field::Fixed => 2 * len,
+                Field::Skipped => 0,
+            };
+            self.allocate(size, item.start)?;
         }
         Ok(())
     }
 
-    fn content(&mut self, field: Field, stop: usize, depth: usize) -> Result<(), LoadError> {
-        let len = (stop - self.at) as u64;
-        match field {
-            Field::Message(inner) => {
-                // A growing list may hold twice what is in it.
-                self.allocate(2 * decoded_size(inner) as u64)?;
-                self.message(inner, stop, depth + 1)?;
-            }
-            Field::Bytes => self.allocate(len + 2 * size_of::<String>() as u64)?,
-            Field::Varints(size) => {
-                let packed = self.bytes.get(self.at..stop).unwrap_or_default();
-                let count = packed.iter().filter(|&&b| b < 0x80).count() as u64;
-                self.allocate(2 * count * size)?;
-            }
-            Field::Fixed => self.allocate(2 * len)?,
-            Field::Skipped => {}
-        }
-        self.at = stop;
-        Ok(())
-    }
-
-    fn allocate(&mut self, bytes: u64) -> Result<(), LoadError> {
+    fn allocate(&mut self, bytes: u64, at: usize) -> Result<(), LoadError> {
         self.decoded = self.decoded.saturating_add(bytes);
         if self.decoded > MAX_DECODED_BYTES {
-            let message = format!("the file unpacks to more than {MAX_DECODED_BYTES} bytes");
-            let error = LoadError::new(LoadErrorKind::TooLarge, Format::Onnx, message);
-            return Err(error.at_byte(self.at));
+            let message = format!("the file decodes to more than {MAX_DECODED_BYTES} bytes");
+            return Err(LoadError::new(LoadErrorKind::TooLarge, Format::Onnx, message).at_byte(at));
         }
         Ok(())
     }
-
-    fn skip(&mut self, len: usize, end: usize) -> Result<(), LoadError> {
-        if end - self.at < len {
-            return Err(broken(self.at, "the file breaks off inside a number"));
-        }
-        self.at += len;
-        Ok(())
-    }
-
-    fn varint(&mut self, end: usize) -> Result<u64, LoadError> {
-        let start = self.at;
-        let mut value = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = match self.bytes.get(self.at) {
-                Some(&byte) if self.at < end => byte,
-                _ => return Err(broken(start, "the file breaks off inside a number")),
-            };
-            self.at += 1;
-            value |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                return Ok(value);
-            }
-        }
-        Err(broken(start, "a number longer than 64 bits"))
-    }
-}
-
-fn broken(at: usize, message: impl Into<String>) -> LoadError {
-    LoadError::new(LoadErrorKind::Malformed, Format::Onnx, message).at_byte(at)
 }

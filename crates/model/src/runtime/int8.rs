@@ -1,10 +1,9 @@
-//! Integer products, exact on every processor.
+//! Exact integer products on every processor.
 //!
-//! rten multiplies `u8` by `i8` and says whether its kernel for this processor may saturate: on x86-64 without VNNI
-//! `vpmaddubsw` adds two products in 16 bits. There the weights are split into two halves of at most 7 bits, whose
-//! products with any byte fit, and the two results are added. More faults of rten are avoided on the way: zero
-//! points by row or column, of which it takes the first few for all, zero points of weights, which it forgets where they
-//! are packed ahead, zero points of `i8` inputs, and the padding of convolutions. See docs/decisions/0021-exact-integer-products.md.
+//! rten multiplies `u8` by `i8` with kernels that may saturate: on x86-64 without VNNI `vpmaddubsw` adds two products in 16
+//! bits. There the weights are split into two halves of at most 7 bits, whose products with any byte fit, and the results are
+//! added. The rewrite also avoids bugs of rten with zero points by row or column, with zero points of prepacked weights and of
+//! `i8` inputs, and with the padding of convolutions. See docs/decisions/0021-exact-integer-products.md.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,19 +17,19 @@ use crate::onnx::proto::{GraphProto, NodeProto, TensorProto, data_type};
 use crate::onnx::shapes::same_padding;
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// How the weights of integer products are given to rten.
+/// How rten gets 8-bit weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Int8Weights {
-    /// As they are: exact where rten's kernel does not saturate.
+    /// Unchanged: exact where rten's kernel does not saturate.
     Whole,
     /// As the sum of two halves: exact with every kernel, at twice the work.
     Split,
 }
 
-/// What computes the integer products of a network.
+/// The kernel of integer products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Int8Kernel {
-    /// rten's name of the kernel.
+    /// rten's name for it.
     pub name: &'static str,
     /// How it gets the weights.
     pub weights: Int8Weights,
@@ -59,12 +58,11 @@ impl fmt::Display for Int8Kernel {
     }
 }
 
-/// Half of the range of a byte: what lies between a number as `i8` and as `u8`.
+/// The difference between `i8` and `u8` representations.
 const OFFSET: i32 = 128;
 
-/// Rewrites the integer products of `graph` into what rten computes exactly. `products` describes them, by output.
-///
-/// Says whether rten may pack the weights ahead.
+/// Rewrites the integer products of `graph`, described by output in `products`, so that rten computes them exactly. Returns
+/// whether rten may prepack the weights.
 pub(super) fn rewrite(
     graph: &mut GraphProto,
     products: &HashMap<String, IntegerProduct>,
@@ -110,7 +108,7 @@ struct Rewriter<'a> {
     initializers: &'a mut Vec<TensorProto>,
     nodes: Vec<NodeProto>,
     weights: Int8Weights,
-    /// What weights have become, by name and element type: layers may share their weights.
+    /// Rewritten weights by name and element type: layers may share weights.
     parts: HashMap<(String, i32), Vec<String>>,
     next: usize,
 }
@@ -157,12 +155,12 @@ impl Rewriter<'_> {
                     corrections.push(self.op("Mul", &[&sums, &zeros], &[]));
                 }
             }
-            // These weights are not constant, so rten does not pack them ahead, and one zero point is safe.
+            // These weights are not constant, so not prepacked, and a scalar zero point is safe.
             None if !by_row && !by_column => {
                 passed = self.moved_zero(&right_zero, right_offset, data_type::INT8);
             }
             None => {
-                let message = "zero points by row or column with weights whose shape is left free";
+                let message = "zero points by row or column with weights of unknown shape";
                 return Err(LoadError::new(LoadErrorKind::Unsupported, Format::Onnx, message));
             }
         }
@@ -394,7 +392,7 @@ fn explicit_pads(node: &NodeProto, product: &IntegerProduct) -> Result<Vec<i64>,
     let mut pads = vec![0; 2 * rank];
     for dim in 0..rank {
         let (Some(Some(size)), Some(Some(kernel))) = (image.get(dim + 2), filters.get(dim + 2)) else {
-            let message = "automatic padding of an integer convolution over a board whose size is left free";
+            let message = "auto_pad of an integer convolution over an input of unknown size";
             return Err(LoadError::new(LoadErrorKind::Unsupported, Format::Onnx, message));
         };
         let total = same_padding(*size, *kernel, step("strides", dim), step("dilations", dim)) as i64;

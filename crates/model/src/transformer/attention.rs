@@ -1,4 +1,4 @@
-//! Self-attention with normalised queries and keys, in floats, one head after another.
+//! Self-attention with QK norm, in floats, head by head.
 
 use super::elementwise::{Softmax, norm};
 use super::kernels::Dots;
@@ -7,24 +7,24 @@ use super::product::{FloatProduct, Store};
 use crate::accumulator::block::{Block, LANES};
 use crate::accumulator::kernels::Lanes;
 
-/// The weights of an attention layer apart from its products.
+/// The weights of an attention layer besides its products.
 #[derive(Debug)]
 pub(super) struct Attention {
-    /// Of a head, divided by the root of its width.
+    /// Divided by the square root of the head width.
     pub(super) q_norm: Vec<[f32; LANES]>,
     pub(super) k_norm: Vec<[f32; LANES]>,
-    /// What is added to the score of each pair of tokens: for each head and asking token a row of blocks.
+    /// The bias of each pair of tokens: for each head and query a row of blocks.
     pub(super) bias: Vec<[f32; LANES]>,
     pub(super) eps: f32,
 }
 
-/// Memory for one head.
+/// Buffers for one head.
 #[derive(Debug)]
 pub(super) struct HeadBuffers {
     queries: Vec<[f32; LANES]>,
-    /// Panels over tokens, and for each dimension of a head a block.
+    /// Panels over tokens, with a block per dimension of the head.
     keys: Vec<Block<f32>>,
-    /// Panels over the dimensions of a head, and for each token a block.
+    /// Panels over the dimensions of the head, with a block per token.
     values: Vec<Block<f32>>,
     scores: Vec<[f32; LANES]>,
 }
@@ -43,8 +43,8 @@ impl HeadBuffers {
 }
 
 impl Attention {
-    /// What each token finds: `qkv` has queries, keys and values of all heads side by side in a row for each token, `to` has
-    /// a row of all heads for each.
+    /// Attends: each row of `qkv` has the queries, keys and values of all heads of a token, each row of `to` the outputs of all
+    /// heads.
     pub(super) fn run(
         &self,
         level: Level,
@@ -87,7 +87,7 @@ impl Attention {
     }
 }
 
-/// Takes queries, keys and values of the head whose blocks start `at` out of the rows.
+/// Splits off queries, keys and values of the head whose blocks start `at`.
 struct SplitHead<'a> {
     layer: &'a Attention,
     qkv: &'a [[f32; LANES]],

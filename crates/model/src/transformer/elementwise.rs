@@ -1,4 +1,4 @@
-//! What happens to rows between the products, sixteen numbers at a time.
+//! Row operations between the products, sixteen lanes at a time.
 
 use super::exponential::{exp, silu};
 use super::kernels::Dots;
@@ -6,7 +6,7 @@ use super::level::Kernel;
 use crate::accumulator::block::LANES;
 use crate::accumulator::kernels::Lanes;
 
-/// Sixteen numbers made one, in one order everywhere: halves are joined until one number is left.
+/// A reduction of sixteen lanes by halves, in the same order everywhere.
 #[inline(always)]
 pub(super) fn reduce(mut lanes: [f32; LANES], join: impl Fn(f32, f32) -> f32) -> f32 {
     let mut width = LANES / 2;
@@ -19,13 +19,13 @@ pub(super) fn reduce(mut lanes: [f32; LANES], join: impl Fn(f32, f32) -> f32) ->
     lanes[0]
 }
 
-/// The sum of sixteen numbers, in one order everywhere.
+/// The sum of sixteen lanes, in the same order everywhere.
 #[inline(always)]
 fn sum(lanes: [f32; LANES]) -> f32 {
     reduce(lanes, |a, b| a + b)
 }
 
-/// What a row is multiplied by to have a root mean square of one.
+/// The reciprocal root mean square of a row.
 #[inline(always)]
 pub(super) fn norm(row: &[[f32; LANES]], eps: f32) -> f32 {
     let mut squares = [0.0; LANES];
@@ -96,7 +96,7 @@ impl Kernel for Silu<'_> {
     }
 }
 
-/// `first + second` for each row of `to`, which has a row of its own in `first` and shares `second`.
+/// `first + second` for each row, where all rows share `second`.
 pub(super) struct AddBroadcast<'a> {
     pub(super) first: &'a [[f32; LANES]],
     pub(super) second: &'a [[f32; LANES]],
@@ -117,8 +117,8 @@ impl Kernel for AddBroadcast<'_> {
     }
 }
 
-/// A softmax over the first `width` numbers of each row of `blocks` blocks, with a bias added before where there is one.
-/// What follows in a row becomes next to nothing.
+/// A softmax over the first `width` elements of each row of `blocks` blocks, after adding the bias. The padding becomes nearly
+/// zero.
 pub(super) struct Softmax<'a> {
     pub(super) rows: &'a mut [[f32; LANES]],
     pub(super) bias: Option<&'a [[f32; LANES]]>,

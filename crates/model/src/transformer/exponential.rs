@@ -1,18 +1,18 @@
-//! `exp` from additions and multiplications alone: the same bits on every target, and a vector at a time.
+//! `exp` from additions and multiplications: the same bits on every target, and vectorisable.
 
-/// Beyond this the result would not be a normal number.
+/// Inputs are clamped to this; results beyond are not normal numbers.
 const FARTHEST: f32 = 87.0;
 
-/// Adding this rounds a small number to a whole one, which then is in the lowest bits of the sum.
+/// Adding this rounds to an integer in the lowest bits of the sum.
 const TO_WHOLE: f32 = 12_582_912.0;
 
-/// ln 2 in two parts: multiples of the first are exact.
+/// ln 2 in two parts; multiples of the first are exact.
 const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
 
 /// `e^x - 1 - x` over `x^2` for small `x`, from the highest power down.
 const TAIL: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_58e-2, 0.166_666_65, 0.5];
 
-/// `e^x`, to within two units in the last place; `x` is taken for ±87 where it is beyond.
+/// `e^x` within two ulps, with `x` clamped to ±87.
 #[inline(always)]
 pub(super) fn exp(x: f32) -> f32 {
     let x = if x > -FARTHEST { x } else { -FARTHEST };
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_exponential() {
+    fn exp_matches_f64() {
         for i in -870..=870 {
             let x = i as f32 / 10.0;
             let exact = f64::from(x).exp();

@@ -1,4 +1,4 @@
-//! The transformer of human players, as `tabia_nets::human` defines it.
+//! The human transformer, as `tabia_nets::human` defines it.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::elementwise::{AddBroadcast, Silu, Softmax};
@@ -17,10 +17,10 @@ use tabia_nets::human::{
     EPS, GAME_INPUTS as GAME, LAST_RANK, OUTCOMES as WDL, PROMOTIONS, SQUARE_INPUTS as CHANNELS, SQUARES,
 };
 
-/// Blocks of a row of one number for each square.
+/// Blocks of a row with one element per square.
 const SQUARE_BLOCKS: usize = SQUARES / LANES;
 
-/// The weights of a network, ready to run.
+/// The packed weights of a network.
 #[derive(Debug)]
 pub(super) struct HumanNet {
     squares: Linear,
@@ -29,13 +29,13 @@ pub(super) struct HumanNet {
     trunk: Trunk,
     /// Origins, then targets.
     pairs: Linear,
-    /// Numbers in the vector of an origin or a target.
+    /// The width of an origin or target vector.
     pair: usize,
     promotions: Linear,
     value_heads: Option<ValueHeads>,
 }
 
-/// The heads that value_heads the game as a whole, as far as the network has them.
+/// The WDL and think-time heads, as far as the network has them.
 #[derive(Debug)]
 struct ValueHeads {
     hidden: LinearWithBias,
@@ -50,7 +50,7 @@ struct LinearWithBias {
     bias: Vec<[f32; LANES]>,
 }
 
-/// Memory for one position.
+/// Buffers for one position.
 #[derive(Debug)]
 pub(super) struct HumanBuffers {
     trunk: TrunkBuffers,
@@ -66,7 +66,7 @@ pub(super) struct HumanBuffers {
 }
 
 impl HumanNet {
-    /// Takes the weights out of `tensors`; `None`, and nothing taken, if the kernels do not have its sizes.
+    /// Takes the weights out of `tensors`; `None`, taking nothing, if the kernels do not support its sizes.
     ///
     /// # Errors
     /// If a tensor is missing, has another shape or is not finite.
@@ -125,7 +125,7 @@ impl HumanNet {
         [SQUARES * SQUARES, (SQUARES - LAST_RANK) * PROMOTIONS].into_iter().chain(wdl).chain(time).collect()
     }
 
-    /// Adds what the network says of one position to `outputs`, which are in the order of [`HumanNet::outputs`].
+    /// Appends the outputs of one position to `outputs`, in the order of [`HumanNet::outputs`].
     pub(super) fn run(
         &self,
         level: Level,
@@ -176,7 +176,7 @@ impl HumanNet {
         }
     }
 
-    /// A logit for every pair of squares: the scaled product of one square's vector as origin, the other's as target.
+    /// A logit for every pair of squares: the scaled dot product of the origin's and the target's vectors.
     fn moves(&self, level: Level, buffers: &mut HumanBuffers) {
         let TrunkBuffers { normal, quantised, .. } = &mut buffers.trunk;
         self.pairs.run(level, normal, quantised, &mut buffers.pairs, Store::Replace);

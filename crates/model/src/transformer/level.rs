@@ -1,4 +1,4 @@
-//! Which instructions the products run on.
+//! Kernel levels of the products.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,15 +9,14 @@ use super::trial::KernelTrial;
 use crate::accumulator::kernels::Lanes;
 use crate::accumulator::kernels::scalar::Scalar;
 
-/// A loop with its operands, ready to run on any instructions.
+/// A loop with its operands, ready to run on any level.
 ///
-/// `run` and what it calls are `#[inline(always)]`: only code inlined into a level's own function is compiled with that
-/// level's instructions.
+/// `run` and what it calls are `#[inline(always)]`: only code inlined into a level's function is compiled with its instructions.
 pub(super) trait Kernel {
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D);
 }
 
-/// An instruction set this processor has. The choice changes the speed and nothing else.
+/// An instruction set of this processor. It changes the speed and nothing else.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Level(Set);
 
@@ -44,7 +43,7 @@ const ROUNDS: usize = 12;
 const MAX_TIME: Duration = Duration::from_millis(80);
 
 impl Level {
-    /// Every level that runs here. The first is plain Rust; each is likely to be faster than the one before.
+    /// Every level of this processor. The first is plain Rust; each is likely to be faster than the one before.
     pub fn available() -> impl Iterator<Item = Level> {
         let levels = [
             Some(Set::Scalar),
@@ -98,7 +97,7 @@ impl Level {
         fastest.map_or_else(Level::best, |(_, trial)| trial.level)
     }
 
-    /// How inputs and weights are laid out for it.
+    /// The memory layout of inputs and weights.
     pub(super) fn layout(self) -> Layout {
         let mut layout = Layout::Quads;
         self.run(AskLayout(&mut layout));
@@ -179,7 +178,7 @@ mod wasm {
     use super::{Dots, Kernel, Lanes};
     use crate::accumulator::kernels::wasm::Simd128;
 
-    /// Runs `kernel` in a function of its own, so that profiles tell kernels apart.
+    /// Runs `kernel` in a separate function, so that profiles show it.
     #[inline(never)]
     pub(super) fn apart<D: Dots<Ints = <Simd128 as Lanes>::Ints>>(dots: D, kernel: impl Kernel) {
         kernel.run(Simd128, dots);
@@ -188,7 +187,7 @@ mod wasm {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    #![expect(unsafe_code, reason = "functions compiled for instructions that were found to be there")]
+    #![expect(unsafe_code, reason = "functions compiled for detected instructions")]
 
     use super::super::kernels::avx2::Avx2Dots;
     pub(super) use super::super::kernels::avx512::VnniDots;

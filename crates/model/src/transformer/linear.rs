@@ -1,4 +1,4 @@
-//! A matrix of weights made ready for products.
+//! Packed weight matrices.
 
 use super::kernels::{Group, Layout, fits_narrow_sums};
 use super::level::Level;
@@ -7,7 +7,7 @@ use super::quantise::{Quantise, QuantisedRows, SPAN};
 use crate::accumulator::block::{Block, LANES, zeros};
 use crate::tensors::Tensor;
 
-/// A linear layer without bias on rows. Inputs and outputs fill whole blocks; what is too much is zero.
+/// A linear layer without bias. Inputs and outputs are padded to whole blocks with zeros.
 #[derive(Debug)]
 pub(super) struct Linear {
     /// Blocks of outputs.
@@ -24,8 +24,8 @@ enum Weights {
 }
 
 impl Linear {
-    /// The matrices of `tensors`, `[outputs, inputs]` each, on top of one another, each filled up to whole blocks of
-    /// outputs. In 8 bits where all of them are.
+    /// The matrices of `tensors`, `[outputs, inputs]` each, stacked, each padded to whole blocks of outputs. In 8 bits if all of
+    /// them are.
     pub(super) fn new(level: Level, tensors: &[Tensor]) -> Linear {
         let inputs = tensors.first().map_or(0, columns);
         let blocks = inputs.div_ceil(LANES);
@@ -38,14 +38,14 @@ impl Linear {
         Linear { panels, blocks, weights }
     }
 
-    /// The same with weights in floats, however they were given: for layers too small to gain by quantise.
+    /// The same with weights in floats, however they were given: for layers too small to gain from quantisation.
     pub(super) fn in_floats(tensor: &Tensor) -> Linear {
         let blocks = columns(tensor).div_ceil(LANES);
         let weights = Weights::Floats(floats(std::slice::from_ref(tensor), blocks * LANES));
         Linear { panels: rows(tensor).div_ceil(LANES), blocks, weights }
     }
 
-    /// The layer on every row of `from`. `quantised` is buffers for the rows in between.
+    /// The layer on every row of `from`. `quantised` is scratch.
     pub(super) fn run(
         &self,
         level: Level,
@@ -166,7 +166,7 @@ mod tests {
         matches!(&layer.weights, Weights::Quantised(weights) if weights.narrow.contains(&true))
     }
 
-    /// Inputs whose span goes from 0 to 127, so that quantise leaves them as they are, and as large as they can be.
+    /// Inputs whose span goes from 0 to 127, so that quantisation is exact, at their maximum.
     fn rows() -> Vec<[f32; LANES]> {
         let input = |row: usize, at: usize| match (at % 32, row % 3) {
             (0, _) => 0.0,
@@ -178,11 +178,11 @@ mod tests {
     }
 
     #[test]
-    fn the_sums_are_exact_on_every_level_however_large_the_weights() {
+    fn sums_are_exact_on_every_level_for_all_weights() {
         let greatest = |_: usize, _: usize| 127_i8;
         let least = |_: usize, _: usize| -128_i8;
         let small = |output: usize, input: usize| ((output * 7 + input * 13) % 101) as i8 - 50;
-        // As much as fits 16 bits when multiplied by 127, and two steps more.
+        // The largest that fits 16 bits when multiplied by 127, and the next larger.
         let just_tame = |_: usize, input: usize| if input % 8 < 2 { 86 } else { 43 };
         let just_wild = |_: usize, input: usize| if input % 8 < 2 { 87 } else { 43 };
         let from = rows();

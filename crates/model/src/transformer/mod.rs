@@ -1,12 +1,12 @@
-//! The runtime for our transformers, for one position at a time.
+//! The runtime for our transformers, one position at a time.
 //!
-//! A network whose weights are stored in 8 bits runs in 8 bits: each span of a row of a
-//! product's inputs is quantised to whole numbers from 0 to 127 over its own range, the products and their sums are whole numbers, and everything else (norms, attention,
-//! activations, the residual sums) is `f32`. Networks in floats run in `f32` throughout.
+//! Networks with 8-bit weights run in 8 bits: activations are quantised to 0..=127 with a minimum and a scale per group of
+//! [`QUANT_GROUP`], products and their sums are integers, and everything else (norms, attention, activations, residuals) is
+//! `f32`. Float networks run in `f32`.
 //!
-//! **The same bits everywhere.** Sums of whole numbers are exact; every `f32` sum has one order of operations, with
-//! multiplication and addition quantised separately, and `exp` is our own. So the answer depends neither on the
-//! [instruction set](Level) nor on the target. `docs/decisions/0018-transformer-runtime.md` says why and what it costs.
+//! **Determinism.** Integer sums are exact; every `f32` sum has one order of operations without fused multiply-add, and `exp` is
+//! our own. So the outputs depend neither on the [kernel level](Level) nor on the target. See
+//! `docs/decisions/0018-transformer-runtime.md`.
 
 mod attention;
 mod elementwise;
@@ -25,7 +25,7 @@ pub use level::Level;
 
 /// Inputs of a product in 8 bits that are quantised over one range, one after another in a row.
 pub const QUANT_GROUP: usize = quantise::SPAN * crate::accumulator::block::LANES;
-/// The steps of such a range.
+/// The largest quantised input.
 pub const QUANT_STEPS: f32 = kernels::QUANT_MAX;
 
 pub(crate) use session::TransformerSession;

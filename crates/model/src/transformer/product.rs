@@ -1,7 +1,7 @@
-//! Rows of inputs times a matrix of weights: where nearly all the time goes.
+//! Matrix products, where nearly all the time goes.
 //!
-//! Weights lie in panels of sixteen outputs. Those of a span of inputs stay in the nearest cache while all rows pass by, a tile
-//! of rows at a time. Every output is one sum in the order of its inputs, so tiles change no bit.
+//! Weights are in panels of sixteen outputs. Those of a span of inputs stay in L1 while all rows pass, a tile of rows at a time.
+//! Every output is one sum in the order of its inputs, so tiling changes no bit.
 
 use super::kernels::{Dots, Group, Layout};
 use super::level::Kernel;
@@ -9,25 +9,25 @@ use super::quantise::{QuantParams, QuantisedRows, SPAN};
 use crate::accumulator::block::{Block, LANES};
 use crate::accumulator::kernels::Lanes;
 
-/// What becomes of the product.
+/// How a product is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Store {
-    /// It replaces what was there.
+    /// Overwrite.
     Replace,
-    /// It is added to what was there.
+    /// Add to the destination.
     Add,
 }
 
-/// Weights in 8 bits with a scale for each output.
+/// 8-bit weights with a scale per output.
 #[derive(Debug)]
 pub(super) struct QuantisedWeights {
     /// The groups of each panel, in whole [spans](SPAN).
     pub(super) groups: Vec<Group>,
-    /// What one step of an output's weights stands for.
+    /// The scale of each output.
     pub(super) scales: Vec<Block<f32>>,
-    /// The sum of each output's weights over each [span](SPAN) of inputs, in steps; those of a panel together.
+    /// The sum of each output's quantised weights over each [span](SPAN) of inputs, by panel.
     pub(super) sums: Vec<Block<f32>>,
-    /// Whether the weights of a panel over each span are [narrow](super::kernels::fits_narrow_sums).
+    /// Whether the weights of a panel over each span [fit narrow sums](super::kernels::fits_narrow_sums).
     pub(super) narrow: Vec<bool>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct QuantisedWeights {
 pub(super) const QUADS: usize = SPAN * LANES / 4;
 pub(super) const PAIRS: usize = SPAN * LANES / 2;
 
-/// Rows that pass by together: their sums stay in the nearest cache. Tiles divide it.
+/// Rows per pass, whose sums stay in L1. A multiple of the tile.
 const ROWS_PER_PASS: usize = 64;
 
 /// Quantised rows times quantised weights.
@@ -98,7 +98,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
         if D::HAS_NARROW_SUMS { self.span_by_span(lanes, dots) } else { self.tile_by_tile(lanes, dots) }
     }
 
-    /// A tile of rows goes through all spans of a panel; its values are in registers meanwhile.
+    /// For each tile of rows, all spans of a panel; the sums stay in registers.
     #[inline(always)]
     fn tile_by_tile<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
         let LaidOut { words, params, groups, spans, panels, weights, to, then } = self;
@@ -116,7 +116,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
                     }
                 }
                 for (r, value) in values.into_iter().enumerate() {
-                    // The last tile may have rows that are not there.
+                    // The last tile may be partial.
                     let Some(to) = to.get_mut((t * R + r) * panels + p) else { break };
                     put(lanes, lanes.mul(value, scale), to, then);
                 }
@@ -124,8 +124,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
         }
     }
 
-    /// All tiles go through a span of a panel, which is narrow for all of them or for none: where that changed with every step,
-    /// processors would guess wrong too often.
+    /// For each span of a panel, all tiles of rows: whether sums are narrow changes less often, which helps branch prediction.
     #[inline(always)]
     fn span_by_span<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
         let LaidOut { words, params, groups, spans, panels, weights, to, then } = self;
@@ -154,12 +153,12 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
     }
 }
 
-/// One span of the inputs of all rows, and the weights of sixteen outputs.
+/// One span of all rows, and the weights of sixteen outputs.
 struct Span<'a, const R: usize, const N: usize> {
     words: &'a [[[u32; R]; N]],
     params: &'a [[QuantParams; R]],
     spans: usize,
-    /// The span that is dequantise.
+    /// The index of the span.
     s: usize,
     groups: &'a [Group; N],
     /// The sum of each output's weights.
@@ -186,7 +185,7 @@ impl<const R: usize, const N: usize> Span<'_, R, N> {
     }
 }
 
-/// What sums of whole numbers stand for, where `sum` is that of the weights.
+/// Dequantises integer sums, given the sum of the weights.
 #[inline(always)]
 fn dequantise<L: Lanes>(
     lanes: L,
@@ -243,7 +242,7 @@ impl Kernel for FloatProduct<'_> {
 }
 
 impl FloatProduct<'_> {
-    /// As many whole tiles as there are from row `first` on; says which row comes next.
+    /// All whole tiles from row `first` on; returns the next row.
     #[inline(always)]
     fn tiles<L: Lanes, const R: usize>(
         &mut self,
@@ -274,7 +273,7 @@ impl FloatProduct<'_> {
     }
 }
 
-/// Words of so many blocks of inputs, in whole spans.
+/// The words of a number of input blocks, in whole spans.
 pub(super) fn words_of(layout: Layout, blocks: usize) -> usize {
     blocks.next_multiple_of(SPAN) * LANES / layout.inputs()
 }

@@ -1,4 +1,4 @@
-//! A transformer ready to be asked.
+//! Running a transformer.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,8 +9,8 @@ use crate::runtime::{InputData, InputTensor, OutputTensor, RunError};
 use crate::tensors::TensorMap;
 use tabia_nets::human::{GAME_INPUTS as GAME, SQUARE_INPUTS as CHANNELS, SQUARES};
 
-/// A transformer with its weights packed for one [`Level`]. Runs at the same time have buffers of their own, which is kept for
-/// later runs.
+/// A transformer with its weights packed for a [`Level`]. Concurrent runs have their own buffers, which are
+/// reused.
 #[derive(Debug)]
 pub(crate) struct TransformerSession {
     level: Level,
@@ -21,8 +21,8 @@ pub(crate) struct TransformerSession {
 }
 
 impl TransformerSession {
-    /// Takes the network out of `tensors`, with `outputs` as the names of what it gives. Takes nothing and gives `None` if the
-    /// kernels do not have its sizes.
+    /// Takes the network out of `tensors`, with `outputs` as the names of its outputs. `None`, taking nothing, if the kernels do not
+    /// support its sizes.
     ///
     /// # Errors
     /// If a tensor is missing, has another shape or is not finite.
@@ -35,15 +35,15 @@ impl TransformerSession {
         Ok(Some(TransformerSession { level, net, outputs, idle: Mutex::default() }))
     }
 
-    /// The instruction set it runs on.
+    /// Its kernel level.
     pub(crate) fn level(&self) -> Level {
         self.level
     }
 
-    /// What the network says of each position, as [`Session::run`](crate::runtime::Session::run) does.
+    /// Runs the network, as [`Session::run`](crate::runtime::Session::run).
     ///
     /// # Errors
-    /// If the inputs are not those of the network, or an output is not finite.
+    /// If an input does not fit, or an output is not finite.
     pub(crate) fn run(&self, inputs: &[InputTensor<'_>]) -> Result<Vec<OutputTensor>, RunError> {
         let [squares, game] = inputs else {
             return Err(RunError::InputCount { expected: 2, given: inputs.len() });
@@ -74,7 +74,7 @@ impl TransformerSession {
     }
 }
 
-/// The numbers of an input, `width` for each position.
+/// The values of an input, `width` per position.
 fn values<'a>(input: &InputTensor<'a>, name: &str, width: usize) -> Result<&'a [f32], RunError> {
     let InputData::Values(values) = input.data else {
         return Err(RunError::Kind { input: name.to_owned(), expected: "features" });

@@ -1,7 +1,6 @@
-//! A short product by which instruction sets are timed and compared.
+//! A short product to time and compare kernel levels.
 //!
-//! It does no more than [`Dots`] do: browsers compile a small function well within milliseconds, and a whole product too
-//! late to be timed.
+//! It only runs [`Dots`]: browsers optimise a small function within milliseconds, and a whole product too late.
 
 use super::kernels::{Dots, Group, Layout};
 use super::level::{Kernel, Level};
@@ -11,7 +10,7 @@ use crate::accumulator::kernels::Lanes;
 
 /// Rows that are multiplied; tiles divide it.
 const ROWS: usize = 8;
-/// How often: for more than half a millisecond. Browsers let a page see tenths of one.
+/// Repetitions: more than half a millisecond, since browsers' clocks have a resolution of tenths.
 const TIMES: usize = 8192;
 
 /// The operands in the layout of one level.
@@ -23,8 +22,8 @@ pub(super) struct KernelTrial {
 }
 
 impl KernelTrial {
-    /// Operands that are the same on every level. The inputs go to their limit, the weights are as [narrow](super::kernels::fits_narrow_sums)
-    /// as most are.
+    /// The same operands on every level. Inputs reach their limit; weights [fit narrow sums](super::kernels::fits_narrow_sums), as
+    /// most do.
     pub(super) fn new(level: Level) -> Self {
         let (words, width, tile) = match level.layout() {
             Layout::Quads => (QUADS, 8, level.rows()),
@@ -55,7 +54,7 @@ impl KernelTrial {
         }
     }
 
-    /// The sums of all rows, found again and again and added up.
+    /// The repeated sum of all rows.
     pub(super) fn run(&self) -> [i32; LANES] {
         let mut sums = [0; LANES];
         self.level.run(Repeated { trial: self, sums: &mut sums });

@@ -1,4 +1,4 @@
-//! The blocks of a transformer: attention and a gated feed-forward part, each with a norm before and a sum after.
+//! Transformer blocks: pre-norm attention and SwiGLU feed-forward with residuals.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use super::attention::{Attention, HeadBuffers};
@@ -11,29 +11,29 @@ use crate::LoadError;
 use crate::accumulator::block::LANES;
 use crate::tensors::TensorMap;
 
-/// The names and sizes of a kind of network.
+/// Names and sizes of a network.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) tokens: usize,
     pub(super) width: usize,
-    /// Numbers of one head of attention.
+    /// Width of an attention head.
     pub(super) head: usize,
     pub(super) hidden: usize,
     pub(super) layers: usize,
-    /// What the norms of a block are called: `blocks.{i}.{norm}1.weight`, `...2.weight`.
+    /// The name of the norms of a block: `blocks.{i}.{norm}1.weight`, `...2.weight`.
     pub(super) norm: &'static str,
     pub(super) final_norm: &'static str,
     pub(super) eps: f32,
 }
 
 impl Plan {
-    /// Whether rows fill whole blocks, as the kernels need.
+    /// Whether rows fill whole blocks, as the kernels require.
     pub(super) fn fills_blocks(&self) -> bool {
         [self.width, self.head, self.hidden].iter().all(|size| size.is_multiple_of(LANES))
     }
 }
 
-/// The blocks of a network and the norm after them.
+/// The blocks of a network and the final norm.
 #[derive(Debug)]
 pub(super) struct Trunk {
     plan: Plan,
@@ -52,14 +52,14 @@ struct TrunkBlock {
     down: Linear,
 }
 
-/// Memory for one position on its way through a trunk.
+/// Buffers for one position.
 #[derive(Debug)]
 pub(super) struct TrunkBuffers {
     /// The tokens, a row each.
     pub(super) x: Vec<[f32; LANES]>,
-    /// The same after a norm; at the end, what the trunk gives.
+    /// The tokens after a norm; finally the output.
     pub(super) normal: Vec<[f32; LANES]>,
-    /// Rows on their way into a product of bytes.
+    /// Quantised inputs of a product.
     pub(super) quantised: QuantisedRows,
     qkv: Vec<[f32; LANES]>,
     inner: Vec<[f32; LANES]>,
@@ -119,7 +119,7 @@ impl Trunk {
         }
     }
 
-    /// Takes the tokens in `buffers.x` through all blocks and leaves them in `buffers.normal`.
+    /// Runs the tokens in `buffers.x` through all blocks into `buffers.normal`.
     pub(super) fn run(&self, level: Level, buffers: &mut TrunkBuffers) {
         let eps = self.plan.eps;
         let TrunkBuffers { x, normal, quantised, qkv, inner, gated, head } = buffers;
@@ -138,7 +138,7 @@ impl Trunk {
     }
 }
 
-/// A vector of `len` numbers in whole blocks.
+/// A vector of `len` elements in whole blocks.
 ///
 /// # Errors
 /// If it is missing, has another length or is not finite.
@@ -150,7 +150,7 @@ pub(super) fn take_row(
     Ok(rows_in_blocks(tensors.take(name, &[len])?.data(), len))
 }
 
-/// Rows of `width` numbers, each filled up to whole blocks.
+/// Rows of `width` elements, each padded to whole blocks.
 pub(super) fn rows_in_blocks(data: &[f32], width: usize) -> Vec<[f32; LANES]> {
     let mut rows = Vec::with_capacity(data.len().div_ceil(LANES));
     for row in data.chunks(width.max(1)) {

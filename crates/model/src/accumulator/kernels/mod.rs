@@ -1,7 +1,7 @@
 //! Sixteen virtual lanes on every instruction set.
 //!
-//! A [`Kernel`] is written once over [`Lanes`] and compiled for each [`Level`]. The operations of `Lanes` are
-//! exact or rounded once per lane as IEEE 754 says, so a kernel gives the same bits on all of them.
+//! A [`Kernel`] is written once over [`Lanes`] and compiled for each [`Level`]. The operations of `Lanes` are exact or correctly
+//! rounded, so a kernel gives the same bits on all levels.
 
 use std::fmt;
 
@@ -118,7 +118,7 @@ pub(crate) mod wasm;
 
 /// Lane-wise operations on sixteen numbers.
 ///
-/// A value of the implementing type is the proof that the processor has the instructions.
+/// A value of the implementing type proves that the processor has the instructions.
 pub(crate) trait Lanes: Copy {
     /// Sixteen `f32`.
     type Floats: Copy;
@@ -134,19 +134,19 @@ pub(crate) trait Lanes: Copy {
     fn at_least(self, x: Self::Floats, low: Self::Floats) -> Self::Floats;
     /// `x` where it is less than `high`, else `high`.
     fn at_most(self, x: Self::Floats, high: Self::Floats) -> Self::Floats;
-    /// The lesser of two numbers.
+    /// The minimum of two numbers.
     #[inline(always)]
     fn lesser(self, a: Self::Floats, b: Self::Floats) -> Self::Floats {
         self.at_most(a, b)
     }
-    /// The greater of two numbers.
+    /// The maximum of two numbers.
     #[inline(always)]
     fn greater(self, a: Self::Floats, b: Self::Floats) -> Self::Floats {
         self.at_least(a, b)
     }
     /// `x` where it is greater than 0, else `other`.
     fn positive_or(self, x: Self::Floats, other: Self::Floats) -> Self::Floats;
-    /// How much each number is above 2^23; none is below that or more than 255 above.
+    /// Each number minus 2^23, which is 0 to 255.
     #[inline(always)]
     fn bytes(self, x: Self::Floats) -> [u8; LANES] {
         let mut lanes = [0.0; LANES];
@@ -168,13 +168,12 @@ pub(crate) trait Lanes: Copy {
 
 /// A loop with its operands, ready to run on any lanes.
 ///
-/// `run` and what it calls are `#[inline(always)]`: only code inlined into a level's own function is compiled
-/// with that level's instructions.
+/// `run` and what it calls are `#[inline(always)]`: only code inlined into a level's function is compiled with its instructions.
 pub(super) trait Kernel {
     fn run<L: Lanes>(self, lanes: L);
 }
 
-/// An instruction set this processor has. The choice changes the speed and nothing else.
+/// An instruction set of this processor. It changes the speed and nothing else.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Level(Set);
 
@@ -192,7 +191,7 @@ enum Set {
 }
 
 impl Level {
-    /// Every level that runs here, fastest last. The first is plain Rust.
+    /// Every level of this processor, fastest last. The first is plain Rust.
     pub fn available() -> impl Iterator<Item = Level> {
         let levels = [
             Some(Set::Scalar(scalar::Scalar)),
@@ -208,7 +207,7 @@ impl Level {
         levels.into_iter().flatten().map(Level)
     }
 
-    /// The fastest level that runs here.
+    /// The fastest level.
     pub fn best() -> Self {
         Self::available().last().expect("plain Rust runs everywhere")
     }

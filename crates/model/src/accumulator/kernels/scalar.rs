@@ -1,4 +1,4 @@
-//! Plain Rust: the safe twin of every other level, and what runs where there is no other.
+//! Plain Rust: the reference for the other levels, and the fallback.
 
 use std::array;
 

@@ -1,13 +1,12 @@
-//! Perspective networks for searches: both sides' views of the board through one layer, in 16 bits.
+//! Quantised NNUEs for searches.
 //!
-//! Such a network is `(features -> width) x 2 -> 1`: the mover's view and the opponent's go through the same first layer,
-//! a clipped activation, and side by side through one of several output layers, chosen by how many pieces are left.
-//! [`NnueGraph::recognise`] finds one in an ONNX graph, [`Nnue`] is one made ready and shared between
-//! threads, and a [`NnueState`] follows one line of play with it.
+//! An NNUE is `(features -> width) x 2 -> 1`: the features from both perspectives go through the same feature transformer and a
+//! clipped activation, and concatenated through one of several output layers, chosen by the number of pieces.
+//! [`NnueGraph::recognise`] finds one in an ONNX graph, [`Nnue`] holds the quantised weights for all threads, and
+//! [`NnueState`] evaluates a line of play.
 //!
-//! All of it is whole numbers, so that results are the same to the bit whatever moves led to a position and whatever
-//! instructions computed it. They are rounded, though: a search may take them, whoever wants the network's own numbers
-//! runs its graph. `docs/decisions/0015-perspective-networks.md` says how and why.
+//! All arithmetic is on integers, so values are the same to the bit whatever moves led to a position and on every instruction
+//! set. They are quantised; for exact values run the graph. `docs/decisions/0015-perspective-networks.md` says how and why.
 
 mod block;
 mod kernels;

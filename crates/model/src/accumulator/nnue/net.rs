@@ -6,43 +6,42 @@ use super::{
 };
 use crate::accumulator::Linear;
 
-/// The most pieces on a board, and so the most features of a view.
+/// Maximum pieces on a board, and so features of a perspective.
 const MAX_PIECES: usize = 32;
 
-/// What first-layer sums stay within, with room for half a step of every weight and of the bias.
+/// Bound of the accumulators, with room for the rounding of every weight and the bias.
 const RANGE: f64 = i16::MAX as f64 - (MAX_PIECES / 2 + 1) as f64;
 
-/// The most steps from 0 to 1 of a clipped sum. [`SQUARE_SHIFT`] bits more still fit 16 bits.
+/// Maximum quantisation of 1. [`SQUARE_SHIFT`] more bits still fit 16.
 const MAX_STEPS: f64 = ((1 << (15 - SQUARE_SHIFT)) - 1) as f64;
 
-/// Fewer steps would be too coarse.
+/// Minimum quantisation of 1.
 const MIN_STEPS: f64 = 128.0;
 
-/// A sum is shifted left by this before it is squared, and the upper 16 bits are kept.
+/// Sums are shifted left by this before squaring, and the upper 16 bits are kept.
 pub(super) const SQUARE_SHIFT: u32 = 4;
 
-/// What the sum of an output layer stays within.
+/// Bound of the sum of an output layer.
 const OUTPUT_RANGE: f64 = (i32::MAX - 1) as f64;
 
-/// More steps to one unit of the output are of no use.
+/// Maximum scale of an output layer.
 const MAX_OUTPUT_STEPS: f64 = (1 << 24) as f64;
 
-/// A perspective network ready to run in a search: immutable weights in 16 bits, shared between any number of
-/// [`NnueState`](super::NnueState)s.
+/// The 16-bit weights of an NNUE, shared between [`NnueState`](super::NnueState)s.
 ///
-/// Every scale is chosen from the weights: for each neuron of the first layer the finest steps with which no position
-/// leaves 16 bits, for each output the finest with which no sum leaves 32. Nothing saturates, so that sums kept up to
-/// date by moves are those made from scratch.
+/// Scales are chosen from the weights: the finest per neuron of the feature transformer with which no position overflows 16
+/// bits, and the finest per output with which no sum overflows 32. Nothing saturates, so updated accumulators equal refreshed
+/// ones.
 pub struct Nnue {
     pub(super) encoding: &'static dyn SparseEncoding,
     /// Per feature, the weights to all neurons.
     pub(super) rows: Vec<Block>,
     pub(super) bias: Vec<Block>,
-    /// Per neuron, the sum that stands for 1.
+    /// Per neuron, the quantised 1.
     pub(super) ceilings: Vec<Block>,
     pub(super) power: ActivationPower,
     outputs: Vec<Output>,
-    /// The output for each number of pieces.
+    /// The bucket for each number of pieces.
     buckets: [u8; MAX_PIECES + 1],
     width: usize,
 }
@@ -52,13 +51,13 @@ pub(super) struct Output {
     /// The mover's half, then the opponent's.
     pub(super) weights: Vec<Block>,
     pub(super) bias: i32,
-    /// What one step of the sum is worth.
+    /// The inverse of its scale.
     pub(super) step: f32,
 }
 
 impl Nnue {
-    /// Makes `graph` ready for the features of `encoding`. `None` if the encoding has another width, if a weight is not
-    /// finite, or if a neuron's weights are so heavy that its sums would be too coarse in 16 bits.
+    /// Quantises `graph` for the features of `encoding`. `None` if the encoding has another width, a weight is not finite, or a
+    /// neuron's weights are too large for 16 bits.
     pub fn new(graph: &NnueGraph, encoding: &'static dyn SparseEncoding) -> Option<Self> {
         let NnueGraph { first, power, output, buckets } = graph;
         let width = first.outputs();
@@ -95,29 +94,22 @@ impl Nnue {
         })
     }
 
-    /// Neurons of each half.
+    /// Neurons per perspective.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Output layers.
+    /// The number of output buckets.
     pub fn outputs(&self) -> usize {
         self.outputs.len()
     }
 
-    /// The output layer for this many pieces.
+    /// The output layer for a number of pieces.
     pub(super) fn output(&self, pieces: usize) -> &Output {
         &self.outputs[usize::from(self.buckets[pieces.min(MAX_PIECES)])]
     }
 
-    /// The weights of one feature.
-    #[inline(always)]
-    pub(super) fn row(&self, feature: u16) -> &[Block] {
-        let width = self.blocks();
-        &self.rows[usize::from(feature) * width..][..width]
-    }
-
-    /// Blocks of one view's sums.
+    /// Blocks of an accumulator.
     pub(super) fn blocks(&self) -> usize {
         self.bias.len()
     }
@@ -131,7 +123,7 @@ impl Output {
         let bias = f64::from(layer.bias[output]);
         let heaviest = weights.iter().zip(&units).map(|(w, unit)| (w / unit).abs()).fold(0.0, f64::max);
         let largest = weights.iter().map(|w| w.abs()).sum::<f64>() + bias.abs();
-        // Rounding adds up to half a step of every weight, each as often as its neuron has steps.
+        // Rounding adds up to half a unit of every weight, times its neuron's maximum.
         let rounding = 0.5 * units.iter().sum::<f64>() + 1.0;
         let scale =
             (f64::from(i16::MAX) / heaviest).min((OUTPUT_RANGE - rounding) / largest).min(MAX_OUTPUT_STEPS);
@@ -148,11 +140,11 @@ impl Output {
     }
 }
 
-/// The finest steps for one neuron: how many make 1. A whole number.
+/// The quantisation of 1 of a neuron: an integer.
 fn steps(layer: &Linear, neuron: usize) -> Option<f64> {
     let weights = layer.weights.iter().skip(neuron).step_by(layer.outputs()).map(|&w| f64::from(w));
     let bias = f64::from(layer.bias[neuron]);
-    // As far up and down as the most pieces can push the sum.
+    // The largest sum in either direction.
     let reach = |sign: f64| {
         let mut pushes: Vec<f64> = weights.clone().map(|w| (w * sign).max(0.0)).collect();
         let kept = pushes.len().min(MAX_PIECES);
@@ -160,7 +152,7 @@ fn steps(layer: &Linear, neuron: usize) -> Option<f64> {
             pushes.select_nth_unstable_by(kept, |a, b| b.total_cmp(a));
         }
         let heaviest = &mut pushes[..kept];
-        // One order, whatever the selection made of it: sums of floats depend on it.
+        // Sorted, because float sums depend on the order.
         heaviest.sort_unstable_by(f64::total_cmp);
         (bias * sign).max(0.0) + heaviest.iter().sum::<f64>()
     };
@@ -168,7 +160,7 @@ fn steps(layer: &Linear, neuron: usize) -> Option<f64> {
     (steps >= MIN_STEPS).then_some(steps)
 }
 
-/// What a clipped sum of 1 goes on as.
+/// The activation of a clipped sum of 1.
 fn unit(steps: f64, power: ActivationPower) -> f64 {
     match power {
         ActivationPower::One => steps,
@@ -179,12 +171,12 @@ fn unit(steps: f64, power: ActivationPower) -> f64 {
     }
 }
 
-/// Numbers in their neurons' steps.
+/// Quantises numbers with their neurons' scales.
 fn fixed<'a>(numbers: impl Iterator<Item = (&'a f32, &'a f64)>) -> Vec<Block> {
     blocked(numbers.map(|(&number, steps)| f64::from(number) * steps))
 }
 
-/// Numbers rounded, filled up with zeros to whole blocks.
+/// Rounds numbers into blocks, padded with zeros.
 fn blocked(numbers: impl Iterator<Item = f64>) -> Vec<Block> {
     let rounded: Vec<i16> = numbers.map(|number| number.round() as i16).collect();
     let mut filled = vec![ZERO; blocks(rounded.len())];

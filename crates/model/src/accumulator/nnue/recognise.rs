@@ -1,38 +1,38 @@
-//! Finding a perspective network in an ONNX graph.
+//! Recognising NNUEs in ONNX graphs.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use crate::accumulator::recognise::{GraphWalk, int_attribute};
 use crate::accumulator::{Activation, Linear};
 use crate::onnx::proto::{ModelProto, NodeProto};
 
-/// More renamings in a row than any exporter writes; a longer walk is a cycle.
+/// Maximum renamings in a chain; a longer walk is a cycle.
 const MAX_CHAIN: usize = 100;
 
-/// What the clipped sums of the first layer are raised to before they go on.
+/// The power of the clipped activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActivationPower {
-    /// As they are.
+    /// Clipped ReLU.
     One,
-    /// Squared.
+    /// Squared clipped ReLU.
     Two,
 }
 
-/// A perspective network, as found in a file.
+/// An NNUE in an ONNX graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NnueGraph {
-    /// The layer that both views go through; its sums are clipped to 0..1.
+    /// The feature transformer of both perspectives; its sums are clipped to 0..1.
     pub first: Linear,
-    /// What happens to the clipped sums.
+    /// The power of the clipped sums.
     pub power: ActivationPower,
-    /// The layer on both halves, the mover's first; an output for each bucket.
+    /// The output layer on both halves, the mover's first, with one output per bucket.
     pub output: Linear,
-    /// For each number of pieces, from none on, which output counts.
+    /// The bucket for each number of pieces, from 0 on.
     pub buckets: Vec<usize>,
 }
 
 impl NnueGraph {
-    /// Reads `model` as a perspective network whose opponent's view is made from the mover's by `other_view`. `None` if
-    /// it is anything else.
+    /// Recognises `model` as an NNUE whose opponent perspective is the permutation `other_view` of the mover's; `None` if it is
+    /// anything else.
     pub fn recognise(model: &ModelProto, other_view: &[u16]) -> Option<Self> {
         let walk = GraphWalk { graph: model.graph.as_ref()? };
         let [output] = walk.graph.output.as_slice() else { return None };
@@ -74,7 +74,7 @@ impl NnueGraph {
     }
 }
 
-/// One view's way through the first layer.
+/// One perspective through the feature transformer.
 struct Half<'a> {
     view: &'a str,
     layer: Linear,
@@ -102,7 +102,7 @@ impl<'a> Half<'a> {
 }
 
 impl<'a> GraphWalk<'a> {
-    /// The node behind a value, renamings left out.
+    /// The node that produces a value, skipping renamings.
     fn source_node(&self, value: &str) -> Option<&'a NodeProto> {
         let mut node = self.producer(value)?;
         for _ in 0..MAX_CHAIN {
@@ -115,13 +115,13 @@ impl<'a> GraphWalk<'a> {
         None
     }
 
-    /// Whether a sum goes over the elements of each row.
+    /// Whether a sum is over the elements of each row.
     fn over_rows(&self, node: &NodeProto) -> bool {
         let axes = node.input.get(1).and_then(|axes| self.whole_numbers(axes));
         axes.is_some_and(|(_, axes)| axes == [1] || axes == [-1])
     }
 
-    /// Whether `value` is made of the elements `places` of `from`.
+    /// Whether `value` gathers the elements `places` of `from`.
     fn selects(&self, value: &str, from: &str, places: &[u16]) -> bool {
         let Some(node) = self.source_node(value).filter(|node| node.op_type == "Gather") else {
             return false;
@@ -133,7 +133,7 @@ impl<'a> GraphWalk<'a> {
         along_rows && data == from && chosen.is_some_and(same)
     }
 
-    /// Which output counts for each number of pieces: `node` looks up a row with a single one in a table.
+    /// The bucket for each number of pieces: `node` looks up one-hot rows in a table.
     fn buckets(&self, mut node: &'a NodeProto, view: &str, outputs: usize) -> Option<Vec<usize>> {
         for _ in 0..MAX_CHAIN {
             if matches!(node.op_type.as_str(), "Reshape" | "Cast") {

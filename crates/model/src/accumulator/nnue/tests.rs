@@ -1,4 +1,4 @@
-//! Sixteen bits against plain `f64` arithmetic, every path and level against each other.
+//! Quantised values against `f64` arithmetic, and paths and levels against each other.
 
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ fn many_positions() -> Vec<Chess> {
 }
 
 #[test]
-fn sixteen_bits_cost_about_a_centipawn() {
+fn quantisation_error_is_about_a_centipawn() {
     let positions = many_positions();
     assert!(positions.len() > 1000, "{}", positions.len());
     for (name, graph) in networks() {
@@ -180,7 +180,7 @@ fn bits_are_the_same_on_every_target() {
 
 /// The heaviest weights that are taken push every sum to the ends of its range and no further.
 #[test]
-fn heavy_weights_are_scaled_or_refused() {
+fn large_weights_are_scaled_or_rejected() {
     let mut random = Random(7);
     for power in [ActivationPower::One, ActivationPower::Two] {
         let mut graph = graph(&mut random, 32, 2, power);
@@ -223,7 +223,7 @@ fn tensors(graph: &NnueGraph) -> TensorMap {
 }
 
 #[test]
-fn networks_are_found_in_their_graphs() {
+fn networks_are_recognised_in_their_graphs() {
     let other_view = sparse().other_view().unwrap();
     for (name, mut graph) in networks() {
         let model = nets::recognise(tensors(&graph), &crate::card::StateDict::default()).unwrap().graph;
@@ -240,7 +240,7 @@ fn networks_are_found_in_their_graphs() {
 }
 
 #[test]
-fn other_graphs_are_left_to_the_general_runtime() {
+fn other_graphs_are_not_recognised() {
     let mut random = Random(5);
     let graph = graph(&mut random, 16, 4, ActivationPower::One);
     let other_view = sparse().other_view().unwrap();
@@ -276,7 +276,7 @@ fn other_graphs_are_left_to_the_general_runtime() {
 }
 
 #[test]
-fn passing_is_not_a_move_of_the_board() {
+fn null_move_keeps_the_accumulators() {
     let position = Chess::default();
     let passed = position.clone().swap_turn().unwrap();
     assert!(passed.ep_square(EnPassantMode::Always).is_none());

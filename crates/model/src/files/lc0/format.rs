@@ -1,10 +1,10 @@
-//! What the file says about its network, and whether we can build it.
+//! The architecture of a weight file, and whether it is supported.
 
-use super::messages::{Net, NetworkFormat};
+use super::messages::Net;
 use super::refuse;
 use crate::{LoadError, LoadErrorKind};
 
-/// How the policy head is stored. Either way the graph gives the same 1858 logits.
+/// The type of the policy head. The graph has the same 1858 logits for both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lc0Policy {
     /// A 1x1 convolution and a dense layer to the 1858 moves.
@@ -13,7 +13,7 @@ pub(crate) enum Lc0Policy {
     Convolution,
 }
 
-/// What the value head says, from the mover's point of view.
+/// The type of the value head, from the mover's point of view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lc0Value {
     /// Output `wdl`: probabilities of win, draw and loss.
@@ -22,14 +22,14 @@ pub(crate) enum Lc0Value {
     Classical,
 }
 
-/// The nonlinearity between layers.
+/// The activation function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activation {
     Relu,
     Mish,
 }
 
-/// A network we can build.
+/// A supported architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Architecture {
     pub(super) policy: Lc0Policy,
@@ -38,19 +38,101 @@ pub(super) struct Architecture {
     pub(super) activation: Activation,
 }
 
-const LINEAR16: i32 = 1;
+/// An enum of the format message, with the values we support.
+struct Enum {
+    what: &'static str,
+    /// Names by value, from 0.
+    names: &'static [&'static str],
+    /// Names of larger values.
+    more: &'static [(i32, &'static str)],
+    supported: &'static [i32],
+}
 
-/// Refuses an encoding of weights other than 16-bit numbers spread evenly between a minimum and a maximum.
-pub(super) fn check_encoding(encoding: Option<i32>) -> Result<(), LoadError> {
-    match encoding {
-        Some(LINEAR16) => Ok(()),
-        other => Err(unsupported(
-            "weights encoding",
-            other,
-            &["UNKNOWN", "LINEAR16", "FLOAT16", "BFLOAT16", "FLOAT32"],
-            "LINEAR16",
-        )),
+impl Enum {
+    /// # Errors
+    /// If the value is not supported.
+    fn check(&self, value: Option<i32>) -> Result<i32, LoadError> {
+        let value = value.unwrap_or(0);
+        if self.supported.contains(&value) {
+            return Ok(value);
+        }
+        let expected: Vec<_> = self.supported.iter().map(|&value| self.name(value)).collect();
+        let (what, name) = (self.what, self.name(value));
+        let message = format!("unsupported {what} {name} (expected {})", expected.join(" or "));
+        Err(refuse(LoadErrorKind::Unsupported, message))
     }
+
+    fn name(&self, value: i32) -> String {
+        let name = usize::try_from(value).ok().and_then(|index| self.names.get(index));
+        let name = name.or_else(|| self.more.iter().find(|more| more.0 == value).map(|more| &more.1));
+        name.map_or_else(|| format!("number {value}"), |&name| name.to_owned())
+    }
+}
+
+const WEIGHTS_ENCODING: Enum = Enum {
+    what: "weights encoding",
+    names: &["UNKNOWN", "LINEAR16", "FLOAT16", "BFLOAT16", "FLOAT32"],
+    more: &[],
+    supported: &[1],
+};
+
+const INPUT: Enum = Enum {
+    what: "input format",
+    names: &[
+        "INPUT_UNKNOWN",
+        "INPUT_CLASSICAL_112_PLANE",
+        "INPUT_112_WITH_CASTLING_PLANE",
+        "INPUT_112_WITH_CANONICALIZATION",
+        "INPUT_112_WITH_CANONICALIZATION_HECTOPLIES",
+        "INPUT_112_WITH_CANONICALIZATION_V2",
+    ],
+    more: &[
+        (132, "INPUT_112_WITH_CANONICALIZATION_HECTOPLIES_ARMAGEDDON"),
+        (133, "INPUT_112_WITH_CANONICALIZATION_V2_ARMAGEDDON"),
+    ],
+    supported: &[1],
+};
+
+const NETWORK: Enum = Enum {
+    what: "network",
+    names: &[
+        "NETWORK_UNKNOWN",
+        "NETWORK_CLASSICAL",
+        "NETWORK_SE",
+        "NETWORK_CLASSICAL_WITH_HEADFORMAT",
+        "NETWORK_SE_WITH_HEADFORMAT",
+        "NETWORK_ONNX",
+        "NETWORK_ATTENTIONBODY_WITH_HEADFORMAT",
+        "NETWORK_ATTENTIONBODY_WITH_MULTIHEADFORMAT",
+    ],
+    more: &[(134, "NETWORK_AB_LEGACY_WITH_MULTIHEADFORMAT")],
+    supported: &[1, 2, 3, 4],
+};
+
+const POLICY: Enum = Enum {
+    what: "policy head",
+    names: &["POLICY_UNKNOWN", "POLICY_CLASSICAL", "POLICY_CONVOLUTION", "POLICY_ATTENTION"],
+    more: &[],
+    supported: &[1, 2],
+};
+
+const VALUE: Enum = Enum {
+    what: "value head",
+    names: &["VALUE_UNKNOWN", "VALUE_CLASSICAL", "VALUE_WDL", "VALUE_PARAM"],
+    more: &[],
+    supported: &[1, 2],
+};
+
+const ACTIVATION: Enum = Enum {
+    what: "activation",
+    names: &["DEFAULT_ACTIVATION_RELU", "DEFAULT_ACTIVATION_MISH"],
+    more: &[],
+    supported: &[0, 1],
+};
+
+/// Checks that weights are LINEAR16: 16-bit numbers between a minimum and a maximum.
+pub(super) fn check_encoding(encoding: Option<i32>) -> Result<(), LoadError> {
+    WEIGHTS_ENCODING.check(encoding).map(drop)
 }
 
 impl Architecture {
@@ -58,28 +140,33 @@ impl Architecture {
         refuse_other_bodies(net)?;
         let format = net.format.unwrap_or_default();
         check_encoding(format.weights_encoding)?;
-        let Some(format) = format.network_format else {
-            // The oldest files have no format message; they are all of this kind.
-            return Ok(Architecture {
-                policy: Lc0Policy::Classical,
-                value: Lc0Value::Classical,
-                has_moves_left: false,
-                activation: Activation::Relu,
-            });
+        let mut architecture = Architecture {
+            policy: Lc0Policy::Classical,
+            value: Lc0Value::Classical,
+            has_moves_left: false,
+            activation: Activation::Relu,
         };
-        check_input(&format)?;
-        let names_its_heads = names_heads(&format)?;
-        Ok(Architecture {
-            policy: if names_its_heads { policy(&format)? } else { Lc0Policy::Classical },
-            value: if names_its_heads { value(&format)? } else { Lc0Value::Classical },
-            has_moves_left: format.moves_left == Some(1),
-            activation: activation(&format)?,
-        })
+        // The oldest files have no format message, and older ones do not name the heads: they are classical.
+        let Some(format) = format.network_format else { return Ok(architecture) };
+        INPUT.check(format.input)?;
+        if NETWORK.check(format.network)? > 2 {
+            if POLICY.check(format.policy)? == 2 {
+                architecture.policy = Lc0Policy::Convolution;
+            }
+            if VALUE.check(format.value)? == 2 {
+                architecture.value = Lc0Value::Wdl;
+            }
+        }
+        if ACTIVATION.check(format.default_activation)? == 1 {
+            architecture.activation = Activation::Mish;
+        }
+        architecture.has_moves_left = format.moves_left == Some(1);
+        Ok(architecture)
     }
 }
 
-/// Names parts that only networks of another design have, whatever the format message says: early attention
-/// bodies were still labelled as residual towers.
+/// Rejects parts of other architectures, whatever the format message says: early attention bodies were labelled as residual
+/// towers.
 fn refuse_other_bodies(net: &Net) -> Result<(), LoadError> {
     let part = if net.onnx_model.is_some() {
         Some("an embedded ONNX model")
@@ -100,111 +187,9 @@ fn refuse_other_bodies(net: &Net) -> Result<(), LoadError> {
         Some(part) => Err(refuse(
             LoadErrorKind::Unsupported,
             format!(
-                "a network with {part} is not supported; residual towers, with or without squeeze and excitation, are"
+                "unsupported network with {part} (expected a residual tower, with or without squeeze and excitation)"
             ),
         )),
         None => Ok(()),
     }
-}
-
-fn check_input(format: &NetworkFormat) -> Result<(), LoadError> {
-    let known = |value| match value {
-        132 => "INPUT_112_WITH_CANONICALIZATION_HECTOPLIES_ARMAGEDDON".to_owned(),
-        133 => "INPUT_112_WITH_CANONICALIZATION_V2_ARMAGEDDON".to_owned(),
-        other => name_of(
-            other,
-            &[
-                "INPUT_UNKNOWN",
-                "INPUT_CLASSICAL_112_PLANE",
-                "INPUT_112_WITH_CASTLING_PLANE",
-                "INPUT_112_WITH_CANONICALIZATION",
-                "INPUT_112_WITH_CANONICALIZATION_HECTOPLIES",
-                "INPUT_112_WITH_CANONICALIZATION_V2",
-            ],
-        ),
-    };
-    match format.input.unwrap_or(0) {
-        1 => Ok(()),
-        other => Err(unsupported_name("input format", &known(other), "INPUT_CLASSICAL_112_PLANE")),
-    }
-}
-
-/// Whether the format message names the heads; older residual towers do not and have classical ones.
-fn names_heads(format: &NetworkFormat) -> Result<bool, LoadError> {
-    match format.network.unwrap_or(0) {
-        1 | 2 => Ok(false),
-        3 | 4 => Ok(true),
-        134 => Err(unsupported_name("network", "NETWORK_AB_LEGACY_WITH_MULTIHEADFORMAT", NETWORKS_SUPPORTED)),
-        other => Err(unsupported(
-            "network",
-            Some(other),
-            &[
-                "NETWORK_UNKNOWN",
-                "NETWORK_CLASSICAL",
-                "NETWORK_SE",
-                "NETWORK_CLASSICAL_WITH_HEADFORMAT",
-                "NETWORK_SE_WITH_HEADFORMAT",
-                "NETWORK_ONNX",
-                "NETWORK_ATTENTIONBODY_WITH_HEADFORMAT",
-                "NETWORK_ATTENTIONBODY_WITH_MULTIHEADFORMAT",
-            ],
-            NETWORKS_SUPPORTED,
-        )),
-    }
-}
-
-const NETWORKS_SUPPORTED: &str = "NETWORK_CLASSICAL and NETWORK_SE, with or without head formats";
-
-fn policy(format: &NetworkFormat) -> Result<Lc0Policy, LoadError> {
-    match format.policy {
-        Some(1) => Ok(Lc0Policy::Classical),
-        Some(2) => Ok(Lc0Policy::Convolution),
-        other => Err(unsupported(
-            "policy head",
-            other,
-            &["POLICY_UNKNOWN", "POLICY_CLASSICAL", "POLICY_CONVOLUTION", "POLICY_ATTENTION"],
-            "POLICY_CLASSICAL and POLICY_CONVOLUTION",
-        )),
-    }
-}
-
-fn value(format: &NetworkFormat) -> Result<Lc0Value, LoadError> {
-    match format.value {
-        Some(1) => Ok(Lc0Value::Classical),
-        Some(2) => Ok(Lc0Value::Wdl),
-        other => Err(unsupported(
-            "value head",
-            other,
-            &["VALUE_UNKNOWN", "VALUE_CLASSICAL", "VALUE_WDL", "VALUE_PARAM"],
-            "VALUE_CLASSICAL and VALUE_WDL",
-        )),
-    }
-}
-
-fn activation(format: &NetworkFormat) -> Result<Activation, LoadError> {
-    match format.default_activation {
-        None | Some(0) => Ok(Activation::Relu),
-        Some(1) => Ok(Activation::Mish),
-        other => Err(unsupported(
-            "activation",
-            other,
-            &["DEFAULT_ACTIVATION_RELU", "DEFAULT_ACTIVATION_MISH"],
-            "DEFAULT_ACTIVATION_RELU and DEFAULT_ACTIVATION_MISH",
-        )),
-    }
-}
-
-fn unsupported(what: &str, value: Option<i32>, names: &[&str], supported: &str) -> LoadError {
-    unsupported_name(what, &name_of(value.unwrap_or(0), names), supported)
-}
-
-fn unsupported_name(what: &str, name: &str, supported: &str) -> LoadError {
-    refuse(LoadErrorKind::Unsupported, format!("{what} {name} is not supported; supported: {supported}"))
-}
-
-fn name_of(value: i32, names: &[&str]) -> String {
-    usize::try_from(value)
-        .ok()
-        .and_then(|index| names.get(index))
-        .map_or_else(|| format!("number {value}"), |&name| name.to_owned())
 }

@@ -1,29 +1,29 @@
-//! Weights out of the file: decoded, checked against the sizes the network needs, batch norm folded away.
+//! Decoding weights: dequantised, shapes checked, batch norm folded in.
 
 use super::format::check_encoding;
 use super::messages::{ConvBlock, Layer, SqueezeExcite};
 use super::refuse;
 use crate::{LoadError, LoadErrorKind};
 
-/// What lc0 adds to a variance before taking its root.
+/// lc0's batch-norm epsilon.
 const EPSILON: f32 = 1e-5;
 
-/// How many outputs a layer must have.
+/// The expected number of outputs of a layer.
 #[derive(Clone, Copy)]
 pub(super) enum Outputs {
-    /// Whatever its number of weights makes.
+    /// Any.
     AsStored,
-    /// As many as the next layer or the answer needs.
+    /// Exactly this many.
     Exactly(usize),
-    /// No fewer than this.
+    /// At least this many.
     AtLeast(usize),
 }
 
 impl Outputs {
-    /// How many outputs of `row` weights each there are.
+    /// The number of outputs of `row` weights each.
     fn of(self, weights: &[f32], row: usize, name: &str) -> Result<usize, LoadError> {
         let (found, stored) = (weights.len(), weights.len() / row.max(1));
-        let wrong = |expected: String| Err(shape(name, format!("{found} numbers, expected {expected}")));
+        let wrong = |expected: String| Err(shape(name, format!("{found} weights (expected {expected})")));
         match self {
             _ if row == 0 || stored * row != found => wrong(format!("a multiple of {row}")),
             Outputs::Exactly(n) if n != stored => wrong(format!("{n} x {row}")),
@@ -33,7 +33,7 @@ impl Outputs {
     }
 }
 
-/// A convolution over the board that keeps its size: weights `[outputs, inputs, kernel, kernel]`.
+/// A same-padded convolution: weights `[outputs, inputs, kernel, kernel]`.
 pub(super) struct Conv {
     pub(super) weights: Vec<f32>,
     pub(super) biases: Vec<f32>,
@@ -68,7 +68,7 @@ impl Conv {
 
         let mut biases = biases.unwrap_or_else(|| vec![0.0; outputs]);
         if let Some(means) = means {
-            // The field is called bn_stddivs but holds variances.
+            // Despite its name, bn_stddivs holds variances.
             let variances = variances.ok_or_else(|| missing(&format!("{name}.bn_stddivs")))?;
             let gammas = gammas.unwrap_or_else(|| vec![1.0; outputs]);
             let betas = betas.unwrap_or_else(|| vec![0.0; outputs]);
@@ -112,7 +112,7 @@ impl Dense {
     }
 }
 
-/// Squeeze and excitation: from the means of all channels, a factor and a term for each channel.
+/// Squeeze and excitation: a scale and a bias per channel from the means of all channels.
 pub(super) struct Excitation {
     pub(super) squeeze: Dense,
     /// The factor of each channel, before the sigmoid.
@@ -148,17 +148,17 @@ fn required(layer: Option<Layer>, name: &str) -> Result<Vec<f32>, LoadError> {
     if numbers.is_empty() { Err(missing(name)) } else { Ok(numbers) }
 }
 
-/// An absent layer and an empty one mean the same; lc0 writes either.
+/// Absent and empty layers are the same; lc0 writes either.
 fn optional(layer: Option<Layer>, name: &str, length: usize) -> Result<Option<Vec<f32>>, LoadError> {
     let numbers = layer.map(|layer| decode(layer, name)).transpose()?.unwrap_or_default();
     match numbers.len() {
         0 => Ok(None),
         n if n == length => Ok(Some(numbers)),
-        n => Err(shape(name, format!("{n} numbers, expected {length}"))),
+        n => Err(shape(name, format!("{n} weights (expected {length})"))),
     }
 }
 
-/// LINEAR16: 0 is the least of the layer's numbers and 65535 the greatest.
+/// LINEAR16: 0 is the minimum of the layer and 65535 the maximum.
 fn decode(layer: Layer, name: &str) -> Result<Vec<f32>, LoadError> {
     if layer.encoding.is_some_and(|encoding| encoding != 0) {
         check_encoding(layer.encoding).map_err(|error| error.at_tensor(name))?;
@@ -166,12 +166,12 @@ fn decode(layer: Layer, name: &str) -> Result<Vec<f32>, LoadError> {
     let params = layer.params.unwrap_or_default();
     let (pairs, rest) = params.as_chunks::<2>();
     if !rest.is_empty() {
-        return Err(shape(name, format!("{} bytes, not a whole number of 16-bit weights", params.len())));
+        return Err(shape(name, format!("{} bytes (expected 16-bit weights)", params.len())));
     }
     let (least, greatest) = (layer.min_val.unwrap_or(0.0), layer.max_val.unwrap_or(0.0));
     let range = greatest - least;
     if !range.is_finite() {
-        return Err(not_finite(name, format!("the range from {least} to {greatest} is not finite")));
+        return Err(not_finite(name, format!("non-finite range {least} to {greatest}")));
     }
     let number = |pair: &[u8; 2]| f32::from(u16::from_le_bytes(*pair)) / 65535.0 * range + least;
     Ok(pairs.iter().map(number).collect())
@@ -179,7 +179,7 @@ fn decode(layer: Layer, name: &str) -> Result<Vec<f32>, LoadError> {
 
 fn check_finite(numbers: &[f32], name: &str, when: &str) -> Result<(), LoadError> {
     match numbers.iter().position(|number| !number.is_finite()) {
-        Some(index) => Err(not_finite(name, format!("number {index} is not finite {when}"))),
+        Some(index) => Err(not_finite(name, format!("weight {index} is not finite {when}"))),
         None => Ok(()),
     }
 }

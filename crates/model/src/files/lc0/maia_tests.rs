@@ -1,4 +1,4 @@
-//! The nine Maia networks against an independent reading of them. Needs the shared data beside the checkout.
+//! The nine Maia networks against an independent implementation. Needs the shared data beside the checkout.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -72,7 +72,7 @@ struct Golden {
 }
 
 #[test]
-fn probabilities_agree_with_an_independent_reading() {
+fn probabilities_match_an_independent_implementation() {
     let Some(golden) = shared_data("maia/golden.json") else { return };
     let golden: Vec<Golden> = serde_json::from_slice(&std::fs::read(golden).unwrap()).unwrap();
     assert_eq!(golden.len(), 60);
@@ -125,7 +125,7 @@ fn stronger_players_open_less_often_with_the_kings_pawn() {
     assert_eq!(choices.last(), Some(&[56.0, 29.0]));
 }
 
-/// Mates in one of the puzzle collection, evenly spread over their ratings.
+/// Mate-in-one puzzles, evenly spread over their ratings.
 fn mates_in_one(count: usize) -> Option<Vec<Chess>> {
     let mut decoder =
         zstd::Decoder::new(File::open(shared_data("puzzles/puzzles.epd.zst")?).unwrap()).unwrap();
@@ -140,7 +140,7 @@ fn mates_in_one(count: usize) -> Option<Vec<Chess>> {
     Some(mates.iter().step_by(mates.len() / count).take(count).map(position).collect())
 }
 
-/// How many of the positions the network's likeliest move ends at once, seeing nothing but the position.
+/// In how many positions the most likely move mates, without history.
 fn mates_found(maia: &Maia, positions: &[Chess]) -> usize {
     let mates = |position: &Chess, m: Move| {
         let mut after = position.clone();

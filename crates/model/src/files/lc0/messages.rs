@@ -1,7 +1,5 @@
-//! The messages of a weight file, as far as we read them. Unknown fields are skipped.
-//!
-//! Field numbers are those of the public `net.proto` of lczero-common. Enums stay plain numbers here, so that a
-//! value we do not know can still be named in an error.
+//! The messages of a weight file, from `net.proto` of lczero-common. Unused fields are skipped. Enums are plain numbers, so that
+//! errors can name unknown values.
 
 use prost::Message;
 

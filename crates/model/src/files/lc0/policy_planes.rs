@@ -1,16 +1,15 @@
-//! Where each move of the `lc0-1858` vocabulary lies in the planes of a convolution policy head.
+//! The mapping from the planes of a convolutional policy head to the `lc0-1858` vocabulary.
 //!
-//! A plane is a kind of move and holds it at the square of origin, both from the mover's side of the board: 56
-//! planes of queen moves (eight directions, clockwise from straight ahead, by one to seven squares), 8 of knight
-//! moves (clockwise from two ahead, one right), and 9 of pawns reaching the last rank (capture to the left,
-//! straight, capture to the right; each rook, bishop, queen). A promotion to a knight is the plain pawn move.
+//! A plane is a type of move, indexed by the origin square from the mover's side: 56 planes of queen moves (eight directions,
+//! clockwise from straight ahead, by one to seven squares), 8 of knight moves (clockwise from two ahead, one right), and 9 of
+//! promotions (capture left, straight, capture right; each rook, bishop, queen). A knight promotion is the plain pawn move.
 
 use shakmaty::{Color, Move, Rank, Role, Square};
 
 use super::refuse;
 use crate::{LoadError, LoadErrorKind};
 
-/// Planes that mean something; lc0 rounds their number up to 80.
+/// Used planes; lc0 rounds up to 80.
 pub(super) const USED_PLANES: usize = 73;
 
 /// Steps of file and rank, clockwise from straight ahead.
@@ -18,7 +17,7 @@ const QUEEN_STEPS: [(i32, i32); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), 
 const KNIGHT_STEPS: [(i32, i32); 8] =
     [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
-/// For each index of the vocabulary, `plane * 64 + square of origin`.
+/// For each index of the vocabulary, `plane * 64 + origin`.
 pub(super) fn elements() -> Result<Vec<i64>, LoadError> {
     let unknown = |what: &str| refuse(LoadErrorKind::UnknownNetwork, what);
     let vocabulary =
@@ -30,7 +29,7 @@ pub(super) fn elements() -> Result<Vec<i64>, LoadError> {
                 continue;
             }
             let Some(to) = offset(from, step) else { continue };
-            // Any piece that goes from here to there, promoting or not, has the same index.
+            // The index does not depend on the piece.
             let role = if promotion.is_some() { Role::Pawn } else { Role::Queen };
             let m = Move::Normal { role, from, capture: None, to, promotion };
             let index = usize::from(vocabulary.slot(Color::White, m).index.0);
@@ -43,7 +42,7 @@ pub(super) fn elements() -> Result<Vec<i64>, LoadError> {
     elements.into_iter().map(|element| element.ok_or_else(unmapped)).collect()
 }
 
-/// What the planes stand for, in order: a step and the piece promoted to.
+/// The step and promotion of each plane, in order.
 fn kinds() -> impl Iterator<Item = ((i32, i32), Option<Role>)> {
     let queen = QUEEN_STEPS.into_iter().flat_map(|(x, y)| (1..=7).map(move |n| ((x * n, y * n), None)));
     let knight = KNIGHT_STEPS.into_iter().map(|step| (step, None));
@@ -62,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_move_has_an_element_of_its_own() {
+    fn mapping_is_a_bijection() {
         assert_eq!(kinds().count(), USED_PLANES);
         let mut elements = elements().unwrap();
         assert_eq!(elements.len(), 1858);
@@ -73,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn known_places_of_the_public_map() {
+    fn mapping_matches_the_public_table() {
         let elements = elements().unwrap();
         // (index of the move, plane, square of origin)
         for (index, plane, square) in [

@@ -67,7 +67,7 @@ fn mish_and_moves_left_from_a_plain_protobuf() {
 }
 
 #[test]
-fn what_the_file_says_about_itself() {
+fn metadata_is_read() {
     let network = read(PLAIN_CONV).unwrap();
     assert_eq!(network.license.as_deref(), Some("Public domain (CC0)"));
     assert_eq!(network.min_version.as_deref(), Some("0.21.3"));
@@ -76,7 +76,7 @@ fn what_the_file_says_about_itself() {
 }
 
 #[test]
-fn files_without_a_format_message_have_classical_heads() {
+fn missing_format_message_means_classical_heads() {
     let mut net = parse(SE_CLASSICAL).unwrap();
     net.format.as_mut().unwrap().network_format = None;
     let weights = net.weights.as_mut().unwrap();
@@ -100,7 +100,7 @@ fn refusal(fixture: &[u8], change: impl FnOnce(&mut Net)) -> LoadError {
 }
 
 #[test]
-fn other_designs_are_refused_by_name() {
+fn unsupported_architectures_are_named() {
     type Change = fn(&mut NetworkFormat);
     let formats: [(Change, &str, &str); 6] = [
         (|f| f.input = Some(2), "INPUT_112_WITH_CASTLING_PLANE", "INPUT_CLASSICAL_112_PLANE"),
@@ -123,16 +123,14 @@ fn other_designs_are_refused_by_name() {
         assert!(text.contains(found) && text.contains(supported), "{text}");
     }
     type BodyChange = fn(&mut Net);
-    let bodies: [(BodyChange, &str); 4] = [
-        (|net| net.onnx_model = Some(Unread {}), "ONNX"),
-        (|net| net.weights.as_mut().unwrap().encoder = Some(Unread {}), "attention"),
-        (|net| net.weights.as_mut().unwrap().smolgen_w = Some(Unread {}), "smolgen"),
-        (|net| net.weights.as_mut().unwrap().policy_heads = Some(Unread {}), "several policy heads"),
+    let bodies: [BodyChange; 4] = [
+        |net| net.onnx_model = Some(Unread {}),
+        |net| net.weights.as_mut().unwrap().encoder = Some(Unread {}),
+        |net| net.weights.as_mut().unwrap().smolgen_w = Some(Unread {}),
+        |net| net.weights.as_mut().unwrap().policy_heads = Some(Unread {}),
     ];
-    for (change, found) in bodies {
-        let error = refusal(MISH_CONV, change);
-        assert_eq!(error.kind(), LoadErrorKind::Unsupported);
-        assert!(error.to_string().contains(found), "{error}");
+    for change in bodies {
+        assert_eq!(refusal(MISH_CONV, change).kind(), LoadErrorKind::Unsupported);
     }
     let error = refusal(MISH_CONV, |net| {
         net.weights.as_mut().unwrap().ip1_val_b.as_mut().unwrap().encoding = Some(2);
@@ -143,7 +141,7 @@ fn other_designs_are_refused_by_name() {
 }
 
 #[test]
-fn layers_that_disagree_are_named() {
+fn mismatched_layers_are_named() {
     type Change = fn(&mut Net);
     let changes: [(Change, &str); 8] = [
         (|net| net.weights.as_mut().unwrap().input = None, "input"),
@@ -172,7 +170,7 @@ fn layers_that_disagree_are_named() {
 }
 
 #[test]
-fn numbers_that_are_not_finite_are_named() {
+fn non_finite_layers_are_named() {
     for (low, high) in [(f32::NAN, 1.0), (0.0, f32::INFINITY), (f32::MIN, f32::MAX)] {
         let error = refusal(PLAIN_CONV, |net| {
             let layer = net.weights.as_mut().unwrap().ip1_val_w.as_mut().unwrap();
@@ -190,7 +188,7 @@ fn numbers_that_are_not_finite_are_named() {
 }
 
 #[test]
-fn small_files_that_unpack_to_much_are_refused() {
+fn decompressed_size_is_bounded() {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(&[0; 100_000]).unwrap();
     let bomb = gzip.finish().unwrap();
@@ -203,19 +201,18 @@ fn small_files_that_unpack_to_much_are_refused() {
     net.extend(blocks);
     let error = read(&net).unwrap_err();
     assert_eq!(error.kind(), LoadErrorKind::TooLarge);
-    assert!(error.to_string().contains("blocks"), "{error}");
+    assert!(matches!(error.place(), Place::Byte(_)), "{error}");
 }
 
 #[test]
-fn other_magic_numbers_are_refused() {
+fn wrong_magic_is_rejected() {
     let error = refusal(MISH_CONV, |net| net.magic = Some(0x1c1));
     assert_eq!(error.kind(), LoadErrorKind::Malformed);
-    assert!(error.to_string().contains("0x1c1"), "{error}");
     assert_eq!(read(&[]).unwrap_err().kind(), LoadErrorKind::Malformed);
 }
 
 #[test]
-fn files_cut_off_anywhere_are_refused() {
+fn truncated_files_are_rejected() {
     for file in [PLAIN_CONV, MISH_CONV] {
         for length in (0..200).chain((200..file.len()).step_by(97)) {
             assert!(read(&file[..length]).is_err(), "cut off at {length}");

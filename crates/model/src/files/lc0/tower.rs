@@ -12,7 +12,7 @@ const INPUT_PLANES: usize = 112;
 const MOVES: usize = 1858;
 const SQUARES: usize = 64;
 
-/// Builds the graph, using up the weights so that no more than one layer is held twice.
+/// Builds the graph, consuming the weights so that at most one layer is in memory twice.
 pub(super) fn build(weights: Weights, architecture: Architecture) -> Result<ModelProto, LoadError> {
     let mut tower =
         Tower { graph: GraphBuilder::new("lc0"), activation: architecture.activation, channels: 0 };
@@ -60,7 +60,7 @@ pub(super) fn build(weights: Weights, architecture: Architecture) -> Result<Mode
             second: (weights.ip2_mov_w, weights.ip2_mov_b),
         };
         let plies = tower.board_head(&x, head, 1)?;
-        // A rectifier here whatever the network's activation is.
+        // A ReLU with every activation function.
         let plies = tower.graph.op("Relu", &[&plies], &[]);
         tower.graph.output(&plies, "moves_left", &[1]);
     }
@@ -74,7 +74,7 @@ struct Tower {
     channels: usize,
 }
 
-/// A head that draws numbers from the whole board: a 1x1 convolution and two dense layers.
+/// A value or moves-left head: a 1x1 convolution and two dense layers.
 struct BoardHead {
     /// Names of the convolution, the first layer's weights and biases, and the second's.
     name: [&'static str; 5],
@@ -102,8 +102,7 @@ impl Tower {
         Ok(self.activate(&sum))
     }
 
-    /// Scales and shifts each channel. The dense layers are 1x1 convolutions of a one-square board, which keeps the
-    /// shape that multiplying with the planes needs.
+    /// Scales and shifts each channel. The dense layers are 1x1 convolutions, which keeps the shape for broadcasting.
     fn excite(&mut self, x: &Node, name: &str, excitation: &Excitation) -> Node {
         let mean = self.graph.op("GlobalAveragePool", &[x], &[]);
         let squeezed = self.pointwise(&mean, &format!("{name}.squeeze"), &excitation.squeeze);

@@ -1,4 +1,4 @@
-//! The weights of a TFLite file as numbers: 32-bit floats, 16-bit floats, and 8-bit integers with their scales.
+//! Decoding the weights of a TFLite file: FLOAT32, FLOAT16, and quantised INT8 and UINT8.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use half::f16;
@@ -7,7 +7,7 @@ use super::flatbuffer::Scalar;
 use super::schema::{ElementType, Quantization, Tensor, unsupported};
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// The most elements all weights of a file may have together, 256 MiB as floats.
+/// Maximum elements of all weights of a file: 256 MiB as `f32`.
 pub(super) const MAX_ELEMENTS: usize = 1 << 26;
 
 /// The dimensions of a constant, all positive, with a product of at most [`MAX_ELEMENTS`].
@@ -16,7 +16,11 @@ pub(super) fn shape(tensor: &Tensor<'_>) -> Result<Vec<usize>, LoadError> {
     let mut shape = Vec::with_capacity(tensor.shape.len());
     for &stored in &tensor.shape {
         let dimension = usize::try_from(stored).ok().filter(|&d| d > 0).ok_or_else(|| {
-            error(LoadErrorKind::Malformed, tensor, format!("dimension {stored} in shape {:?}", tensor.shape))
+            error(
+                LoadErrorKind::Malformed,
+                tensor,
+                format!("invalid dimension {stored} in shape {:?}", tensor.shape),
+            )
         })?;
         elements = elements.checked_mul(dimension).filter(|&n| n <= MAX_ELEMENTS).ok_or_else(|| {
             let message = format!("shape {:?} has more than {MAX_ELEMENTS} elements", tensor.shape);
@@ -35,31 +39,28 @@ pub(super) fn floats(tensor: &Tensor<'_>, shape: &[usize]) -> Result<Vec<f32>, L
         ElementType::INT8 => dequantised(tensor, shape, elements::<i8>(tensor, shape)?.map(i16::from))?,
         ElementType::UINT8 => dequantised(tensor, shape, elements::<u8>(tensor, shape)?.map(i16::from))?,
         other => {
-            let message = format!(
-                "weights of type {}; FLOAT32, FLOAT16, INT8 and UINT8 weights are read",
-                other.name()
-            );
+            let message =
+                format!("weights of type {} (expected FLOAT32, FLOAT16, INT8 or UINT8)", other.name());
             return Err(unsupported(message).at_tensor(tensor.name));
         }
     };
     match values.iter().position(|v| !v.is_finite()) {
         None => Ok(values),
-        Some(i) => {
-            Err(error(LoadErrorKind::NotFinite, tensor, format!("element {i} is not a finite number")))
-        }
+        Some(i) => Err(error(LoadErrorKind::NotFinite, tensor, format!("element {i} is not finite"))),
     }
 }
 
-/// A constant's elements as whole numbers, such as the shape a reshape asks for.
+/// A constant's elements as integers, such as the shape of a reshape.
 pub(super) fn integers(tensor: &Tensor<'_>, shape: &[usize]) -> Result<Vec<i64>, LoadError> {
     match tensor.element {
         ElementType::INT32 => Ok(elements::<i32>(tensor, shape)?.map(i64::from).collect()),
         ElementType::INT64 => Ok(elements::<i64>(tensor, shape)?.collect()),
-        other => Err(unsupported(format!("whole numbers of type {}", other.name())).at_tensor(tensor.name)),
+        other => Err(unsupported(format!("integers of type {} (expected INT32 or INT64)", other.name()))
+            .at_tensor(tensor.name)),
     }
 }
 
-/// The stored elements, exactly as many as the shape has.
+/// The stored elements, checked against the shape.
 fn elements<'a, T: Scalar + 'a>(
     tensor: &Tensor<'a>,
     shape: &[usize],
@@ -68,7 +69,7 @@ fn elements<'a, T: Scalar + 'a>(
     let count: usize = shape.iter().product();
     let needed = count.saturating_mul(T::SIZE);
     if data.len() != needed {
-        let message = format!("{} bytes of data; shape {shape:?} needs {needed}", data.len());
+        let message = format!("{} bytes of data (expected {needed} for shape {shape:?})", data.len());
         return Err(error(LoadErrorKind::Malformed, tensor, message));
     }
     Ok(data.chunks_exact(T::SIZE).filter_map(T::from_bytes))
@@ -79,14 +80,13 @@ fn dequantised(
     shape: &[usize],
     stored: impl Iterator<Item = i16>,
 ) -> Result<Vec<f32>, LoadError> {
-    let missing = || error(LoadErrorKind::Malformed, tensor, "integer weights without a scale");
+    let missing = || error(LoadErrorKind::Malformed, tensor, "quantised weights without a scale");
     let quantization = tensor.quantization()?.ok_or_else(missing)?;
     if quantization.scales.is_empty() {
         return Err(missing());
     }
     let (steps, inner) = steps(tensor, shape, &quantization)?;
     let of_element = |(i, q): (usize, i16)| {
-        // `steps` is never empty, so there is always a step to take.
         let step = steps.get((i / inner) % steps.len()).copied().unwrap_or(Step { scale: 0.0, zero: 0 });
         f32::from(q - step.zero) * step.scale
     };
@@ -99,7 +99,7 @@ struct Step {
     zero: i16,
 }
 
-/// One step for all elements or one per index of the quantised dimension, and how many elements in a row share one.
+/// The scale and zero point per tensor or per index of the quantised dimension, and how many consecutive elements share one.
 fn steps(
     tensor: &Tensor<'_>,
     shape: &[usize],
@@ -123,7 +123,7 @@ fn steps(
     let step = |(i, &scale): (usize, &f32)| {
         let zero = zero_points.get(i).or(zero_points.first()).copied().unwrap_or(0);
         let zero = i16::try_from(zero).ok().filter(|z| (-128..=255).contains(z));
-        let zero = zero.ok_or_else(|| malformed(format!("zero point {i} is out of range")))?;
+        let zero = zero.ok_or_else(|| malformed(format!("zero point {i} out of range")))?;
         Ok(Step { scale, zero })
     };
     Ok((scales.iter().enumerate().map(step).collect::<Result<_, LoadError>>()?, inner))

@@ -1,7 +1,7 @@
-//! TFLite operators written as ONNX operators.
+//! Converting TFLite operators to ONNX.
 //!
-//! TFLite files fix a batch size or leave it free; here it is always free, so every value is described per board
-//! and operators that would mix boards are refused.
+//! The batch is always free, whatever the file declares, so values are described per position and operators that would mix
+//! positions are rejected.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,18 +14,18 @@ use crate::onnx::build::{Attribute, GraphBuilder, Node};
 use crate::onnx::proto::ModelProto;
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// What [`convert`] knows how to write.
+/// The supported operators.
 const SUPPORTED: &str = "ADD, CONCATENATION, DEQUANTIZE (of weights), FULLY_CONNECTED, LOGISTIC, MUL, RELU, RELU6, \
                          RELU_0_TO_1, RELU_N1_TO_1, RESHAPE, SUB and TANH";
 
-/// The most numbers one value may hold per board.
+/// Maximum elements of a value per position.
 const MAX_WIDTH: usize = 1 << 20;
 
-/// Lower-case names of the operators written here: the builder names their results `gemm_3`, `relu_4`.
+/// Prefixes of the names the builder gives to results: `gemm_3`, `relu_4`.
 const EMITTED: [&str; 10] =
     ["add", "clip", "concat", "gemm", "mul", "relu", "reshape", "sigmoid", "sub", "tanh"];
 
-/// A value computed at run time. Its first dimension is `rows * batch`, the others are `shape`.
+/// A run-time value of shape `[rows * batch, shape...]`.
 #[derive(Clone, Debug)]
 struct Value {
     node: Node,
@@ -39,8 +39,7 @@ impl Value {
     }
 }
 
-/// The first subgraph as an ONNX graph. Inputs and outputs keep the file's order; they are named by the signature
-/// where the file has one, otherwise like their tensors.
+/// The first subgraph as an ONNX graph. Inputs and outputs keep their order and are named by the signature if there is one.
 pub(super) fn convert(schema: &Schema<'_>) -> Result<ModelProto, LoadError> {
     let mut conversion = Conversion {
         schema,
@@ -69,13 +68,13 @@ struct Conversion<'a> {
     schema: &'a Schema<'a>,
     builder: GraphBuilder,
     values: BTreeMap<usize, Value>,
-    /// From the output of a DEQUANTIZE to the constant it reads.
+    /// The constants behind the outputs of DEQUANTIZE.
     dequantised: BTreeMap<usize, usize>,
-    /// Weights already written, by tensor and the shape they were written in.
+    /// Weights in the graph, by tensor and shape.
     weights: BTreeMap<(usize, Vec<usize>), Node>,
     names: BTreeSet<String>,
     elements_left: usize,
-    /// The batch size the file was made for.
+    /// The declared batch size.
     batch: usize,
 }
 
@@ -84,14 +83,14 @@ impl<'a> Conversion<'a> {
         let signature = self.schema.signature()?;
         let indices = self.schema.inputs()?;
         if !matches!(indices.len(), 1 | 2) {
-            return Err(unsupported(format!("{} inputs; networks with one or two are read", indices.len())));
+            return Err(unsupported(format!("{} inputs (expected 1 or 2)", indices.len())));
         }
         for (position, index) in indices.into_iter().enumerate() {
             let tensor = self.schema.tensor(index)?;
             require_float(&tensor)?;
             let (batch, shape) = input_shape(&tensor)?;
             if position > 0 && batch != self.batch {
-                let message = format!("batch size {batch} here and {} in the first input", self.batch);
+                let message = format!("batch size {batch} (expected {}, as in the first input)", self.batch);
                 return Err(malformed(message).at_tensor(tensor.name));
             }
             self.batch = batch;
@@ -107,13 +106,13 @@ impl<'a> Conversion<'a> {
         let signature = self.schema.signature()?;
         let indices = self.schema.outputs()?;
         if indices.is_empty() {
-            return Err(malformed("the subgraph has no outputs"));
+            return Err(malformed("no outputs"));
         }
         for index in indices {
             let tensor = self.schema.tensor(index)?;
             let value = self.value(index)?;
             if value.rows != 1 {
-                let message = format!("an output with {} rows per board", value.rows);
+                let message = format!("output with {} rows per position", value.rows);
                 return Err(unsupported(message).at_tensor(tensor.name));
             }
             let name = alias(&signature.outputs, &tensor);
@@ -140,7 +139,7 @@ impl<'a> Conversion<'a> {
             code::LOGISTIC => self.unary(operator, Activation::Sigmoid)?,
             code::QUANTIZE => {
                 return Err(unsupported(
-                    "values are quantised at run time; convert with float activations (integer weights are read)",
+                    "quantised activations; convert with float activations (integer weights are supported)",
                 ));
             }
             _ => return Err(unsupported(format!("not supported; the operators read are {SUPPORTED}"))),
@@ -150,7 +149,7 @@ impl<'a> Conversion<'a> {
         self.define(&tensor, result)
     }
 
-    /// Remembers that a tensor is a constant in another type; the weight is decoded where it is used.
+    /// Records that a tensor is a dequantised constant; it is decoded where it is used.
     fn dequantize(&mut self, operator: &Operator<'_>) -> Result<(), LoadError> {
         let from = self.schema.tensor(only(&operator.inputs, "input")?)?;
         let to = self.schema.tensor(only(&operator.outputs, "output")?)?;
@@ -162,7 +161,7 @@ impl<'a> Conversion<'a> {
             || self.values.contains_key(&to.index)
             || self.dequantised.insert(to.index, from.index).is_some()
         {
-            return Err(malformed("the tensor is computed twice").at_tensor(to.name));
+            return Err(malformed("tensor computed twice").at_tensor(to.name));
         }
         Ok(())
     }
@@ -183,14 +182,14 @@ impl<'a> Conversion<'a> {
         let input = self.value(input)?;
         let weights = self.constant(weights)?;
         let [out, width] = *constants::shape(&weights)?.as_slice() else {
-            let message = format!("a weight matrix of shape {:?}; two dimensions are needed", weights.shape);
+            let message = format!("weights of shape {:?} (expected a matrix)", weights.shape);
             return Err(shape_error(message).at_tensor(weights.name));
         };
         let last = input.shape.last().copied().unwrap_or(1);
         let row_width = input.row_width();
         let mismatched = if keeps_dimensions { last != width } else { (input.rows * row_width) % width != 0 };
         if mismatched {
-            let message = format!("a layer of {width} inputs over a value of shape {:?}", input.shape);
+            let message = format!("layer of {width} inputs over a value of shape {:?}", input.shape);
             return Err(shape_error(message).at_tensor(weights.name));
         }
         let matrix = self.weight(&weights, &[out, width])?;
@@ -200,7 +199,7 @@ impl<'a> Conversion<'a> {
                 let tensor = self.constant(index)?;
                 let shape = constants::shape(&tensor)?;
                 if shape.iter().product::<usize>() != out {
-                    let message = format!("a bias of shape {shape:?} for {out} outputs");
+                    let message = format!("bias of shape {shape:?} (expected {out} elements)");
                     return Err(shape_error(message).at_tensor(tensor.name));
                 }
                 Some(self.weight(&tensor, &[out])?)
@@ -235,7 +234,7 @@ impl<'a> Conversion<'a> {
         let axis = usize::try_from(from_front).ok().filter(|&a| a < rank);
         let axis = axis.ok_or_else(|| malformed(format!("axis {from_front} of {rank} dimensions")))?;
         let Some(joined) = axis.checked_sub(1) else {
-            return Err(unsupported("joining along the batch dimension"));
+            return Err(unsupported("concatenation along the batch dimension"));
         };
         let mut shape = first.shape.clone();
         for value in values.iter().skip(1) {
@@ -243,7 +242,7 @@ impl<'a> Conversion<'a> {
                 && value.shape.len() == shape.len()
                 && value.shape.iter().zip(&shape).enumerate().all(|(i, (a, b))| i == joined || a == b);
             if !fits {
-                let message = format!("joining shapes {:?} and {:?}", first.shape, value.shape);
+                let message = format!("cannot concatenate shapes {:?} and {:?}", first.shape, value.shape);
                 return Err(shape_error(message));
             }
             if let (Some(total), Some(&more)) = (shape.get_mut(joined), value.shape.get(joined)) {
@@ -262,13 +261,12 @@ impl<'a> Conversion<'a> {
             [_, shape] if shape >= 0 => {
                 let tensor = self.schema.tensor(shape)?;
                 if tensor.data.is_none() {
-                    let message =
-                        "the new shape is computed at run time; convert with a fixed batch size of 1";
+                    let message = "shape computed at run time; convert with a fixed batch size of 1";
                     return Err(unsupported(message).at_tensor(tensor.name));
                 }
                 let shape = constants::shape(&tensor)?;
                 if !matches!(shape.as_slice(), [1..=8]) {
-                    let message = format!("a new shape stored in shape {shape:?}");
+                    let message = format!("shape tensor of shape {shape:?} (expected a vector)");
                     return Err(shape_error(message).at_tensor(tensor.name));
                 }
                 constants::integers(&tensor, &shape)?
@@ -282,7 +280,7 @@ impl<'a> Conversion<'a> {
         };
         let input = self.value(operator.inputs.first().copied().unwrap_or(-1))?;
         let (rows, shape) = reshape_target(&input, &target, self.batch).ok_or_else(|| {
-            let message = format!("a value of shape {:?} per board cannot become {target:?}", input.shape);
+            let message = format!("cannot reshape {:?} per position to {target:?}", input.shape);
             shape_error(message)
         })?;
         self.reshaped(&input, rows, shape)
@@ -302,7 +300,7 @@ impl<'a> Conversion<'a> {
             (Some(a), Some(b)) => {
                 let (a, b) = (self.unsqueezed(a.clone(), &b)?, self.unsqueezed(b, &a)?);
                 if a.rows != b.rows || a.shape != b.shape {
-                    return Err(shape_error(format!("combining shapes {:?} and {:?}", a.shape, b.shape)));
+                    return Err(shape_error(format!("shapes {:?} and {:?} do not match", a.shape, b.shape)));
                 }
                 (a, b)
             }
@@ -317,8 +315,8 @@ impl<'a> Conversion<'a> {
         self.activated(Value { node, ..left }, activation)
     }
 
-    /// Gives back the batch dimension that Keras drops from one side of some additions in files made for a batch of
-    /// one: there `[5]` stands for `[1, 5]`.
+    /// Restores the batch dimension that Keras drops from one operand of some additions in files with a batch of one: `[5]` is
+    /// `[1, 5]`.
     fn unsqueezed(&mut self, value: Value, like: &Value) -> Result<Value, LoadError> {
         if self.batch == 1 && value.shape.is_empty() && like.rows == 1 && like.shape == [value.rows] {
             return self.reshaped(&value, 1, like.shape.clone());
@@ -326,7 +324,7 @@ impl<'a> Conversion<'a> {
         Ok(value)
     }
 
-    /// A constant that repeats over the boards, described like the value it is combined with.
+    /// A constant broadcast to the value it is combined with.
     fn broadcast(&mut self, index: i32, value: &Value) -> Result<Value, LoadError> {
         let tensor = self.constant(index)?;
         let mut shape = constants::shape(&tensor)?;
@@ -337,7 +335,7 @@ impl<'a> Conversion<'a> {
             && shape.iter().rev().zip(value.shape.iter().rev()).all(|(&c, &v)| c == 1 || c == v);
         if !fits {
             let message =
-                format!("a constant of shape {:?} with a value of shape {:?}", tensor.shape, value.shape);
+                format!("constant of shape {:?} does not broadcast to {:?}", tensor.shape, value.shape);
             return Err(shape_error(message).at_tensor(tensor.name));
         }
         let node = self.weight(&tensor, &shape)?;
@@ -364,7 +362,7 @@ impl<'a> Conversion<'a> {
         Ok(Value { node, ..value })
     }
 
-    /// A bound of a clip, as a constant of the graph.
+    /// A bound of a Clip.
     fn clip_bound(&mut self, bound: f32) -> Result<Node, LoadError> {
         let name = self.unique("bound", self.names.len())?;
         Ok(self.builder.weight(&name, &[], &[bound]))
@@ -387,7 +385,7 @@ impl<'a> Conversion<'a> {
             || self.dequantised.contains_key(&tensor.index)
             || self.values.insert(tensor.index, value).is_some()
         {
-            return Err(malformed("the tensor is computed twice").at_tensor(tensor.name));
+            return Err(malformed("tensor computed twice").at_tensor(tensor.name));
         }
         Ok(())
     }
@@ -398,7 +396,7 @@ impl<'a> Conversion<'a> {
             return Ok(value);
         }
         let tensor = self.schema.tensor(index)?;
-        Err(unsupported("a constant where a computed value belongs").at_tensor(tensor.name))
+        Err(unsupported("constant (expected a run-time value)").at_tensor(tensor.name))
     }
 
     /// A value computed by an earlier operator, or `None` for a constant.
@@ -410,7 +408,7 @@ impl<'a> Conversion<'a> {
         if tensor.data.is_some() || self.dequantised.contains_key(&tensor.index) {
             return Ok(None);
         }
-        Err(malformed("used before any operator computes it").at_tensor(tensor.name))
+        Err(malformed("used before it is computed").at_tensor(tensor.name))
     }
 
     /// The constant behind an index, through a DEQUANTIZE if there is one.
@@ -422,13 +420,13 @@ impl<'a> Conversion<'a> {
             None => tensor,
         };
         if tensor.data.is_none() {
-            let message = "weights computed at run time; they have to be constants";
+            let message = "run-time weights (expected constants)";
             return Err(unsupported(message).at_tensor(tensor.name));
         }
         Ok(tensor)
     }
 
-    /// Writes a constant's numbers into the graph, once per shape. `shape` has as many elements as the tensor.
+    /// Adds a constant to the graph, once per shape. `shape` has as many elements as the tensor.
     fn weight(&mut self, tensor: &Tensor<'_>, shape: &[usize]) -> Result<Node, LoadError> {
         let key = (tensor.index, shape.to_vec());
         if let Some(node) = self.weights.get(&key) {
@@ -447,7 +445,7 @@ impl<'a> Conversion<'a> {
         Ok(node)
     }
 
-    /// A name no other value has: `name` where it is free, otherwise with `index` behind it.
+    /// A unique name: `name`, or with `index` appended.
     fn unique(&mut self, name: &str, index: usize) -> Result<String, LoadError> {
         let reserved = name.rsplit_once('_').is_some_and(|(stem, _)| EMITTED.contains(&stem));
         if !name.is_empty() && !reserved && self.names.insert(name.to_owned()) {
@@ -457,11 +455,11 @@ impl<'a> Conversion<'a> {
         if self.names.insert(numbered.clone()) {
             return Ok(numbered);
         }
-        Err(malformed("several tensors have this name").at_tensor(name))
+        Err(malformed("duplicate name").at_tensor(name))
     }
 }
 
-/// A function of one number applied to every element.
+/// An activation function.
 #[derive(Clone, Copy, Debug)]
 enum Activation {
     None,
@@ -479,12 +477,12 @@ fn fused(options: Option<Table<'_>>, id: usize) -> Result<Activation, LoadError>
         2 => Ok(Activation::Clip(-1.0, 1.0)),
         3 => Ok(Activation::Clip(0.0, 6.0)),
         4 => Ok(Activation::Tanh),
-        5 => Err(unsupported("the fused activation SIGN_BIT")),
-        other => Err(malformed(format!("fused activation {other}"))),
+        5 => Err(unsupported("fused activation SIGN_BIT")),
+        other => Err(malformed(format!("unknown fused activation {other}"))),
     }
 }
 
-/// A number among the options, zero when the options or the field are absent.
+/// A scalar option, zero if absent.
 fn number<T: super::flatbuffer::Scalar + Default>(
     options: Option<Table<'_>>,
     id: usize,
@@ -492,13 +490,12 @@ fn number<T: super::flatbuffer::Scalar + Default>(
     options.map_or_else(|| Ok(T::default()), |table| table.number(id, T::default()))
 }
 
-/// The batch size an input was made for, 1 where it is free, and the dimensions of one board.
+/// The declared batch size of an input, 1 if free, and the shape per position.
 fn input_shape(tensor: &Tensor<'_>) -> Result<(usize, Vec<usize>), LoadError> {
     let located = |error: LoadError| error.at_tensor(tensor.name);
     let stored = if tensor.signature.is_empty() { &tensor.shape } else { &tensor.signature };
     let Some((&batch, dimensions)) = stored.split_first().filter(|(_, rest)| !rest.is_empty()) else {
-        let message =
-            format!("an input of shape {stored:?}; a batch and at least one more dimension are needed");
+        let message = format!("input of shape {stored:?} (expected rank at least 2)");
         return Err(located(shape_error(message)));
     };
     let batch = if batch == -1 { 1 } else { batch };
@@ -507,14 +504,13 @@ fn input_shape(tensor: &Tensor<'_>) -> Result<(usize, Vec<usize>), LoadError> {
     let dimensions: Option<Vec<usize>> = dimensions.iter().map(positive).collect();
     match (batch, dimensions) {
         (Some(batch), Some(dimensions)) => Ok((batch, dimensions)),
-        _ => Err(located(malformed(format!("an input of shape {stored:?}")))),
+        _ => Err(located(malformed(format!("invalid input shape {stored:?}")))),
     }
 }
 
-/// The rows per board and the shape behind them that `target` gives a value, if it fits and keeps boards apart.
+/// The rows per position and the remaining shape of a value reshaped to `target`, if that keeps positions apart.
 ///
-/// At most one entry of `target` is -1 and follows from the others. The first entry is a whole number of rows for
-/// each of the `batch` boards.
+/// At most one entry of `target` is -1. The first is a multiple of the batch.
 fn reshape_target(value: &Value, target: &[i64], batch: usize) -> Option<(usize, Vec<usize>)> {
     let total = value.rows.checked_mul(value.row_width())?.checked_mul(batch)?;
     let mut known = 1usize;
@@ -542,7 +538,7 @@ fn check_width(rows: usize, shape: &[usize]) -> Result<(), LoadError> {
     match width {
         Some(width) if width <= MAX_WIDTH => Ok(()),
         _ => {
-            let message = format!("a value of {rows} rows of shape {shape:?} per board");
+            let message = format!("value of {rows} rows of shape {shape:?} per position");
             Err(LoadError::new(LoadErrorKind::TooLarge, Format::Tflite, message))
         }
     }
@@ -554,28 +550,27 @@ fn require_float(tensor: &Tensor<'_>) -> Result<(), LoadError> {
 
 fn quantised_activations(tensor: &Tensor<'_>) -> LoadError {
     let message = format!(
-        "a computed value of type {}; only FLOAT32 values are run, so convert with float activations (weights may \
-         be FLOAT16 or INT8)",
+        "run-time value of type {} (expected FLOAT32); convert with float activations (weights may be FLOAT16 or INT8)",
         tensor.element.name()
     );
     unsupported(message).at_tensor(tensor.name)
 }
 
-/// The name the signature gives a tensor, or the tensor's own.
+/// A tensor's name in the signature, or its own.
 fn alias<'n>(names: &[(usize, &'n str)], tensor: &Tensor<'n>) -> &'n str {
     names.iter().find(|(index, _)| *index == tensor.index).map_or(tensor.name, |(_, name)| name)
 }
 
-/// The one tensor an operator reads or writes.
+/// The only input or output of an operator.
 fn only(operands: &[i32], what: &str) -> Result<i32, LoadError> {
     match operands {
         [one] => Ok(*one),
-        _ => Err(malformed(format!("{} {what}s; 1 is needed", operands.len()))),
+        _ => Err(malformed(format!("{} {what}s (expected 1)", operands.len()))),
     }
 }
 
 fn operand_count(operands: &[i32], needed: &str) -> LoadError {
-    malformed(format!("{} inputs; {needed} are needed", operands.len()))
+    malformed(format!("{} inputs (expected {needed})", operands.len()))
 }
 
 fn malformed(message: impl Into<String>) -> LoadError {

@@ -1,13 +1,12 @@
-//! A checked reader of flatbuffers: tables, vectors and strings, found by following offsets.
+//! A bounds-checked flatbuffer reader: tables, vectors and strings.
 //!
-//! Every offset is checked against the file before it is followed, every vector against the bytes behind it and
-//! against a limit of its caller. Nothing recurses and nothing is collected ahead of use, so offsets that form a
-//! cycle or share a target cost no more than the caller's own steps.
+//! Every offset is checked before it is followed, every vector against the file and a limit of the caller. Nothing recurses or
+//! is collected in advance, so cyclic or shared offsets cost no more than the caller's own steps.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// A table: fields found through a vtable, each of which may be absent.
+/// A table, whose fields may be absent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table<'a> {
     bytes: &'a [u8],
@@ -24,10 +23,10 @@ pub(super) struct Tables<'a> {
     len: usize,
 }
 
-/// A number as a flatbuffer stores it: little-endian, at any alignment.
+/// A scalar: little-endian, unaligned.
 pub(super) trait Scalar: Copy {
     const SIZE: usize;
-    /// The number in `bytes`, unless they are not exactly [`SIZE`](Scalar::SIZE).
+    /// Decodes `bytes`, if they are exactly [`SIZE`](Scalar::SIZE).
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
 }
 
@@ -48,7 +47,7 @@ impl<'a> Table<'a> {
     pub(super) fn root(bytes: &'a [u8], identifier: &[u8; 4]) -> Result<Self, LoadError> {
         if bytes.get(4..8) != Some(identifier.as_slice()) {
             let name = String::from_utf8_lossy(identifier);
-            return Err(fault(4, format!("the file identifier is not {name:?}")));
+            return Err(fault(4, format!("wrong file identifier (expected {name:?})")));
         }
         Table::at(bytes, follow(bytes, 0)?)
     }
@@ -58,27 +57,27 @@ impl<'a> Table<'a> {
         let vtable_at = i64::try_from(at)
             .ok()
             .and_then(|at| usize::try_from(at - i64::from(back)).ok())
-            .ok_or_else(|| fault(at, "a table's vtable lies before the file"))?;
+            .ok_or_else(|| fault(at, "vtable before the start of the file"))?;
         let size = usize::from(scalar::<u16>(bytes, vtable_at)?);
         if size < 4 || size % 2 != 0 {
-            return Err(fault(vtable_at, format!("a vtable of {size} bytes")));
+            return Err(fault(vtable_at, format!("invalid vtable size {size}")));
         }
         let vtable = span(bytes, vtable_at, size)?;
         Ok(Table { bytes, at, vtable })
     }
 
-    /// Where the table starts in the file.
+    /// The offset of the table in the file.
     pub(super) fn offset(&self) -> usize {
         self.at
     }
 
-    /// Where field `id` is stored, if it is.
+    /// The offset of field `id`, if present.
     fn field(&self, id: usize) -> Option<usize> {
         let slot = self.vtable.get(4 + 2 * id..6 + 2 * id).and_then(u16::from_bytes)?;
         (slot != 0).then(|| self.at + usize::from(slot))
     }
 
-    /// A number, or `default` when the file leaves it out.
+    /// A scalar, or `default` if absent.
     pub(super) fn number<T: Scalar>(&self, id: usize, default: T) -> Result<T, LoadError> {
         self.field(id).map_or(Ok(default), |at| scalar(self.bytes, at))
     }
@@ -102,7 +101,7 @@ impl<'a> Table<'a> {
         Ok(stored.chunks_exact(T::SIZE).filter_map(T::from_bytes).collect())
     }
 
-    /// A vector of bytes of any length, as it lies in the file.
+    /// A byte vector of any length.
     pub(super) fn blob(&self, id: usize) -> Result<Option<&'a [u8]>, LoadError> {
         let Some((at, len)) = self.vector(id, 1, usize::MAX)? else { return Ok(None) };
         span(self.bytes, at, len).map(Some)
@@ -112,7 +111,7 @@ impl<'a> Table<'a> {
     pub(super) fn text(&self, id: usize, limit: usize) -> Result<Option<&'a str>, LoadError> {
         let Some((at, len)) = self.vector(id, 1, limit)? else { return Ok(None) };
         let stored = span(self.bytes, at, len)?;
-        std::str::from_utf8(stored).map(Some).map_err(|_| fault(at, "a string is not UTF-8"))
+        std::str::from_utf8(stored).map(Some).map_err(|_| fault(at, "string is not UTF-8"))
     }
 
     /// The first element and the length of a vector whose elements all lie inside the file.
@@ -121,13 +120,13 @@ impl<'a> Table<'a> {
         let at = follow(self.bytes, field)?;
         let len = scalar::<u32>(self.bytes, at)? as usize;
         if len > limit {
-            let message = format!("a vector of {len} elements; at most {limit} are read here");
+            let message = format!("vector of {len} elements (expected at most {limit})");
             return Err(LoadError::new(LoadErrorKind::TooLarge, Format::Tflite, message).at_byte(at));
         }
         let first = at + 4;
         len.checked_mul(element)
             .and_then(|size| self.bytes.get(first..first.checked_add(size)?))
-            .ok_or_else(|| fault(at, format!("a vector of {len} elements runs past the end of the file")))?;
+            .ok_or_else(|| fault(at, format!("vector of {len} elements exceeds the file")))?;
         Ok(Some((first, len)))
     }
 }
@@ -153,7 +152,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Bytes that do not follow the format, at a place in the file.
+/// A malformed file, at an offset.
 pub(super) fn fault(at: usize, message: impl Into<String>) -> LoadError {
     LoadError::new(LoadErrorKind::Malformed, Format::Tflite, message).at_byte(at)
 }
@@ -161,12 +160,12 @@ pub(super) fn fault(at: usize, message: impl Into<String>) -> LoadError {
 fn span(bytes: &[u8], at: usize, len: usize) -> Result<&[u8], LoadError> {
     at.checked_add(len)
         .and_then(|end| bytes.get(at..end))
-        .ok_or_else(|| fault(at, format!("{len} bytes are needed here; the file has {}", bytes.len())))
+        .ok_or_else(|| fault(at, format!("cut off: {len} bytes expected in a file of {}", bytes.len())))
 }
 
 fn scalar<T: Scalar>(bytes: &[u8], at: usize) -> Result<T, LoadError> {
     let stored = span(bytes, at, T::SIZE)?;
-    T::from_bytes(stored).ok_or_else(|| fault(at, "a number of the wrong size"))
+    T::from_bytes(stored).ok_or_else(|| fault(at, "wrong scalar size"))
 }
 
 /// The target of the offset stored at `at`. Offsets point forwards and are relative to themselves.
@@ -174,5 +173,5 @@ fn follow(bytes: &[u8], at: usize) -> Result<usize, LoadError> {
     let offset = scalar::<u32>(bytes, at)? as usize;
     at.checked_add(offset)
         .filter(|&target| offset >= 4 && target < bytes.len())
-        .ok_or_else(|| fault(at, format!("offset {offset} leaves the file or points at itself")))
+        .ok_or_else(|| fault(at, format!("invalid offset {offset}")))
 }

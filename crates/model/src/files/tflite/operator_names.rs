@@ -1,4 +1,4 @@
-//! The names of TFLite's builtin operators by code, so that a refused file says what it uses.
+//! The names of TFLite's builtin operators by code, for messages.
 
 pub(super) const ADD: i32 = 0;
 pub(super) const CONCATENATION: i32 = 2;
@@ -16,7 +16,7 @@ pub(super) const SUB: i32 = 41;
 pub(super) const QUANTIZE: i32 = 114;
 pub(super) const RELU_0_TO_1: i32 = 152;
 
-/// The name of a builtin operator, or its number where this table ends.
+/// The name of a builtin operator, or its code if unknown.
 pub(super) fn name(code: i32) -> String {
     let known = usize::try_from(code).ok().and_then(|code| NAMES.get(code));
     known.map_or_else(|| format!("builtin operator {code}"), |&name| name.to_owned())
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn constants_agree_with_the_table() {
+    fn constants_match_the_table() {
         assert_eq!(name(ADD), "ADD");
         assert_eq!(name(FULLY_CONNECTED), "FULLY_CONNECTED");
         assert_eq!(name(LOGISTIC), "LOGISTIC");

@@ -1,12 +1,11 @@
-//! The tables of a TFLite file, as far as dense networks use them. Field numbers are those of the public
-//! `schema.fbs`, schema version 3.
+//! The tables of a TFLite file, as far as dense networks use them, from `schema.fbs`, version 3.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::flatbuffer::{Table, Tables, fault};
 use super::operator_names;
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// Limits that no chess network comes near; they bound the work a hostile file can ask for.
+/// Limits on the work a hostile file can cause, far above any chess network.
 const MAX_TENSORS: usize = 1 << 16;
 const MAX_OPERATORS: usize = 1024;
 const MAX_OPERANDS: usize = 64;
@@ -14,10 +13,10 @@ const MAX_RANK: usize = 8;
 const MAX_SCALES: usize = 1 << 20;
 const MAX_ENTRIES: usize = 256;
 const MAX_TEXT: usize = 1 << 16;
-/// Names are cut to this many characters before they are copied.
+/// Names are truncated to this many characters.
 const LABEL_CHARS: usize = 96;
 
-/// The first subgraph of a file, with what it refers to.
+/// The first subgraph of a file.
 #[derive(Debug)]
 pub(super) struct Schema<'a> {
     model: Table<'a>,
@@ -27,26 +26,26 @@ pub(super) struct Schema<'a> {
     codes: Tables<'a>,
 }
 
-/// A tensor: a weight when it has data, otherwise a value computed at run time.
+/// A tensor: a constant if it has data, else a run-time value.
 #[derive(Clone, Debug)]
 pub(super) struct Tensor<'a> {
     pub(super) index: usize,
     pub(super) name: &'a str,
-    /// As stored: dimensions are checked by whoever needs them.
+    /// As stored, unchecked.
     pub(super) shape: Vec<i32>,
-    /// Like `shape` with -1 for a free dimension; empty when nothing is free.
+    /// Like `shape` with -1 for a free dimension; empty if none is free.
     pub(super) signature: Vec<i32>,
     pub(super) element: ElementType,
     pub(super) data: Option<&'a [u8]>,
     quantization: Option<Table<'a>>,
 }
 
-/// How to get real numbers out of quantised ones: `scale * (q - zero_point)`.
+/// Quantisation parameters: `scale * (q - zero_point)`.
 #[derive(Clone, Debug)]
 pub(super) struct Quantization {
     pub(super) scales: Vec<f32>,
     pub(super) zero_points: Vec<i64>,
-    /// The dimension along which several scales apply.
+    /// The quantised dimension.
     pub(super) dimension: i32,
 }
 
@@ -62,47 +61,32 @@ impl ElementType {
     pub(super) const INT64: ElementType = ElementType(4);
     pub(super) const INT8: ElementType = ElementType(9);
 
-    /// The name the schema gives it.
+    /// Its name in the schema.
     pub(super) fn name(self) -> String {
+        #[rustfmt::skip]
         const NAMES: [&str; 18] = [
-            "FLOAT32",
-            "FLOAT16",
-            "INT32",
-            "UINT8",
-            "INT64",
-            "STRING",
-            "BOOL",
-            "INT16",
-            "COMPLEX64",
-            "INT8",
-            "FLOAT64",
-            "COMPLEX128",
-            "UINT64",
-            "RESOURCE",
-            "VARIANT",
-            "UINT32",
-            "UINT16",
-            "INT4",
+            "FLOAT32", "FLOAT16", "INT32", "UINT8", "INT64", "STRING", "BOOL", "INT16", "COMPLEX64",
+            "INT8", "FLOAT64", "COMPLEX128", "UINT64", "RESOURCE", "VARIANT", "UINT32", "UINT16", "INT4",
         ];
         let known = usize::try_from(self.0).ok().and_then(|i| NAMES.get(i));
         known.map_or_else(|| format!("element type {}", self.0), |&name| name.to_owned())
     }
 }
 
-/// One step of the computation.
+/// An operator.
 #[derive(Clone, Debug)]
 pub(super) struct Operator<'a> {
-    /// Name and place in the file, for messages.
+    /// Name and index, for messages.
     pub(super) label: String,
     pub(super) code: i32,
-    /// Tensor indices; -1 is an operand left out.
+    /// Tensor indices; -1 for an omitted operand.
     pub(super) inputs: Vec<i32>,
     pub(super) outputs: Vec<i32>,
     options_type: u8,
     options: Option<Table<'a>>,
 }
 
-/// Names given to a subgraph's inputs and outputs by the program it was exported from.
+/// The signature: names of a subgraph's inputs and outputs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signature<'a> {
     pub(super) key: &'a str,
@@ -117,11 +101,11 @@ impl<'a> Schema<'a> {
         let model = Table::root(bytes, b"TFL3")?;
         let version: u32 = model.number(0, 0)?;
         if version != 3 {
-            let message = format!("schema version {version}; version 3 is read");
+            let message = format!("schema version {version} (expected 3)");
             return Err(LoadError::new(LoadErrorKind::Unsupported, Format::Tflite, message));
         }
         let subgraph = model.tables(2, MAX_ENTRIES)?.get(0)?;
-        let subgraph = subgraph.ok_or_else(|| fault(model.offset(), "the model has no subgraph"))?;
+        let subgraph = subgraph.ok_or_else(|| fault(model.offset(), "no subgraph"))?;
         Ok(Schema {
             model,
             subgraph,
@@ -150,10 +134,10 @@ impl<'a> Schema<'a> {
         Ok(tables.iter().enumerate().map(move |(position, table)| operator(codes, table?, position)))
     }
 
-    /// The tensor an operator or the subgraph refers to.
+    /// A tensor by index.
     pub(super) fn tensor(&self, index: i32) -> Result<Tensor<'a>, LoadError> {
         let missing = || {
-            let message = format!("tensor {index} is referred to; there are {}", self.tensors.len());
+            let message = format!("tensor index {index} out of range ({} tensors)", self.tensors.len());
             fault(self.subgraph.offset(), message)
         };
         let index = usize::try_from(index).map_err(|_| missing())?;
@@ -161,13 +145,13 @@ impl<'a> Schema<'a> {
         let name = label(table.text(3, MAX_TEXT)?.unwrap_or_default());
         let at = |error: LoadError| error.at_tensor(name);
         if table.number::<u8>(5, 0)? != 0 {
-            return Err(at(unsupported("a variable, which keeps state between runs")));
+            return Err(at(unsupported("variable tensor")));
         }
         if table.table(6)?.is_some() {
-            return Err(at(unsupported("sparse storage; convert without sparsity")));
+            return Err(at(unsupported("sparse tensor")));
         }
         if table.number::<u32>(10, 0)? != 0 {
-            return Err(at(unsupported("its data is stored outside of the file")));
+            return Err(at(unsupported("external data")));
         }
         Ok(Tensor {
             index,
@@ -180,20 +164,20 @@ impl<'a> Schema<'a> {
         })
     }
 
-    /// The bytes of a buffer, or `None` for the empty ones that stand for values computed at run time.
+    /// The bytes of a buffer; `None` if empty, as for run-time values.
     fn buffer(&self, index: u32) -> Result<Option<&'a [u8]>, LoadError> {
         let missing = || {
-            let message = format!("buffer {index} is referred to; there are {}", self.buffers.len());
+            let message = format!("buffer index {index} out of range ({} buffers)", self.buffers.len());
             fault(self.model.offset(), message)
         };
         let table = self.buffers.get(index as usize)?.ok_or_else(missing)?;
         if table.number::<u64>(1, 0)? > 1 {
-            return Err(unsupported("its data is stored outside of the flatbuffer"));
+            return Err(unsupported("data outside the flatbuffer"));
         }
         Ok(table.blob(0)?.filter(|data| !data.is_empty()))
     }
 
-    /// The signature of the first subgraph; empty when the file has none.
+    /// The signature of the first subgraph; empty if there is none.
     pub(super) fn signature(&self) -> Result<Signature<'a>, LoadError> {
         for table in self.model.tables(7, MAX_ENTRIES)?.iter() {
             let table = table?;
@@ -213,7 +197,7 @@ impl<'a> Schema<'a> {
         Ok(self.model.text(3, MAX_TEXT)?.unwrap_or_default())
     }
 
-    /// Named buffers beside the network.
+    /// Metadata buffers.
     pub(super) fn metadata(&self) -> Result<Vec<(&'a str, &'a [u8])>, LoadError> {
         let mut entries = Vec::new();
         for table in self.model.tables(6, MAX_ENTRIES)?.iter() {
@@ -228,11 +212,11 @@ impl<'a> Schema<'a> {
 }
 
 impl Tensor<'_> {
-    /// How the tensor is quantised, if the file says so.
+    /// The quantisation parameters, if present.
     pub(super) fn quantization(&self) -> Result<Option<Quantization>, LoadError> {
         let Some(table) = self.quantization else { return Ok(None) };
         if table.number::<u8>(4, 0)? != 0 {
-            return Err(unsupported("a custom quantisation scheme").at_tensor(self.name));
+            return Err(unsupported("custom quantisation").at_tensor(self.name));
         }
         let scales = table.numbers(2, MAX_SCALES)?;
         let zero_points = table.numbers(3, MAX_SCALES)?;
@@ -241,13 +225,13 @@ impl Tensor<'_> {
 }
 
 impl<'a> Operator<'a> {
-    /// The operator's options, provided they are of the kind the schema pairs with it; `None` means all defaults.
+    /// The operator's options, checked to be of type `kind`; `None` means defaults.
     pub(super) fn options(&self, kind: u8) -> Result<Option<Table<'a>>, LoadError> {
         match self.options_type {
             0 => Ok(None),
             stored if stored == kind => Ok(self.options),
             stored => {
-                let message = format!("options of kind {stored} where kind {kind} belongs");
+                let message = format!("options of type {stored} (expected {kind})");
                 Err(LoadError::new(LoadErrorKind::Malformed, Format::Tflite, message)
                     .at_operator(&self.label))
             }
@@ -258,10 +242,10 @@ impl<'a> Operator<'a> {
 fn operator<'a>(codes: Tables<'a>, table: Table<'a>, position: usize) -> Result<Operator<'a>, LoadError> {
     let index: u32 = table.number(0, 0)?;
     let code_table = codes.get(index as usize)?.ok_or_else(|| {
-        let message = format!("operator code {index} is referred to; there are {}", codes.len());
+        let message = format!("operator code {index} out of range ({} codes)", codes.len());
         fault(table.offset(), message)
     })?;
-    // Codes above 127 are only in the wider, newer field; older files only have the narrow one.
+    // Codes above 127 are only in the newer, wider field; older files only have the narrow one.
     let code = i32::from(code_table.number::<i8>(0, 0)?).max(code_table.number(3, 0)?);
     let name = match code_table.text(1, MAX_TEXT)? {
         Some(custom) if code == operator_names::CUSTOM => format!("custom operator {}", label(custom)),
@@ -286,12 +270,12 @@ fn tensor_names<'a>(maps: Tables<'a>) -> Result<Vec<(usize, &'a str)>, LoadError
     Ok(names)
 }
 
-/// The start of a name, short enough to copy freely.
+/// A truncated name.
 fn label(name: &str) -> &str {
     name.char_indices().nth(LABEL_CHARS).and_then(|(end, _)| name.get(..end)).unwrap_or(name)
 }
 
-/// A valid file that uses something dense networks do not need.
+/// A valid file with an unsupported feature.
 pub(super) fn unsupported(message: impl Into<String>) -> LoadError {
     LoadError::new(LoadErrorKind::Unsupported, Format::Tflite, message)
 }

@@ -1,10 +1,10 @@
-//! TFLite files made up for tests, written with the `flatbuffers` library.
+//! TFLite files for tests, written with the `flatbuffers` crate.
 
 use flatbuffers::{FlatBufferBuilder, TableFinishedWIPOffset, VOffsetT, WIPOffset};
 
 type Offset = WIPOffset<TableFinishedWIPOffset>;
 
-/// What a test wants in a file. Tensor `i` keeps its data in buffer `i + 1`; buffer 0 is empty.
+/// A file to write. Tensor `i` has its data in buffer `i + 1`; buffer 0 is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sketch {
     pub(super) tensors: Vec<TensorSketch>,
@@ -26,9 +26,9 @@ pub(super) struct TensorSketch {
     pub(super) scales: Vec<f32>,
     pub(super) zero_points: Vec<i64>,
     pub(super) quantised_dimension: i32,
-    /// Takes its data from another tensor's buffer.
+    /// Uses another tensor's buffer.
     pub(super) shares: Option<u32>,
-    /// Claims that the data lies this far behind the flatbuffer.
+    /// Declares an offset outside the flatbuffer.
     pub(super) outside: u64,
 }
 

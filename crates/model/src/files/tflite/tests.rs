@@ -1,4 +1,4 @@
-//! Files written by TensorFlow against the outputs of its own runtime, and files made to break the reader.
+//! Files written by TensorFlow against the outputs of its interpreter, and hostile files.
 
 use prost::Message;
 use rten_tensor::NdTensor;
@@ -73,27 +73,27 @@ fn assert_same_as_runtime(name: &str, bytes: &[u8], inputs: &[&str], width: usiz
 }
 
 #[test]
-fn two_input_network_gives_the_runtime_s_outputs() {
+fn two_input_network_matches_the_interpreter() {
     assert_same_as_runtime("pair", PAIR, &["context", "position"], 769);
 }
 
 #[test]
-fn half_precision_weights_give_the_runtime_s_outputs() {
+fn half_precision_weights_match_the_interpreter() {
     assert_same_as_runtime("pair_f16", PAIR_F16, &["context", "position"], 769);
 }
 
 #[test]
-fn integer_weights_give_the_runtime_s_outputs() {
+fn integer_weights_match_the_interpreter() {
     assert_same_as_runtime("pair_int8", PAIR_INT8, &["context", "position"], 769);
 }
 
 #[test]
-fn one_input_network_gives_the_runtime_s_outputs() {
+fn one_input_network_matches_the_interpreter() {
     assert_same_as_runtime("single", SINGLE, &["context"], 768);
 }
 
 #[test]
-fn reshapes_clips_and_arithmetic_give_the_runtime_s_outputs() {
+fn reshapes_clips_and_arithmetic_match_the_interpreter() {
     assert_same_as_runtime("planes", PLANES, &["context"], 768);
 }
 
@@ -131,11 +131,10 @@ fn metadata_keeps_text_and_names() {
 }
 
 #[test]
-fn integer_activations_are_refused_by_name() {
+fn integer_activations_are_rejected() {
     let error = read(FULL_INT8).unwrap_err();
     assert_eq!(error.kind(), LoadErrorKind::Unsupported);
     assert_eq!(error.place(), &Place::Tensor("serving_default_board:0".to_owned()));
-    assert!(error.to_string().contains("INT8"), "{error}");
 }
 
 /// `input [1, 2] -> dense 2x2 with bias -> output`, ready to be spoiled.
@@ -171,7 +170,7 @@ fn every_fused_activation_is_applied() {
     }
     let mut sketch = small();
     sketch.operators[0].options[0].1 = OptionSketch::Byte(5);
-    assert!(refusal(&sketch).to_string().contains("SIGN_BIT"));
+    assert_eq!(refusal(&sketch).kind(), LoadErrorKind::Unsupported);
 }
 
 #[test]
@@ -237,13 +236,13 @@ fn integer_weights_use_the_scale_of_their_channel() {
     assert_eq!(answer(&sketch), [0.25 * (1.0 - 2.0) + 0.5, 0.25 * (1.0 - 6.0) - 0.5]);
 
     sketch.tensors[1].scales = vec![0.25; 3];
-    assert!(refusal(&sketch).to_string().contains("3 scales"));
+    assert_eq!(refusal(&sketch).kind(), LoadErrorKind::Malformed);
     sketch.tensors[1].scales = vec![];
-    assert!(refusal(&sketch).to_string().contains("without a scale"));
+    assert_eq!(refusal(&sketch).kind(), LoadErrorKind::Malformed);
 }
 
 #[test]
-fn inputs_keep_the_file_s_order_whatever_the_signature_says() {
+fn inputs_keep_the_order_of_the_file() {
     let mut sketch = Sketch::default();
     let first = sketch.input("serving_default_position:0", &[1, 2]);
     let second = sketch.input("serving_default_context:0", &[1, 3]);
@@ -328,7 +327,7 @@ fn assert_refused_at(name: &str, kind: LoadErrorKind, spoil: impl FnOnce(&mut Sk
 }
 
 #[test]
-fn broken_tensors_are_named() {
+fn invalid_tensors_are_named() {
     use LoadErrorKind::{Malformed, NotFinite, Shape, TooLarge, Unsupported};
     assert_refused_at("w", Malformed, |s| s.tensors[1].shape = vec![2, -2]);
     assert_refused_at("w", Malformed, |s| s.tensors[1].shape = vec![0, 2]);
@@ -353,7 +352,7 @@ fn broken_tensors_are_named() {
 }
 
 #[test]
-fn values_used_before_they_are_computed_are_named() {
+fn use_before_definition_is_rejected() {
     // Two operators that feed each other.
     assert_refused_at("later", LoadErrorKind::Malformed, |s| {
         let later = s.value("later", &[1, 2]);
@@ -369,7 +368,7 @@ fn values_used_before_they_are_computed_are_named() {
 }
 
 #[test]
-fn references_out_of_range_are_refused() {
+fn out_of_range_indices_are_rejected() {
     for index in [99, -1, i32::MIN] {
         let mut sketch = small();
         sketch.operators[0].inputs[0] = index;
@@ -381,11 +380,11 @@ fn references_out_of_range_are_refused() {
     let mut sketch = small();
     sketch.tensors[1].shares = Some(1000);
     let error = refusal(&sketch);
-    assert!(error.to_string().contains("buffer 1001"), "{error}");
+    assert_eq!(error.kind(), LoadErrorKind::Malformed);
 }
 
 #[test]
-fn joining_a_value_with_itself_again_and_again_is_too_large() {
+fn repeated_concatenation_is_too_large() {
     let mut sketch = Sketch::default();
     let mut value = sketch.input("in", &[1, 2]);
     for i in 0..64 {
@@ -421,16 +420,16 @@ fn many_layers_over_one_shared_buffer_are_too_large() {
 }
 
 #[test]
-fn three_inputs_are_refused() {
+fn three_inputs_are_rejected() {
     let mut sketch = small();
     sketch.input("second", &[1, 2]);
     assert!(read(&sketch.bytes()).is_ok());
     sketch.input("third", &[1, 2]);
-    assert!(refusal(&sketch).to_string().contains("3 inputs"));
+    assert_eq!(refusal(&sketch).kind(), LoadErrorKind::Unsupported);
 }
 
 #[test]
-fn other_files_are_refused() {
+fn other_files_are_rejected() {
     for bytes in
         [&b""[..], b"TFL3", b"\x08\0\0\0ONNX\0\0\0\0", b"\x08\0\0\0TFL3", b"\xff\xff\xff\xffTFL3...."]
     {
@@ -439,7 +438,7 @@ fn other_files_are_refused() {
 }
 
 #[test]
-fn giant_vectors_are_refused_before_they_are_read() {
+fn huge_lengths_never_panic() {
     // Every aligned length or offset in turn becomes huge.
     let bytes = small().bytes();
     for at in (0..bytes.len() - 4).step_by(4) {
@@ -454,7 +453,7 @@ fn giant_vectors_are_refused_before_they_are_read() {
 }
 
 #[test]
-fn cut_files_are_refused_with_a_place() {
+fn truncated_files_are_rejected_with_a_place() {
     let full = read(PLANES).unwrap().graph;
     for len in 0..PLANES.len() {
         match read(&PLANES[..len]) {
@@ -466,7 +465,7 @@ fn cut_files_are_refused_with_a_place() {
 }
 
 #[test]
-fn no_changed_byte_makes_the_reader_panic() {
+fn changed_bytes_never_panic() {
     let mut bytes = PLANES.to_vec();
     for at in 0..bytes.len() {
         let original = bytes[at];

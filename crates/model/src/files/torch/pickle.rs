@@ -1,10 +1,9 @@
-//! An interpreter of pickles that builds plain values and calls nothing.
+//! A pickle interpreter that calls nothing.
 //!
-//! A pickle is a program for a stack machine, and in Python it may call any function. Here the few calls that make
-//! dictionaries and tensors are recognised by name; whatever any other call would have made becomes
-//! [`Value::Opaque`], which holds no data. Values live in one flat arena and refer to each other by [`Id`], so a
-//! value may contain itself and nesting costs no recursion. Work and memory are linear in the steps taken, and the
-//! steps are bounded.
+//! A pickle is a program for a stack machine that may call any Python function. Here the calls that build dictionaries and
+//! tensors are recognised by name; the result of any other call is [`Value::Opaque`], without data. Values are in a flat arena
+//! and refer to each other by [`Id`], so values may contain themselves and nesting needs no recursion. Work and memory are
+//! linear in the number of steps, which is bounded.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -12,23 +11,23 @@ use std::collections::BTreeMap;
 use crate::tensors::ElementType;
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// Far more than the checkpoint of a chess network with its optimiser takes.
+/// Far more than the checkpoint of a chess network with its optimiser needs.
 const MAX_STEPS: usize = 4_000_000;
 
-/// Sizes a tensor may have; torch's own networks stay below six.
+/// Maximum rank of a tensor.
 const MAX_RANK: usize = 8;
 
 /// A value of a [`Pickle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Id(u32);
 
-/// The one [`Value::Plain`] everything without content shares.
+/// The shared [`Value::Plain`].
 const PLAIN: Id = Id(0);
 
-/// A Python value, as far as checkpoints need it.
+/// A Python value, as far as checkpoints use them.
 #[derive(Debug)]
 pub(super) enum Value<'a> {
-    /// None, a truth value, a float, bytes or a set: nothing a tensor or its name is made of.
+    /// None, a boolean, a float, bytes or a set: irrelevant for tensors.
     Plain,
     Int(i64),
     Text(&'a str),
@@ -37,7 +36,7 @@ pub(super) enum Value<'a> {
     Dict(Vec<(Id, Id)>),
     /// A class or function, by name.
     Global(Name<'a>),
-    /// What calling this would have made.
+    /// The result of calling this.
     Opaque(Name<'a>),
     Storage(Storage<'a>),
     Tensor(Box<TensorView<'a>>),
@@ -56,17 +55,17 @@ impl std::fmt::Display for Name<'_> {
     }
 }
 
-/// A run of numbers kept outside the pickle.
+/// A storage outside the pickle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Storage<'a> {
     /// Its class, such as `FloatStorage`.
     pub(super) class: &'a str,
-    /// What it is filed under.
+    /// Its key.
     pub(super) key: &'a str,
 }
 
 impl Storage<'_> {
-    /// How its numbers are written, or `None` where we cannot read them.
+    /// Its element type; `None` if unsupported.
     pub(super) fn element(&self) -> Option<ElementType> {
         Some(match self.class {
             "DoubleStorage" => ElementType::F64,
@@ -84,8 +83,7 @@ impl Storage<'_> {
     }
 }
 
-/// A tensor over a [`Storage`]; nothing says yet that it stays inside. `shape` and `strides` are equally long, in
-/// elements.
+/// A strided view of a [`Storage`], not yet checked against its size. `shape` and `strides` have the same length.
 #[derive(Clone, Debug)]
 pub(super) struct TensorView<'a> {
     pub(super) storage: Storage<'a>,
@@ -94,7 +92,7 @@ pub(super) struct TensorView<'a> {
     pub(super) strides: Vec<usize>,
 }
 
-/// The values a pickle builds.
+/// The values of a pickle.
 #[derive(Debug)]
 pub(super) struct Pickle<'a> {
     values: Vec<Value<'a>>,
@@ -105,7 +103,7 @@ impl<'a> Pickle<'a> {
     /// Runs `bytes`.
     ///
     /// # Errors
-    /// Name the byte of the opcode that is wrong, unknown, or one too many.
+    /// Names the byte of the invalid or unsupported opcode.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, LoadError> {
         let mut machine = Machine {
             bytes,
@@ -133,7 +131,7 @@ impl<'a> Pickle<'a> {
         value_of(&self.values, id)
     }
 
-    /// The entries of `id` that have text keys, if it is a dictionary; of equal keys the last one counts.
+    /// The entries of `id` with text keys, if it is a dictionary; of equal keys the last one.
     pub(super) fn dict(&self, id: Id) -> Option<BTreeMap<&'a str, Id>> {
         let Value::Dict(entries) = self.value(id) else { return None };
         let with_text = entries.iter().filter_map(|&(key, value)| match self.value(key) {
@@ -148,61 +146,20 @@ fn value_of<'v, 'a>(values: &'v [Value<'a>], id: Id) -> &'v Value<'a> {
     values.get(id.0 as usize).unwrap_or(&Value::Plain)
 }
 
-/// The opcodes of protocols 2 to 5 that have no text arguments.
-mod op {
-    pub(super) const MARK: u8 = b'(';
-    pub(super) const STOP: u8 = b'.';
-    pub(super) const POP: u8 = b'0';
-    pub(super) const POP_MARK: u8 = b'1';
-    pub(super) const DUP: u8 = b'2';
-    pub(super) const BINBYTES: u8 = b'B';
-    pub(super) const SHORT_BINBYTES: u8 = b'C';
-    pub(super) const BINFLOAT: u8 = b'G';
-    pub(super) const BININT: u8 = b'J';
-    pub(super) const BININT1: u8 = b'K';
-    pub(super) const BININT2: u8 = b'M';
-    pub(super) const NONE: u8 = b'N';
-    pub(super) const BINPERSID: u8 = b'Q';
-    pub(super) const REDUCE: u8 = b'R';
-    pub(super) const BINSTRING: u8 = b'T';
-    pub(super) const SHORT_BINSTRING: u8 = b'U';
-    pub(super) const BINUNICODE: u8 = b'X';
-    pub(super) const EMPTY_LIST: u8 = b']';
-    pub(super) const APPEND: u8 = b'a';
-    pub(super) const BUILD: u8 = b'b';
-    pub(super) const GLOBAL: u8 = b'c';
-    pub(super) const DICT: u8 = b'd';
-    pub(super) const APPENDS: u8 = b'e';
-    pub(super) const BINGET: u8 = b'h';
-    pub(super) const LONG_BINGET: u8 = b'j';
-    pub(super) const LIST: u8 = b'l';
-    pub(super) const BINPUT: u8 = b'q';
-    pub(super) const LONG_BINPUT: u8 = b'r';
-    pub(super) const SETITEM: u8 = b's';
-    pub(super) const TUPLE: u8 = b't';
-    pub(super) const SETITEMS: u8 = b'u';
-    pub(super) const EMPTY_DICT: u8 = b'}';
-    pub(super) const EMPTY_TUPLE: u8 = b')';
-    pub(super) const PROTO: u8 = 0x80;
-    pub(super) const NEWOBJ: u8 = 0x81;
-    pub(super) const TUPLE1: u8 = 0x85;
-    pub(super) const TUPLE2: u8 = 0x86;
-    pub(super) const TUPLE3: u8 = 0x87;
-    pub(super) const NEWTRUE: u8 = 0x88;
-    pub(super) const NEWFALSE: u8 = 0x89;
-    pub(super) const LONG1: u8 = 0x8a;
-    pub(super) const LONG4: u8 = 0x8b;
-    pub(super) const SHORT_BINUNICODE: u8 = 0x8c;
-    pub(super) const BINUNICODE8: u8 = 0x8d;
-    pub(super) const BINBYTES8: u8 = 0x8e;
-    pub(super) const EMPTY_SET: u8 = 0x8f;
-    pub(super) const ADDITEMS: u8 = 0x90;
-    pub(super) const FROZENSET: u8 = 0x91;
-    pub(super) const NEWOBJ_EX: u8 = 0x92;
-    pub(super) const STACK_GLOBAL: u8 = 0x93;
-    pub(super) const MEMOIZE: u8 = 0x94;
-    pub(super) const FRAME: u8 = 0x95;
-    pub(super) const BYTEARRAY8: u8 = 0x96;
+/// The opcodes of protocols 2 to 5 without text arguments.
+macro_rules! opcodes {
+    ($($name:ident = $byte:literal),*) => { mod op { $(pub(super) const $name: u8 = $byte;)* } };
+}
+opcodes! {
+    MARK = b'(', STOP = b'.', POP = b'0', POP_MARK = b'1', DUP = b'2', BINBYTES = b'B',
+    SHORT_BINBYTES = b'C', BINFLOAT = b'G', BININT = b'J', BININT1 = b'K', BININT2 = b'M', NONE = b'N',
+    BINPERSID = b'Q', REDUCE = b'R', BINSTRING = b'T', SHORT_BINSTRING = b'U', BINUNICODE = b'X',
+    EMPTY_LIST = b']', APPEND = b'a', BUILD = b'b', GLOBAL = b'c', DICT = b'd', APPENDS = b'e',
+    BINGET = b'h', LONG_BINGET = b'j', LIST = b'l', BINPUT = b'q', LONG_BINPUT = b'r', SETITEM = b's',
+    TUPLE = b't', SETITEMS = b'u', EMPTY_DICT = b'}', EMPTY_TUPLE = b')', PROTO = 0x80, NEWOBJ = 0x81,
+    TUPLE1 = 0x85, TUPLE2 = 0x86, TUPLE3 = 0x87, NEWTRUE = 0x88, NEWFALSE = 0x89, LONG1 = 0x8a, LONG4 = 0x8b,
+    SHORT_BINUNICODE = 0x8c, BINUNICODE8 = 0x8d, BINBYTES8 = 0x8e, EMPTY_SET = 0x8f, ADDITEMS = 0x90,
+    FROZENSET = 0x91, NEWOBJ_EX = 0x92, STACK_GLOBAL = 0x93, MEMOIZE = 0x94, FRAME = 0x95, BYTEARRAY8 = 0x96
 }
 
 struct Machine<'a> {
@@ -217,7 +174,7 @@ struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// Executes one opcode; the root value at the end.
+    /// Executes one opcode; returns the root value at the end.
     fn step(&mut self) -> Result<Option<Id>, LoadError> {
         self.opcode_at = self.at;
         let opcode = self.byte()?;
@@ -300,7 +257,7 @@ impl<'a> Machine<'a> {
                 let made = self.opaque(class);
                 self.push(made);
             }
-            // The state of an object we do not build: dictionaries and tensors need none of theirs.
+            // Dictionaries and tensors need no state.
             op::BUILD => {
                 self.pop()?;
                 self.top()?;
@@ -318,7 +275,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// An integer of up to eight bytes; larger ones are no size or offset and are kept as [`Value::Plain`].
+    /// An integer of up to eight bytes; larger ones become [`Value::Plain`].
     fn long(&mut self, opcode: u8) -> Result<(), LoadError> {
         let digits = self.counted(opcode)?;
         if digits.len() > 8 {
@@ -336,7 +293,7 @@ impl<'a> Machine<'a> {
 
     fn text(&mut self, opcode: u8) -> Result<(), LoadError> {
         let bytes = self.counted(opcode)?;
-        // Python writes lone surrogates too; such text is no name of ours.
+        // Text with lone surrogates is not a tensor name.
         match std::str::from_utf8(bytes) {
             Ok(text) => self.push(Value::Text(text)),
             Err(_) => self.stack.push(PLAIN),
@@ -347,7 +304,7 @@ impl<'a> Machine<'a> {
     fn recall(&mut self, opcode: u8) -> Result<(), LoadError> {
         let slot = if opcode == op::BINGET { u32::from(self.byte()?) } else { self.u32()? };
         let id = self.memo.get(&slot).copied();
-        let id = id.ok_or_else(|| self.malformed(format!("memo {slot} is read before it is written")))?;
+        let id = id.ok_or_else(|| self.malformed(format!("undefined memo {slot}")))?;
         self.stack.push(id);
         Ok(())
     }
@@ -395,13 +352,13 @@ impl<'a> Machine<'a> {
     fn global_by_stack(&mut self) -> Result<(), LoadError> {
         let (name, module) = (self.pop()?, self.pop()?);
         let (&Value::Text(module), &Value::Text(name)) = (self.value(module), self.value(name)) else {
-            return Err(self.malformed("a class is named by something other than text"));
+            return Err(self.malformed("class name is not text"));
         };
         self.push(Value::Global(Name { module, name }));
         Ok(())
     }
 
-    /// The one place where the pickle asks for a call. Only these make anything.
+    /// A call; only these have a result.
     fn call(&mut self, callee: Id, arguments: Id) -> Result<(), LoadError> {
         let &Value::Global(Name { module, name }) = self.value(callee) else {
             let made = self.opaque(callee);
@@ -419,7 +376,7 @@ impl<'a> Machine<'a> {
             }
             ("torch._utils", "_rebuild_parameter" | "_rebuild_parameter_with_state") => {
                 let data = arguments.first().copied();
-                let data = data.ok_or_else(|| self.malformed("a parameter without its tensor"))?;
+                let data = data.ok_or_else(|| self.malformed("parameter without a tensor"))?;
                 self.stack.push(data);
             }
             _ => self.push(Value::Opaque(Name { module, name })),
@@ -434,10 +391,10 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The tensor that `_rebuild_tensor_v2(storage, offset, size, stride, ...)` makes.
+    /// The result of `_rebuild_tensor_v2(storage, offset, size, stride, ...)`.
     fn tensor(&self, arguments: &[Id]) -> Result<Value<'a>, LoadError> {
         let &[storage, offset, shape, strides, ..] = arguments else {
-            return Err(self.malformed("a tensor with fewer than four arguments"));
+            return Err(self.malformed("tensor with fewer than four arguments"));
         };
         let &Value::Storage(storage) = self.value(storage) else {
             return Ok(self.opaque(storage));
@@ -445,7 +402,7 @@ impl<'a> Machine<'a> {
         let offset = self.size(offset)?;
         let (shape, strides) = (self.sizes(shape)?, self.sizes(strides)?);
         if shape.len() != strides.len() {
-            return Err(self.malformed("a tensor with as many strides as sizes is needed"));
+            return Err(self.malformed("strides and sizes of a tensor differ in length"));
         }
         Ok(Value::Tensor(Box::new(TensorView { storage, offset, shape, strides })))
     }
@@ -455,35 +412,35 @@ impl<'a> Machine<'a> {
             Value::Sequence(items) if items.len() <= MAX_RANK => {
                 items.iter().map(|&item| self.size(item)).collect()
             }
-            _ => Err(self.malformed(format!("the sizes of a tensor are not at most {MAX_RANK} numbers"))),
+            _ => Err(self.malformed(format!("invalid tensor sizes (expected at most {MAX_RANK} integers)"))),
         }
     }
 
     fn size(&self, id: Id) -> Result<usize, LoadError> {
         match self.value(id) {
-            // What passes the address space passes every storage too.
+            // Larger than any storage.
             Value::Int(number) => {
                 u64::try_from(*number).ok().map(|n| usize::try_from(n).unwrap_or(usize::MAX))
             }
             _ => None,
         }
-        .ok_or_else(|| self.malformed("a size, stride or offset of a tensor is not a natural number"))
+        .ok_or_else(|| self.malformed("invalid size, stride or offset of a tensor"))
     }
 
     /// A persistent id: `("storage", class, key, device, elements)`.
     fn storage(&mut self) -> Result<(), LoadError> {
         let id = self.pop()?;
         let Value::Sequence(parts) = self.value(id) else {
-            return Err(self.malformed("a persistent id that is no tuple"));
+            return Err(self.malformed("persistent id is not a tuple"));
         };
         let &[kind, class, key, ..] = parts.as_slice() else {
-            return Err(self.malformed("a persistent id with fewer than three parts"));
+            return Err(self.malformed("persistent id with fewer than three parts"));
         };
         let storage = match (self.value(kind), self.value(class), self.value(key)) {
             (Value::Text("storage"), &Value::Global(class), &Value::Text(key)) => {
                 Value::Storage(Storage { class: class.name, key })
             }
-            _ => return Err(self.malformed("a persistent id that is no storage")),
+            _ => return Err(self.malformed("persistent id is not a storage")),
         };
         self.push(storage);
         Ok(())
@@ -500,14 +457,14 @@ impl<'a> Machine<'a> {
     }
 
     fn top(&self) -> Result<Id, LoadError> {
-        self.stack.last().copied().ok_or_else(|| self.malformed("the stack is empty"))
+        self.stack.last().copied().ok_or_else(|| self.malformed("empty stack"))
     }
 
     fn pop(&mut self) -> Result<Id, LoadError> {
         if self.marks.last().is_some_and(|&mark| self.stack.len() <= mark) {
-            return Err(self.malformed("a mark is where a value should be"));
+            return Err(self.malformed("mark instead of a value"));
         }
-        self.stack.pop().ok_or_else(|| self.malformed("the stack is empty"))
+        self.stack.pop().ok_or_else(|| self.malformed("empty stack"))
     }
 
     /// Drops the top value, or the mark if that is on top.
@@ -520,7 +477,7 @@ impl<'a> Machine<'a> {
     }
 
     fn pop_to_mark(&mut self) -> Result<Vec<Id>, LoadError> {
-        let mark = self.marks.pop().ok_or_else(|| self.malformed("no mark is set"))?;
+        let mark = self.marks.pop().ok_or_else(|| self.malformed("missing mark"))?;
         Ok(self.stack.split_off(mark.min(self.stack.len())))
     }
 
@@ -528,7 +485,7 @@ impl<'a> Machine<'a> {
         let items = self.pop_to_mark()?;
         let (pairs, rest) = items.as_chunks::<2>();
         if !rest.is_empty() {
-            return Err(self.malformed("a key without a value"));
+            return Err(self.malformed("key without a value"));
         }
         Ok(pairs.iter().map(|&[key, value]| (key, value)).collect())
     }
@@ -542,7 +499,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The bytes after a count whose width the opcode decides.
+    /// The bytes after a length, whose width depends on the opcode.
     fn counted(&mut self, opcode: u8) -> Result<&'a [u8], LoadError> {
         let count = match opcode {
             op::SHORT_BINBYTES | op::SHORT_BINSTRING | op::SHORT_BINUNICODE | op::LONG1 => {
@@ -553,8 +510,9 @@ impl<'a> Machine<'a> {
         };
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let counted = usize::try_from(count).ok().and_then(|count| rest.get(..count));
-        let counted = counted
-            .ok_or_else(|| self.malformed(format!("{count} bytes are announced, {} are left", rest.len())))?;
+        let counted = counted.ok_or_else(|| {
+            self.malformed(format!("length {count}, but only {} bytes are left", rest.len()))
+        })?;
         self.at += counted.len();
         Ok(counted)
     }
@@ -563,14 +521,14 @@ impl<'a> Machine<'a> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let end = rest.iter().position(|&b| b == b'\n');
         let line = end.and_then(|end| rest.get(..end));
-        let line = line.ok_or_else(|| self.malformed("the pickle ends inside a line"))?;
+        let line = line.ok_or_else(|| self.malformed("cut off inside a line"))?;
         self.at += line.len() + 1;
-        std::str::from_utf8(line).map_err(|_| self.malformed("a name that is not UTF-8"))
+        std::str::from_utf8(line).map_err(|_| self.malformed("name is not UTF-8"))
     }
 
     fn skip(&mut self, count: usize) -> Result<(), LoadError> {
         if self.bytes.len() - self.at < count {
-            return Err(self.malformed("the pickle ends inside an opcode"));
+            return Err(self.malformed("cut off inside an opcode"));
         }
         self.at += count;
         Ok(())
@@ -587,7 +545,7 @@ impl<'a> Machine<'a> {
     fn array<const N: usize>(&mut self) -> Result<[u8; N], LoadError> {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         let array = rest.first_chunk::<N>().copied();
-        let array = array.ok_or_else(|| self.malformed("the pickle ends without its stop opcode"))?;
+        let array = array.ok_or_else(|| self.malformed("missing stop opcode"))?;
         self.at += N;
         Ok(array)
     }
@@ -598,7 +556,7 @@ impl<'a> Machine<'a> {
     }
 
     fn unsupported(&self, message: impl std::fmt::Display) -> LoadError {
-        let message = format!("in data.pkl: {message} is not read");
+        let message = format!("in data.pkl: unsupported {message}");
         LoadError::new(LoadErrorKind::Unsupported, Format::Torch, message).at_byte(self.opcode_at)
     }
 }
@@ -614,7 +572,7 @@ mod tests {
     }
 
     #[test]
-    fn dictionaries_keep_their_last_entry() {
+    fn duplicate_keys_keep_the_last_entry() {
         let pickle = Pickle::parse(b"\x80\x02}(X\x01\0\0\0aK\x01X\x01\0\0\0aM\0\x01K\x07Nu.").unwrap();
         let dict = pickle.dict(pickle.root()).unwrap();
         assert_eq!(dict.len(), 1);
@@ -638,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_unknown_functions_make_nothing() {
+    fn unknown_calls_are_opaque() {
         let pickle = Pickle::parse(b"\x80\x02cos\nsystem\nX\x02\0\0\0ls\x85R}b.").unwrap();
         assert!(matches!(pickle.value(pickle.root()), Value::Opaque(Name { module: "os", name: "system" })));
         // Called by what it made, built, appended to: still nothing.
@@ -647,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_may_contain_itself() {
+    fn values_may_contain_themselves() {
         let pickle = Pickle::parse(b"\x80\x02}q\0X\x01\0\0\0ah\0s.").unwrap();
         let inner = pickle.dict(pickle.root()).unwrap()["a"];
         assert_eq!(inner, pickle.root());
@@ -672,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn announced_counts_are_not_believed() {
+    fn declared_lengths_are_checked() {
         refused(b"\x80\x02\x8a\xff\x01.", LoadErrorKind::Malformed, 2);
         refused(b"\x80\x02\x8b\xff\xff\xff\xff.", LoadErrorKind::Malformed, 2);
         refused(b"N\x8d\xff\xff\xff\xff\xff\xff\xff\xffx.", LoadErrorKind::Malformed, 1);
@@ -680,7 +638,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_programs_are_located() {
+    fn invalid_programs_name_the_byte() {
         refused(b"", LoadErrorKind::Malformed, 0);
         refused(b"\x80\x02", LoadErrorKind::Malformed, 2);
         refused(b"\x80\x02.", LoadErrorKind::Malformed, 2);
@@ -696,7 +654,7 @@ mod tests {
     }
 
     #[test]
-    fn tensors_with_odd_arguments_are_located() {
+    fn invalid_tensor_arguments_name_the_byte() {
         let rebuild = |arguments: &[u8]| {
             let mut bytes = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(".to_vec();
             bytes.extend_from_slice(

@@ -39,7 +39,7 @@ fn floats(numbers: &[f32]) -> Vec<u8> {
 }
 
 #[test]
-fn strided_tensors_come_out_row_major() {
+fn strided_tensors_are_gathered_row_major() {
     let storage = floats(&[9.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
     // [2, 3] from element 1 by columns.
     let by_columns = checkpoint("FloatStorage", b"K\x01K\x02K\x03\x86K\x01K\x02\x86", &storage);
@@ -56,7 +56,7 @@ fn strided_tensors_come_out_row_major() {
 }
 
 #[test]
-fn a_tensor_must_fit_its_storage() {
+fn tensors_must_fit_their_storage() {
     let storage = floats(&[0.0; 6]);
     for arguments in [
         b"K\x00K\x07\x85K\x01\x85".as_slice(), // one too many
@@ -80,16 +80,15 @@ fn a_tensor_must_fit_its_storage() {
 }
 
 #[test]
-fn a_missing_storage_names_its_tensor() {
+fn missing_storage_names_its_tensor() {
     let pickle = pickle_of("FloatStorage", b"K\x00K\x01\x85K\x01\x85");
     let bytes = zip_of(&[("a/data.pkl", &pickle), ("a/data/1", &[0; 4])], CompressionMethod::Stored);
     let error = read(&bytes).unwrap_err();
     assert_eq!(error.place(), &Place::Tensor("w".to_owned()), "{error}");
-    assert!(error.to_string().contains("a/data/0"), "{error}");
 }
 
 #[test]
-fn storages_we_cannot_read_matter_only_when_needed() {
+fn unsupported_storages_are_an_error_only_if_used() {
     let complex = checkpoint("ComplexFloatStorage", b"K\x00K\x01\x85K\x01\x85", &[0; 8]);
     let error = read(&complex).unwrap().take("w", &[1]).unwrap_err();
     assert_eq!(error.kind(), LoadErrorKind::Unsupported);
@@ -97,7 +96,7 @@ fn storages_we_cannot_read_matter_only_when_needed() {
 }
 
 #[test]
-fn training_state_is_passed_over() {
+fn optimiser_state_is_ignored() {
     let tensors = read(TRAINING).unwrap();
     let names: Vec<&str> = tensors.names().collect();
     assert_eq!(
@@ -107,7 +106,7 @@ fn training_state_is_passed_over() {
 }
 
 #[test]
-fn packed_entries_are_unpacked() {
+fn deflated_entries_are_read() {
     let mut zip = ZipArchive::new(Cursor::new(CHECKPOINT)).unwrap();
     let names: Vec<String> = zip.file_names().flatten().map(String::from).collect();
     let mut entries = Vec::new();
@@ -124,7 +123,7 @@ fn packed_entries_are_unpacked() {
 }
 
 #[test]
-fn every_cut_is_refused() {
+fn truncated_files_are_rejected() {
     for cut in (0..CHECKPOINT.len()).step_by(7) {
         let error = read(&CHECKPOINT[..cut]).unwrap_err();
         assert_eq!(error.kind(), LoadErrorKind::Malformed, "cut at {cut}: {error}");
@@ -143,7 +142,7 @@ fn flipped_bytes_never_panic() {
 }
 
 #[test]
-fn an_unpacked_size_is_bounded() {
+fn decompressed_size_is_bounded() {
     let zeros = vec![0; MAX_PICKLE_BYTES + 1];
     let bomb = zip_of(&[("a/data.pkl", &zeros)], CompressionMethod::Deflated);
     assert!(bomb.len() < 1 << 20);
@@ -151,27 +150,22 @@ fn an_unpacked_size_is_bounded() {
 }
 
 #[test]
-fn other_files_are_told_apart() {
-    let refused = |bytes: &[u8], kind, part: &str| {
+fn other_files_are_rejected() {
+    let refused = |bytes: &[u8], kind| {
         let error = read(bytes).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
-        assert!(error.to_string().contains(part), "{error}");
     };
     let zip = |entries: &[(&str, &[u8])]| zip_of(entries, CompressionMethod::Stored);
-    refused(b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", LoadErrorKind::Unsupported, "torch before 1.6");
-    refused(b"garbage", LoadErrorKind::Malformed, "byte 0");
-    refused(b"", LoadErrorKind::Malformed, "byte 0");
-    refused(&zip(&[("word/document.xml", b"")]), LoadErrorKind::Malformed, "data.pkl");
+    refused(b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", LoadErrorKind::Unsupported);
+    refused(b"garbage", LoadErrorKind::Malformed);
+    refused(b"", LoadErrorKind::Malformed);
+    refused(&zip(&[("word/document.xml", b"")]), LoadErrorKind::Malformed);
     let script = zip(&[("m/data.pkl", b"N."), ("m/constants.pkl", b")."), ("m/code/a.py", b"")]);
-    refused(&script, LoadErrorKind::Unsupported, "TorchScript");
-    refused(
-        &zip(&[("a/data.pkl", b"N."), ("a/byteorder", b"big")]),
-        LoadErrorKind::Unsupported,
-        "big-endian",
-    );
+    refused(&script, LoadErrorKind::Unsupported);
+    refused(&zip(&[("a/data.pkl", b"N."), ("a/byteorder", b"big")]), LoadErrorKind::Unsupported);
     let object = zip(&[("a/data.pkl", b"\x80\x02c__main__\nNet\n)\x81}b.")]);
-    refused(&object, LoadErrorKind::Unsupported, "__main__.Net");
+    refused(&object, LoadErrorKind::Unsupported);
     let no_tensors = zip(&[("a/data.pkl", b"\x80\x02}X\x05\0\0\0epochK\x03s.")]);
-    refused(&no_tensors, LoadErrorKind::UnknownNetwork, "epoch");
-    refused(&zip(&[("a/data.pkl", b"\x80\x02}X")]), LoadErrorKind::Malformed, "byte 3");
+    refused(&no_tensors, LoadErrorKind::UnknownNetwork);
+    refused(&zip(&[("a/data.pkl", b"\x80\x02}X")]), LoadErrorKind::Malformed);
 }

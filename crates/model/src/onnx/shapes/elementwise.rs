@@ -1,4 +1,4 @@
-//! Operators that keep the shape they are given, or stretch several to one.
+//! Elementwise and broadcasting operators.
 
 use super::{
     Call, Inferred, RuleError, RuleResult, Value, axes, axis, broadcast, broadcast_known,
@@ -6,21 +6,10 @@ use super::{
 };
 use crate::onnx::check::ElementKind;
 
+/// Whether an operator yields booleans, which run as integers.
 fn is_boolean(op_type: &str) -> bool {
-    matches!(
-        op_type,
-        "And"
-            | "Or"
-            | "Xor"
-            | "Not"
-            | "Equal"
-            | "Greater"
-            | "GreaterOrEqual"
-            | "Less"
-            | "LessOrEqual"
-            | "IsNaN"
-            | "IsInf"
-    )
+    ["And", "Or", "Xor", "Not", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "IsNaN", "IsInf"]
+        .contains(&op_type)
 }
 
 pub(super) fn unary(call: &Call<'_>) -> RuleResult {
@@ -50,7 +39,7 @@ pub(super) fn binary(call: &Call<'_>) -> RuleResult {
 
 fn pair(op_type: &str, a: &Value, b: &Value) -> Result<Value, RuleError> {
     if a.kind != b.kind && op_type != "Pow" {
-        return Err(RuleError::shape(format!("inputs of two kinds, {:?} and {:?}", a.kind, b.kind)));
+        return Err(RuleError::shape(format!("mixed element types {:?} and {:?}", a.kind, b.kind)));
     }
     let shape = broadcast(&a.shape, &b.shape)?;
     if matches!(op_type, "PRelu" | "BiasGelu") {
@@ -64,7 +53,7 @@ fn pair(op_type: &str, a: &Value, b: &Value) -> Result<Value, RuleError> {
     Ok(Value::new(kind, shape).with(known))
 }
 
-/// One number of a binary operator, where the runtime is certain to find the same.
+/// One element of a binary operator, where the runtime is certain to compute the same.
 fn number(op_type: &str, kind: ElementKind, x: f64, y: f64) -> Option<f64> {
     let rounded = |v: f64| match kind {
         ElementKind::Float => f64::from(v as f32),
@@ -106,7 +95,7 @@ pub(super) fn variadic(call: &Call<'_>) -> RuleResult {
 pub(super) fn where_(call: &Call<'_>) -> RuleResult {
     let (condition, yes, no) = (call.input(0)?, call.input(1)?, call.input(2)?);
     if yes.kind != no.kind {
-        return Err(RuleError::shape(format!("branches of two kinds, {:?} and {:?}", yes.kind, no.kind)));
+        return Err(RuleError::shape(format!("mixed element types {:?} and {:?}", yes.kind, no.kind)));
     }
     let shape = broadcast(&broadcast(&condition.shape, &yes.shape)?, &no.shape)?;
     let known =
@@ -126,7 +115,7 @@ pub(super) fn clip(call: &Call<'_>) -> RuleResult {
     for index in 1..call.inputs.len() {
         if let Some(limit) = call.optional(index).filter(|limit| limit.elements() != 1) {
             return Err(RuleError::shape(format!(
-                "limit {index} has shape {:?}, it must be one number",
+                "limit {index} has shape {:?} (expected a scalar)",
                 limit.shape
             )));
         }
@@ -137,7 +126,7 @@ pub(super) fn clip(call: &Call<'_>) -> RuleResult {
 pub(super) fn cast(call: &Call<'_>) -> RuleResult {
     let to = call.int("to", 0);
     let kind = i32::try_from(to).ok().and_then(ElementKind::of);
-    let kind = kind.ok_or_else(|| RuleError::unsupported(format!("a cast to element type {to}")))?;
+    let kind = kind.ok_or_else(|| RuleError::unsupported(format!("cast to element type {to}")))?;
     let truth = to == i64::from(crate::onnx::proto::data_type::BOOL);
     Ok(converted(call.input(0)?, kind, truth).into())
 }
@@ -165,12 +154,12 @@ fn converted(input: &Value, kind: ElementKind, truth: bool) -> Value {
 /// Operators that work along one axis and keep the shape.
 pub(super) fn along_axis(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
-    // Before set 13 these flattened everything from the axis on, which is the same only for the last one.
+    // Before opset 13 these flattened everything from the axis on, which is the same only for the last one.
     let flattens = call.opset < 13 && call.node.op_type != "LpNormalization";
     let along = axis(call.int("axis", if flattens { 1 } else { -1 }), input.rank())?;
     if flattens && along + 1 != input.rank() {
         return Err(RuleError::unsupported(format!(
-            "axis {along} of {:?} in operator set {}",
+            "axis {along} of {:?} in opset {}",
             input.shape, call.opset
         )));
     }
@@ -182,7 +171,7 @@ pub(super) fn cum_sum(call: &Call<'_>) -> RuleResult {
     let along = call.integers(1)?;
     match along.as_slice() {
         &[along] => axis(along, input.rank())?,
-        _ => return Err(RuleError::shape("the axis must be one number")),
+        _ => return Err(RuleError::shape("axis is not a scalar")),
     };
     Ok(Value::new(input.kind, input.shape.clone()).into())
 }
@@ -190,18 +179,18 @@ pub(super) fn cum_sum(call: &Call<'_>) -> RuleResult {
 pub(super) fn trilu(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     if input.rank() < 2 {
-        return Err(RuleError::shape(format!("shape {:?} has no rows and columns", input.shape)));
+        return Err(RuleError::shape(format!("shape {:?} (expected rank at least 2)", input.shape)));
     }
     if call.optional(1).is_some_and(|k| k.elements() != 1) {
-        return Err(RuleError::shape("the diagonal must be one number"));
+        return Err(RuleError::shape("diagonal is not a scalar"));
     }
     Ok(Value::new(input.kind, input.shape.clone()).into())
 }
 
-/// Passes its input on: training is over.
+/// The identity outside training.
 pub(super) fn dropout(call: &Call<'_>) -> RuleResult {
     if call.optional(2).is_some() || call.node.output.len() > 1 {
-        return Err(RuleError::unsupported("a Dropout that is still training"));
+        return Err(RuleError::unsupported("training mode"));
     }
     Ok(call.input(0)?.clone().into())
 }
@@ -218,14 +207,14 @@ pub(super) fn optional_bias(call: &Call<'_>) -> RuleResult {
 pub(super) fn channel_norm(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     let Some(&channels) = input.shape.get(1) else {
-        return Err(RuleError::shape(format!("shape {:?} has no channels", input.shape)));
+        return Err(RuleError::shape(format!("shape {:?} (expected rank at least 2)", input.shape)));
     };
     let parameters = if call.node.op_type == "BatchNormalization" { 4 } else { 2 };
     for index in 1..=parameters {
         check_shape(call.input(index)?, &[channels], &format!("input {index}"))?;
     }
     if call.int("training_mode", 0) != 0 {
-        return Err(RuleError::unsupported("a normalisation that is still training"));
+        return Err(RuleError::unsupported("training mode"));
     }
     Ok(Value::new(input.kind, input.shape.clone()).into())
 }
@@ -250,7 +239,7 @@ pub(super) fn skip_norm(call: &Call<'_>) -> RuleResult {
     let (input, skip) = (call.input(0)?, call.input(1)?);
     check_shape(skip, &input.shape, "the skip input")?;
     let Some(&width) = input.shape.last() else {
-        return Err(RuleError::shape("a single number cannot be normalised"));
+        return Err(RuleError::shape("scalar input"));
     };
     call.input(2)?;
     for index in 2..call.inputs.len() {
@@ -268,7 +257,7 @@ pub(super) fn skip_norm(call: &Call<'_>) -> RuleResult {
 pub(super) fn dynamic_quantize(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     if input.kind != ElementKind::Float {
-        return Err(RuleError::shape("only floats can be quantised"));
+        return Err(RuleError::shape("input is not float"));
     }
     let quantised = Value::new(ElementKind::Uint8, input.shape.clone());
     let scale = Value::new(ElementKind::Float, []);
@@ -288,7 +277,7 @@ pub(super) fn dequantize(call: &Call<'_>) -> RuleResult {
     Ok(Value::new(ElementKind::Float, input.shape.clone()).into())
 }
 
-/// A scale is one number for the tensor or one for each index of an axis.
+/// A scale is per tensor or per axis.
 fn check_scale(call: &Call<'_>, input: &Value) -> Result<(), RuleError> {
     let scale = call.input(1)?;
     if let Some(zero) = call.optional(2) {
@@ -302,6 +291,6 @@ fn check_scale(call: &Call<'_>, input: &Value) -> Result<(), RuleError> {
             let size = along.first().and_then(|&a| input.shape.get(a)).copied();
             check_shape(scale, &[size.unwrap_or(1)], "the scale")
         }
-        _ => Err(RuleError::unsupported("a scale for each block of a tensor")),
+        _ => Err(RuleError::unsupported("blockwise scale")),
     }
 }

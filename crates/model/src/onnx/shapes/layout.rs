@@ -1,4 +1,4 @@
-//! Operators that move, repeat or pick elements, and those that speak of shapes.
+//! Reshaping, indexing and shape operators.
 
 use super::{
     Call, MAX_KNOWN, RuleError, RuleResult, Value, axes, axis, broadcast, broadcast_known, check_shape,
@@ -39,7 +39,7 @@ pub(super) fn reshape(call: &Call<'_>) -> RuleResult {
     let mut open = None;
     for (i, &dim) in wanted.iter().enumerate() {
         shape.push(match dim {
-            -1 if open.is_some() => return Err(RuleError::shape("two dimensions are left open")),
+            -1 if open.is_some() => return Err(RuleError::shape("more than one -1 in the shape")),
             -1 => {
                 open = Some(i);
                 1
@@ -88,13 +88,13 @@ pub(super) fn squeeze(call: &Call<'_>) -> RuleResult {
         None => (0..input.rank()).filter(|&i| input.shape.get(i) == Some(&1)).collect(),
     };
     let kept = input.shape.iter().enumerate().filter(|(i, _)| !gone.contains(i));
-    // A dimension that is not 1 changes the number of elements and is refused.
+    // A dimension other than 1 changes the number of elements and is rejected.
     reshaped(input, kept.map(|(_, &dim)| dim).collect())
 }
 
 pub(super) fn unsqueeze(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
-    let list = call.ints_or_input("axes", 1)?.ok_or_else(|| RuleError::malformed("no axes"))?;
+    let list = call.ints_or_input("axes", 1)?.ok_or_else(|| RuleError::malformed("missing axes"))?;
     let rank = input.rank() + list.len();
     let new = axes(&list, rank)?;
     let mut old = input.shape.iter().copied();
@@ -144,7 +144,10 @@ pub(super) fn concat(call: &Call<'_>) -> RuleResult {
         let same = input.kind == first.kind && input.rank() == first.rank();
         let mut dims = input.shape.iter().zip(&first.shape).enumerate();
         if !same || dims.any(|(i, (a, b))| i != along && a != b) {
-            return Err(RuleError::shape(format!("{:?} does not go beside {:?}", input.shape, first.shape)));
+            return Err(RuleError::shape(format!(
+                "cannot concatenate {:?} and {:?}",
+                first.shape, input.shape
+            )));
         }
         total = total.saturating_add(input.shape.get(along).copied().unwrap_or(0));
         known = match (known, input.known()) {
@@ -170,7 +173,7 @@ pub(super) fn split(call: &Call<'_>) -> RuleResult {
         None => {
             let parts = call.node.output.len();
             if call.int("num_outputs", parts as i64) != parts as i64 || parts == 0 {
-                return Err(RuleError::malformed("another number of outputs than parts"));
+                return Err(RuleError::malformed("num_outputs does not match the outputs"));
             }
             let part = total.div_ceil(parts);
             (0..parts).map(|i| part.min(total.saturating_sub(i * part))).collect()
@@ -196,7 +199,7 @@ pub(super) fn split(call: &Call<'_>) -> RuleResult {
 
 pub(super) fn slice(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
-    let missing = || RuleError::malformed("no start or end");
+    let missing = || RuleError::malformed("missing starts or ends");
     let starts = call.ints_or_input("starts", 1)?.ok_or_else(missing)?;
     let ends = call.ints_or_input("ends", 2)?.ok_or_else(missing)?;
     let count = starts.len();
@@ -217,7 +220,7 @@ pub(super) fn slice(call: &Call<'_>) -> RuleResult {
     for (((&start, &end), &along), &step) in starts.iter().zip(&ends).zip(&along).zip(&steps) {
         let Some(dim) = shape.get_mut(along) else { continue };
         if step == 0 {
-            return Err(RuleError::shape("a step of 0"));
+            return Err(RuleError::shape("step 0"));
         }
         let len = *dim as i64;
         let from_end = |at: i64| if at < 0 { at.saturating_add(len) } else { at };
@@ -256,7 +259,7 @@ pub(super) fn gather(call: &Call<'_>) -> RuleResult {
             })
             .collect();
         let resolved = resolved
-            .ok_or_else(|| RuleError::shape(format!("an index beyond the {dim} entries of axis {along}")))?;
+            .ok_or_else(|| RuleError::shape(format!("index out of range for axis {along} of size {dim}")))?;
         if data.rank() == 1 {
             known = data.known().and_then(|k| resolved.iter().map(|&i| k.get(i).copied()).collect());
         }
@@ -282,7 +285,7 @@ pub(super) fn scatter_elements(call: &Call<'_>) -> RuleResult {
 fn check_integers(indices: &Value) -> Result<(), RuleError> {
     match indices.kind {
         ElementKind::Int => Ok(()),
-        other => Err(RuleError::shape(format!("indices of kind {other:?}"))),
+        other => Err(RuleError::shape(format!("indices of type {other:?}"))),
     }
 }
 
@@ -331,9 +334,9 @@ pub(super) fn constant_of_shape(call: &Call<'_>) -> RuleResult {
         None => (ElementKind::Float, Some(0.0)),
         Some(tensor) => {
             let kind = ElementKind::of(tensor.data_type);
-            let kind = kind.ok_or_else(|| RuleError::unsupported("a fill of unknown type"))?;
+            let kind = kind.ok_or_else(|| RuleError::unsupported("unknown fill type"))?;
             if read::element_count(tensor).ok() != Some(1) {
-                return Err(RuleError::shape("the fill must be one number"));
+                return Err(RuleError::shape("fill is not a scalar"));
             }
             (kind, read::values(tensor).next())
         }
@@ -349,15 +352,15 @@ pub(super) fn range(call: &Call<'_>) -> RuleResult {
     for (index, limit) in limits.iter_mut().enumerate() {
         match (call.input(index)?.kind == kind, call.numbers(index)?) {
             (true, &[number]) => *limit = number,
-            _ => return Err(RuleError::shape("start, limit and step must be three numbers of one kind")),
+            _ => return Err(RuleError::shape("start, limit and delta must be scalars of one type")),
         }
     }
     let [start, limit, step] = limits;
     if step == 0.0 {
-        return Err(RuleError::shape("a step of 0"));
+        return Err(RuleError::shape("step 0"));
     }
     let count = ((limit - start) / step).ceil().max(0.0);
-    // A float too large saturates, and the caller refuses the size.
+    // A float too large saturates, and the caller rejects the size.
     let count = count as usize;
     let whole = kind == ElementKind::Int && count <= MAX_KNOWN;
     let known = whole.then(|| (0..count).map(|i| start + i as f64 * step).collect());
@@ -367,7 +370,7 @@ pub(super) fn range(call: &Call<'_>) -> RuleResult {
 pub(super) fn one_hot(call: &Call<'_>) -> RuleResult {
     let (indices, values) = (call.input(0)?, call.input(2)?);
     let &[depth] = call.integers(1)?.as_slice() else {
-        return Err(RuleError::shape("the depth must be one number"));
+        return Err(RuleError::shape("depth is not a scalar"));
     };
     check_shape(values, &[2], "the values")?;
     let along = axis(call.int("axis", -1), indices.rank() + 1)?;
@@ -385,13 +388,13 @@ pub(super) fn eye_like(call: &Call<'_>) -> RuleResult {
         0 => Some(input.kind),
         to => i32::try_from(to).ok().and_then(ElementKind::of),
     };
-    let kind = kind.ok_or_else(|| RuleError::unsupported("a matrix of unknown type"))?;
+    let kind = kind.ok_or_else(|| RuleError::unsupported("unknown dtype"))?;
     Ok(Value::new(kind, input.shape.clone()).into())
 }
 
 pub(super) fn pad(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
-    let pads = call.ints_or_input("pads", 1)?.ok_or_else(|| RuleError::malformed("no pads"))?;
+    let pads = call.ints_or_input("pads", 1)?.ok_or_else(|| RuleError::malformed("missing pads"))?;
     let along = match call.optional(3) {
         Some(_) => axes(&call.integers(3)?, input.rank())?,
         None => (0..input.rank()).collect(),
@@ -430,7 +433,7 @@ pub(super) fn depth_to_space(call: &Call<'_>) -> RuleResult {
 pub(super) fn resize(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     if call.attribute("axes").is_some() {
-        return Err(RuleError::unsupported("resizing only some axes"));
+        return Err(RuleError::unsupported("resize with axes"));
     }
     let given = |index: usize| call.optional(index).is_some_and(|v| v.elements() != 0);
     let shape: Vec<usize> = if given(3) {
@@ -440,7 +443,7 @@ pub(super) fn resize(call: &Call<'_>) -> RuleResult {
         if scales.iter().any(|&s| s <= 0.0) {
             return Err(RuleError::shape(format!("scales {scales:?}")));
         }
-        // A float too large saturates, and the caller refuses the size.
+        // A float too large saturates, and the caller rejects the size.
         input.shape.iter().zip(scales).map(|(&d, &s)| (d as f64 * s).floor() as usize).collect()
     };
     if shape.len() != input.rank() {

@@ -1,11 +1,11 @@
-//! Operators that multiply and add: matrices, convolutions, attention, recurrent cells.
+//! Products: matrices, convolutions, attention, recurrent cells.
 
 use super::{
     Call, Inferred, RuleError, RuleResult, Value, broadcast, check_broadcasts_to, check_shape, elements, size,
 };
 use crate::onnx::check::ElementKind;
 
-/// The largest stride, dilation or padding of a convolution or pooling.
+/// Maximum stride, dilation or padding.
 const MAX_STEP: i64 = 1 << 12;
 
 pub(super) fn matmul(call: &Call<'_>) -> RuleResult {
@@ -20,7 +20,7 @@ pub(super) fn matmul(call: &Call<'_>) -> RuleResult {
             }
         }
         if [a, b].iter().any(|v| !matches!(v.kind, ElementKind::Int8 | ElementKind::Uint8)) {
-            return Err(RuleError::shape("a byte product of tensors that are not bytes"));
+            return Err(RuleError::shape("inputs are not 8-bit"));
         }
         let rows = a.shape.iter().rev().nth(1).copied();
         let columns = b.shape.last().copied();
@@ -30,7 +30,7 @@ pub(super) fn matmul(call: &Call<'_>) -> RuleResult {
             }
         }
     } else if a.kind != ElementKind::Float || b.kind != ElementKind::Float {
-        return Err(RuleError::shape(format!("a product of {:?} and {:?}", a.kind, b.kind)));
+        return Err(RuleError::shape(format!("product of {:?} and {:?}", a.kind, b.kind)));
     }
     let (shape, inner) = product_shape(&a.shape, &b.shape)?;
     let cost = elements(&shape).saturating_mul(inner as u64);
@@ -38,8 +38,7 @@ pub(super) fn matmul(call: &Call<'_>) -> RuleResult {
     Ok(Inferred::from(Value::new(kind, shape)).costing(cost))
 }
 
-/// The shape of a matrix product, and the length of the sums in it. A vector is a row on the left and a column on
-/// the right.
+/// The shape of a matrix product and its inner dimension. A vector is a row on the left and a column on the right.
 fn product_shape(a: &[usize], b: &[usize]) -> Result<(Vec<usize>, usize), RuleError> {
     let mismatch = || RuleError::shape(format!("{a:?} cannot be multiplied with {b:?}"));
     let (a_outer, rows, inner) = match a {
@@ -66,7 +65,7 @@ pub(super) fn gemm(call: &Call<'_>) -> RuleResult {
     let oriented = |value: &Value, flag: &str| match (value.shape.as_slice(), call.int(flag, 0)) {
         (&[rows, columns], 0) => Ok([rows, columns]),
         (&[rows, columns], _) => Ok([columns, rows]),
-        (shape, _) => Err(RuleError::shape(format!("shape {shape:?} is not a matrix"))),
+        (shape, _) => Err(RuleError::shape(format!("shape {shape:?} (expected a matrix)"))),
     };
     let ([m, k], [inner, n]) = (oriented(a, "transA")?, oriented(b, "transB")?);
     if k != inner || a.kind != ElementKind::Float || b.kind != ElementKind::Float {
@@ -79,7 +78,7 @@ pub(super) fn gemm(call: &Call<'_>) -> RuleResult {
     Ok(Inferred::from(Value::new(ElementKind::Float, [m, n])).costing(cost))
 }
 
-/// Strides, dilations and paddings of a window sliding over one or two dimensions.
+/// The window of a convolution or pooling over one or two spatial dimensions.
 struct Window {
     kernel: Vec<usize>,
     strides: Vec<usize>,
@@ -89,7 +88,7 @@ struct Window {
     same: AutoPad,
 }
 
-/// Whether padding is found from the sizes, and where an odd cell of it goes.
+/// Automatic padding, and the side of an odd cell.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AutoPad {
     Off,
@@ -101,9 +100,7 @@ impl Window {
     fn read(call: &Call<'_>, kernel: &[usize]) -> Result<Window, RuleError> {
         let rank = kernel.len();
         if !(1..=2).contains(&rank) {
-            return Err(RuleError::unsupported(format!(
-                "a window over {rank} dimensions; 1 or 2 are supported"
-            )));
+            return Err(RuleError::unsupported(format!("{rank} spatial dimensions (expected 1 or 2)")));
         }
         let list = |name: &str, default: i64, len: usize, least: i64| -> Result<Vec<usize>, RuleError> {
             let given = call.ints(name).map_or_else(|| vec![default; len], <[i64]>::to_vec);
@@ -118,7 +115,7 @@ impl Window {
             "" | "NOTSET" | "VALID" => AutoPad::Off,
             "SAME_UPPER" => AutoPad::Upper,
             "SAME_LOWER" => AutoPad::Lower,
-            other => return Err(RuleError::unsupported(format!("automatic padding {other:?}"))),
+            other => return Err(RuleError::unsupported(format!("auto_pad {other:?}"))),
         };
         Ok(Window {
             kernel: kernel.to_vec(),
@@ -130,7 +127,7 @@ impl Window {
         })
     }
 
-    /// How often the window fits along each dimension of `spatial`.
+    /// The output size along each dimension of `spatial`.
     fn output_size(&self, spatial: &[usize], rounds_up: bool) -> Result<Vec<usize>, RuleError> {
         let sides = self.kernel.iter().zip(&self.strides).zip(&self.dilations);
         let pads = self.before.iter().zip(&self.after);
@@ -139,20 +136,20 @@ impl Window {
             if self.same != AutoPad::Off {
                 // The runtime puts an odd cell of padding at the end.
                 if self.same == AutoPad::Lower && same_padding(dim, kernel, stride, dilation) % 2 == 1 {
-                    return Err(RuleError::unsupported("automatic padding with more before than after"));
+                    return Err(RuleError::unsupported("SAME_LOWER with odd padding"));
                 }
                 return Ok(dim.div_ceil(stride));
             }
             let extent = extent(kernel, dilation);
             let room = (dim + before + after).checked_sub(extent).filter(|_| kernel > 0);
-            let room = room
-                .ok_or_else(|| RuleError::shape(format!("a window of {:?} over {spatial:?}", self.kernel)))?;
+            let room =
+                room.ok_or_else(|| RuleError::shape(format!("window {:?} over {spatial:?}", self.kernel)))?;
             Ok(1 + if rounds_up { room.div_ceil(stride) } else { room / stride })
         })
         .collect()
     }
 
-    /// The dimensions of `spatial` with its padding around it.
+    /// The padded size of `spatial`.
     fn padded(&self, spatial: &[usize]) -> Vec<usize> {
         let sides = self.kernel.iter().zip(&self.strides).zip(&self.dilations);
         let pads = self.before.iter().zip(&self.after);
@@ -167,12 +164,12 @@ impl Window {
     }
 }
 
-/// How many cells a window covers from its first to its last.
+/// The size of a dilated kernel.
 fn extent(kernel: usize, dilation: usize) -> usize {
     kernel.saturating_sub(1).saturating_mul(dilation).saturating_add(1)
 }
 
-/// The cells of padding, before and after together, with which a window fits once for each stride begun.
+/// The total padding of `SAME_UPPER` and `SAME_LOWER`.
 pub(crate) fn same_padding(dim: usize, kernel: usize, stride: usize, dilation: usize) -> usize {
     let last = dim.div_ceil(stride).saturating_sub(1).saturating_mul(stride);
     last.saturating_add(extent(kernel, dilation)).saturating_sub(dim)
@@ -182,7 +179,7 @@ pub(crate) fn same_padding(dim: usize, kernel: usize, stride: usize, dilation: u
 fn image(value: &Value) -> Result<(usize, usize, &[usize]), RuleError> {
     match value.shape.as_slice() {
         &[n, c, ref spatial @ ..] if !spatial.is_empty() => Ok((n, c, spatial)),
-        shape => Err(RuleError::shape(format!("shape {shape:?} is not batch, channels, spatial"))),
+        shape => Err(RuleError::shape(format!("shape {shape:?} (expected batch, channels, spatial)"))),
     }
 }
 
@@ -213,7 +210,7 @@ pub(super) fn conv(call: &Call<'_>) -> RuleResult {
     if bytes {
         for index in 2..4 {
             if call.optional(index).is_some_and(|zero| zero.elements() != 1) {
-                return Err(RuleError::unsupported("a zero point for each filter"));
+                return Err(RuleError::unsupported("zero point per filter"));
             }
         }
     } else if let Some(bias) = call.optional(2) {
@@ -226,7 +223,7 @@ pub(super) fn conv(call: &Call<'_>) -> RuleResult {
     if !bytes {
         return Ok(Inferred::from(Value::new(input.kind, shape)).costing(cost));
     }
-    // Bytes are padded before they are convolved.
+    // The int8 rewrite pads in a separate operator.
     let padded = window.padded(spatial);
     let scratch = if padded == spatial {
         0
@@ -268,15 +265,15 @@ pub(super) fn conv_transpose(call: &Call<'_>) -> RuleResult {
 pub(super) fn pool(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     let (n, channels, spatial) = image(input)?;
-    let kernel = call.ints("kernel_shape").ok_or_else(|| RuleError::malformed("no kernel shape"))?;
+    let kernel = call.ints("kernel_shape").ok_or_else(|| RuleError::malformed("missing kernel_shape"))?;
     let kernel: Vec<usize> = kernel.iter().map(|&k| size(k)).collect::<Result<_, _>>()?;
     if kernel.len() != spatial.len() {
-        return Err(RuleError::shape(format!("a window of {kernel:?} over {spatial:?}")));
+        return Err(RuleError::shape(format!("window {kernel:?} over {spatial:?}")));
     }
     let window = Window::read(call, &kernel)?;
     let pads = window.before.iter().chain(&window.after).zip(kernel.iter().cycle());
     if pads.into_iter().any(|(pad, kernel)| pad >= kernel) {
-        return Err(RuleError::shape("padding as wide as the window"));
+        return Err(RuleError::shape("padding not smaller than the window"));
     }
     let mut shape = vec![n, channels];
     shape.extend(window.output_size(spatial, call.int("ceil_mode", 0) != 0)?);
@@ -291,7 +288,7 @@ pub(super) fn einsum(call: &Call<'_>) -> RuleResult {
         return Err(RuleError::unsupported(format!("equation {equation:?} without an arrow")));
     };
     if !equation.chars().all(|c| c.is_ascii_lowercase() || "->,".contains(c)) {
-        return Err(RuleError::unsupported(format!("equation {equation:?} with anything but small letters")));
+        return Err(RuleError::unsupported(format!("equation {equation:?} (expected lower-case letters)")));
     }
     let terms: Vec<&str> = left.split(',').collect();
     if terms.len() != call.inputs.len() || terms.len() > 2 {
@@ -344,7 +341,7 @@ fn attention_cost(batch: usize, heads: usize, queries: usize, keys: usize, width
 pub(super) fn attention(call: &Call<'_>) -> RuleResult {
     let (q, k, v) = (call.input(0)?, call.input(1)?, call.input(2)?);
     if call.inputs.iter().skip(4).any(Option::is_some) || call.node.output.len() > 1 {
-        return Err(RuleError::unsupported("attention with a memory of past keys"));
+        return Err(RuleError::unsupported("attention with cached keys"));
     }
     let heads = |name: &str| size(call.int(name, 0));
     let split = |value: &Value, heads: usize| match value.shape.as_slice() {
@@ -372,7 +369,7 @@ pub(super) fn attention(call: &Call<'_>) -> RuleResult {
 pub(super) fn multi_head_attention(call: &Call<'_>) -> RuleResult {
     let (q, k, v) = (call.input(0)?, call.input(1)?, call.input(2)?);
     if call.inputs.iter().skip(3).any(Option::is_some) || call.node.output.len() > 1 {
-        return Err(RuleError::unsupported("attention with bias, mask or a memory of past keys"));
+        return Err(RuleError::unsupported("attention with bias, mask or cached keys"));
     }
     let heads = size(call.int("num_heads", 0))?;
     match (q.shape.as_slice(), k.shape.as_slice(), v.shape.as_slice()) {

@@ -1,9 +1,8 @@
-//! What each operator makes of the shapes it is given: one rule per supported operator.
+//! Shape inference: one rule per supported operator.
 //!
-//! Shapes here are concrete. Besides them a [`Value`] carries its numbers while they are few and known, because
-//! exporters compute shapes inside the graph (`Shape`, `Gather`, `Concat`, `Reshape`). Numbers are only called known
-//! where the runtime is certain to compute the very same ones: whole numbers that fit 32 bits, and those float
-//! operations that round in one way only.
+//! Shapes are concrete. A [`Value`] also carries its elements while they are few and known, because exporters compute shapes
+//! inside the graph (`Shape`, `Gather`, `Concat`, `Reshape`). Elements are known only where the runtime is certain to compute
+//! the same ones: integers that fit 32 bits, and float operations with a single rounding.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod elementwise;
@@ -18,10 +17,10 @@ use super::proto::{AttributeProto, NodeProto};
 use super::read::MAX_RANK;
 use crate::LoadErrorKind;
 
-/// The most numbers a [`Value`] carries.
+/// Maximum known elements of a [`Value`].
 pub(super) const MAX_KNOWN: usize = 1024;
 
-/// A tensor as far as it is known before anything runs.
+/// A tensor as far as it is known before a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Value {
     pub(super) kind: ElementKind,
@@ -30,12 +29,12 @@ pub(super) struct Value {
 }
 
 impl Value {
-    /// A tensor of unknown numbers.
+    /// A tensor of unknown elements.
     pub(super) fn new(kind: ElementKind, shape: impl Into<Vec<usize>>) -> Self {
         Value { kind, shape: shape.into(), known: None }
     }
 
-    /// The same tensor with its numbers, unless there are too many or one of them is not exact.
+    /// The same tensor with its elements, unless there are too many or one is not exact.
     pub(super) fn with(mut self, known: Option<Vec<f64>>) -> Self {
         let kind = self.kind;
         let exact = |v: &f64| match kind {
@@ -46,7 +45,7 @@ impl Value {
         self
     }
 
-    /// The numbers, if known.
+    /// The elements, if known.
     fn known(&self) -> Option<&[f64]> {
         self.known.as_deref()
     }
@@ -66,7 +65,7 @@ pub(super) fn elements(shape: &[usize]) -> u64 {
     shape.iter().fold(1, |product, &dim| product.saturating_mul(dim as u64))
 }
 
-/// Why an operator cannot run; its caller knows which operator it is.
+/// Why a rule rejects an operator.
 #[derive(Debug)]
 pub(super) struct RuleError {
     pub(super) kind: LoadErrorKind,
@@ -87,12 +86,12 @@ impl RuleError {
     }
 }
 
-/// What an operator gives and costs.
+/// The outputs and cost of an operator.
 #[derive(Debug)]
 pub(super) struct Inferred {
     pub(super) outputs: Vec<Value>,
     pub(super) multiply_adds: u64,
-    /// Elements the runtime needs on the side while the operator runs.
+    /// Scratch elements while the operator runs.
     pub(super) scratch: u64,
 }
 
@@ -120,10 +119,10 @@ impl Inferred {
 
 type RuleResult = Result<Inferred, RuleError>;
 
-/// How an operator's outputs follow from its inputs.
+/// Infers an operator's outputs from its inputs.
 pub(super) type Rule = fn(&Call<'_>) -> RuleResult;
 
-/// One operator with the inputs it is given.
+/// An operator with its inputs.
 pub(super) struct Call<'a> {
     pub(super) node: &'a NodeProto,
     pub(super) inputs: Vec<Option<&'a Value>>,
@@ -137,7 +136,7 @@ impl Call<'_> {
     }
 
     fn input(&self, index: usize) -> Result<&Value, RuleError> {
-        self.optional(index).ok_or_else(|| RuleError::malformed(format!("input {index} is missing")))
+        self.optional(index).ok_or_else(|| RuleError::malformed(format!("missing input {index}")))
     }
 
     fn attribute(&self, name: &str) -> Option<&AttributeProto> {
@@ -158,30 +157,28 @@ impl Call<'_> {
             .map_err(|_| RuleError::malformed(format!("attribute {name:?} is not text")))
     }
 
-    /// The numbers of an input that decides a shape.
+    /// The elements of an input that determines a shape.
     fn numbers(&self, index: usize) -> Result<&[f64], RuleError> {
         let value = self.input(index)?;
         value.known().ok_or_else(|| {
-            RuleError::unsupported(format!(
-                "its output shape depends on input {index}, which is only known when running"
-            ))
+            RuleError::unsupported(format!("output shape depends on the data of input {index}"))
         })
     }
 
-    /// The whole numbers of an input that decides a shape.
+    /// The integers of an input that determines a shape.
     fn integers(&self, index: usize) -> Result<Vec<i64>, RuleError> {
         if self.input(index)?.kind != ElementKind::Int {
-            return Err(RuleError::shape(format!("input {index} must hold whole numbers")));
+            return Err(RuleError::shape(format!("input {index} is not integer")));
         }
-        // Known whole numbers fit 32 bits, so the conversion is exact.
+        // Known integers fit 32 bits, so the conversion is exact.
         Ok(self.numbers(index)?.iter().map(|&v| v as i64).collect())
     }
 
-    /// Axes or sizes that older opsets give as an attribute and newer ones as an input.
+    /// Integers that are an attribute in older opsets and an input in newer ones.
     fn ints_or_input(&self, name: &str, index: usize) -> Result<Option<Vec<i64>>, RuleError> {
         match (self.optional(index), self.ints(name)) {
             (Some(_), Some(_)) => {
-                Err(RuleError::malformed(format!("{name} both as an attribute and as an input")))
+                Err(RuleError::malformed(format!("{name} given as attribute and as input")))
             }
             (Some(_), None) => self.integers(index).map(Some),
             (None, Some(ints)) => Ok(Some(ints.to_vec())),
@@ -190,11 +187,11 @@ impl Call<'_> {
     }
 }
 
-/// The position an axis means, counted from the end when negative.
+/// Resolves an axis, which counts from the end if negative.
 fn axis(axis: i64, rank: usize) -> Result<usize, RuleError> {
     let resolved = if axis < 0 { axis.saturating_add(rank as i64) } else { axis };
     let resolved = usize::try_from(resolved).ok().filter(|&a| a < rank);
-    resolved.ok_or_else(|| RuleError::shape(format!("axis {axis} of a tensor with {rank} dimensions")))
+    resolved.ok_or_else(|| RuleError::shape(format!("axis {axis} out of range for rank {rank}")))
 }
 
 fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, RuleError> {
@@ -202,19 +199,19 @@ fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, RuleError> {
     for &a in list {
         let a = axis(a, rank)?;
         if resolved.contains(&a) {
-            return Err(RuleError::shape(format!("axis {a} is named twice")));
+            return Err(RuleError::shape(format!("duplicate axis {a}")));
         }
         resolved.push(a);
     }
     Ok(resolved)
 }
 
-/// A size given as a number.
+/// Converts a dimension.
 fn size(number: i64) -> Result<usize, RuleError> {
-    usize::try_from(number).map_err(|_| RuleError::shape(format!("size {number}")))
+    usize::try_from(number).map_err(|_| RuleError::shape(format!("invalid dimension {number}")))
 }
 
-/// The shape two tensors have in common when each dimension of 1 may stretch.
+/// The broadcast shape of two tensors.
 fn broadcast(a: &[usize], b: &[usize]) -> Result<Vec<usize>, RuleError> {
     let rank = a.len().max(b.len());
     let padded = |s: &[usize]| {
@@ -227,17 +224,17 @@ fn broadcast(a: &[usize], b: &[usize]) -> Result<Vec<usize>, RuleError> {
         .map(|(x, y)| match (x, y) {
             (1, d) | (d, 1) => Ok(d),
             (x, y) if x == y => Ok(x),
-            _ => Err(RuleError::shape(format!("shapes {a:?} and {b:?} do not go together"))),
+            _ => Err(RuleError::shape(format!("shapes {a:?} and {b:?} do not broadcast"))),
         })
         .collect()
 }
 
-/// Checks that `small` stretches to exactly `full`.
+/// Checks that `small` broadcasts to exactly `full`.
 fn check_broadcasts_to(small: &Value, full: &[usize], what: &str) -> Result<(), RuleError> {
     match broadcast(&small.shape, full) {
         Ok(shape) if shape == full => Ok(()),
         _ => {
-            Err(RuleError::shape(format!("{what} has shape {:?}, which does not fit {full:?}", small.shape)))
+            Err(RuleError::shape(format!("{what} of shape {:?} does not broadcast to {full:?}", small.shape)))
         }
     }
 }
@@ -247,7 +244,7 @@ fn check_shape(value: &Value, shape: &[usize], what: &str) -> Result<(), RuleErr
     if value.shape == shape {
         return Ok(());
     }
-    Err(RuleError::shape(format!("{what} has shape {:?}, it needs {shape:?}", value.shape)))
+    Err(RuleError::shape(format!("{what} has shape {:?} (expected {shape:?})", value.shape)))
 }
 
 /// The numbers of `value` broadcast_known to `shape`, while they are few.
@@ -278,153 +275,85 @@ fn broadcast_known(value: &Value, shape: &[usize]) -> Option<Vec<f64>> {
 const ONNX: &str = "";
 const MICROSOFT: &str = "com.microsoft";
 
-/// Every supported operator: its domain, its name, its rule.
+/// The supported operators: domain, names, rule.
+#[rustfmt::skip]
 const RULES: &[(&str, &str, Rule)] = &[
-    (ONNX, "Abs", elementwise::unary),
-    (ONNX, "Acos", elementwise::unary),
-    (ONNX, "Acosh", elementwise::unary),
-    (ONNX, "Add", elementwise::binary),
-    (ONNX, "And", elementwise::binary),
-    (ONNX, "ArgMax", reduce::arg),
-    (ONNX, "ArgMin", reduce::arg),
-    (ONNX, "Asin", elementwise::unary),
-    (ONNX, "Asinh", elementwise::unary),
-    (ONNX, "Atan", elementwise::unary),
-    (ONNX, "Atanh", elementwise::unary),
+    (ONNX, "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity \
+        IsInf IsNaN LeakyRelu Log Neg Not Reciprocal Relu Round Sigmoid Sign Sin Sinh Softplus Softsign Sqrt \
+        Swish Tan Tanh", elementwise::unary),
+    (ONNX, "Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Mod Mul Or PRelu Pow Sub Xor", elementwise::binary),
+    (ONNX, "ArgMax ArgMin", reduce::arg),
     (ONNX, "Attention", linear::attention),
-    (ONNX, "AveragePool", linear::pool),
-    (ONNX, "BatchNormalization", elementwise::channel_norm),
+    (ONNX, "AveragePool MaxPool", linear::pool),
+    (ONNX, "BatchNormalization InstanceNormalization", elementwise::channel_norm),
     (ONNX, "Cast", elementwise::cast),
     (ONNX, "CastLike", elementwise::cast_like),
-    (ONNX, "Ceil", elementwise::unary),
     (ONNX, "Clip", elementwise::clip),
     (ONNX, "Concat", layout::concat),
     (ONNX, "ConstantOfShape", layout::constant_of_shape),
-    (ONNX, "Conv", linear::conv),
-    (ONNX, "ConvInteger", linear::conv),
+    (ONNX, "Conv ConvInteger", linear::conv),
     (ONNX, "ConvTranspose", linear::conv_transpose),
-    (ONNX, "Cos", elementwise::unary),
-    (ONNX, "Cosh", elementwise::unary),
     (ONNX, "CumSum", elementwise::cum_sum),
     (ONNX, "DepthToSpace", layout::depth_to_space),
     (ONNX, "DequantizeLinear", elementwise::dequantize),
-    (ONNX, "Div", elementwise::binary),
     (ONNX, "Dropout", elementwise::dropout),
     (ONNX, "DynamicQuantizeLinear", elementwise::dynamic_quantize),
     (ONNX, "Einsum", linear::einsum),
-    (ONNX, "Elu", elementwise::unary),
-    (ONNX, "Equal", elementwise::binary),
-    (ONNX, "Erf", elementwise::unary),
-    (ONNX, "Exp", elementwise::unary),
     (ONNX, "Expand", layout::expand),
     (ONNX, "EyeLike", layout::eye_like),
     (ONNX, "Flatten", layout::flatten),
-    (ONNX, "Floor", elementwise::unary),
-    (ONNX, "GRU", linear::recurrent),
+    (ONNX, "GRU LSTM", linear::recurrent),
     (ONNX, "Gather", layout::gather),
     (ONNX, "GatherElements", layout::gather_elements),
     (ONNX, "GatherND", layout::gather_nd),
-    (ONNX, "Gelu", elementwise::unary),
     (ONNX, "Gemm", linear::gemm),
-    (ONNX, "GlobalAveragePool", reduce::global_pool),
-    (ONNX, "GlobalMaxPool", reduce::global_pool),
-    (ONNX, "Greater", elementwise::binary),
-    (ONNX, "GreaterOrEqual", elementwise::binary),
-    (ONNX, "HardSigmoid", elementwise::unary),
-    (ONNX, "HardSwish", elementwise::unary),
-    (ONNX, "Identity", elementwise::unary),
-    (ONNX, "InstanceNormalization", elementwise::channel_norm),
-    (ONNX, "IsInf", elementwise::unary),
-    (ONNX, "IsNaN", elementwise::unary),
-    (ONNX, "LSTM", linear::recurrent),
-    (ONNX, "LayerNormalization", elementwise::layer_norm),
-    (ONNX, "LeakyRelu", elementwise::unary),
-    (ONNX, "Less", elementwise::binary),
-    (ONNX, "LessOrEqual", elementwise::binary),
-    (ONNX, "Log", elementwise::unary),
-    (ONNX, "LogSoftmax", elementwise::along_axis),
-    (ONNX, "LpNormalization", elementwise::along_axis),
-    (ONNX, "MatMul", linear::matmul),
-    (ONNX, "MatMulInteger", linear::matmul),
-    (ONNX, "Max", elementwise::variadic),
-    (ONNX, "MaxPool", linear::pool),
-    (ONNX, "Mean", elementwise::variadic),
-    (ONNX, "Min", elementwise::variadic),
-    (ONNX, "Mod", elementwise::binary),
-    (ONNX, "Mul", elementwise::binary),
-    (ONNX, "Neg", elementwise::unary),
-    (ONNX, "Not", elementwise::unary),
+    (ONNX, "GlobalAveragePool GlobalMaxPool", reduce::global_pool),
+    (ONNX, "LayerNormalization RMSNormalization SimplifiedLayerNormalization", elementwise::layer_norm),
+    (ONNX, "LogSoftmax LpNormalization Softmax", elementwise::along_axis),
+    (ONNX, "MatMul MatMulInteger", linear::matmul),
+    (ONNX, "Max Mean Min Sum", elementwise::variadic),
     (ONNX, "OneHot", layout::one_hot),
-    (ONNX, "Or", elementwise::binary),
-    (ONNX, "PRelu", elementwise::binary),
     (ONNX, "Pad", layout::pad),
-    (ONNX, "Pow", elementwise::binary),
     (ONNX, "QuantizeLinear", elementwise::quantize),
-    (ONNX, "RMSNormalization", elementwise::layer_norm),
     (ONNX, "Range", layout::range),
-    (ONNX, "Reciprocal", elementwise::unary),
-    (ONNX, "ReduceL1", reduce::reduce),
-    (ONNX, "ReduceL2", reduce::reduce),
-    (ONNX, "ReduceLogSum", reduce::reduce),
-    (ONNX, "ReduceLogSumExp", reduce::reduce),
-    (ONNX, "ReduceMax", reduce::reduce),
-    (ONNX, "ReduceMean", reduce::reduce),
-    (ONNX, "ReduceMin", reduce::reduce),
-    (ONNX, "ReduceProd", reduce::reduce),
-    (ONNX, "ReduceSum", reduce::reduce),
-    (ONNX, "ReduceSumSquare", reduce::reduce),
-    (ONNX, "Relu", elementwise::unary),
+    (ONNX, "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum \
+        ReduceSumSquare", reduce::reduce),
     (ONNX, "Reshape", layout::reshape),
     (ONNX, "Resize", layout::resize),
-    (ONNX, "Round", elementwise::unary),
     (ONNX, "ScatterElements", layout::scatter_elements),
     (ONNX, "ScatterND", layout::scatter_nd),
     (ONNX, "Shape", layout::shape),
-    (ONNX, "Sigmoid", elementwise::unary),
-    (ONNX, "Sign", elementwise::unary),
-    (ONNX, "SimplifiedLayerNormalization", elementwise::layer_norm),
-    (ONNX, "Sin", elementwise::unary),
-    (ONNX, "Sinh", elementwise::unary),
     (ONNX, "Size", layout::size_of),
     (ONNX, "Slice", layout::slice),
-    (ONNX, "Softmax", elementwise::along_axis),
-    (ONNX, "Softplus", elementwise::unary),
-    (ONNX, "Softsign", elementwise::unary),
     (ONNX, "Split", layout::split),
-    (ONNX, "Sqrt", elementwise::unary),
     (ONNX, "Squeeze", layout::squeeze),
-    (ONNX, "Sub", elementwise::binary),
-    (ONNX, "Sum", elementwise::variadic),
-    (ONNX, "Swish", elementwise::unary),
-    (ONNX, "Tan", elementwise::unary),
-    (ONNX, "Tanh", elementwise::unary),
     (ONNX, "Tile", layout::tile),
     (ONNX, "TopK", reduce::top_k),
     (ONNX, "Transpose", layout::transpose),
     (ONNX, "Trilu", elementwise::trilu),
     (ONNX, "Unsqueeze", layout::unsqueeze),
     (ONNX, "Where", elementwise::where_),
-    (ONNX, "Xor", elementwise::binary),
     (MICROSOFT, "BiasGelu", elementwise::binary),
     (MICROSOFT, "FastGelu", elementwise::optional_bias),
-    (MICROSOFT, "Gelu", elementwise::unary),
+    (MICROSOFT, "Gelu QuickGelu", elementwise::unary),
     (MICROSOFT, "MultiHeadAttention", linear::multi_head_attention),
-    (MICROSOFT, "QuickGelu", elementwise::unary),
-    (MICROSOFT, "SkipLayerNormalization", elementwise::skip_norm),
-    (MICROSOFT, "SkipSimplifiedLayerNormalization", elementwise::skip_norm),
+    (MICROSOFT, "SkipLayerNormalization SkipSimplifiedLayerNormalization", elementwise::skip_norm),
 ];
 
 /// The rule for an operator, if it is supported.
 pub(super) fn rule(domain: &str, op_type: &str) -> Option<Rule> {
     let domain = if domain == "ai.onnx" { ONNX } else { domain };
-    RULES.iter().find(|(d, name, _)| *d == domain && *name == op_type).map(|&(_, _, rule)| rule)
+    let named = |names: &str| names.split(' ').any(|name| name == op_type);
+    RULES.iter().find(|(d, names, _)| *d == domain && named(names)).map(|&(_, _, rule)| rule)
 }
 
-/// The names of all supported operators, for people.
+/// The names of all supported operators, for messages.
 pub(super) fn supported() -> String {
-    let name = |(domain, name, _): &(&str, &str, Rule)| match *domain {
-        ONNX => (*name).to_owned(),
-        domain => format!("{domain}/{name}"),
+    let names = |&(domain, names, _): &(&'static str, &'static str, Rule)| {
+        let prefix = if domain == ONNX { String::new() } else { format!("{domain}/") };
+        names.split(' ').map(move |name| format!("{prefix}{name}"))
     };
-    std::iter::once("Constant".to_owned()).chain(RULES.iter().map(name)).collect::<Vec<_>>().join(", ")
+    let mut all: Vec<String> = RULES.iter().flat_map(names).chain(["Constant".to_owned()]).collect();
+    all.sort_unstable();
+    all.join(", ")
 }

@@ -1,4 +1,4 @@
-//! Operators that take one number from many.
+//! Reductions.
 
 use super::{Call, RuleError, RuleResult, Value, axes, axis, size};
 use crate::onnx::check::ElementKind;
@@ -43,7 +43,7 @@ pub(super) fn arg(call: &Call<'_>) -> RuleResult {
 pub(super) fn global_pool(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     if input.rank() < 3 {
-        return Err(RuleError::shape(format!("shape {:?} has no spatial to pool over", input.shape)));
+        return Err(RuleError::shape(format!("shape {:?} (expected rank at least 3)", input.shape)));
     }
     let over: Vec<usize> = (2..input.rank()).collect();
     Ok(Value::new(input.kind, without(&input.shape, &over, true)).into())
@@ -53,13 +53,13 @@ pub(super) fn top_k(call: &Call<'_>) -> RuleResult {
     let input = call.input(0)?;
     let along = axis(call.int("axis", -1), input.rank())?;
     let &[k] = call.integers(1)?.as_slice() else {
-        return Err(RuleError::shape("k must be one number"));
+        return Err(RuleError::shape("k is not a scalar"));
     };
     let k = size(k)?;
     let mut shape = input.shape.clone();
     match shape.get_mut(along) {
         Some(dim) if k <= *dim => *dim = k,
-        _ => return Err(RuleError::shape(format!("the best {k} of {:?}", input.shape))),
+        _ => return Err(RuleError::shape(format!("k = {k} of {:?}", input.shape))),
     }
     Ok(vec![Value::new(input.kind, shape.clone()), Value::new(ElementKind::Int, shape)].into())
 }

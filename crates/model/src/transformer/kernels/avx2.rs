@@ -1,12 +1,11 @@
-//! AVX2: products in pairs of 16 bits, the pairs in sums of 32.
-#![expect(unsafe_code, reason = "vector instructions; `scalar` is the safe twin and the tests compare them")]
+//! AVX2: products in 16-bit pairs, sums in 32 bits.
+#![expect(unsafe_code, reason = "vector instructions; `scalar` is the reference and the tests compare them")]
 
 use std::arch::x86_64::*;
 
 use super::{Dots, Group, Layout};
 use crate::accumulator::kernels::avx2::Avx2;
 
-/// Made of the proof that the processor has AVX2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::transformer) struct Avx2Dots(pub(in crate::transformer) Avx2);
 

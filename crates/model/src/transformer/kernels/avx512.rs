@@ -1,5 +1,5 @@
 //! AVX-512 VNNI: four products and their sum in one instruction.
-#![expect(unsafe_code, reason = "vector instructions; `scalar` is the safe twin and the tests compare them")]
+#![expect(unsafe_code, reason = "vector instructions; `scalar` is the reference and the tests compare them")]
 
 use std::arch::x86_64::*;
 

@@ -1,5 +1,5 @@
-//! NEON: products in 16 bits, neighbours added, the pairs in sums of 32.
-#![expect(unsafe_code, reason = "vector instructions; `scalar` is the safe twin and the tests compare them")]
+//! NEON: products in 16 bits, neighbours added, sums in 32 bits.
+#![expect(unsafe_code, reason = "vector instructions; `scalar` is the reference and the tests compare them")]
 
 use std::arch::aarch64::*;
 use std::array;
@@ -7,7 +7,6 @@ use std::array;
 use super::{Dots, Group, Layout};
 use crate::accumulator::kernels::neon::Neon;
 
-/// Made of the proof that the processor has NEON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::transformer) struct NeonDots(pub(in crate::transformer) Neon);
 

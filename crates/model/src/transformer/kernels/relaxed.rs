@@ -1,8 +1,6 @@
-//! WebAssembly relaxed SIMD: it multiplies bytes. What it leaves open about large products never happens here, since inputs
-//! stay below 128.
+//! WebAssembly relaxed SIMD, which multiplies bytes. Its implementation-defined cases do not occur, since inputs are below 128.
 //!
-//! Which of the two ways is quicker depends on the processor: one instruction for all of it is quick where the processor
-//! has such an instruction, and otherwise slower than two steps.
+//! Which of the two variants is faster depends on whether the processor has the four-way dot product.
 
 use std::arch::wasm32::*;
 use std::hint::black_box;
@@ -10,7 +8,7 @@ use std::hint::black_box;
 use super::wasm::{by_halves, vector, word_by_word};
 use super::{Dots, Group, Layout};
 
-/// Pairs of products first, then pairs of pairs.
+/// Two-way dot products, then pairwise sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::transformer) struct RelaxedPairs;
 
@@ -27,7 +25,7 @@ impl Dots for RelaxedPairs {
         words: &[[u32; R]; N],
         groups: &[Group; N],
     ) -> [[v128; 4]; R] {
-        // Browsers write a constant into a register wherever it is used; this one is kept there.
+        // Browsers rematerialise constants at every use; black_box keeps this one in a register.
         let ones = i16x8_splat(black_box(1));
         by_halves(|i| {
             let mut sums = [[i32x4_splat(0); 2]; R];
@@ -54,7 +52,7 @@ impl Dots for RelaxedPairs {
     }
 }
 
-/// All four products at once.
+/// Four-way dot products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::transformer) struct RelaxedQuads;
 

@@ -1,4 +1,4 @@
-//! Plain Rust: what the other implementations are compared with, and what runs where there is no other.
+//! Plain Rust: the reference for the other levels, and the fallback.
 
 use super::{Dots, Group, Layout};
 use crate::accumulator::block::LANES;

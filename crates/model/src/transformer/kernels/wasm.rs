@@ -1,5 +1,5 @@
-//! WebAssembly simd128: it multiplies 16 bits at the least.
-#![expect(unsafe_code, reason = "vector instructions; `scalar` is the safe twin and the tests compare them")]
+//! WebAssembly simd128, whose narrowest product is 16 bits.
+#![expect(unsafe_code, reason = "vector instructions; `scalar` is the reference and the tests compare them")]
 
 use std::arch::wasm32::*;
 use std::array;
@@ -17,15 +17,15 @@ pub(super) fn vector(group: &Group, i: usize) -> v128 {
     unsafe { v128_load(vectors[i].as_ptr().cast()) }
 }
 
-/// Sums of sixteen outputs from those of eight at a time, the first of which the vectors `i` and `i + 1` of a group are
-/// about: four rows of sixteen do not fit sixteen registers.
+/// Sums of sixteen outputs, eight at a time from vectors `i` and `i + 1` of a group: four rows of sixteen do not fit sixteen
+/// registers.
 #[inline(always)]
 pub(super) fn by_halves<const R: usize>(half: impl Fn(usize) -> [[v128; 2]; R]) -> [[v128; 4]; R] {
     let (first, second) = (half(0), half(2));
     array::from_fn(|r| [first[r][0], first[r][1], second[r][0], second[r][1]])
 }
 
-/// The sums of sixteen outputs where `dot` adds the products of a word's inputs with four outputs' weights to their sums.
+/// The sums of sixteen outputs; `dot` adds the products of a word with four outputs' weights to their sums.
 #[inline(always)]
 pub(super) fn word_by_word<const R: usize, const N: usize>(
     words: &[[u32; R]; N],
