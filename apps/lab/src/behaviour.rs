@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use shakmaty::{ByColor, Chess, Color, Position};
 use tabia_cli::{PlayerFactory, write_json};
 use tabia_data::{BytesRead, Chunks, GameRecord, GameRules, PoolRule, SourceFile};
-use tabia_encoding::PlayerInfo;
+use tabia_encoding::{PlayerInfo, RatingPool};
 use tabia_game::History;
 use tabia_model::{Model, Wdl};
 
@@ -28,8 +28,8 @@ pub(crate) struct BehaviourArgs {
     #[arg(long, value_name = "FILE")]
     model: Option<PathBuf>,
     /// Rating pool [default: as the games say].
-    #[arg(long, value_enum)]
-    pool: Option<PoolName>,
+    #[arg(long, value_name = "online|over-the-board|unknown")]
+    pool: Option<RatingPool>,
     /// Maximum games per file.
     #[arg(long, default_value_t = 20_000, value_name = "N")]
     games: u32,
@@ -39,23 +39,6 @@ pub(crate) struct BehaviourArgs {
     /// Also write all figures to this file as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum PoolName {
-    OverTheBoard,
-    Online,
-    Unknown,
-}
-
-impl From<PoolName> for RatingPool {
-    fn from(name: PoolName) -> RatingPool {
-        match name {
-            PoolName::OverTheBoard => RatingPool::OverTheBoard,
-            PoolName::Online => RatingPool::Online,
-            PoolName::Unknown => RatingPool::Unknown,
-        }
-    }
 }
 
 /// The width of a rating band.

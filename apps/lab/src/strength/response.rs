@@ -29,7 +29,7 @@ pub(super) struct Trial {
 pub(super) struct Response {
     trials: Vec<Trial>,
     /// The inverse covariance of the trials.
-    precision: Square,
+    precision: Matrix,
     /// The weight of each trial.
     weights: Vec<f64>,
 }

@@ -129,7 +129,7 @@ pub(crate) fn recognise(mut tensors: TensorMap, card: &StateDict) -> Result<Reco
     let (detected, name) = found.map_err(|e| error(&tensors, e))?;
     // The human network has its own runtime: its graph gets its weights when it is run or converted.
     let has_runtime = matches!(detected.net, NetConfig::Human(_));
-    let mut outline = has_runtime.then(|| tensors.placeholders());
+    let mut outline = has_runtime.then(|| tensors.outline());
     let used = outline.as_mut().unwrap_or(&mut tensors);
     let graph = lower(&detected, used)?;
     used.finish(name)?;
