@@ -17,9 +17,7 @@ mod emulated;
 mod products;
 
 pub use cuda::{Cuda, ProfileLine, compile_only};
-pub use device::{
-    Address, Argument, Device, DeviceError, Element, Launch, Operand, Order, Product, Wait,
-};
+pub use device::{Address, Argument, Device, DeviceError, Element, Launch, Operand, Order, Product, Wait};
 #[cfg(feature = "emulation")]
 pub use emulated::Emulated;
 pub use products::Tuning;

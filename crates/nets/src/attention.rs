@@ -1,8 +1,8 @@
 //! Self-attention with normalised queries and keys, as all our transformers have it.
 
+use crate::Layers;
 use crate::detect::{DetectError, NamedTensors, dims};
 use crate::parameters::{Decay, Initial, ParameterTable};
-use crate::Layers;
 
 /// The sizes of an attention layer in which every token attends to every token. `heads` divides `width`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,7 +132,10 @@ impl BlockSizes {
         let name = "blocks.0.attn.q_norm.weight";
         let [head] = dims(tensors, name)?;
         if !width.is_multiple_of(head) {
-            return Err(DetectError::shape(name, format!("heads of {head} do not divide a width of {width}")));
+            return Err(DetectError::shape(
+                name,
+                format!("heads of {head} do not divide a width of {width}"),
+            ));
         }
         let [inner, _] = dims(tensors, "blocks.0.ffn.w1.weight")?;
         let layers =

@@ -168,10 +168,9 @@ pub(crate) fn dims<const N: usize>(
     };
     match <[usize; N]>::try_from(shape) {
         Ok(dims) if dims.iter().all(|&d| d > 0) => Ok(dims),
-        _ => Err(DetectError::shape(
-            name,
-            format!("has shape {shape:?}, but {N} sizes are needed, none zero"),
-        )),
+        _ => {
+            Err(DetectError::shape(name, format!("has shape {shape:?}, but {N} sizes are needed, none zero")))
+        }
     }
 }
 

@@ -5,12 +5,11 @@ use serde::{Deserialize, Serialize};
 use tabia_encoding::TIME_BINS;
 
 use crate::attention::{Attention, BlockSizes, check_sizes, square_pairs};
-use crate::detect::{Detected, DetectError, Detector, Hints, NamedTensors, contains, dims};
+use crate::detect::{DetectError, Detected, Detector, Hints, NamedTensors, contains, dims};
 use crate::parameters::{Decay, Initial, ParameterTable};
 use crate::{Architecture, Heads, Layers, NetConfig, Output, Outputs};
 
-pub(crate) const DETECTOR: Detector =
-    Detector { name: "the transformer of human players", fits, detect };
+pub(crate) const DETECTOR: Detector = Detector { name: "the transformer of human players", fits, detect };
 
 /// Squares, which are the tokens.
 pub const SQUARES: usize = 64;

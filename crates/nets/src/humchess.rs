@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::attention::{Attention, BlockSizes, check_sizes, square_pairs};
-use crate::detect::{Detected, DetectError, Detector, Hints, NamedTensors, contains, dims};
+use crate::detect::{DetectError, Detected, Detector, Hints, NamedTensors, contains, dims};
 use crate::parameters::{Decay, Initial, ParameterTable};
 use crate::{Architecture, Heads, Layers, NetConfig, Output, Outputs};
 
@@ -146,8 +146,7 @@ fn detect(tensors: &dyn NamedTensors, hints: &Hints) -> Result<Detected, DetectE
         norm_epsilon: hints.norm_epsilon,
     };
     let table = config.table();
-    let table =
-        table.filtered(|entry| !table.is_linear_bias(&entry.name) || contains(tensors, &entry.name));
+    let table = table.filtered(|entry| !table.is_linear_bias(&entry.name) || contains(tensors, &entry.name));
     Ok(Detected::new(NetConfig::Humchess(config), table))
 }
 

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 use tabia_encoding::ElementKind;
 
-use crate::detect::{Detected, DetectError, Detector, Hints, Input, NamedTensors, contains, dims};
+use crate::detect::{DetectError, Detected, Detector, Hints, Input, NamedTensors, contains, dims};
 use crate::parameters::{Decay, Initial, ParameterTable};
 use crate::{Architecture, Heads, Layers, NetConfig, Output, Outputs};
 
@@ -216,7 +216,8 @@ impl Architecture for Mlp {
 
 impl ValueMlpConfig {
     fn mlp(&self) -> Mlp {
-        let inputs = ENCODING_BY_INPUTS.iter().find(|(_, id)| *id == self.encoding).map_or(0, |(inputs, _)| *inputs);
+        let inputs =
+            ENCODING_BY_INPUTS.iter().find(|(_, id)| *id == self.encoding).map_or(0, |(inputs, _)| *inputs);
         Mlp::new(inputs, &self.hidden, 1, |at| format!("seq.linear-{at}"))
     }
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use tabia_encoding::encoding;
 
-use crate::detect::{Detected, DetectError, Detector, Hints, NamedTensors, contains, dims};
+use crate::detect::{DetectError, Detected, Detector, Hints, NamedTensors, contains, dims};
 use crate::parameters::{Decay, Initial, ParameterTable};
 use crate::{Architecture, Heads, Layers, NetConfig, Outputs};
 

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use tabia_encoding::{CANONICAL_1968_ROWS, ElementKind};
 
-use crate::detect::{Detected, DetectError, Detector, Hints, Input, NamedTensors, contains, dims};
+use crate::detect::{DetectError, Detected, Detector, Hints, Input, NamedTensors, contains, dims};
 use crate::parameters::{Decay, Initial, ParameterTable};
 use crate::{Architecture, Heads, Layers, NetConfig, Outputs};
 
@@ -124,11 +124,9 @@ impl PolicyCnnHead {
             PolicyCnnHead::SpatialShared | PolicyCnnHead::SpatialUnshared => {
                 &[("head.base_idx", SQUARES * MOVE_PLANES), ("head.promo_idx", SQUARES * MOVE_PLANES)]
             }
-            PolicyCnnHead::Bilinear(_) | PolicyCnnHead::Factored => &[
-                ("head.from_idx", SQUARES),
-                ("head.to_idx", SQUARES),
-                ("head.promo_idx", PROMOTION_KINDS),
-            ],
+            PolicyCnnHead::Bilinear(_) | PolicyCnnHead::Factored => {
+                &[("head.from_idx", SQUARES), ("head.to_idx", SQUARES), ("head.promo_idx", PROMOTION_KINDS)]
+            }
         }
     }
 
@@ -251,7 +249,8 @@ impl PolicyCnnConfig {
                 let pairs = net.matmul(&from, &to)?;
                 let pairs = net.reshape(&pairs, &[SQUARES * SQUARES])?;
                 let (from, to) = (indices(net, "head.from_idx")?, indices(net, "head.to_idx")?);
-                let places: Vec<u32> = from.iter().zip(to).map(|(from, to)| from * SQUARES as u32 + to).collect();
+                let places: Vec<u32> =
+                    from.iter().zip(to).map(|(from, to)| from * SQUARES as u32 + to).collect();
                 let scores = net.select(&pairs, 1, &places)?;
                 add_promotion_bias(net, &scores)
             }

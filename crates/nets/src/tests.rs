@@ -14,7 +14,13 @@ fn detectable() -> Vec<NetConfig> {
     };
     vec![
         NetConfig::Human(HumanConfig { width: 32, heads: 2, layers: 3, inner: 48, pair: 16, hidden: 8 }),
-        NetConfig::Humchess(HumChessConfig { width: 32, heads: 4, layers: 2, inner: 64, ..HumChessConfig::default() }),
+        NetConfig::Humchess(HumChessConfig {
+            width: 32,
+            heads: 4,
+            layers: 2,
+            inner: 64,
+            ..HumChessConfig::default()
+        }),
         NetConfig::Humchess(HumChessConfig {
             tokens: HumChessTokens::History,
             moves: HumChessMoves::SquarePairs,

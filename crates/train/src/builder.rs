@@ -368,13 +368,7 @@ impl ExampleBuilder {
     }
 
     /// A position of a game, weighted by the mover's rating.
-    fn push_of_game(
-        &mut self,
-        situation: &Situation<'_>,
-        head: &GameHead,
-        ply: u32,
-        target: RowTarget<'_>,
-    ) {
+    fn push_of_game(&mut self, situation: &Situation<'_>, head: &GameHead, ply: u32, target: RowTarget<'_>) {
         let rating = *head.ratings.get(situation.position.turn());
         self.push_row(&ExampleRow {
             situation,

@@ -6,8 +6,8 @@ use tabia_encoding::{Batch, Situation, encoding};
 
 use crate::kernels::rows::read;
 use crate::losses::{self, ValueRule};
-use crate::tensors::{Kernels, Tensors, heads, variables};
 use crate::optimiser::{self, Optimiser};
+use crate::tensors::{Kernels, Tensors, heads, variables};
 use crate::{
     Backend, BackendError, Examples, LossFactors, Losses, NetConfig, ParameterTable, Scores, StepHyper,
     StepReport, TrainConfig, TrainerState, Weights,

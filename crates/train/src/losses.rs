@@ -3,9 +3,9 @@
 use candle_core::{D, Device, Result, Tensor};
 
 use crate::kernels;
-use tabia_nets::Heads;
 use crate::tensors::Kernels;
 use crate::{ABSENT, Examples, LossFactors, Losses, PolicyTargets, Scores, ValueLoss};
+use tabia_nets::Heads;
 
 /// Instead of minus infinity, whose products with zero are not numbers.
 const IMPOSSIBLE: f32 = -1e30;

@@ -66,8 +66,7 @@ pub(crate) fn heads(net: &NetConfig, tensors: &mut Tensors<'_>) -> Result<Heads<
 
 /// The parameters of `arena` as variables, which a loss can be differentiated by.
 pub(crate) fn variables(table: &ParameterTable, arena: &[f32]) -> Result<Vec<Var>> {
-    let variable =
-        |entry: &Parameter| Var::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu);
+    let variable = |entry: &Parameter| Var::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu);
     table.entries().iter().map(variable).collect()
 }
 
@@ -97,9 +96,8 @@ impl<'t> Tensors<'t> {
         batch: &Batch,
         kernels: Kernels,
     ) -> Result<Self> {
-        let tensor = |entry: &Parameter| {
-            Tensor::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu)
-        };
+        let tensor =
+            |entry: &Parameter| Tensor::from_slice(entry.of(arena), entry.shape.as_slice(), &Device::Cpu);
         Tensors::new(table, table.entries().iter().map(tensor).collect::<Result<_>>()?, batch, kernels)
     }
 

@@ -43,7 +43,8 @@ pub fn to_onnx<'a>(
     let value = heads.value.map(|x| if outputs.value_is_logit { graph.op("Sigmoid", &[&x]) } else { x });
     let promotion = heads.promotion.zip(outputs.promotion);
     // A promotion head per file is one row of a file's output.
-    let promotion = promotion.map(|(x, output)| if output.width > 4 { graph.reshape(&x, &[output.width]) } else { Ok(x) });
+    let promotion = promotion
+        .map(|(x, output)| if output.width > 4 { graph.reshape(&x, &[output.width]) } else { Ok(x) });
     for (head, output) in [
         (heads.policy, outputs.policy),
         (promotion.transpose()?, outputs.promotion),
@@ -231,7 +232,13 @@ impl Layers for Graph<'_, '_> {
         Ok(self.builder.op("Concat", parts, &[("axis", Attribute::Int(axis as i64))]))
     }
 
-    fn add_to_tokens(&mut self, x: &Node, name: &str, from: usize, tokens: usize) -> Result<Node, LowerError> {
+    fn add_to_tokens(
+        &mut self,
+        x: &Node,
+        name: &str,
+        from: usize,
+        tokens: usize,
+    ) -> Result<Node, LowerError> {
         let rows = self.parameter(name)?;
         let count = self.find(name)?.0.shape.first().copied().unwrap_or(0);
         // Zeros for the tokens before and after.

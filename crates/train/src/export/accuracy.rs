@@ -13,12 +13,12 @@ use super::card::figures;
 use super::{ExportError, file_value};
 use crate::evaluation::Tallies;
 use crate::feed_supply::{HELD_OUT_SEED, held_out_stream};
-use tabia_nets::Heads;
 use crate::tensors::{Kernels, Tensors, heads};
 use crate::{
     ExampleBuilder, Examples, GroupScore, NetConfig, PolicyTargets, RatingBalance, SupplyError, TrainConfig,
     losses,
 };
+use tabia_nets::Heads;
 
 /// Positions looked at together; more would only take more memory.
 const ROWS: u64 = 256;

@@ -9,8 +9,8 @@ use tabia_model::{Evaluation, Model, Policy, Wdl};
 
 use super::{ExportError, Precision, file_value};
 use crate::NetConfig;
-use tabia_nets::Heads;
 use crate::tensors::{Kernels, Tensors, heads};
+use tabia_nets::Heads;
 
 /// Games and plies of the positions compared on.
 const GAMES: u64 = 6;

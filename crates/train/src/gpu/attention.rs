@@ -1,7 +1,7 @@
 //! How the attention kernels are started: sizes of blocks, shared memory, and the walk over boards.
 
-use tabia_gpu::Device;
 use super::training::{BF16, F32};
+use tabia_gpu::Device;
 
 /// Blocks a multiprocessor has registers and shared memory for, of the forward kernel.
 pub(crate) const fn forward_blocks(head: usize) -> u32 {

@@ -1,12 +1,12 @@
 //! A network on a device as a [`Backend`]: batches in, reports out, state in the order of the parameter table.
 
 use super::batch::{Loaded, Sent, Targets};
-use tabia_gpu::{Device, DeviceError, Wait};
 use super::training::{Arena, LOSSES, Network};
 use crate::{
     ABSENT, Backend, BackendError, Examples, Losses, NetConfig, ParameterTable, Scores, StepHyper,
     StepReport, TrainerState, Weights,
 };
+use tabia_gpu::{Device, DeviceError, Wait};
 
 /// Steps the host may be ahead of the last report it has read.
 const AHEAD: usize = 8;

@@ -4,16 +4,16 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use super::backend::GpuBackend;
-use tabia_gpu::Cuda;
-use tabia_gpu::Tuning;
 use super::training::Network;
 use super::{graph, human};
-use crate::synthetic;
 use crate::optimiser::{self, Optimiser};
+use crate::synthetic;
 use crate::{
     Backend, BackendError, CpuBackend, Examples, Losses, NetConfig, OptimiserKind, Parameter, ParameterTable,
     StepHyper, TrainConfig, TrainerState, Weights,
 };
+use tabia_gpu::Cuda;
+use tabia_gpu::Tuning;
 
 /// The largest relative error of a parameter's gradient that rounding to bfloat16 explains.
 pub(crate) const GRADIENT_TOLERANCE: f64 = 0.08;
@@ -144,7 +144,9 @@ pub(crate) fn stirred(backend: &dyn Backend, net: &NetConfig, seed: u64) -> Trai
     };
     let (shrink, lift) = match body {
         NetConfig::ValueCnn(_) => (0.1, 1.0),
-        NetConfig::ValueMlp(_) | NetConfig::PolicyMlp(_) | NetConfig::Mlp(_) | NetConfig::Pair(_) => (0.3, 1.0),
+        NetConfig::ValueMlp(_) | NetConfig::PolicyMlp(_) | NetConfig::Mlp(_) | NetConfig::Pair(_) => {
+            (0.3, 1.0)
+        }
         NetConfig::Nnue(_) => (0.3, 0.5),
         NetConfig::PolicyCnn(_) => (0.3, 0.0),
         NetConfig::Human(_)
@@ -405,7 +407,6 @@ const BENCH_HYPER: StepHyper = StepHyper {
     ema_decay: 0.999,
 };
 
-#[expect(clippy::disallowed_methods, reason = "measuring time is what it is for")]
 fn measure<N: Network<Device = Cuda>>(
     config: &TrainConfig,
     mut gpu: GpuBackend<N>,
@@ -465,10 +466,10 @@ fn profile<N: Network<Device = Cuda>>(
 
 #[cfg(test)]
 mod tests {
-    use tabia_gpu::Emulated;
     use super::super::transformer::{HEADS, SOURCES, Transformer, defines};
     use super::*;
     use crate::nets::HumanConfig;
+    use tabia_gpu::Emulated;
 
     fn config(net: HumanConfig) -> TrainConfig {
         let text = "name = 'small'\nnet = { kind = 'human' }";

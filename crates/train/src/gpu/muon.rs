@@ -7,11 +7,11 @@
 
 use std::collections::BTreeMap;
 
-use tabia_gpu::{Address, Argument, Device, DeviceError, Element, Launch, Operand, Order, Product};
 use super::layout::{BodyMatrix, Layout};
 use super::training::{BF16, F32};
 use crate::optimiser::muon::{COEFFICIENTS, EPS, ROUNDS, factor};
 use Argument::{At, Float};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Element, Launch, Operand, Order, Product};
 
 pub(crate) const MOMENTUM: &str = "muon_momentum";
 pub(crate) const NORMALISE: &str = "muon_normalise";

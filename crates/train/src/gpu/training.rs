@@ -4,12 +4,12 @@
 //! Master weights, moments and averaged weights are 32-bit floats; products read a rounded copy of the weights.
 
 use super::batch::{Loaded, Places};
-use tabia_gpu::{Address, Argument, Device, DeviceError, Launch};
 use super::layout::Layout;
 use super::muon::{self, Muon};
 use crate::LossFactors;
 use crate::optimiser::Optimiser;
 use Argument::{At, Int, Long};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Launch};
 
 /// Heads that report a loss: policy, promotion, outcome, think, value.
 pub(crate) const LOSSES: usize = 5;

@@ -4,9 +4,7 @@ use shakmaty::{Chess, Position};
 use tabia_encoding::Situation;
 use tabia_model::Model;
 use tabia_train::export::{ExportFormat, Precision, Provenance, export};
-use tabia_train::{
-    Backend, CpuBackend, FeedSupply, NetConfig, StepHyper, Supply, SupplyOptions, Weights,
-};
+use tabia_train::{Backend, CpuBackend, FeedSupply, NetConfig, StepHyper, Supply, SupplyOptions, Weights};
 
 use crate::configs::{From, KINDS, config};
 use crate::folder::Folder;

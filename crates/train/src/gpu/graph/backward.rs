@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::super::attention as kernels;
-use tabia_gpu::{Address, Device, DeviceError, Element, Operand, Order, Product};
 use super::super::training::F32;
 use super::plan::{Planner, norm_lanes};
 use super::record::{Activation, Dense, Id, Matrix, Op, Part};
 use super::work::{Given, Grid, Grows, Work, at, float, int};
+use tabia_gpu::{Address, Device, DeviceError, Element, Operand, Order, Product};
 
 /// Rows a block of `column_dots` sums at least, and how many blocks a multiprocessor there are at most.
 const ROWS_A_BLOCK: usize = 64;

@@ -1,11 +1,11 @@
 //! The plan of the losses: from the heads' logits to the loss of every example and the logits' gradients.
 
-use tabia_gpu::{Address, Device, DeviceError, Element};
 use super::plan::Planner;
 use super::record::Head;
 use super::work::{Given, Grid, at, float, int};
 use crate::ValueLoss;
 use crate::losses::ValueRule;
+use tabia_gpu::{Address, Device, DeviceError, Element};
 
 /// The places of the heads' losses.
 const POLICY: usize = 0;

@@ -24,15 +24,15 @@ use tabia_encoding::{ElementKind, Encoding, MoveVocabulary, encoding, vocabulary
 use super::attention as attention_kernels;
 use super::backend::{GpuBackend, HeadsKnown};
 use super::batch::{Form, Loaded, Places};
-use tabia_gpu::Cuda;
-use tabia_gpu::{Device, DeviceError};
 use super::layout::Layout;
-use tabia_gpu::Tuning;
 use super::training::{KERNELS, Network, Source, Training};
 use crate::optimiser::Optimiser;
 use crate::{BackendError, TrainConfig};
 use plan::Plan;
 use record::Record;
+use tabia_gpu::Cuda;
+use tabia_gpu::Tuning;
+use tabia_gpu::{Device, DeviceError};
 
 /// A network, recorded, before there is a device.
 pub(crate) struct Recorded {

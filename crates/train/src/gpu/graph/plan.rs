@@ -7,11 +7,11 @@
 use std::collections::HashMap;
 
 use super::super::attention as kernels;
-use tabia_gpu::{Address, Device, DeviceError, Element, Operand, Product};
 use super::super::training::{BF16, F32, Training};
 use super::record::{Activation, Dense, Id, Learned, Matrix, Op, Part, Record};
 use super::work::{Given, Grid, Grows, Work, at, float, int};
 use crate::losses::ValueRule;
+use tabia_gpu::{Address, Device, DeviceError, Element, Operand, Product};
 
 /// A row wider than this is normed by a whole block.
 const WIDE: usize = 1024;

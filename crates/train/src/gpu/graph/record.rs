@@ -1,7 +1,7 @@
 //! A network as a list of operations with shapes: what recording it gives, and what it is planned from.
 
-use tabia_gpu::Order;
 use super::super::layout::{Factor, Group};
+use tabia_gpu::Order;
 use tabia_nets::Heads;
 use tabia_nets::attention::Attention;
 

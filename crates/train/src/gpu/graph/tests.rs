@@ -4,12 +4,12 @@ use super::super::check::{
     self, Compared, GRADIENT_TOLERANCE, LOSS_TOLERANCE, STEP_HYPER, STEP_TOLERANCE, UPDATE_TOLERANCE,
     compare_gradients, compare_update, stirred, with_momentum,
 };
-use tabia_gpu::{Argument, Launch};
-use tabia_gpu::Emulated;
 use super::super::training::Arena;
 use super::*;
 use crate::synthetic;
 use crate::{Backend, CpuBackend, NetConfig, OptimiserKind, Weights};
+use tabia_gpu::Emulated;
+use tabia_gpu::{Argument, Launch};
 
 const ROWS: usize = 3;
 

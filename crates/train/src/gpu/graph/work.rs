@@ -1,8 +1,8 @@
 //! What a step consists of: launches and products whose sizes grow with the batch.
 
 use super::super::batch::{Loaded, Sent, Targets};
-use tabia_gpu::{Address, Argument, Device, DeviceError, Launch, Product};
 use super::super::training::{BF16, F32, Source, Training};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Launch, Product};
 
 /// An argument of a kernel, as far as it is known before a batch is.
 #[derive(Clone, Copy, Debug)]

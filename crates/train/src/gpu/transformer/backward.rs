@@ -2,12 +2,12 @@
 
 use super::super::attention;
 use super::super::batch::Loaded;
-use tabia_gpu::{Address, Argument, Device, DeviceError, Launch, Product};
 use super::super::training::F32;
 use super::memory::{EMBED_BLOCKS, NORM_BLOCKS};
 use super::{GAME_INPUTS, MOVES, SQUARE_INPUTS, TOKENS, Transformer};
 use crate::nets::HumanConfig;
 use Argument::{At, Int};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Launch, Product};
 
 impl<D: Device> Transformer<D> {
     /// The gradient `d_normed` of `norm(x) * gain`, added to `dx`; `shared` as in the kernel.

@@ -2,10 +2,10 @@
 
 use super::super::attention;
 use super::super::batch::Loaded;
-use tabia_gpu::{Address, Argument, Device, DeviceError, Product};
 use super::super::training::{F32, Source};
 use super::{GAME, GAME_INPUTS, SQUARE_INPUTS, SQUARES, TOKENS, Transformer};
 use Argument::{At, Int};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Product};
 
 impl<D: Device> Transformer<D> {
     /// The trunk: from the batch to `y`, keeping what the backward pass reads.

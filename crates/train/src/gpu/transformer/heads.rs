@@ -1,11 +1,11 @@
 //! The heads: losses of every example forward, from the gradients of the logits to that of the last norm backward.
 
 use super::super::batch::{Loaded, Targets};
-use tabia_gpu::{Address, Argument, Device, DeviceError, Element, Operand, Order, Product};
 use super::super::training::{BF16, Source};
 use super::{MOVES, OUTPUTS, TOKENS, Transformer};
 use crate::nets::HumanConfig;
 use Argument::{At, Float, Int};
+use tabia_gpu::{Address, Argument, Device, DeviceError, Element, Operand, Order, Product};
 
 impl<D: Device> Transformer<D> {
     /// `pairs` of a product between one half of each board's pair vectors and the other.

@@ -1,10 +1,10 @@
 //! Every buffer of a step besides the parameters. All are made once.
 
 use super::super::attention;
-use tabia_gpu::{Address, Device, DeviceError};
 use super::super::training::{BF16, F32};
 use super::{GAME_INPUTS, MOVES, OUTPUTS, SQUARE_INPUTS, TOKENS};
 use crate::nets::HumanConfig;
+use tabia_gpu::{Address, Device, DeviceError};
 
 /// What the backward pass reads of one block.
 pub(super) struct LayerMemory {

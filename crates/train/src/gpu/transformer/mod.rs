@@ -11,19 +11,17 @@ mod memory;
 use super::attention;
 use super::backend::HeadsKnown;
 use super::batch::{Form, Loaded, Places};
-use tabia_gpu::{Device, DeviceError};
 use super::layout::{Group, Layout};
 use super::training::{KERNELS, Network, Source, Training};
 use crate::nets::HumanConfig;
 use crate::optimiser::Optimiser;
 use crate::{NetConfig, ParameterTable, TrainConfig};
 use memory::Memory;
+use tabia_gpu::{Device, DeviceError};
+use tabia_nets::human::OUTCOMES;
+pub(crate) use tabia_nets::human::{GAME_INPUTS, SQUARE_INPUTS, SQUARES as TOKENS};
 
-pub(crate) const TOKENS: usize = 64;
-pub(crate) const SQUARE_INPUTS: usize = 32;
-pub(crate) const GAME_INPUTS: usize = 80;
 pub(crate) const MOVES: usize = TOKENS * TOKENS;
-const OUTCOMES: usize = 3;
 const THINK_BINS: usize = tabia_encoding::TIME_BINS;
 /// Rows of the merged outcome and think-time head: theirs, and zeros up to a full warp.
 const OUTPUTS: usize = 32;

@@ -276,7 +276,10 @@ impl Layers for Recorder<'_> {
         if x.view.shape() != [1] {
             return failed("a table is looked up by one number");
         }
-        Ok(self.canonical(Op::LookUp { x: x.of, table: table.iter().map(|&number| number as f32).collect(), width }, &[width]))
+        Ok(self.canonical(
+            Op::LookUp { x: x.of, table: table.iter().map(|&number| number as f32).collect(), width },
+            &[width],
+        ))
     }
 
     fn relu(&mut self, x: &Value) -> Result<Value> {

@@ -10,11 +10,11 @@ use candle_core::{Error, Result};
 use tabia_encoding::Encoding;
 
 use super::super::attention as kernels;
-use tabia_gpu::Order;
 use super::super::layout::{Factor, Group};
 use super::record::{Activation, Dense, Head, Id, Learned, Matrix, Node, Op, Part, Record, by_rows};
 use super::view::{Rows, UNIT, View, padded};
 use crate::{NetConfig, ParameterTable};
+use tabia_gpu::Order;
 use tabia_nets::attention::Attention;
 
 /// The eps the attention kernels were written with.
