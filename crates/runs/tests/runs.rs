@@ -10,32 +10,14 @@ use serde_json::{Value, json};
 use tabia_runs::{
     FileId, Metrics, OpenRun, OpenRunError, RunCard, RunFolder, RunOutcome, RunStatus, find, page,
 };
+use tempfile::TempDir;
 
-/// A temporary folder.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tabia-runs-{name}-{}", std::process::id()));
-        // May be left by a killed test.
-        let _gone = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    /// A run with some metrics.
-    fn run(&self, name: &str, metrics: &str) -> PathBuf {
-        let run = self.0.join(name);
-        fs::create_dir_all(&run).unwrap();
-        fs::write(run.join("metrics.jsonl"), metrics).unwrap();
-        run
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).expect("the test's own folder");
-    }
+/// Creates a run with some metrics.
+fn make_run(folder: &TempDir, name: &str, metrics: &str) -> PathBuf {
+    let run = folder.path().join(name);
+    fs::create_dir_all(&run).unwrap();
+    fs::write(run.join("metrics.jsonl"), metrics).unwrap();
+    run
 }
 
 fn only(path: &Path) -> RunFolder {
@@ -50,25 +32,25 @@ fn step(step: u64) -> String {
 
 #[test]
 fn runs_are_found_and_named_by_relative_path() {
-    let folder = Folder::new("find");
+    let folder = TempDir::new().unwrap();
     for name in ["b", "a/2", "a/1", ".hidden", "b/inside-a-run", "1/2/3/4/too-deep"] {
-        folder.run(name, "");
+        make_run(&folder, name, "");
     }
-    fs::create_dir_all(folder.0.join("nothing")).unwrap();
+    fs::create_dir_all(folder.path().join("nothing")).unwrap();
     #[cfg(unix)]
-    std::os::unix::fs::symlink(folder.0.join("b"), folder.0.join("link")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("b"), folder.path().join("link")).unwrap();
     let names = |path: &Path| find(path).unwrap().into_iter().map(|run| run.name).collect::<Vec<_>>();
-    assert_eq!(names(&folder.0), ["a/1", "a/2", "b"]);
-    assert_eq!(names(&folder.0.join("a")), ["1", "2"]);
-    assert_eq!(names(&folder.0.join("b")), ["b"]);
-    assert_eq!(names(&folder.0.join("nothing")), Vec::<String>::new());
-    assert_eq!(find(&folder.0.join("absent")).unwrap_err().path, folder.0.join("absent"));
+    assert_eq!(names(folder.path()), ["a/1", "a/2", "b"]);
+    assert_eq!(names(&folder.path().join("a")), ["1", "2"]);
+    assert_eq!(names(&folder.path().join("b")), ["b"]);
+    assert_eq!(names(&folder.path().join("nothing")), Vec::<String>::new());
+    assert_eq!(find(&folder.path().join("absent")).unwrap_err().path, folder.path().join("absent"));
 }
 
 #[test]
 fn status_follows_lock_and_card() {
-    let folder = Folder::new("status");
-    let path = folder.run("run", &step(20));
+    let folder = TempDir::new().unwrap();
+    let path = make_run(&folder, "run", &step(20));
     let run = only(&path);
     assert_eq!(run.status(), RunStatus::Unknown);
 
@@ -96,8 +78,8 @@ fn status_follows_lock_and_card() {
 
 #[test]
 fn only_complete_new_lines_are_read() {
-    let folder = Folder::new("incremental");
-    let path = folder.run("run", &format!("{}{}{{\"kind\":\"st", step(20), step(40)));
+    let folder = TempDir::new().unwrap();
+    let path = make_run(&folder, "run", &format!("{}{}{{\"kind\":\"st", step(20), step(40)));
     let run = only(&path);
     let first = run.metrics(100).unwrap();
     assert_eq!(first.text, step(20) + &step(40));
@@ -127,9 +109,9 @@ fn only_complete_new_lines_are_read() {
 
 #[test]
 fn long_metrics_are_downsampled() {
-    let folder = Folder::new("many");
+    let folder = TempDir::new().unwrap();
     let text: String = (1..=10_000).map(step).collect();
-    let path = folder.run("run", &text);
+    let path = make_run(&folder, "run", &text);
     let metrics = only(&path).metrics(500).unwrap();
     assert!((200..=500).contains(&metrics.text.lines().count()));
     assert_eq!(metrics.next, text.len() as u64);
@@ -145,20 +127,20 @@ fn embedded(page: &str) -> Value {
 
 #[test]
 fn standalone_page_embeds_its_runs() {
-    let folder = Folder::new("standalone");
+    let folder = TempDir::new().unwrap();
     let hostile = "<!--DATA--><img src=x>&\"";
     let evaluation =
         "{\"kind\":\"evaluation\",\"step\":40,\"groups\":{\"all\":{\"count\":9,\"top1\":0.5}}}\n";
-    folder.run(hostile, &format!("{}{{odd\n{evaluation}{{\"cut", step(20)));
-    let carded = folder.run("carded", "");
+    make_run(&folder, hostile, &format!("{}{{odd\n{evaluation}{{\"cut", step(20)));
+    let carded = make_run(&folder, "carded", "");
     OpenRun::start(&carded, RunCard::new(5, json!({ "optimiser": { "lr": 0.1 } })))
         .unwrap()
         .finish(RunOutcome::Failed("</script><script>alert(1)</script>".to_owned()), 6)
         .unwrap();
-    let old = folder.run("old", &step(1));
+    let old = make_run(&folder, "old", &step(1));
     fs::write(old.join("config.toml"), "name = \"old\"\n[net]\nkind = \"nnue\"\n").unwrap();
 
-    let page = page::standalone(&find(&folder.0).unwrap(), 1_700_000_000).unwrap();
+    let page = page::standalone(&find(folder.path()).unwrap(), 1_700_000_000).unwrap();
     assert_eq!(page.matches("<script").count(), 2, "the data and the page's own script");
     assert!(page.contains("default-src 'none'"));
     let data = embedded(&page);
@@ -176,12 +158,12 @@ fn standalone_page_embeds_its_runs() {
 
 #[test]
 fn page_of_300_runs_stays_below_8_megabytes() {
-    let folder = Folder::new("hundreds");
+    let folder = TempDir::new().unwrap();
     let text: String = (1..=1_000).map(step).collect();
     for number in 0..300 {
-        folder.run(&format!("run-{number}"), &text);
+        make_run(&folder, &format!("run-{number}"), &text);
     }
-    let page = page::standalone(&find(&folder.0).unwrap(), 0).unwrap();
+    let page = page::standalone(&find(folder.path()).unwrap(), 0).unwrap();
     assert_eq!(embedded(&page)["runs"].as_array().unwrap().len(), 300);
     assert!(page.len() < 8_000_000, "{}", page.len());
 }
@@ -214,9 +196,9 @@ fn page_scripts_pass_their_tests() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 
     // The bundled script parses.
-    let folder = Folder::new("script");
-    fs::write(folder.0.join("page.mjs"), page::script()).unwrap();
-    let output = Command::new(node).arg("--check").arg(folder.0.join("page.mjs")).output().unwrap();
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("page.mjs"), page::script()).unwrap();
+    let output = Command::new(node).arg("--check").arg(folder.path().join("page.mjs")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 

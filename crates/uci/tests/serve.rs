@@ -5,9 +5,9 @@
 //! the server must exit without further replies.
 
 use std::{
-    io::{self, BufReader, Read, Write},
+    io::{self, BufReader, Write},
     path::Path,
-    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    sync::mpsc::{self, RecvTimeoutError, Sender},
     time::Duration,
 };
 
@@ -106,24 +106,6 @@ impl Engine for Toy {
     }
 }
 
-struct Input {
-    lines: Receiver<Vec<u8>>,
-    unread: Vec<u8>,
-}
-
-impl Read for Input {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.unread.is_empty() {
-            // A dropped sender is the end of input.
-            self.unread = self.lines.recv().unwrap_or_default();
-        }
-        let count = self.unread.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&self.unread[..count]);
-        self.unread.drain(..count);
-        Ok(count)
-    }
-}
-
 struct Output(Sender<String>);
 
 impl Write for Output {
@@ -166,18 +148,16 @@ fn bytes(command: &str) -> Vec<u8> {
 }
 
 fn play(name: &str, script: &str) {
-    let (send, lines) = mpsc::channel();
+    let (input, send) = io::pipe().unwrap();
     let mut send = Some(send);
     let (sender, replies) = mpsc::channel();
-    let server = std::thread::spawn(move || {
-        serve(Toy::default(), BufReader::new(Input { lines, unread: Vec::new() }), Output(sender))
-    });
+    let server = std::thread::spawn(move || serve(Toy::default(), BufReader::new(input), Output(sender)));
     for (number, line) in (1..).zip(script.lines()) {
         let at = format!("{name}:{number}");
         match line.split_at_checked(1) {
             Some((">", command)) => {
                 // Ignored after quit.
-                let _ = send.as_ref().expect("no command after the end of input").send(bytes(command));
+                let _ = send.as_mut().expect("no command after the end of input").write_all(&bytes(command));
             }
             Some(("<", expected)) => {
                 let reply =

@@ -93,15 +93,26 @@ impl EloEstimate {
 /// `+40.7 [+10.6, +71.5]`, or `above +222.1` with one bound.
 impl fmt::Display for EloEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.elo, self.low, self.high) {
-            (Some(elo), Some(low), Some(high)) => write!(f, "{elo:+.1} [{low:+.1}, {high:+.1}]"),
-            (Some(elo), Some(low), None) => write!(f, "{elo:+.1} [above {low:+.1}]"),
-            (Some(elo), None, Some(high)) => write!(f, "{elo:+.1} [below {high:+.1}]"),
-            (None, Some(low), None) => write!(f, "above {low:+.1}"),
-            (None, None, Some(high)) => write!(f, "below {high:+.1}"),
-            (Some(elo), None, None) => write!(f, "{elo:+.1} [unbounded]"),
-            (None, ..) => f.write_str("unknown"),
-        }
+        write_interval(f, self.elo, self.low, self.high, |value| format!("{value:+.1}"))
+    }
+}
+
+/// Writes a value and its interval, where any of them may be unknown.
+pub(super) fn write_interval(
+    f: &mut fmt::Formatter<'_>,
+    value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    format: impl Fn(f64) -> String,
+) -> fmt::Result {
+    match (value.map(&format), low.map(&format), high.map(&format)) {
+        (Some(value), Some(low), Some(high)) => write!(f, "{value} [{low}, {high}]"),
+        (Some(value), Some(low), None) => write!(f, "{value} [above {low}]"),
+        (Some(value), None, Some(high)) => write!(f, "{value} [below {high}]"),
+        (Some(value), None, None) => write!(f, "{value} [unbounded]"),
+        (None, Some(low), None) => write!(f, "above {low}"),
+        (None, None, Some(high)) => write!(f, "below {high}"),
+        (None, ..) => f.write_str("unknown"),
     }
 }
 

@@ -2,7 +2,7 @@ use std::{f64::consts::LN_10, fmt};
 
 use serde::Serialize;
 
-use super::{ALPHA, Tally, Z95, expected_score};
+use super::{ALPHA, Tally, Z95, elo::write_interval, expected_score};
 
 /// Games against an opponent of known rating.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -125,15 +125,7 @@ fn bisect(opponents: &[Against], falls: impl Fn(f64) -> f64) -> Option<f64> {
 /// `1724 [1650, 1801]`, or `above 2200` with one bound.
 impl fmt::Display for RatingEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.rating, self.low, self.high) {
-            (Some(rating), Some(low), Some(high)) => write!(f, "{rating:.0} [{low:.0}, {high:.0}]"),
-            (Some(rating), Some(low), None) => write!(f, "{rating:.0} [above {low:.0}]"),
-            (Some(rating), None, Some(high)) => write!(f, "{rating:.0} [below {high:.0}]"),
-            (Some(rating), None, None) => write!(f, "{rating:.0} [unbounded]"),
-            (None, Some(low), _) => write!(f, "above {low:.0}"),
-            (None, None, Some(high)) => write!(f, "below {high:.0}"),
-            (None, None, None) => f.write_str("unknown"),
-        }
+        write_interval(f, self.rating, self.low, self.high, |value| format!("{value:.0}"))
     }
 }
 
