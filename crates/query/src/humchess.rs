@@ -307,7 +307,8 @@ mod tests {
 
     #[test]
     fn games_become_rows_and_rows_one_move_games() {
-        let path = std::env::temp_dir().join(format!("tabia-humchess-{}.parquet", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.parquet");
         let mut writer = HumChessWriter::new(File::create(&path).unwrap()).unwrap();
         let games = games();
         games.iter().for_each(|game| writer.push(game).unwrap());
@@ -329,7 +330,6 @@ mod tests {
 
         let mut records = Vec::new();
         humchess_rows_to_records(&path, |record| records.push(record.unwrap())).unwrap();
-        std::fs::remove_file(&path).unwrap();
         let mut position = games[0].start.clone();
         for (record, ply) in records.iter().zip(&games[0].plies) {
             let turn = position.turn();

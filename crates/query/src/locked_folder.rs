@@ -71,22 +71,22 @@ mod tests {
 
     #[test]
     fn folders_of_the_dead_are_removed_and_those_of_the_living_stay() {
-        let parent = std::env::temp_dir().join(format!("tabia-locked-folder-{}", process::id()));
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path();
         let dead = parent.join("tabia-test-1-0");
         fs::create_dir_all(&dead).unwrap();
         fs::write(dead.join(LOCK), "").unwrap();
         fs::write(dead.join("rows"), "many").unwrap();
         fs::write(parent.join("unrelated"), "kept").unwrap();
 
-        let first = LockedFolder::new(&parent, "tabia-test-").unwrap();
+        let first = LockedFolder::new(parent, "tabia-test-").unwrap();
         assert!(!dead.exists());
-        let second = LockedFolder::new(&parent, "tabia-test-").unwrap();
+        let second = LockedFolder::new(parent, "tabia-test-").unwrap();
         assert!(first.path().is_dir() && second.path().is_dir());
 
         let paths = [first.path().to_owned(), second.path().to_owned()];
         drop((first, second));
         assert!(paths.iter().all(|path| !path.exists()));
         assert!(parent.join("unrelated").is_file());
-        fs::remove_dir_all(&parent).unwrap();
     }
 }

@@ -8,31 +8,25 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use tabia_runs::{Ending, FileId, Metrics, OpenRun, OpenRunError, RunCard, RunFolder, Standing, find, page};
+use tempfile::TempDir;
 
-/// A folder that goes away.
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tabia-runs-{name}-{}", std::process::id()));
-        // Left by a test that was killed, perhaps.
-        let _gone = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
     }
 
     /// A run with some metrics.
     fn run(&self, name: &str, metrics: &str) -> PathBuf {
-        let run = self.0.join(name);
+        let run = self.path().join(name);
         fs::create_dir_all(&run).unwrap();
         fs::write(run.join("metrics.jsonl"), metrics).unwrap();
         run
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).expect("the test's own folder");
     }
 }
 
@@ -48,25 +42,25 @@ fn step(step: u64) -> String {
 
 #[test]
 fn runs_are_found_below_a_folder_and_called_by_their_path() {
-    let folder = Folder::new("find");
+    let folder = Folder::new();
     for name in ["b", "a/2", "a/1", ".hidden", "b/inside-a-run", "1/2/3/4/too-deep"] {
         folder.run(name, "");
     }
-    fs::create_dir_all(folder.0.join("nothing")).unwrap();
+    fs::create_dir_all(folder.path().join("nothing")).unwrap();
     #[cfg(unix)]
-    std::os::unix::fs::symlink(folder.0.join("b"), folder.0.join("link")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("b"), folder.path().join("link")).unwrap();
     let names = |path: &Path| find(path).unwrap().into_iter().map(|run| run.name).collect::<Vec<_>>();
-    assert_eq!(names(&folder.0), ["a/1", "a/2", "b"]);
-    assert_eq!(names(&folder.0.join("a")), ["1", "2"]);
-    assert_eq!(names(&folder.0.join("b")), ["b"]);
-    assert_eq!(names(&folder.0.join("nothing")), Vec::<String>::new());
-    let error = find(&folder.0.join("absent")).unwrap_err().to_string();
+    assert_eq!(names(folder.path()), ["a/1", "a/2", "b"]);
+    assert_eq!(names(&folder.path().join("a")), ["1", "2"]);
+    assert_eq!(names(&folder.path().join("b")), ["b"]);
+    assert_eq!(names(&folder.path().join("nothing")), Vec::<String>::new());
+    let error = find(&folder.path().join("absent")).unwrap_err().to_string();
     assert!(error.contains("absent"), "{error}");
 }
 
 #[test]
 fn a_run_is_going_on_while_its_program_holds_it_and_then_says_how_it_ended() {
-    let folder = Folder::new("standing");
+    let folder = Folder::new();
     let path = folder.run("run", &step(20));
     let run = only(&path);
     assert_eq!(run.standing(), Standing::Unknown);
@@ -95,7 +89,7 @@ fn a_run_is_going_on_while_its_program_holds_it_and_then_says_how_it_ended() {
 
 #[test]
 fn only_whole_and_new_lines_travel() {
-    let folder = Folder::new("travel");
+    let folder = Folder::new();
     let path = folder.run("run", &format!("{}{}{{\"kind\":\"st", step(20), step(40)));
     let run = only(&path);
     let first = run.first_metrics(100).unwrap();
@@ -126,7 +120,7 @@ fn only_whole_and_new_lines_travel() {
 
 #[test]
 fn many_lines_are_thinned() {
-    let folder = Folder::new("many");
+    let folder = Folder::new();
     let text: String = (1..=10_000).map(step).collect();
     let path = folder.run("run", &text);
     let metrics = only(&path).first_metrics(500).unwrap();
@@ -144,7 +138,7 @@ fn inside(page: &str) -> Value {
 
 #[test]
 fn a_page_that_stands_alone_holds_its_runs() {
-    let folder = Folder::new("alone");
+    let folder = Folder::new();
     let hostile = "<!--DATA--><img src=x>&\"";
     let evaluation =
         "{\"kind\":\"evaluation\",\"step\":40,\"groups\":{\"all\":{\"count\":9,\"top1\":0.5}}}\n";
@@ -157,7 +151,7 @@ fn a_page_that_stands_alone_holds_its_runs() {
     let old = folder.run("old", &step(1));
     fs::write(old.join("config.toml"), "name = \"old\"\n[net]\nkind = \"nnue\"\n").unwrap();
 
-    let page = page::alone(&find(&folder.0).unwrap(), 1_700_000_000).unwrap();
+    let page = page::alone(&find(folder.path()).unwrap(), 1_700_000_000).unwrap();
     assert_eq!(page.matches("<script").count(), 2, "the data and the page's own script");
     assert!(page.contains("default-src 'none'"));
     let data = inside(&page);
@@ -175,12 +169,12 @@ fn a_page_that_stands_alone_holds_its_runs() {
 
 #[test]
 fn hundreds_of_runs_make_a_page_of_bearable_size() {
-    let folder = Folder::new("hundreds");
+    let folder = Folder::new();
     let text: String = (1..=1_000).map(step).collect();
     for number in 0..300 {
         folder.run(&format!("run-{number}"), &text);
     }
-    let page = page::alone(&find(&folder.0).unwrap(), 0).unwrap();
+    let page = page::alone(&find(folder.path()).unwrap(), 0).unwrap();
     assert_eq!(inside(&page)["runs"].as_array().unwrap().len(), 300);
     assert!(page.len() < 8_000_000, "{}", page.len());
 }
@@ -213,9 +207,9 @@ fn the_pages_script_does_its_arithmetic() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 
     // The joined script is one that can be read.
-    let folder = Folder::new("script");
-    fs::write(folder.0.join("page.mjs"), page::script()).unwrap();
-    let output = Command::new(node).arg("--check").arg(folder.0.join("page.mjs")).output().unwrap();
+    let folder = Folder::new();
+    fs::write(folder.path().join("page.mjs"), page::script()).unwrap();
+    let output = Command::new(node).arg("--check").arg(folder.path().join("page.mjs")).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 

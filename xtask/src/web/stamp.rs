@@ -59,9 +59,9 @@ mod tests {
 
     #[test]
     fn what_is_made_of_the_same_is_made_once() {
-        let folder = std::env::temp_dir().join(format!("tabia-stamp-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let workspace = Workspace { root: folder.clone(), target: folder.clone() };
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let workspace = Workspace { root: folder.to_owned(), target: folder.to_owned() };
         let made = Cell::new(0);
         let make = || {
             let stamp = Stamp::of(&workspace, folder.join("note"), &["a".into(), "note".into()]).unwrap();
@@ -78,6 +78,5 @@ mod tests {
         fs::write(folder.join("a"), "two").unwrap();
         make();
         assert_eq!(made.get(), 2);
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

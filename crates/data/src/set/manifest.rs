@@ -118,8 +118,7 @@ impl SetManifest {
             return Err(wrong(format!("the format is {:?}, not {FORMAT:?}", stamp.format)));
         }
         if stamp.version != VERSION {
-            let have = stamp.version;
-            return Err(wrong(format!("set version {have}; this program reads version {VERSION}")));
+            return Err(SetError::Version { path, have: stamp.version, known: VERSION });
         }
         serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))
     }

@@ -59,6 +59,24 @@ pub enum SetError {
         /// What is wrong with it.
         what: String,
     },
+    /// The set was written by another version of the format.
+    #[error("{}: set version {have}; this program reads version {known}", path.display())]
+    Version {
+        /// The manifest.
+        path: PathBuf,
+        /// Its version.
+        have: u32,
+        /// The version this program reads.
+        known: u32,
+    },
+    /// A shard is not the one that the manifest describes.
+    #[error("{}: {file} is not the shard this set was built with", path.display())]
+    OtherShard {
+        /// The manifest.
+        path: PathBuf,
+        /// The shard.
+        file: String,
+    },
     /// There is a set in the folder already.
     #[error("{}: there is a set here already; remove it first or choose another folder", path.display())]
     Occupied {
@@ -128,7 +146,7 @@ impl Set {
             let shard = Shard::open(&dir.join(&summary.file))?;
             let totals = shard.totals();
             if shard.kind() != manifest.kind || *summary != ShardSummary::new(&summary.file, totals) {
-                return Err(wrong(format!("{} is not the shard this set was built with", summary.file)));
+                return Err(SetError::OtherShard { path: path.clone(), file: summary.file.clone() });
             }
             before.push((records, positions));
             records += totals.records;

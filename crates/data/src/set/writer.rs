@@ -212,7 +212,7 @@ impl SetShard {
         let fault = |fault| SetError::Shard(ShardError { path: self.path.clone(), fault });
         if self.plan.shard_of(key) != self.shard {
             let (shard, shards) = (self.shard, self.plan.shards);
-            return Err(fault(ShardFault::Elsewhere { key: key.0, shard, shards }));
+            return Err(fault(ShardFault::WrongShard { key: key.0, shard, shards }));
         }
         if self.last.is_some_and(|last| last >= key) {
             return Err(fault(ShardFault::Order { record: self.records }));

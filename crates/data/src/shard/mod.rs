@@ -89,7 +89,7 @@ pub enum ShardFault {
     },
     /// A record was written to the wrong shard.
     #[error("a record with key {key:016x} does not belong to shard {shard} of {shards}")]
-    Elsewhere {
+    WrongShard {
         /// The record's key.
         key: u64,
         /// The shard it was given to.

@@ -64,8 +64,8 @@ impl RowFault {
 /// A row of the Lichess evaluations, from its columns.
 ///
 /// `fen` has four fields or six, of which the counters do not matter. `line` is moves in UCI notation, of which the
-/// first matters; castling may be spelled either way. `cp` (hundredths of a pawn) and `mate` (moves) are White's point
-/// of view; with both, the mate counts.
+/// first matters; castling may be spelled either way. Scores are from White's point of view, in
+/// hundredths of a pawn or moves to mate; with both, the mate counts.
 ///
 /// # Errors
 /// When the row says nothing about a legal position.
@@ -74,10 +74,11 @@ pub fn evaluation_row(
     line: &str,
     depth: i64,
     knodes: i64,
-    cp: Option<i32>,
-    mate: Option<i32>,
+    white_cp: Option<i32>,
+    white_mate: Option<i32>,
 ) -> Result<EvaluationRow, RowFault> {
-    let columns = Columns { line, depth, knodes, cp: cp.map(i64::from), mate: mate.map(i64::from) };
+    let (white_cp, white_mate) = (white_cp.map(i64::from), white_mate.map(i64::from));
+    let columns = Columns { line, depth, knodes, white_cp, white_mate };
     columns.check()?;
     columns.row(&position(fen)?)
 }
@@ -88,8 +89,8 @@ struct Columns<'a> {
     line: &'a str,
     depth: i64,
     knodes: i64,
-    cp: Option<i64>,
-    mate: Option<i64>,
+    white_cp: Option<i64>,
+    white_mate: Option<i64>,
 }
 
 impl Columns<'_> {
@@ -98,7 +99,7 @@ impl Columns<'_> {
         if self.line.trim_ascii().is_empty() {
             return Err(RowFault::NoLine);
         }
-        if self.cp.is_none() && self.mate.is_none() {
+        if self.white_cp.is_none() && self.white_mate.is_none() {
             return Err(RowFault::NoScore);
         }
         Ok(())
@@ -111,7 +112,7 @@ impl Columns<'_> {
         let uci = UciMove::from_ascii(first.as_bytes()).map_err(|_| illegal())?;
         let first = uci.to_move(position).map_err(|_| illegal())?;
         let number = |what, value| RowFault::Number { what, value };
-        let score = match (self.mate, self.cp) {
+        let score = match (self.white_mate, self.white_cp) {
             (Some(mate), _) => i32::try_from(mate)
                 .ok()
                 .and_then(NonZeroI32::new)
@@ -167,10 +168,10 @@ struct Entry<'a> {
     depth: Option<Whole>,
     #[serde(default)]
     knodes: Option<Whole>,
-    #[serde(default)]
-    cp: Option<Whole>,
-    #[serde(default)]
-    mate: Option<Whole>,
+    #[serde(default, rename = "cp")]
+    white_cp: Option<Whole>,
+    #[serde(default, rename = "mate")]
+    white_mate: Option<Whole>,
 }
 
 #[derive(Deserialize)]
@@ -185,10 +186,10 @@ struct Eval<'a> {
 struct Pv<'a> {
     #[serde(borrow, default)]
     line: Option<Text<'a>>,
-    #[serde(default)]
-    cp: Option<Whole>,
-    #[serde(default)]
-    mate: Option<Whole>,
+    #[serde(default, rename = "cp")]
+    white_cp: Option<Whole>,
+    #[serde(default, rename = "mate")]
+    white_mate: Option<Whole>,
 }
 
 /// Text borrowed from the line of the file, unless it has escapes.
@@ -273,10 +274,10 @@ impl Entry<'_> {
         let flat = self.evals.is_none().then(|| {
             let Some(depth) = self.depth else { return Err(RowFault::Missing("depth")) };
             let Some(knodes) = self.knodes else { return Err(RowFault::Missing("knodes")) };
-            Ok(columns(self.line.as_ref(), depth, knodes, self.cp, self.mate))
+            Ok(columns(self.line.as_ref(), depth, knodes, self.white_cp, self.white_mate))
         });
         let nested = self.evals.iter().flatten().flat_map(|eval| {
-            let of_pv = |pv: &Pv<'_>| (eval.depth, eval.knodes, pv.cp, pv.mate);
+            let of_pv = |pv: &Pv<'_>| (eval.depth, eval.knodes, pv.white_cp, pv.white_mate);
             eval.pvs.iter().map(move |pv| {
                 let (depth, knodes, cp, mate) = of_pv(pv);
                 Ok(columns(pv.line.as_ref(), depth, knodes, cp, mate))
@@ -290,12 +291,18 @@ fn columns<'a>(
     line: Option<&'a Text<'_>>,
     depth: Whole,
     knodes: Whole,
-    cp: Option<Whole>,
-    mate: Option<Whole>,
+    white_cp: Option<Whole>,
+    white_mate: Option<Whole>,
 ) -> Columns<'a> {
     let line = line.map_or("", |line| line.0.as_ref());
     let number = |whole: Option<Whole>| whole.map(|whole| whole.0);
-    Columns { line, depth: depth.0, knodes: knodes.0, cp: number(cp), mate: number(mate) }
+    Columns {
+        line,
+        depth: depth.0,
+        knodes: knodes.0,
+        white_cp: number(white_cp),
+        white_mate: number(white_mate),
+    }
 }
 
 #[cfg(test)]
@@ -303,7 +310,7 @@ mod tests {
     use shakmaty::{Move, Position, Square, fen::Epd};
 
     use super::*;
-    use crate::source::{Chunks, GameRules, SourceKind};
+    use crate::source::{Chunks, GameRules, Part, SourceKind};
 
     const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     const CASTLES: &str = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq -";
@@ -396,7 +403,8 @@ mod tests {
         let parsed = read_all(&text);
         assert_eq!(parsed.evaluations.len(), 2);
         assert_eq!(counts(&parsed), [(FaultKind::BadJson, 5), (FaultKind::BadNumber, 1)]);
-        assert!(parsed.faults.to_string().contains("e.jsonl, line 2 (byte "), "{}", parsed.faults);
+        let (_, bad_json) = parsed.faults.iter().next().unwrap();
+        assert_eq!(bad_json.examples[0].at.part, Part::Line(2));
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod analysed;
 mod cursor;
 mod feed;
 mod filter;
+mod identity;
 mod lane;
 mod replay;
 mod sample;
@@ -19,7 +20,7 @@ pub use sample::{GameSample, LineSample, Sample, Target};
 pub use state::{CursorState, LaneState, StreamState};
 
 use crate::set::SetError;
-use crate::{RecordError, Set, Side, Split, fingerprint};
+use crate::{RecordError, Set, Side, Split};
 
 /// How a stream goes through its sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,13 +133,18 @@ impl Plan {
         Plan { sets, blocks, options, lanes }
     }
 
-    /// Stands for the sets and everything else that decides the order of samples.
-    fn fingerprint(&self) -> String {
-        let options = format!("{:?}", self.options);
-        let sets =
-            self.sets.iter().flat_map(|set| set.shards()).map(|shard| shard.totals().checksum.to_le_bytes());
-        let sets: Vec<u8> = sets.flatten().collect();
-        fingerprint([options.as_bytes(), &sets])
+    fn identity(&self) -> String {
+        identity::identity(&self.options, &self.shard_checksums())
+    }
+
+    fn has_identity(&self, identity: &str) -> bool {
+        identity == self.identity()
+            || identity == identity::identity_v1(&self.options, &self.shard_checksums())
+    }
+
+    fn shard_checksums(&self) -> Vec<u8> {
+        let shards = self.sets.iter().flat_map(|set| set.shards());
+        shards.flat_map(|shard| shard.totals().checksum.to_le_bytes()).collect()
     }
 }
 
@@ -173,7 +179,7 @@ impl Stream {
         state: &StreamState,
     ) -> Result<Self, StreamError> {
         let plan = Arc::new(Plan::new(sets, options));
-        if state.stream != plan.fingerprint() || state.lanes.len() != plan.lanes as usize {
+        if !plan.has_identity(&state.stream) || state.lanes.len() != plan.lanes as usize {
             return Err(StreamError::OtherStream);
         }
         let lanes = (0..).zip(&state.lanes).map(|(lane, state)| Lane::resume(Arc::clone(&plan), lane, state));
@@ -184,7 +190,7 @@ impl Stream {
     /// Where the stream is.
     pub fn state(&self) -> StreamState {
         let lanes = self.lanes.iter().map(Lane::state).collect();
-        StreamState { stream: self.plan.fingerprint(), turn: self.turn as u32, lanes }
+        StreamState { stream: self.plan.identity(), turn: self.turn as u32, lanes }
     }
 
     /// The lanes; each can be drawn from on a thread of its own.

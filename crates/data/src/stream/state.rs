@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 /// Where a stream is: enough to go on with exactly the samples that would have come next.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamState {
-    /// Stands for the sets and options.
+    /// Identity of the sets and options (`identity.rs`).
     pub(super) stream: String,
     /// The lane whose turn is next.
     pub(super) turn: u32,

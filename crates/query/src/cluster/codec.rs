@@ -175,9 +175,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_task_reads_its_own_files_only() {
-        let folder = std::env::temp_dir().join(format!("tabia-codec-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let paths: Vec<_> = ["a", "b", "c"].map(|name| folder.join(name).with_extension("pgn")).into();
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<_> = ["a", "b", "c"].map(|name| folder.path().join(name).with_extension("pgn")).into();
         for (games, path) in paths.iter().enumerate() {
             std::fs::write(path, "[Result \"*\"]\n\n1. e4 e5 *\n\n".repeat(games + 1)).unwrap();
         }
@@ -192,7 +191,6 @@ mod tests {
             let rows = collect(task, context.task_ctx()).await.unwrap();
             assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), games, "{partitions:?}");
         }
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[tokio::test]

@@ -118,8 +118,8 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         drop(listener);
-        let fault = probe(&address.parse().unwrap()).await.unwrap_err().to_string();
-        assert!(fault.contains(&address) && fault.contains("tabia-lab cluster scheduler"), "{fault}");
+        let fault = probe(&address.parse().unwrap()).await.unwrap_err();
+        assert!(matches!(&fault, ClusterError::Unreachable { address: at, .. } if *at == address), "{fault}");
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, LargeBinaryBuilder, StringBuilder};
 use datafusion::arrow::datatypes::{DataType, Field};
-use tabia_encoding::{RatingPool, Score};
+use tabia_encoding::{ForWhite, RatingPool, Score};
 
 pub(super) fn nullable(name: &str, of: DataType) -> Field {
     Field::new(name, of, true)
@@ -39,9 +39,9 @@ pub(super) fn pool_name(pool: RatingPool) -> &'static str {
     }
 }
 
-/// The centipawns and the mate of a score, one of them known.
-pub(super) fn cp_and_mate(score: Score) -> (Option<i32>, Option<i32>) {
-    match score {
+/// The columns `cp` and `mate`, both from White's point of view; one of them is known.
+pub(super) fn white_cp_and_mate(score: ForWhite<Score>) -> (Option<i32>, Option<i32>) {
+    match score.0 {
         Score::Centipawns(cp) => (Some(cp), None),
         Score::Mate(moves) => (None, Some(moves.get())),
     }

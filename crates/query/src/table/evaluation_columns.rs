@@ -8,7 +8,7 @@ use shakmaty::CastlingMode;
 use tabia_data::{EvaluationBytes, EvaluationRow};
 use tabia_game::fen_of;
 
-use super::columns::{bytes_column, cp_and_mate, nullable, text_column};
+use super::columns::{bytes_column, nullable, text_column, white_cp_and_mate};
 
 /// The columns of a table of evaluations: a row a line, of which the first move counts. `cp` and `mate` are White's
 /// point of view.
@@ -77,8 +77,10 @@ impl EvaluationBatch {
             }
             "depth" => Arc::new(rows.map(|row| row.row.depth).collect::<UInt8Array>()),
             "knodes" => Arc::new(rows.map(|row| row.row.knodes).collect::<UInt64Array>()),
-            "cp" => Arc::new(rows.map(|row| cp_and_mate(row.row.line.score.0).0).collect::<Int32Array>()),
-            "mate" => Arc::new(rows.map(|row| cp_and_mate(row.row.line.score.0).1).collect::<Int32Array>()),
+            "cp" => Arc::new(rows.map(|row| white_cp_and_mate(row.row.line.score).0).collect::<Int32Array>()),
+            "mate" => {
+                Arc::new(rows.map(|row| white_cp_and_mate(row.row.line.score).1).collect::<Int32Array>())
+            }
             "key" => Arc::new(rows.map(|row| row.key).collect::<UInt64Array>()),
             "record" => bytes_column(rows.map(|row| row.bytes.as_slice())),
             _ => return Err(DataFusionError::Internal(format!("evaluations have no column {name}"))),

@@ -12,7 +12,7 @@ use tabia_data::{FaultKind, Faults, GameBytes, GameRecord, Part, Ply, Whereabout
 use tabia_game::{Headers, fen_of};
 
 use super::TableKind;
-use super::columns::{bytes_column, cp_and_mate, list, nullable, pool_name, text_column};
+use super::columns::{bytes_column, list, nullable, pool_name, text_column, white_cp_and_mate};
 
 /// The columns of a table of games.
 ///
@@ -191,7 +191,7 @@ impl GameBatch {
         for row in &self.rows {
             let has_any = row.record.plies.iter().any(|ply| ply.evaluation.is_some());
             for ply in row.record.plies.iter().filter(|_| has_any) {
-                let (cp, mate) = ply.evaluation.map_or((None, None), |score| cp_and_mate(score.0));
+                let (cp, mate) = ply.evaluation.map_or((None, None), white_cp_and_mate);
                 let scores = lists.values();
                 let field = "the fields of an evaluation are 32-bit numbers";
                 scores.field_builder::<Int32Builder>(0).expect(field).append_option(cp);

@@ -216,19 +216,14 @@ mod tests {
         Settings { engine, options, go, lines: 1, chunk: 2, form: Form::Rows }
     }
 
-    fn fresh(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("tabia-label-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        folder.join("rows")
-    }
-
     fn chunk(chunks: u64) -> Written {
         Written { chunks, positions: 2 * chunks, rows: 2 * chunks, input: chunks, ..Written::default() }
     }
 
     #[test]
     fn what_was_not_noted_down_is_written_again() {
-        let path = fresh("again");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows");
         let mut output = Output::open(&path, &settings()).unwrap();
         output.append(b"one", chunk(1)).unwrap();
         output.append(b"two", chunk(2)).unwrap();
@@ -248,12 +243,12 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"onetwothree");
         assert!(!with_suffix(&path, "journal").exists() && !with_suffix(&path, "part").exists());
         assert!(Output::open(&path, &settings()).is_err());
-        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 
     #[test]
     fn an_output_that_lost_its_end_goes_on_from_what_is_left() {
-        let path = fresh("short");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows");
         let mut output = Output::open(&path, &settings()).unwrap();
         for (number, frame) in [(1, b"one"), (2, b"two")] {
             output.append(frame, chunk(number)).unwrap();
@@ -263,12 +258,12 @@ mod tests {
         File::options().write(true).open(with_suffix(&path, "part")).unwrap().set_len(4).unwrap();
         let output = Output::open(&path, &settings()).unwrap();
         assert_eq!(output.written().chunks, 1);
-        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 
     #[test]
     fn other_settings_and_a_second_writer_are_refused() {
-        let path = fresh("other");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows");
         let output = Output::open(&path, &settings()).unwrap();
         let refused = Output::open(&path, &settings()).err().unwrap();
         assert!(refused.to_string().starts_with("another run is writing"), "{refused}");
@@ -276,6 +271,5 @@ mod tests {
         let other = Settings { lines: 2, ..settings() };
         let refused = Output::open(&path, &other).err().unwrap();
         assert!(refused.to_string().contains("other settings"), "{refused}");
-        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 }

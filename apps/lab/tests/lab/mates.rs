@@ -3,8 +3,7 @@
 use tabia_data::{GameRecord, Set};
 use tabia_encoding::Score;
 
-use crate::folder::Folder;
-use crate::program::{data, fail, succeed};
+use crate::program::{Folder, data, fail, succeed};
 
 const GAMES: &str = "\
 [Event \"Fool's mate\"]\n[Result \"0-1\"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n\
@@ -13,7 +12,7 @@ const GAMES: &str = "\
 
 #[test]
 fn the_end_grows_nearer_for_the_side_that_mates() {
-    let folder = Folder::new("mates");
+    let folder = Folder::new();
     let (input, out) = (folder.file("games.pgn"), folder.file("set"));
     std::fs::write(&input, GAMES).unwrap();
     let said = succeed(data("mates").arg(&input).arg("--out").arg(&out).args(["--moves", "9"]));
@@ -41,7 +40,7 @@ fn the_end_grows_nearer_for_the_side_that_mates() {
 
 #[test]
 fn games_without_an_end_make_no_set() {
-    let folder = Folder::new("mates-none");
+    let folder = Folder::new();
     let (input, out) = (folder.file("games.pgn"), folder.file("set"));
     std::fs::write(&input, "1. e4 e5 1/2-1/2\n").unwrap();
     let (_, said) = fail(data("mates").arg(&input).arg("--out").arg(&out));

@@ -1,12 +1,10 @@
 //! `data build` where disks fail it: no room for the set, input that was cut off.
-#![cfg(all(unix, feature = "query"))]
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::folder::Folder;
-use crate::made::games;
-use crate::program::{data, succeed};
+use crate::program::{Folder, data, succeed};
+use crate::sets::games;
 
 /// Builds `input` in a shell after `limit`; gives how it ended, what it complained about and the files that are left.
 fn build_within(limit: &str, input: &Path, out: &Path) -> Option<(i32, String, Vec<String>)> {
@@ -31,7 +29,7 @@ fn build_within(limit: &str, input: &Path, out: &Path) -> Option<(i32, String, V
 
 #[test]
 fn a_full_disk_is_named_and_leaves_no_shard_and_no_set() {
-    let folder = Folder::new("full-disk");
+    let folder = Folder::new();
     let (input, out) = (folder.file("games.pgn"), folder.file("out"));
     std::fs::write(&input, games(1500, 60)).unwrap();
     std::fs::create_dir_all(&out).unwrap();
@@ -54,7 +52,7 @@ fn a_full_disk_is_named_and_leaves_no_shard_and_no_set() {
 
 #[test]
 fn what_can_be_read_of_a_truncated_file_is_taken_and_the_rest_is_named() {
-    let folder = Folder::new("truncated");
+    let folder = Folder::new();
     let (input, out) = (folder.file("games.pgn.zst"), folder.file("out"));
     let whole = zstd::encode_all(games(1500, 60).as_bytes(), 3).unwrap();
     std::fs::write(&input, &whole[..whole.len() / 2]).unwrap();

@@ -2,13 +2,12 @@
 
 use tabia_data::SourceKind;
 
-use crate::folder::Folder;
-use crate::made::{games, write_set};
-use crate::program::{data, fail, succeed};
+use crate::program::{Folder, data, fail, succeed};
+use crate::sets::{games, write_set};
 
 #[test]
 fn a_game_is_shown_with_its_clocks_and_evaluations() {
-    let folder = Folder::new("head-game");
+    let folder = Folder::new();
     let set = folder.file("set");
     let pgn = "[WhiteElo \"1810\"]\n[BlackElo \"1790\"]\n[TimeControl \"180+2\"]\n[Result \"0-1\"]\n\n\
                1. f3 {[%eval -0.5] [%clk 0:03:00]} e5 {[%clk 0:02:58.4]} 2. g4 Qh4# {[%eval #-1]} 0-1\n";
@@ -20,7 +19,7 @@ fn a_game_is_shown_with_its_clocks_and_evaluations() {
 
 #[test]
 fn an_evaluation_is_shown_with_its_labels() {
-    let folder = Folder::new("head-evaluation");
+    let folder = Folder::new();
     let set = folder.file("set");
     let row = |line, cp| {
         format!(
@@ -42,7 +41,7 @@ fn an_evaluation_is_shown_with_its_labels() {
 
 #[test]
 fn records_are_chosen_by_number_or_by_seed() {
-    let folder = Folder::new("head-choice");
+    let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(50, 10), 4);
     let numbers = |args: &[&str]| -> Vec<u64> {

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tabia_data::{RecordKind, SourceKind};
 
-use crate::folder::Folder;
-use crate::made::{games, records, write_records, write_set};
-use crate::program::{data, fail, succeed};
+use crate::program::{Folder, data, fail, succeed};
+use crate::sets::{games, records, write_records, write_set};
 
 fn shard_files(set: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = std::fs::read_dir(set)
@@ -27,7 +26,7 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
 
 #[test]
 fn a_sound_set_passes_and_says_what_it_has() {
-    let folder = Folder::new("verify-sound");
+    let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(40, 30), 4);
     let said = succeed(data("verify").arg(&set).args(["--held-out", "0.25"]));
@@ -51,7 +50,7 @@ fn a_sound_set_passes_and_says_what_it_has() {
 
 #[test]
 fn a_damaged_shard_is_named_and_the_rest_still_read() {
-    let folder = Folder::new("verify-damage");
+    let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(60, 24), 3);
     let files = shard_files(&set);
@@ -73,7 +72,7 @@ fn a_damaged_shard_is_named_and_the_rest_still_read() {
 
 #[test]
 fn a_shard_of_another_build_is_no_part_of_the_set() {
-    let folder = Folder::new("verify-swapped");
+    let folder = Folder::new();
     let (set, other) = (folder.file("set"), folder.file("other"));
     write_set(&set, SourceKind::Pgn, &games(40, 24), 2);
     write_set(&other, SourceKind::Pgn, &games(30, 24), 2);
@@ -88,7 +87,7 @@ fn a_shard_of_another_build_is_no_part_of_the_set() {
 
 #[test]
 fn what_is_kept_aside_must_not_be_learned_from() {
-    let folder = Folder::new("verify-leak");
+    let folder = Folder::new();
     let (one, two, test) = (folder.file("one"), folder.file("two"), folder.file("test"));
     let all: Vec<Vec<u8>> = records(&games(30, 40)).iter().map(|game| game.to_bytes().unwrap()).collect();
     write_records(&one, RecordKind::Games, &all[..20], 2);
@@ -106,7 +105,7 @@ fn what_is_kept_aside_must_not_be_learned_from() {
 
 #[test]
 fn labels_of_evaluations_are_counted() {
-    let folder = Folder::new("verify-labels");
+    let folder = Folder::new();
     let set = folder.file("set");
     let rows = [
         r#"{"fen":"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -","line":"e2e4","depth":22,"knodes":9,"cp":30,"mate":null}"#,

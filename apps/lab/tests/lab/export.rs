@@ -7,9 +7,8 @@ use tabia_data::{
     SourceFile, SourceKind,
 };
 
-use crate::folder::Folder;
-use crate::made::{games, write_set};
-use crate::program::{data, fail, succeed};
+use crate::program::{Folder, data, fail, succeed};
+use crate::sets::{games, write_set};
 
 const ROWS: &str = r#"{"fen":"r3k2r/8/8/8/8/8/8/R3K2R w KQkq -","line":"e1g1","depth":22,"knodes":9,"cp":30,"mate":null}
 {"fen":"r3k2r/8/8/8/8/8/8/R3K2R w KQkq -","line":"a1a8","depth":22,"knodes":9,"cp":450,"mate":null}
@@ -39,7 +38,7 @@ fn evaluations(set: &Path) -> Vec<EvaluationRecord> {
 
 #[test]
 fn games_come_back_from_pgn() {
-    let folder = Folder::new("export-pgn");
+    let folder = Folder::new();
     let (set, out) = (folder.file("set"), folder.file("games.pgn.zst"));
     write_set(&set, SourceKind::Pgn, &games(20, 40), 3);
     assert!(export(&set, "pgn", &out).contains("20 records"));
@@ -62,7 +61,7 @@ fn games_come_back_from_pgn() {
 
 #[test]
 fn evaluations_come_back_from_rows_and_arrays() {
-    let folder = Folder::new("export-rows");
+    let folder = Folder::new();
     let (set, rows, arrays) = (folder.file("set"), folder.file("rows.jsonl"), folder.file("arrays"));
     write_set(&set, SourceKind::EvaluationsJsonl, ROWS, 1);
     export(&set, "jsonl", &rows);
@@ -80,7 +79,7 @@ fn evaluations_come_back_from_rows_and_arrays() {
 
 #[test]
 fn games_become_humchess_rows_and_positions_again() {
-    let folder = Folder::new("export-humchess");
+    let folder = Folder::new();
     let (set, out) = (folder.file("set"), folder.file("rows.parquet"));
     let unrated = "[WhiteElo \"1500\"]\n\n1. e4 e5 *\n\n";
     write_set(&set, SourceKind::Pgn, &format!("{}{unrated}", games(10, 30)), 2);
@@ -104,7 +103,7 @@ fn games_become_humchess_rows_and_positions_again() {
 
 #[test]
 fn the_two_sides_make_the_whole() {
-    let folder = Folder::new("export-sides");
+    let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(40, 12), 2);
     let side = |side: &str| {
@@ -120,7 +119,7 @@ fn the_two_sides_make_the_whole() {
 
 #[test]
 fn what_cannot_be_written_is_said_and_nothing_is_left() {
-    let folder = Folder::new("export-wrong");
+    let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(3, 12), 1);
     let wrong = |format: &str, out: &Path| {
@@ -131,6 +130,7 @@ fn what_cannot_be_written_is_said_and_nothing_is_left() {
     let said = wrong("pgn", &folder.file("no/folder/games.pgn"));
     assert!(said.contains("no/folder/games.pgn"), "{said}");
     wrong("pgn", &folder.file("games.pgn.gz"));
-    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["set"]);
 }

@@ -11,11 +11,9 @@ use tabia_data::{EvaluationRecord, Session, Set, SourceKind};
 use tabia_encoding::{ForMover, Score};
 use tabia_game::position_from_fen;
 
-use crate::annotate::files;
-use crate::folder::Folder;
 use crate::label::{epd, label, lines_file, scripted, table, until_noted, walk};
-use crate::made::{games, write_set};
-use crate::program::{fail, succeed};
+use crate::program::{Folder, fail, files, succeed};
+use crate::sets::{games, write_set};
 
 /// Every record of a set, by its position.
 fn read(set: &Path) -> BTreeMap<String, EvaluationRecord> {
@@ -48,7 +46,7 @@ fn table_of_values(folder: &Folder, positions: &[Chess]) -> PathBuf {
 
 #[test]
 fn every_legal_move_gets_its_value() {
-    let folder = Folder::new("label-all");
+    let folder = Folder::new();
     let positions = walk(40);
     let engine = scripted(&table_of_values(&folder, &positions), "0");
     let (input, out) = (lines_file(&folder, &positions), folder.file("set"));
@@ -82,7 +80,7 @@ fn every_legal_move_gets_its_value() {
 
 #[test]
 fn a_set_that_is_killed_goes_on_or_ends_with_what_there_is() {
-    let folder = Folder::new("label-set-kill");
+    let folder = Folder::new();
     let positions = walk(360);
     let table = table(&folder, &positions, &[]);
     let input = lines_file(&folder, &positions);
@@ -132,7 +130,7 @@ fn a_set_that_is_killed_goes_on_or_ends_with_what_there_is() {
 
 #[test]
 fn strays_are_a_move_or_two_away_from_the_game() {
-    let folder = Folder::new("label-stray");
+    let folder = Folder::new();
     let start = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
     let game = ["e2e4", "e8d7", "e1d2", "d7c6", "d2c3", "c6d6", "c3d4", "d6c6", "e4e5", "c6d7"];
     let input = folder.file("game.pgn");
@@ -179,7 +177,7 @@ fn strays_are_a_move_or_two_away_from_the_game() {
 #[test]
 fn stockfish_gives_every_move_of_a_set_of_games_its_value() {
     let Some(stockfish) = tabia_requires::stockfish() else { return };
-    let folder = Folder::new("label-all-stockfish");
+    let folder = Folder::new();
     let (input, out) = (folder.file("games"), folder.file("values"));
     write_set(&input, SourceKind::Pgn, &games(8, 60), 2);
     let settings =
