@@ -1,5 +1,5 @@
 //! Sets of Learning a Chess Policy, against files that NumPy and python-chess made.
-#![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
     io::{Cursor, ErrorKind, Read},
@@ -60,7 +60,7 @@ fn expected() -> Vec<EvaluationRecord> {
 }
 
 #[test]
-fn the_golden_set_reads_as_its_text() {
+fn the_golden_set_matches_its_jsonl() {
     let progress = BytesRead::default();
     let mut set = NpySet::open(&fixtures().join(FILES[0]), &progress).unwrap();
     let records: Vec<EvaluationRecord> = set.by_ref().collect();
@@ -72,7 +72,7 @@ fn the_golden_set_reads_as_its_text() {
 }
 
 #[test]
-fn what_is_written_is_what_numpy_writes() {
+fn written_files_match_numpy() {
     let folder = tempdir().unwrap();
     let mut writer = NpyWriter::create(folder.path(), "golden").unwrap();
     for record in expected() {
@@ -88,7 +88,7 @@ fn what_is_written_is_what_numpy_writes() {
 }
 
 #[test]
-fn a_writer_that_stops_leaves_nothing() {
+fn a_dropped_writer_leaves_no_files() {
     let folder = tempdir().unwrap();
     let mut writer = NpyWriter::create(folder.path(), "golden").unwrap();
     writer.push(&expected()[0]).unwrap();
@@ -135,7 +135,7 @@ fn any_order_of_the_vocabulary_is_read() {
 }
 
 #[test]
-fn rows_and_positions_that_make_no_sense_cost_themselves() {
+fn invalid_rows_and_positions_are_skipped() {
     let mut parts = golden();
     // The second position gets two kings of a colour on the same square, the third a third side to move.
     parts[0][HEAD + 832..HEAD + 832 + 64].fill(1);
@@ -156,7 +156,7 @@ fn rows_and_positions_that_make_no_sense_cost_themselves() {
 }
 
 #[test]
-fn a_file_that_breaks_off_gives_what_came_before() {
+fn a_truncated_file_yields_its_beginning() {
     for (file, keep) in [(0, HEAD + 832 * 4 + 17), (1, HEAD + 5 * 4), (3, HEAD + 4 * 5 + 3)] {
         let mut parts = golden();
         parts[file].truncate(keep);
@@ -174,7 +174,7 @@ fn a_file_that_breaks_off_gives_what_came_before() {
 }
 
 #[test]
-fn files_that_are_no_set_are_refused() {
+fn invalid_files_are_errors() {
     let refused = |change: &dyn Fn(&mut [Vec<u8>; 5])| {
         let mut parts = golden();
         change(&mut parts);

@@ -1,4 +1,4 @@
-//! Every committed fuzz input of a source gets an answer, and so does every input a few changed bytes away.
+//! Parses every committed fuzz input, and mutations of it.
 
 use std::{
     io::{Cursor, Read},

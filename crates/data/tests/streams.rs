@@ -1,5 +1,5 @@
-//! Files as they come: compressed or not, cut, damaged, joined, without a telling name.
-#![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
+//! Input files: compressed, truncated, damaged, concatenated, misnamed.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write};
@@ -58,7 +58,7 @@ fn counts(faults: &Faults) -> Vec<(FaultKind, u64)> {
 }
 
 #[test]
-fn bytes_tell_the_compression_not_the_name() {
+fn compression_is_detected_by_content() {
     let folder = tempdir().unwrap();
     let text = games(100);
     for (name, content) in [
@@ -76,7 +76,7 @@ fn bytes_tell_the_compression_not_the_name() {
 }
 
 #[test]
-fn joined_files_are_one() {
+fn concatenated_files_are_read_as_one() {
     let folder = tempdir().unwrap();
     let text = games(2_000);
     // Not at the end of a game.
@@ -89,7 +89,7 @@ fn joined_files_are_one() {
 }
 
 #[test]
-fn chunks_are_the_same_games_in_order_whoever_reads_them() {
+fn chunks_can_be_read_by_many_threads() {
     let folder = tempdir().unwrap();
     let text = games(30_000);
     let file = file(&folder, "many.pgn", text.as_bytes());
@@ -105,7 +105,7 @@ fn chunks_are_the_same_games_in_order_whoever_reads_them() {
 }
 
 #[test]
-fn a_cut_stream_gives_its_whole_games_and_names_the_cut() {
+fn a_truncated_stream_yields_its_complete_games() {
     let folder = tempdir().unwrap();
     let text = games(30_000);
     for (name, compress) in [("zstd", zstd as fn(&str) -> Vec<u8>), ("gzip", gzip), ("bzip2", bzip2)] {
@@ -122,7 +122,7 @@ fn a_cut_stream_gives_its_whole_games_and_names_the_cut() {
 }
 
 #[test]
-fn a_damaged_stream_of_lines_gives_its_whole_lines() {
+fn a_damaged_stream_yields_its_complete_lines() {
     let folder = tempdir().unwrap();
     let text: String = (0..40_000).fold(String::new(), |mut text, n| {
         let knodes = n * 7919 % 10_000;
@@ -154,7 +154,7 @@ fn read_damaged(file: &SourceFile) -> ParsedChunk {
 }
 
 #[test]
-fn a_game_that_is_too_long_and_a_line_that_is_too_long_are_counted() {
+fn overlong_games_and_lines_are_counted() {
     let folder = tempdir().unwrap();
     let text = format!("[Event \"a\"]\n\n1. e4 {{{}}} 1-0\n\n{}", "x".repeat(5 << 20), games(3));
     let parsed = read(&file(&folder, "long.pgn", text.as_bytes()));
@@ -167,7 +167,7 @@ fn a_game_that_is_too_long_and_a_line_that_is_too_long_are_counted() {
 }
 
 #[test]
-fn what_nobody_can_tell_is_refused_and_nothing_is_nothing() {
+fn unknown_formats_are_errors_and_empty_files_are_empty() {
     let folder = tempdir().unwrap();
     let unknown =
         Chunks::open(&file(&folder, "data.bin", &[0xFF; 300]), &BytesRead::default()).err().unwrap();
@@ -188,7 +188,7 @@ fn what_nobody_can_tell_is_refused_and_nothing_is_nothing() {
 }
 
 #[test]
-fn bytes_of_any_kind_get_an_answer() {
+fn garbage_is_counted_as_faults() {
     let folder = tempdir().unwrap();
     let mut random = fastrand::Rng::with_seed(5);
     let garbage: Vec<u8> = std::iter::repeat_with(|| random.u8(..)).take(300_000).collect();

@@ -1,4 +1,4 @@
-//! Sets from files: the same bytes whatever the order and the number of threads, and from little memory.
+//! Building sets: deterministic in any order, with any number of threads, and in little memory.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -120,14 +120,14 @@ async fn the_same_records_give_the_same_shards() {
         };
         assert!(game.head.ratings.white.is_some());
     }
-    // A set is a source too, and gives itself.
+    // A set is a source, too.
     let third = build(&[folder.path("first")], &folder.path("third"), &resources(&folder, 2), |_| {}).await;
     assert_eq!(third.copies, 400);
     assert!(shards(&folder.path("first")) == shards(&folder.path("third")));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_does_not_fit_in_memory_is_spilled() {
+async fn large_builds_spill() {
     let folder = Folder::new();
     // A knight on one of 32 squares, four of which give check out of turn: few positions, and more lines of each than fit
     // in the small memory.
@@ -161,7 +161,7 @@ async fn what_does_not_fit_in_memory_is_spilled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn filters_samples_and_finished_keys_choose_records() {
+async fn filters_samples_and_finished_keys() {
     let folder = Folder::new();
     fs::write(folder.path("a.pgn"), games(0..300).concat()).unwrap();
     let inputs = [folder.path("a.pgn")];

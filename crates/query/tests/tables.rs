@@ -59,7 +59,7 @@ async fn games_have_their_columns() {
 }
 
 #[tokio::test]
-async fn evaluations_are_the_same_from_json_and_parquet() {
+async fn evaluations_are_equal_from_json_and_parquet() {
     let folder = tempdir().unwrap();
     let row = |fen: &str, depth: u8, pvs: &str| {
         format!("{{\"fen\":\"{fen}\",\"evals\":[{{\"knodes\":100,\"depth\":{depth},\"pvs\":[{pvs}]}}]}}\n")
@@ -96,7 +96,7 @@ async fn evaluations_are_the_same_from_json_and_parquet() {
 }
 
 #[tokio::test]
-async fn puzzles_are_positions_with_a_rating_and_moves() {
+async fn puzzles_have_a_rating_and_moves() {
     let folder = tempdir().unwrap();
     let epd = "6k1/5ppp/8/8/8/8/8/R3K3 w Q - bm Ra8# pv Ra8# c0 \"Rating: 800, Popularity: 90\";\n";
     fs::write(folder.path().join("p.epd"), epd).unwrap();
@@ -107,7 +107,7 @@ async fn puzzles_are_positions_with_a_rating_and_moves() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_query_is_said() {
+async fn invalid_queries_fail() {
     let folder = tempdir().unwrap();
     fs::write(folder.path().join("g.pgn"), GAMES).unwrap();
     fs::write(folder.path().join("x.pgn.zst"), b"\x28\xB5\x2F\xFDgarbage and nothing else").unwrap();

@@ -1,4 +1,4 @@
-//! A test of a test: this binary runs one of its own tests with other variables.
+//! Runs tests of this binary with other environment variables.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::{Command, Output};
@@ -28,7 +28,7 @@ fn needs_another_machine() {
 }
 
 #[test]
-fn a_skipped_test_passes_and_says_so() {
+fn a_skipped_test_passes_and_is_logged() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("skipped");
     let variables = [("TABIA_SKIP_LOG", log.to_str().unwrap())];
@@ -53,7 +53,7 @@ fn a_skipped_test_passes_and_says_so() {
 }
 
 #[test]
-fn what_is_required_fails_the_test() {
+fn required_tests_fail_instead_of_being_skipped() {
     let output = run("needs_what_is_not_there", &[("TABIA_REQUIRE_ALL", "1")]);
     assert!(!output.status.success());
     let said =
@@ -64,7 +64,7 @@ fn what_is_required_fails_the_test() {
 }
 
 #[test]
-fn what_is_there_is_given() {
+fn available_requirements_are_returned() {
     let cargo = tabia_requires::program("cargo");
     assert!(cargo.is_some());
     assert!(tabia_requires::installed("it", Some(3)).is_some());

@@ -16,29 +16,29 @@ use tabia_encoding::{ForWhite, Score};
 use super::{Chunk, FaultKind, ParsedChunk};
 use crate::{EvaluationRow, Line};
 
-/// Why a row of the Lichess evaluations is none.
+/// Why a row of the Lichess evaluations is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowFault {
-    /// The FEN is not one, or its position is not legal.
+    /// The FEN is invalid, or its position illegal.
     #[error("`{0}` is not a legal position")]
     Position(String),
-    /// Castling rights that only Chess960 has.
+    /// Castling rights of Chess960.
     #[error("`{0}` is a position of Chess960")]
     Chess960(String),
     /// There are no moves.
     #[error("has no line")]
     NoLine,
-    /// There is neither a score nor a mate.
+    /// There is no score.
     #[error("has no score")]
     NoScore,
     /// The first move of the line is not legal.
     #[error("`{0}` is not a legal move")]
     FirstMove(String),
-    /// A number every row has is not there.
+    /// A required number is missing.
     #[error("has no {0}")]
     Missing(&'static str),
-    /// A depth, a number of nodes or a mate that cannot be.
-    #[error("{what} is {value}")]
+    /// A depth, node count or score is out of range.
+    #[error("{what} {value} is out of range")]
     Number {
         /// Which number.
         what: &'static str,
@@ -48,7 +48,7 @@ pub enum RowFault {
 }
 
 impl RowFault {
-    /// The kind it is counted as.
+    /// The kind of fault.
     pub fn kind(&self) -> FaultKind {
         match self {
             RowFault::Position(_) => FaultKind::BadPosition,
@@ -68,7 +68,7 @@ impl RowFault {
 /// hundredths of a pawn or moves to mate; with both, the mate counts.
 ///
 /// # Errors
-/// When the row says nothing about a legal position.
+/// If the row has no legal position, no legal move or no score.
 pub fn evaluation_row(
     fen: &str,
     line: &str,
@@ -83,7 +83,7 @@ pub fn evaluation_row(
     columns.row(&position(fen)?)
 }
 
-/// What a row has besides its position.
+/// The columns of a row except its position.
 #[derive(Clone, Copy)]
 struct Columns<'a> {
     line: &'a str,
@@ -94,7 +94,7 @@ struct Columns<'a> {
 }
 
 impl Columns<'_> {
-    /// Rows without a line or a score are common: they are told before a position is read.
+    /// Rows without a line or a score are common and checked before the position is parsed.
     fn check(&self) -> Result<(), RowFault> {
         if self.line.trim_ascii().is_empty() {
             return Err(RowFault::NoLine);
@@ -135,8 +135,7 @@ impl Columns<'_> {
     }
 }
 
-/// Reads a position with the counters of a fresh FEN. Castling rights and en passant squares that the board rules out
-/// are dropped.
+/// Parses a position with counters `0 1`. Impossible castling rights and en passant squares are dropped.
 fn position(fen: &str) -> Result<Chess, RowFault> {
     let bad = || RowFault::Position(shortened(fen));
     let mut setup = Fen::from_ascii(fen.trim_ascii().as_bytes()).map_err(|_| bad())?.into_setup();
@@ -150,7 +149,7 @@ fn position(fen: &str) -> Result<Chess, RowFault> {
         .map_err(|_| bad())
 }
 
-/// The beginning of a faulty text, fit to print.
+/// A printable prefix of an invalid text.
 pub(super) fn shortened(text: &str) -> String {
     text.chars().take(80).map(|c| if c.is_control() { '·' } else { c }).collect()
 }
@@ -196,7 +195,7 @@ struct Pv<'a> {
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// A whole number, also one that a program wrote as `35.0`.
+/// An integer, also when written as `35.0`.
 #[derive(Clone, Copy)]
 struct Whole(i64);
 
@@ -250,7 +249,7 @@ pub(super) fn read(chunk: &Chunk, parsed: &mut ParsedChunk) {
         };
         let mut position = None;
         for columns in entry.rows() {
-            // Reading the position is left until a row is worth it.
+            // Parse the position only if a row needs it.
             let row = columns.and_then(|columns| {
                 columns.check()?;
                 let position = match &position {
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nested_form_gives_a_row_for_each_line() {
+    fn nested_evaluations_give_a_row_per_line() {
         let text = format!(
             "\u{feff}{{\"fen\":\"{START}\",\"evals\":[{{\"pvs\":[{{\"cp\":18,\"line\":\"e2e4 e7e5\"}},\
              {{\"mate\":-3,\"line\":\"f2f3\"}},{{\"cp\":5}}],\"knodes\":200,\"depth\":30}},\
@@ -360,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn castling_has_two_spellings() {
+    fn both_castling_notations_are_read() {
         for line in ["e1g1", "e1h1 a8a1"] {
             let row = evaluation_row(CASTLES, line, 10, 1, Some(0), None).unwrap();
             assert_eq!(row.line.first, Move::Castle { king: Square::E1, rook: Square::H1 });
@@ -368,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_say_nothing_name_why() {
+    fn incomplete_rows_are_rejected() {
         let row = |fen, line, depth, cp, mate| evaluation_row(fen, line, depth, 1, cp, mate).unwrap_err();
         assert_eq!(row(START, "", 1, Some(1), None), RowFault::NoLine);
         assert_eq!(row("nonsense", "e2e4", 1, None, None), RowFault::NoScore);
@@ -386,14 +385,14 @@ mod tests {
     }
 
     #[test]
-    fn rights_the_board_rules_out_are_dropped() {
+    fn impossible_castling_rights_are_dropped() {
         let row = evaluation_row("4k3/8/8/8/4P3/8/8/4K2R b KQkq e3", "e8e7", 3, 9, Some(1), None).unwrap();
         let epd = Epd::from_position(&row.position, shakmaty::EnPassantMode::Legal);
         assert_eq!(epd.to_string(), "4k3/8/8/8/4P3/8/8/4K2R b K -");
     }
 
     #[test]
-    fn a_broken_line_costs_itself_only() {
+    fn an_invalid_line_is_skipped() {
         let good = format!("{{\"fen\":\"{START}\",\"line\":\"e2e4\",\"depth\":1,\"knodes\":1,\"cp\":1}}");
         let cut = &good[..good.len() - 9];
         let huge = good.replace("\"knodes\":1", "\"knodes\":99999999999999999999999");
@@ -408,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_counted() {
+    fn invalid_utf8_is_counted() {
         let text = std::io::Cursor::new(b"{\"fen\":\"\xFF\xFE\"}\n\0\x01\x02\n".to_vec());
         let chunk = Chunks::new("e.jsonl", SourceKind::EvaluationsJsonl, text).next().unwrap();
         let parsed = chunk.read(&GameRules::default());

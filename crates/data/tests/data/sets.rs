@@ -50,7 +50,7 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn records_come_back_by_number_and_in_order() {
+fn records_are_read_by_number_and_in_order() {
     for (kind, records) in
         [(RecordKind::Games, games(0..150)), (RecordKind::Evaluations, evaluations(0..150))]
     {
@@ -88,7 +88,7 @@ fn records_come_back_by_number_and_in_order() {
 }
 
 #[test]
-fn a_set_depends_on_its_records_alone() {
+fn a_set_is_a_function_of_its_records() {
     for (kind, mut records) in
         [(RecordKind::Games, games(0..120)), (RecordKind::Evaluations, evaluations(0..120))]
     {
@@ -109,7 +109,7 @@ fn read_all(path: &Path) -> Result<(), ShardError> {
 }
 
 #[test]
-fn no_damaged_byte_goes_unnoticed() {
+fn every_damaged_byte_is_detected() {
     for (kind, mut records) in
         [(RecordKind::Games, games(0..6)), (RecordKind::Evaluations, evaluations(0..12))]
     {
@@ -148,7 +148,7 @@ fn no_damaged_byte_goes_unnoticed() {
 }
 
 #[test]
-fn errors_name_the_file_and_what_is_wrong() {
+fn damage_is_reported_by_kind() {
     let scratch = tempdir().unwrap();
     let set = build(scratch.path(), plan(RecordKind::Games, 1), &games(0..40));
     let path = set.shards()[0].path().to_owned();
@@ -172,7 +172,7 @@ fn errors_name_the_file_and_what_is_wrong() {
 }
 
 #[test]
-fn another_shard_of_the_same_name_is_not_taken_for_the_set_s() {
+fn a_shard_of_another_set_is_rejected() {
     let (ours, theirs) = (tempdir().unwrap(), tempdir().unwrap());
     build(ours.path(), plan(RecordKind::Games, 1), &games(0..40));
     build(theirs.path(), plan(RecordKind::Games, 1), &games(40..80));
@@ -182,7 +182,7 @@ fn another_shard_of_the_same_name_is_not_taken_for_the_set_s() {
 }
 
 #[test]
-fn a_build_that_was_interrupted_keeps_its_finished_shards() {
+fn an_interrupted_build_keeps_finished_shards() {
     let (scratch, straight) = (tempdir().unwrap(), tempdir().unwrap());
     let records = games(0..200);
     let plan = plan(RecordKind::Games, 4);
@@ -243,7 +243,7 @@ fn shards_can_be_written_in_any_order() {
 }
 
 #[test]
-fn the_manifest_says_where_records_come_from() {
+fn the_manifest_lists_sources_and_options() {
     let scratch = tempdir().unwrap();
     let writer = SetWriter::create(scratch.path(), plan(RecordKind::Games, 2)).unwrap();
     let broken = BTreeMap::from([("illegal move".to_owned(), 3)]);
@@ -261,7 +261,7 @@ fn the_manifest_says_where_records_come_from() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_leaves_no_file_of_that_name() {
+fn a_full_disk_leaves_no_shard() {
     let head = ShardHead { fingerprint: "x".into(), shard: 0, shards: 1 };
     let options = ShardOptions::of(RecordKind::Games);
     let scratch = tempdir().unwrap();

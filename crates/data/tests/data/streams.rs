@@ -66,7 +66,7 @@ fn draw_all(stream: &mut Stream, batch: usize, limit: usize) -> Vec<Drawn> {
 }
 
 #[test]
-fn every_position_comes_once_an_epoch() {
+fn every_position_is_drawn_once_per_epoch() {
     let (games, others) =
         (games(100), set(RecordKind::Evaluations, (0..50).map(|s| evaluation(s).to_bytes().unwrap())));
     let sets = vec![Arc::clone(&games.set), Arc::clone(&others.set)];
@@ -84,7 +84,7 @@ fn every_position_comes_once_an_epoch() {
 }
 
 #[test]
-fn batches_mix_games_and_do_not_begin_with_openings() {
+fn batches_mix_games_and_phases() {
     let games = games(200);
     let mut stream = Stream::new(vec![Arc::clone(&games.set)], StreamOptions { cursors: 40, ..options() });
     let mut first = Vec::new();
@@ -121,7 +121,7 @@ fn the_order_does_not_depend_on_threads() {
 }
 
 #[test]
-fn a_stream_goes_on_exactly_where_it_was() {
+fn a_resumed_stream_yields_the_same_samples() {
     let games = games(80);
     let options = StreamOptions { repeat: Repeat::Forever, earlier: 3, ..options() };
     let sets = || vec![Arc::clone(&games.set)];
@@ -165,7 +165,7 @@ fn a_version_1_state_resumes() {
 }
 
 #[test]
-fn a_feed_s_state_is_that_of_the_batches_taken() {
+fn the_state_of_a_feed_excludes_prepared_batches() {
     let games = games(80);
     let sets = || vec![Arc::clone(&games.set)];
     let start = |stream| {
@@ -190,7 +190,7 @@ fn a_feed_s_state_is_that_of_the_batches_taken() {
 }
 
 #[test]
-fn a_batch_that_was_put_back_comes_again() {
+fn a_batch_can_be_put_back() {
     let games = games(80);
     let start = || {
         Feed::start(Stream::new(vec![Arc::clone(&games.set)], options()), 2, 2, |lane| {
@@ -242,7 +242,7 @@ fn waiting_for_a_batch_can_be_cancelled() {
 }
 
 #[test]
-fn a_dropped_feed_ends_in_the_middle_of_a_batch() {
+fn dropping_a_feed_cancels_its_batches() {
     let games = games(20);
     let stream =
         Stream::new(vec![Arc::clone(&games.set)], StreamOptions { repeat: Repeat::Forever, ..options() });
@@ -259,7 +259,7 @@ fn a_dropped_feed_ends_in_the_middle_of_a_batch() {
 }
 
 #[test]
-fn samples_are_the_games() {
+fn samples_match_their_games() {
     let games = games(60);
     let mut records = HashMap::new();
     for number in 0..games.set.records() {
@@ -307,7 +307,7 @@ fn samples_are_the_games() {
 }
 
 #[test]
-fn a_game_replayed_is_what_a_stream_gives_in_order() {
+fn replay_yields_the_samples_of_a_stream() {
     let games = games(40);
     let filter = Filter { min_ply: 3, ..Filter::default() };
     let mut streamed = BTreeMap::new();
@@ -334,7 +334,7 @@ fn a_game_replayed_is_what_a_stream_gives_in_order() {
 }
 
 #[test]
-fn the_sides_of_a_split_share_nothing_and_miss_nothing() {
+fn the_sides_of_a_split_are_disjoint_and_complete() {
     let games = games(300);
     for by in [SplitBy::Record, SplitBy::Player] {
         let split = Split { seed: 3, held_out_ppm: 200_000, by };
@@ -373,7 +373,7 @@ fn the_sides_of_a_split_share_nothing_and_miss_nothing() {
 }
 
 #[test]
-fn a_key_is_always_on_the_same_side() {
+fn the_side_of_a_key_is_stable() {
     let split = Split { seed: 1, held_out_ppm: 10_000, by: SplitBy::Record };
     let side = |key: u64| split.side(tabia_data::RecordKey(key), Default::default());
     let held: Vec<_> = (0..100_000u64)
@@ -407,7 +407,7 @@ fn draw_with(games: &TempSet, filter: Filter, mut look: impl FnMut(&Sample<'_>))
 }
 
 #[test]
-fn filters_leave_out_what_they_say() {
+fn filters_skip_positions() {
     let games = games(150);
     let all: Vec<GameRecord> = (0..games.set.records())
         .map(|number| match games.set.record(RecordIndex(number)).unwrap() {
@@ -451,7 +451,7 @@ fn filters_leave_out_what_they_say() {
 }
 
 #[test]
-fn of_puzzles_only_the_solver_s_moves_are_given() {
+fn only_the_solvers_moves_of_puzzles_are_drawn() {
     let puzzles = (0..30).map(|seed| {
         let mut puzzle = game(seed);
         puzzle.head = GameHead {
@@ -470,7 +470,7 @@ fn of_puzzles_only_the_solver_s_moves_are_given() {
 }
 
 #[test]
-fn shallow_evaluations_are_left_out() {
+fn shallow_evaluations_are_skipped() {
     let set = set(RecordKind::Evaluations, (0..80).map(|s| evaluation(s).to_bytes().unwrap()));
     let filter = Filter { min_depth: 40, ..Filter::default() };
     let drawn = draw_with(&set, filter, |sample| {
@@ -486,7 +486,7 @@ fn analysed() -> TempSet {
 }
 
 #[test]
-fn the_moves_of_analysed_positions_come_once_each_and_not_one_after_the_other() {
+fn lines_of_analysed_positions_are_drawn_once_and_mixed() {
     let set = analysed();
     let mut wanted = HashSet::new();
     for number in 0..set.set.records() {
@@ -538,7 +538,7 @@ fn lines_are_those_of_the_deepest_session() {
 }
 
 #[test]
-fn analysed_positions_go_on_exactly_where_they_were() {
+fn resumed_analysed_positions_yield_the_same_samples() {
     let set = analysed();
     let analysed = Analysed::Both { most: 2 };
     let options = StreamOptions { repeat: Repeat::Forever, analysed, ..options() };

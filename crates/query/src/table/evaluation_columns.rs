@@ -10,8 +10,8 @@ use tabia_game::fen_of;
 
 use super::columns::{bytes_column, nullable, text_column, white_cp_and_mate};
 
-/// The columns of a table of evaluations: a row a line, of which the first move counts. `cp` and `mate` are White's
-/// point of view.
+/// The columns of a table of evaluations: one row per line, with its first move. `cp` and `mate` are from White's point of
+/// view.
 pub(super) fn fields() -> Vec<Field> {
     vec![
         nullable("file", DataType::Utf8),
@@ -47,7 +47,7 @@ impl EvaluationBatch {
     pub(super) fn push(&mut self, row: EvaluationRow) {
         let (mut key, mut bytes) = (0, Vec::new());
         if self.keyed {
-            // Rows are legal moves of positions of standard chess, which is all that bytes ask for.
+            // Cannot fail: rows are legal moves of positions of standard chess.
             let Ok(record) = row.to_bytes() else { return };
             let Ok(parts) = EvaluationBytes::parse(&record) else { return };
             (key, bytes) = (parts.key().0, record);

@@ -16,8 +16,8 @@ use super::columns::{bytes_column, list, nullable, pool_name, text_column, white
 
 /// The columns of a table of games.
 ///
-/// `moves` is UCI notation, `clocks` seconds after each move, `evals` the engine's opinion after each move from White's
-/// point of view, `fen` the position before the first move.
+/// `moves` is in UCI notation, `clocks` in seconds after each move, `evals` the evaluation after each move from White's point
+/// of view, `fen` the position before the first move.
 pub(super) fn fields(kind: TableKind) -> Vec<Field> {
     let all = [
         nullable("file", DataType::Utf8),
@@ -89,7 +89,7 @@ impl GameBatch {
         self.rows.iter().map(|row| row.record.plies.len() as u64).sum()
     }
 
-    /// Gives the rows their bytes, and leaves out those that have none.
+    /// Encodes the rows, and drops those that cannot be encoded.
     pub(super) fn drop_unkeepable(&mut self, source: &str, faults: &mut Faults) {
         if !self.keyed {
             return;

@@ -9,7 +9,7 @@ use datafusion::scalar::ScalarValue;
 
 use super::{ChessTable, Pool, TableKind, TableSpec};
 
-/// Makes the table functions known to a context: `pgn('path' [, pool])`, `evaluations('path')`, `puzzles('path')` and
+/// Registers the table functions in a context: `pgn('path' [, pool])`, `evaluations('path')`, `puzzles('path')` and
 /// `shards('folder')`.
 pub(crate) fn register(context: &SessionContext) {
     for (name, form) in [
@@ -54,7 +54,7 @@ impl TableFunctionImpl for FilesAsTable {
             Some("unknown") => Some(Pool::Unknown),
             Some(other) => {
                 let known = "auto, over-the-board, online, unknown";
-                return Err(fault(format!("{other:?} is no rating pool; there are {known}")));
+                return Err(fault(format!("unknown rating pool {other:?} (expected {known})")));
             }
         };
         let spec = match self.form {
