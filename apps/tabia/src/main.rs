@@ -5,7 +5,6 @@ extern crate tabia_stdio;
 
 mod arena;
 mod bench;
-mod chart;
 mod cli;
 mod compete;
 mod desktop;

@@ -1,19 +1,8 @@
 //! Reads every committed fuzz input.
 #![cfg(not(target_arch = "wasm32"))]
 
-use std::path::Path;
-
 use tabia_game::{EpdRecord, PgnReader, read_game, write_game};
-
-fn seeds(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
-    let entries = std::fs::read_dir(folder).expect("every reader has a folder of seeds");
-    let seeds: Vec<_> = entries
-        .map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a readable seed"))
-        .collect();
-    assert!(!seeds.is_empty(), "no seeds for {target}");
-    seeds
-}
+use tabia_requires::fuzz_seeds as seeds;
 
 #[test]
 fn every_pgn_seed_is_read_to_its_end() {

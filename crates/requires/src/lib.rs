@@ -34,6 +34,20 @@ pub fn shared_data(name: &str) -> Option<PathBuf> {
     installed(&format!("shared data ({name})"), path.exists().then_some(path))
 }
 
+/// The committed inputs of a fuzz target.
+///
+/// # Panics
+/// If there are none.
+pub fn fuzz_seeds(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let entries = std::fs::read_dir(folder).expect("every target has a folder of seeds");
+    let seeds: Vec<_> = entries
+        .map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a readable seed"))
+        .collect();
+    assert!(!seeds.is_empty(), "no seeds for {target}");
+    seeds
+}
+
 /// Stockfish.
 #[track_caller]
 pub fn stockfish() -> Option<&'static str> {

@@ -1,4 +1,4 @@
-//! `data annotate`: opinions on the right plies, and runs that are killed or run out of time.
+//! `data annotate`: evaluations of the right plies, and killed or timed-out runs.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -38,7 +38,7 @@ fn read(set: &Path) -> Vec<GameRecord> {
 }
 
 #[test]
-fn opinions_land_on_quiet_plies_and_replace_what_was_there() {
+fn evaluations_are_of_quiet_plies_and_replace_existing_ones() {
     let folder = Folder::new();
     let text = games(6, 60);
     let before = records(&text);
@@ -86,11 +86,11 @@ fn opinions_land_on_quiet_plies_and_replace_what_was_there() {
         }
     }
     let (_, occupied) = fail(&mut annotate(&set, &out, &engine, &[]));
-    assert!(occupied.contains("holds a whole set already"), "{occupied}");
+    assert!(occupied.contains("already holds a set"), "{occupied}");
 }
 
 #[test]
-fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
+fn a_killed_run_resumes_and_writes_the_same_bytes() {
     let folder = Folder::new();
     // Some chunks of work.
     let text = games(500, 4);
@@ -113,7 +113,7 @@ fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
     run.wait().unwrap();
     assert!(part_is_there() && !out.join("set.json").exists(), "killed before its end");
 
-    // What an engine with other settings said is of no use to this one.
+    // Results of other settings are not reused.
     let other = ["--hash", "32", "--max-seconds", "0"];
     let (_, none) = fail(&mut annotate(&set, &out, &fast, &other));
     assert!(none.contains("no game was finished in time"), "{none}");
@@ -133,7 +133,7 @@ fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
 }
 
 #[test]
-fn without_time_or_an_engine_there_is_no_set() {
+fn no_set_is_written_without_results() {
     let folder = Folder::new();
     let text = games(4, 30);
     let (set, out) = (folder.file("set"), folder.file("out"));

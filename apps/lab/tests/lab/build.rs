@@ -1,4 +1,4 @@
-//! `tabia-lab data build` and `data sql` as programs: determinism, kill -9, wrong inputs.
+//! `data build` and `data sql`: determinism, kill -9, invalid input.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn fail(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn a_set_is_the_same_with_any_threads_and_order() {
+fn a_set_does_not_depend_on_threads_and_order() {
     let folder = Folder::new();
     fs::write(path(&folder, "a.pgn"), games_numbered(0..150, 40)).unwrap();
     fs::write(path(&folder, "b.pgn"), games_numbered(100..300, 40)).unwrap();
@@ -42,11 +42,11 @@ fn a_set_is_the_same_with_any_threads_and_order() {
     let query = format!("select count(*) from shards('{one}')");
     assert_eq!(succeed(&["sql", &query, "--format", "csv"]).lines().nth(1), Some("300"));
     let occupied = fail(&["build", &a, "--out", &one]);
-    assert!(occupied.contains("holds a whole set"), "{occupied}");
+    assert!(occupied.contains("already holds a set"), "{occupied}");
 }
 
 #[test]
-fn killed_builds_are_finished_by_the_same_command() {
+fn killed_builds_are_resumed() {
     let folder = Folder::new();
     fs::write(path(&folder, "a.pgn"), games_numbered(0..2000, 40)).unwrap();
     let (input, whole, killed) = (path(&folder, "a.pgn"), path(&folder, "whole"), path(&folder, "killed"));
@@ -72,7 +72,7 @@ fn killed_builds_are_finished_by_the_same_command() {
 }
 
 #[test]
-fn finished_shards_are_kept_only_for_the_same_input() {
+fn finished_shards_are_reused_only_for_the_same_input() {
     let folder = Folder::new();
     fs::write(path(&folder, "a.pgn"), games_numbered(0..200, 40)).unwrap();
     let (input, whole, again) = (path(&folder, "a.pgn"), path(&folder, "whole"), path(&folder, "again"));
@@ -94,32 +94,32 @@ fn finished_shards_are_kept_only_for_the_same_input() {
     killed_after_two(None);
     let output = run(&["build", &input, "--out", &again, "--shards", "4"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && said.contains("2 of 4 shards are kept"), "{said}");
+    assert!(output.status.success() && said.contains("keeping 2 of 4 shards"), "{said}");
     assert!(files(Path::new(&again)) == files(Path::new(&whole)));
     killed_after_two(Some("of something else"));
     let output = run(&["build", &input, "--out", &again, "--shards", "4"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success() && !said.contains("kept"), "{said}");
+    assert!(output.status.success() && !said.contains("keeping"), "{said}");
     assert!(files(Path::new(&again)) == files(Path::new(&whole)));
 }
 
 #[test]
-fn wrong_inputs_are_named_and_leave_no_set() {
+fn invalid_input_leaves_no_set() {
     let folder = Folder::new();
     let out = path(&folder, "out");
     let absent = fail(&["build", &path(&folder, "absent.pgn"), "--out", &out]);
     assert!(absent.contains("absent.pgn"), "{absent}");
     fs::write(path(&folder, "damaged.pgn.zst"), b"\x28\xB5\x2F\xFDnot really compressed").unwrap();
     let damaged = fail(&["build", &path(&folder, "damaged.pgn.zst"), "--out", &out]);
-    assert!(damaged.contains("damaged.pgn.zst") && damaged.contains("nothing could be read"), "{damaged}");
+    assert!(damaged.contains("damaged.pgn.zst") && damaged.contains("no records could be read"), "{damaged}");
     fs::write(path(&folder, "prose.txt"), "Call me Ishmael.").unwrap();
     let prose = fail(&["build", &path(&folder, "prose.txt"), "--out", &out]);
-    assert!(prose.contains("prose.txt") && prose.contains("cannot tell"), "{prose}");
+    assert!(prose.contains("prose.txt") && prose.contains("unknown format"), "{prose}");
     fs::write(path(&folder, "a.pgn"), games_numbered(0..3, 40)).unwrap();
     let bad_filter = fail(&["build", &path(&folder, "a.pgn"), "--out", &out, "--where", "colour = 'red'"]);
     assert!(bad_filter.contains("colour"), "{bad_filter}");
     let none = fail(&["build", &path(&folder, "a.pgn"), "--out", &out, "--where", "plies > 5000"]);
-    assert!(none.contains("none of the 3 records"), "{none}");
+    assert!(none.contains("all 3 records"), "{none}");
     fs::write(path(&folder, "other.parquet"), "PAR1").unwrap();
     let parquet = fail(&["build", &path(&folder, "other.parquet"), "--out", &out]);
     assert!(parquet.contains("other.parquet"), "{parquet}");
@@ -128,7 +128,7 @@ fn wrong_inputs_are_named_and_leave_no_set() {
 }
 
 #[test]
-fn rows_go_to_files_and_faults_of_queries_are_said_once() {
+fn rows_are_written_to_files_and_errors_printed_once() {
     let folder = Folder::new();
     fs::write(path(&folder, "a.pgn"), games_numbered(0..20, 40)).unwrap();
     let (input, out) = (path(&folder, "a.pgn"), path(&folder, "rows.parquet"));
@@ -143,7 +143,7 @@ fn rows_go_to_files_and_faults_of_queries_are_said_once() {
 
 #[cfg(unix)]
 #[test]
-fn commands_end_quietly_when_nobody_reads_them() {
+fn commands_end_quietly_when_the_pipe_closes() {
     let folder = Folder::new();
     fs::write(path(&folder, "games.pgn"), games_numbered(0..20, 40)).unwrap();
     let (set, again, pgn) = (path(&folder, "set"), path(&folder, "again"), path(&folder, "out.pgn"));
@@ -170,7 +170,7 @@ fn commands_end_quietly_when_nobody_reads_them() {
 }
 
 #[test]
-fn the_rating_pools_that_were_assumed_are_said() {
+fn detected_rating_pools_are_printed() {
     let folder = Folder::new();
     let text = "[Event \"?\"]\n[WhiteElo \"1943\"]\n[BlackElo \"1701\"]\n\n1. e4 e5 *\n\n\
         [Event \"Rated Blitz game\"]\n[WhiteElo \"1500\"]\n\n1. d4 d5 *\n\n[Event \"?\"]\n\n1. c4 c5 *\n";

@@ -1,4 +1,4 @@
-//! A build on a cluster of real processes, one of which is killed in the middle, gives the bytes of a build in one process.
+//! A build on a cluster of processes, one of which is killed, gives the bytes of a local build.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,7 +16,7 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
 use crate::program::{Folder, fail, files, lab};
 
-/// How long anything may take: far more than it does, so that a hang fails rather than waits.
+/// Timeout of each step, far longer than needed.
 const PATIENCE: Duration = Duration::from_secs(50);
 const POLL: Duration = Duration::from_millis(20);
 /// Files of an input; each is a partition.
@@ -31,10 +31,10 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         }
         thread::sleep(POLL);
     }
-    panic!("waited in vain for {what}");
+    panic!("timeout waiting for {what}");
 }
 
-/// A process of the cluster, killed when the test is over, however it ends.
+/// A process of the cluster, killed when dropped.
 struct Service {
     child: Child,
     lines: Receiver<String>,
@@ -75,7 +75,7 @@ impl Service {
         (executor, folder)
     }
 
-    /// Asks the process to stop, and sees that it does so well.
+    /// Stops the process with SIGTERM.
     fn stop(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         let status = wait_for("a process to stop", || self.child.try_wait().unwrap());
@@ -91,7 +91,7 @@ impl Drop for Service {
     }
 }
 
-/// A client, killed when the test is over.
+/// A client, killed when dropped.
 struct Build(Option<Child>);
 
 impl Build {
@@ -217,14 +217,14 @@ fn build_while_killing(input: &Path, out: &Path, scheduler: &str, (mut victim, f
     });
     victim.child.kill().unwrap();
     victim.child.wait().unwrap();
-    // With the machine its disk is gone: what it had finished is lost as well.
+    // A lost machine loses its finished results, too.
     fs::remove_dir_all(&folder).unwrap();
     assert!(build.runs(), "the executor was not killed in the middle");
     build.succeed();
 }
 
 #[test]
-fn a_killed_executor_changes_no_byte() {
+fn a_killed_executor_does_not_change_the_set() {
     let folder = Folder::new();
     let root = folder.path();
     let (games, evaluations, work) = (root.join("games"), root.join("evaluations"), root.join("work"));
@@ -256,7 +256,7 @@ fn a_killed_executor_changes_no_byte() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn cluster_errors_are_reported() {
     let folder = Folder::new();
     let root = folder.path();
     let games = root.join("games");

@@ -1,4 +1,4 @@
-//! `data export`: what is written comes back.
+//! `data export`: exported files round-trip.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn evaluations(set: &Path) -> Vec<EvaluationRecord> {
 }
 
 #[test]
-fn games_come_back_from_pgn() {
+fn games_round_trip_as_pgn() {
     let folder = Folder::new();
     let (set, out) = (folder.file("set"), folder.file("games.pgn.zst"));
     write_set(&set, SourceKind::Pgn, &games(20, 40), 3);
@@ -60,7 +60,7 @@ fn games_come_back_from_pgn() {
 }
 
 #[test]
-fn evaluations_come_back_from_rows_and_arrays() {
+fn evaluations_round_trip_as_rows_and_arrays() {
     let folder = Folder::new();
     let (set, rows, arrays) = (folder.file("set"), folder.file("rows.jsonl"), folder.file("arrays"));
     write_set(&set, SourceKind::EvaluationsJsonl, ROWS, 1);
@@ -78,7 +78,7 @@ fn evaluations_come_back_from_rows_and_arrays() {
 }
 
 #[test]
-fn games_become_humchess_rows_and_positions_again() {
+fn games_round_trip_as_humchess_rows() {
     let folder = Folder::new();
     let (set, out) = (folder.file("set"), folder.file("rows.parquet"));
     let unrated = "[WhiteElo \"1500\"]\n\n1. e4 e5 *\n\n";
@@ -102,7 +102,7 @@ fn games_become_humchess_rows_and_positions_again() {
 }
 
 #[test]
-fn the_two_sides_make_the_whole() {
+fn both_sides_of_a_split_make_the_set() {
     let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(40, 12), 2);
@@ -118,7 +118,7 @@ fn the_two_sides_make_the_whole() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said_and_nothing_is_left() {
+fn failed_exports_leave_no_files() {
     let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(3, 12), 1);
@@ -126,7 +126,7 @@ fn what_cannot_be_written_is_said_and_nothing_is_left() {
         fail(data("export").arg(&set).args(["--format", format, "--out"]).arg(out)).1
     };
     let said = wrong("npy", &folder.file("arrays"));
-    assert!(said.contains("holds games; this format is of evaluations"), "{said}");
+    assert!(said.contains("holds games, but this format is for evaluations"), "{said}");
     let said = wrong("pgn", &folder.file("no/folder/games.pgn"));
     assert!(said.contains("no/folder/games.pgn"), "{said}");
     wrong("pgn", &folder.file("games.pgn.gz"));

@@ -1,4 +1,4 @@
-//! `data head`: records as text.
+//! `data head`.
 
 use tabia_data::SourceKind;
 
@@ -6,7 +6,7 @@ use crate::program::{Folder, data, fail, succeed};
 use crate::sets::{games, write_set};
 
 #[test]
-fn a_game_is_shown_with_its_clocks_and_evaluations() {
+fn games_are_printed_with_clocks_and_evaluations() {
     let folder = Folder::new();
     let set = folder.file("set");
     let pgn = "[WhiteElo \"1810\"]\n[BlackElo \"1790\"]\n[TimeControl \"180+2\"]\n[Result \"0-1\"]\n\n\
@@ -18,7 +18,7 @@ fn a_game_is_shown_with_its_clocks_and_evaluations() {
 }
 
 #[test]
-fn an_evaluation_is_shown_with_its_labels() {
+fn evaluations_are_printed_with_labels() {
     let folder = Folder::new();
     let set = folder.file("set");
     let row = |line, cp| {
@@ -36,11 +36,11 @@ fn an_evaluation_is_shown_with_its_labels() {
     let best = succeed(data("head").arg(&set).args(["--labels", "best"]));
     assert!(best.contains("best: ") && best.contains("100.0%"), "{best}");
     let (_, complaint) = fail(data("head").arg(&set).args(["--from", "1"]));
-    assert!(complaint.contains("there is no record 1"), "{complaint}");
+    assert!(complaint.contains("no record 1"), "{complaint}");
 }
 
 #[test]
-fn records_are_chosen_by_number_or_by_seed() {
+fn records_are_selected_by_number_or_by_seed() {
     let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(50, 10), 4);

@@ -1,4 +1,4 @@
-//! `data label`: engines that work, crash and hang; runs that are killed and go on.
+//! `data label`: engines that crash and hang, and killed runs.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -91,7 +91,7 @@ fn fens(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn rows_are_as_lichess_writes_them() {
+fn rows_have_the_format_of_lichess() {
     let folder = Folder::new();
     let castling = position_from_fen("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 3 9").unwrap();
     let table_path = folder.file("table.json");
@@ -121,7 +121,7 @@ fn rows_are_as_lichess_writes_them() {
 }
 
 #[test]
-fn a_crash_costs_a_restart_and_a_position_that_always_fails_is_counted() {
+fn crashed_engines_are_restarted() {
     let folder = Folder::new();
     let positions = walk(12);
     let table = table(&folder, &positions, &[(2, "crash-once"), (5, "crash"), (9, "hang")]);
@@ -142,7 +142,7 @@ fn a_crash_costs_a_restart_and_a_position_that_always_fails_is_counted() {
 }
 
 #[test]
-fn an_engine_that_answers_nothing_ends_the_run() {
+fn a_dead_engine_ends_the_run() {
     let folder = Folder::new();
     let positions = walk(10);
     let manners: Vec<(usize, &str)> = (0..10).map(|index| (index, "crash")).collect();
@@ -167,7 +167,7 @@ pub(crate) fn until_noted(run: &mut Child, journal: &Path, before: u64) {
 }
 
 #[test]
-fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
+fn a_killed_run_resumes_and_writes_the_same_bytes() {
     let folder = Folder::new();
     let positions = walk(360);
     let table = table(&folder, &positions, &[]);
@@ -194,21 +194,21 @@ fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
     }
     let wrong =
         fail(&mut label(&input, &out, &scripted(&table, "0"), &["--nodes", "1000000", "--multipv", "2"]));
-    assert!(wrong.contains("was begun with other settings"), "{wrong}");
+    assert!(wrong.contains("was started with other settings"), "{wrong}");
     let shorter = folder.file("shorter.epd");
     std::fs::write(&shorter, format!("{}\n", epd(&positions[7]))).unwrap();
     let wrong = fail(&mut label(&shorter, &out, &scripted(&table, "0"), &settings));
-    assert!(wrong.contains("the input is not what it was"), "{wrong}");
+    assert!(wrong.contains("the input has changed"), "{wrong}");
 
     succeed(&mut label(&input, &out, &scripted(&table, "0"), &settings));
     assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(&whole).unwrap());
     assert!(!journal.exists());
     let again = fail(&mut label(&input, &out, &scripted(&table, "0"), &settings));
-    assert!(again.contains("is already there"), "{again}");
+    assert!(again.contains("already exists"), "{again}");
 }
 
 #[test]
-fn games_give_each_position_once_or_a_few_of_them() {
+fn positions_of_games_are_unique() {
     let folder = Folder::new();
     let input = folder.file("games.pgn");
     let game = "[Event \"?\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 *\n\n";

@@ -1,4 +1,4 @@
-//! `data stats`: tables, JSON and pictures.
+//! `data stats`: tables, JSON and charts.
 
 use serde_json::Value;
 use tabia_data::SourceKind;
@@ -7,7 +7,7 @@ use crate::program::{Folder, data, fail, succeed};
 use crate::sets::{games, write_set};
 
 #[test]
-fn games_are_counted_in_tables_and_json() {
+fn statistics_as_tables_and_json() {
     let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(30, 40), 3);
@@ -31,7 +31,7 @@ fn games_are_counted_in_tables_and_json() {
 }
 
 #[test]
-fn a_picture_is_whole_and_follows_the_theme() {
+fn charts_are_complete_and_follow_the_theme() {
     let folder = Folder::new();
     let set = folder.file("a <set>");
     write_set(&set, SourceKind::Pgn, &games(30, 40), 2);

@@ -1,4 +1,4 @@
-//! `tabia-lab train` as a program: what a run says of itself, and the page that shows it.
+//! `tabia-lab train`.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ impl Folder {
 }
 
 #[test]
-fn a_run_says_how_it_ended_and_the_page_shows_it() {
+fn the_run_card_has_the_result_and_the_page_shows_it() {
     let folder = Folder::new();
     let output = folder.train("runs/good", CONFIG);
     assert!(output.status.success(), "{output:?}");
@@ -85,7 +85,7 @@ fn a_run_says_how_it_ended_and_the_page_shows_it() {
 }
 
 #[test]
-fn the_mean_of_two_runs_is_half_of_each() {
+fn averaging_two_runs_gives_their_mean() {
     let folder = Folder::new();
     let exported = |from: &str, out: &str, average: &[&str]| {
         let mut command = lab();
@@ -129,7 +129,7 @@ fn transformer(width: u32, layers: u32, batch: u32) -> String {
 }
 
 #[test]
-fn the_time_is_up_in_the_middle_of_a_step() {
+fn the_time_limit_ends_a_run_within_a_step() {
     let folder = Folder::new();
     // More than 10^12 multiplications a step.
     let config = transformer(256, 12, 2048);
@@ -143,7 +143,7 @@ fn the_time_is_up_in_the_middle_of_a_step() {
     assert_eq!(card["state"], "complete", "{said}");
     let result = String::from_utf8_lossy(&output.stdout);
     // On a machine busy enough the time is up before the step begins.
-    let told = result.contains("the time was up in step 1, which was dropped");
+    let told = result.contains("time limit reached in step 1, which was dropped");
     assert_eq!(card["dropped_step"], if told { 1.into() } else { Value::Null }, "{result}");
     assert!(result.contains("RESULT 0 steps, 0 positions"), "{result}");
     assert!(folder.path().join("run/checkpoints/step-0000000000").is_dir());
@@ -151,7 +151,7 @@ fn the_time_is_up_in_the_middle_of_a_step() {
 
 #[cfg(unix)]
 #[test]
-fn sigterm_ends_a_run_in_the_middle_of_a_step_and_it_goes_on_before_it() {
+fn sigterm_stops_a_run_within_a_step_and_it_resumes() {
     use std::io::{BufRead as _, BufReader};
     use std::process::Stdio;
 
@@ -187,7 +187,7 @@ fn sigterm_ends_a_run_in_the_middle_of_a_step_and_it_goes_on_before_it() {
 }
 
 #[test]
-fn held_out_results_are_a_table() {
+fn held_out_results_are_printed_as_a_table() {
     let folder = Folder::new();
     let output = folder.train("run", CONFIG);
     assert!(output.status.success(), "{output:?}");

@@ -13,12 +13,12 @@ use tabia_human_eval::{
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::{pools, select};
-use super::meter::Meter;
 use super::plot;
 use super::shown::{nats, pace, percent, signed_nats, signed_percent, width};
 use super::subjects::{Named, subjects};
 use crate::arena::write_json;
 use crate::model::write_atomically;
+use tabia_report::Progress;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     if args.plot.is_some() && !by.contains(&Grouping::Elo) {
         by.push(Grouping::Elo);
     }
-    let meter = Meter::asking(selected.positions(), "positions");
+    let meter = Progress::of(selected.positions(), "positions");
     let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
     let report = MoveReport::new(&selected.games, &subjects, &terms, &by, &rivals, &work);
     let spent = meter.finish();

@@ -3,7 +3,6 @@
 mod args;
 mod games;
 mod human;
-mod meter;
 mod plot;
 mod puzzles;
 mod shown;

@@ -3,7 +3,7 @@
 use tabia_human_eval::{Estimate, Grouping, MoveGroup, MoveReport};
 
 use super::shown::percent;
-use crate::chart::{Axis, Chart, Even, Point, Series};
+use tabia_report::{Axis, Chart, Even, Point, Series};
 
 /// An SVG file. Bands with too few games for an interval are left out.
 pub(super) fn svg(title: &str, report: &MoveReport) -> String {

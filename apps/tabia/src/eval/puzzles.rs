@@ -15,11 +15,11 @@ use tabia_search::{HumanSpec, Player, Spec};
 
 use super::args::{ChoiceArgs, ModelArgs};
 use super::games::select;
-use super::meter::Meter;
 use super::shown::{pace, percent, width};
 use super::subjects::{Named, subjects};
 use crate::arena::write_json;
 use crate::players::PlayerFactory;
+use tabia_report::Progress;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
     if subjects.is_empty() && players.is_empty() {
         bail!("none of these is a human player: --by player needs human or human:FILE");
     }
-    let meter = Meter::asking(selected.positions(), "puzzles");
+    let meter = Progress::of(selected.positions(), "puzzles");
     let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
     let report = PuzzleReport::new(&selected.games, &subjects, &ratings, &players, &terms, &work);
     let spent = meter.finish();

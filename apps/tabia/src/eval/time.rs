@@ -10,10 +10,10 @@ use tabia_human_eval::{MoveTerms, Speed, Subject, Teller, TimeGroup, TimeReport,
 
 use super::args::{ChoiceArgs, ModelArgs, PoolName};
 use super::games::{pools, select};
-use super::meter::Meter;
 use super::shown::{nats, pace};
 use super::subjects::subjects;
 use crate::arena::write_json;
+use tabia_report::Progress;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &TimeArgs) -> Result<()> {
         select(&args.games, &choice, "moves with clocks", &|game| TimeReport::count(&terms, game))?;
     let pools = pools(&selected.games);
     let subjects: Vec<Subject> = named.iter().map(|named| named.subject.clone()).collect();
-    let meter = Meter::asking(selected.positions(), "moves");
+    let meter = Progress::of(selected.positions(), "moves");
     let work = Work { jobs: args.choice.jobs(), done: &|more| meter.add(more) };
     let report = TimeReport::new(&selected.games, &subjects, &terms, &work);
     let spent = meter.finish();

@@ -1,7 +1,7 @@
 //! The curve as a picture: ratings asked for and shown, with their intervals.
 
 use super::Shown;
-use crate::chart::{Axis, Chart, Even, Point, Series};
+use tabia_report::{Axis, Chart, Even, Point, Series};
 
 /// An SVG file.
 pub(super) fn svg(title: &str, shown: &[Shown]) -> String {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, LargeBinaryBuilder, StringBuilder};
-use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
+use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion::error::Result;
 use tabia_encoding::{ForWhite, RatingPool, Score};
 
 pub(super) fn nullable(name: &str, of: DataType) -> Field {
@@ -12,6 +14,22 @@ pub(super) fn nullable(name: &str, of: DataType) -> Field {
 
 pub(super) fn list(of: DataType) -> DataType {
     DataType::List(Arc::new(Field::new_list_field(of, true)))
+}
+
+/// Whether a projection has columns that need a record's bytes.
+pub(super) fn needs_key(schema: &SchemaRef) -> bool {
+    schema.fields().iter().any(|field| matches!(field.name().as_str(), "key" | "record"))
+}
+
+/// A batch of the columns of a projection.
+pub(super) fn record_batch(
+    schema: &SchemaRef,
+    rows: usize,
+    column: impl Fn(&str) -> Result<ArrayRef>,
+) -> Result<RecordBatch> {
+    let columns = schema.fields().iter().map(|field| column(field.name())).collect::<Result<_>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
 }
 
 pub(super) fn text_column<T: AsRef<str>>(values: impl Iterator<Item = Option<T>>) -> ArrayRef {

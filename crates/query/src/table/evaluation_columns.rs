@@ -2,13 +2,13 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int32Array, UInt8Array, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
-use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::error::{DataFusionError, Result};
 use shakmaty::CastlingMode;
 use tabia_data::{EvaluationBytes, EvaluationRow};
 use tabia_game::fen_of;
 
-use super::columns::{bytes_column, nullable, text_column, white_cp_and_mate};
+use super::columns::{bytes_column, needs_key, nullable, record_batch, text_column, white_cp_and_mate};
 
 /// The columns of a table of evaluations: one row per line, with its first move. `cp` and `mate` are from White's point of
 /// view.
@@ -40,8 +40,7 @@ struct Row {
 
 impl EvaluationBatch {
     pub(super) fn new(schema: &SchemaRef) -> EvaluationBatch {
-        let keyed = schema.fields().iter().any(|field| matches!(field.name().as_str(), "key" | "record"));
-        EvaluationBatch { rows: Vec::new(), keyed }
+        EvaluationBatch { rows: Vec::new(), keyed: needs_key(schema) }
     }
 
     pub(super) fn push(&mut self, row: EvaluationRow) {
@@ -60,10 +59,7 @@ impl EvaluationBatch {
     }
 
     pub(super) fn finish(self, schema: &SchemaRef, source: &str) -> Result<RecordBatch> {
-        let columns = schema.fields().iter().map(|field| self.column(field.name(), source));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let rows = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &rows)?)
+        record_batch(schema, self.rows.len(), |name| self.column(name, source))
     }
 
     fn column(&self, name: &str, source: &str) -> Result<ArrayRef> {

@@ -223,9 +223,9 @@ impl Piece {
                         batch.push(game.number, Some(game.headers), game.record);
                     });
                 } else {
-                    let harvest = chunk.read(&rules);
-                    faults = harvest.faults;
-                    for record in harvest.games {
+                    let parsed = chunk.read(&rules);
+                    faults = parsed.faults;
+                    for record in parsed.games {
                         games += 1;
                         batch.push(games, None, record);
                     }
@@ -280,9 +280,9 @@ impl Piece {
         let mut faults = Faults::default();
         match self {
             Piece::Text(chunk) => {
-                let harvest = chunk.read(&GameRules::default());
-                faults = harvest.faults;
-                for row in harvest.evaluations {
+                let parsed = chunk.read(&GameRules::default());
+                faults = parsed.faults;
+                for row in parsed.evaluations {
                     batch.push(row);
                 }
             }

@@ -5,14 +5,16 @@ use datafusion::arrow::array::{
     UInt16Array, UInt32Array, UInt64Array,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Fields, SchemaRef};
-use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::error::{DataFusionError, Result};
 use shakmaty::{CastlingMode, Color};
 use tabia_data::{FaultKind, Faults, GameBytes, GameRecord, Part, Ply, Whereabouts};
 use tabia_game::{Headers, fen_of};
 
 use super::TableKind;
-use super::columns::{bytes_column, list, nullable, pool_name, text_column, white_cp_and_mate};
+use super::columns::{
+    bytes_column, list, needs_key, nullable, pool_name, record_batch, text_column, white_cp_and_mate,
+};
 
 /// The columns of a table of games.
 ///
@@ -77,8 +79,7 @@ struct Row {
 
 impl GameBatch {
     pub(super) fn new(schema: &SchemaRef) -> GameBatch {
-        let keyed = schema.fields().iter().any(|field| matches!(field.name().as_str(), "key" | "record"));
-        GameBatch { rows: Vec::new(), keyed }
+        GameBatch { rows: Vec::new(), keyed: needs_key(schema) }
     }
 
     pub(super) fn push(&mut self, number: u64, headers: Option<Headers>, record: GameRecord) {
@@ -111,10 +112,7 @@ impl GameBatch {
     }
 
     pub(super) fn finish(self, schema: &SchemaRef, source: &str) -> Result<RecordBatch> {
-        let columns = schema.fields().iter().map(|field| self.column(field.name(), source));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let rows = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &rows)?)
+        record_batch(schema, self.rows.len(), |name| self.column(name, source))
     }
 
     fn column(&self, name: &str, source: &str) -> Result<ArrayRef> {
