@@ -30,7 +30,7 @@ test('the version is told', () => assert.match(tabia.version(), /^\d+\.\d+\.\d+$
 
 test('positions, openings and time controls', () => {
   assert.equal(tabia.checkFen('8/8/4k3/8/8/3QK3/8/8 b - -').ok, true);
-  assert.match(tabia.checkFen(tabia.emptyFen()).problem, /not a legal position/);
+  assert.match(tabia.checkFen(tabia.emptyFen()).problem, /illegal position/);
   assert.equal(tabia.openingBook().length, 25);
   assert.deepEqual(tabia.timeControl('5+3'), { base: 300, increment: 3, label: '5+3' });
   throws(() => tabia.timeControl('soon'), /no time control/);
@@ -61,7 +61,7 @@ test('a tree is played, walked and shown', () => {
   throws(() => tree.play('e2e5'), /not a legal move/);
   throws(() => tree.go(99), /no move number 99/);
   throws(() => tree.resign('green'), /no side/);
-  throws(() => new tabia.GameTree('nonsense'), /not a FEN/);
+  throws(() => new tabia.GameTree('nonsense'), /invalid FEN/);
   throws(() => tabia.GameTree.fromMoves(undefined, ['e2e4', 'e2e4']), /move 2/);
   tree.resign('black');
   assert.deepEqual(tree.view().status, { over: true, result: '1-0', reason: 'resignation', claimable: false });

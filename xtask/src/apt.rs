@@ -1,4 +1,4 @@
-//! Debian packages: installed when this runs as root on a machine with apt, asked for otherwise.
+//! Installation of Debian packages, as root on a machine with apt.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,16 +7,16 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::process;
 
-/// Installs `packages`, which `purpose` needs; an error that says what to install where it cannot.
+/// Installs `packages` for `purpose`. The error names the packages.
 ///
-/// Callers look first whether what they need is there: this always asks apt.
+/// Always calls apt: callers check first whether the packages are needed.
 pub(crate) fn install(packages: &[&str], purpose: &str) -> Result<()> {
     let list = packages.join(" ");
     if !Path::new("/usr/bin/apt-get").exists() {
-        bail!("{purpose} needs what Debian calls `{list}`: install it with this system's package manager");
+        bail!("{purpose} needs the Debian packages {list}: install their equivalents");
     }
     if !process::output(Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0") {
-        bail!("{purpose} needs packages that only root may install: sudo apt-get install {list}");
+        bail!("{purpose} needs packages: sudo apt-get install {list}");
     }
     let apt = || {
         let mut command = Command::new("apt-get");

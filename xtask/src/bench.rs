@@ -6,17 +6,17 @@ use crate::python::Environment;
 use crate::workspace::Workspace;
 use crate::{bench_web, process};
 
-/// What the model bench measures against.
+/// Python packages of the model bench.
 const ONNXRUNTIME: Environment =
     Environment { name: "onnxruntime", packages: &["numpy==2.4.6", "onnxruntime==1.31.1"] };
 
-/// The same with what quantises a network for it.
+/// The same with onnx, for quantisation.
 const QUANTISING: Environment = Environment {
     name: "onnxruntime-quantising",
     packages: &["numpy==2.4.6", "onnx==1.23.2", "onnxruntime==1.31.1"],
 };
 
-/// Measure speed, as ratios within one run
+/// Run benchmarks against other programs
 ///
 /// Examples:
 ///   cargo xtask bench model
@@ -34,13 +34,13 @@ pub(crate) struct Bench {
 
 #[derive(clap::Subcommand)]
 enum Subject {
-    /// The accumulators against rten and against onnxruntime on one thread
+    /// The incremental runtime against rten and onnxruntime on one thread
     Model,
-    /// The transformer runtime against rten and against onnxruntime on one thread
+    /// The transformer runtime against rten and onnxruntime on one thread
     Human,
-    /// The engine's nodes a second against Stockfish (`stockfish` in the path, or `TABIA_STOCKFISH`) and level 5
+    /// The engine's nodes per second against Stockfish (`stockfish` in PATH, or `TABIA_STOCKFISH`) and level 5
     Search,
-    /// The page's module against onnxruntime-web in one browser: the human network and an MLP
+    /// The page's WASM module against onnxruntime-web in one browser: the human network and an MLP
     Web,
     Data(DataBench),
     Train(TrainBench),

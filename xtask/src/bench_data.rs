@@ -9,30 +9,30 @@ use crate::process;
 use crate::python::Environment;
 use crate::workspace::Workspace;
 
-/// What the pipeline is measured against.
+/// Python packages of the data bench.
 const PYTHON_CHESS: Environment =
     Environment { name: "python-chess", packages: &["chess==1.11.2", "zstandard==0.25.0"] };
 
-/// Real games, where they are kept beside the checkout.
+/// Real games beside the checkout.
 const GAMES: &str = "../shared/data/games/online-clock.pgn.zst";
 
-/// The profile with which the laboratory is meant to be used.
+/// The cargo profile of tabia-lab.
 const PROFILE: &str = "lab";
 
-/// Games and a million evaluations made into sets, against python-chess parsing the same
+/// Building sets of games and a million evaluations, against parsing with python-chess
 #[derive(clap::Args)]
 pub(crate) struct DataBench {
-    /// A PGN, plain or .zst [default: the games beside the checkout, else games played at random]
+    /// A PGN, plain or .zst [default: the games beside the checkout, or else random games]
     #[arg(long, value_name = "PGN")]
     file: Option<PathBuf>,
 }
 
 impl DataBench {
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
-        ensure!(cfg!(unix), "processor time and memory of programs are measured on Unix only");
+        ensure!(cfg!(unix), "CPU time and memory are measured on Unix only");
         let games = match &self.file {
             Some(file) => {
-                ensure!(file.is_file(), "{} is no file", file.display());
+                ensure!(file.is_file(), "{} is not a file", file.display());
                 Some(std::path::absolute(file)?)
             }
             None => Some(workspace.root.join(GAMES)).filter(|games| games.is_file()),

@@ -9,20 +9,20 @@ use crate::process;
 use crate::python::Environment;
 use crate::workspace::Workspace;
 
-/// What the steps are measured against. On Linux the index has PyTorch with all of CUDA alone: about 5 GB on the disk.
+/// Python packages of the training bench. On Linux, PyTorch comes with CUDA: about 5 GB on disk.
 const PYTORCH: Environment =
     Environment { name: "pytorch", packages: &["torch==2.15.0", "safetensors==0.8.0", "numpy==2.4.6"] };
 
-/// The profile with which the laboratory is meant to be used.
+/// The cargo profile of tabia-lab.
 const PROFILE: &str = "lab";
 
-/// The network the GPU trainer is measured with.
+/// The network of the GPU benchmark.
 const CONFIG: &str = "configs/human.toml";
 
 /// A training step of several networks against candle's operations; on an NVIDIA GPU also the human network against PyTorch
 #[derive(clap::Args)]
 pub(crate) struct TrainBench {
-    /// A Python that has torch, safetensors and numpy [default: one made in the target folder, of about 5 GB]
+    /// A Python with torch, safetensors and numpy [default: an environment in the target folder, about 5 GB]
     #[arg(long, value_name = "PROGRAM")]
     python: Option<PathBuf>,
     /// The configurations to measure on the CPU, by name [default: six]
@@ -45,7 +45,7 @@ impl TrainBench {
             };
             gpu(workspace, &python)
         } else {
-            println!("\nno NVIDIA GPU is found (nvidia-smi -L): the GPU trainer is not measured");
+            println!("\nno NVIDIA GPU found (nvidia-smi -L): the GPU trainer is not measured");
             Ok(())
         }
     }
@@ -61,7 +61,7 @@ fn gpu(workspace: &Workspace, python: &Path) -> Result<()> {
         let script = workspace.root.join("tools/bench_torch_human.py");
         process::run(Command::new(python).arg(script).arg(CONFIG).current_dir(&workspace.root))
     } else {
-        println!("PyTorch is left out: {} finds no GPU", python.display());
+        println!("skipping PyTorch: {} finds no GPU", python.display());
         Ok(())
     }
 }

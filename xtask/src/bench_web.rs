@@ -1,4 +1,4 @@
-//! Our module against onnxruntime-web on the same networks, in one browser.
+//! The WASM module against onnxruntime-web on the same networks, in one browser.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::process;
 use crate::web::{BROWSER_VARIABLE, Page, chromium, npm};
 use crate::workspace::Workspace;
 
-/// What is measured against; installed for the bench alone.
+/// The reference, installed for the bench only.
 const ONNXRUNTIME_WEB: &str = "onnxruntime-web@1.30.0";
 
 const NETWORK: &str = "models/human.safetensors";
@@ -18,11 +18,11 @@ const NETWORK: &str = "models/human.safetensors";
 /// Quantises a network for onnxruntime.
 const QUANTISE: &str = "tools/bench_web.py";
 
-/// Builds the page, writes the network as onnxruntime-web takes it, and prints the tables.
+/// Builds the page, converts the network for onnxruntime-web, and prints the tables.
 pub(crate) fn run(workspace: &Workspace, python: &Path) -> Result<()> {
     let page = Page::built(workspace)?;
     let folder = workspace.target.join("bench-web");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     if !folder.join("node_modules/onnxruntime-web").exists() {
         let mut install = npm();
         install.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--no-save"]);

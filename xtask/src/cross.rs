@@ -11,7 +11,7 @@ use crate::{apt, process};
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
-/// The linker with the C library it links to, and where that library is found when a program runs.
+/// The linker with its C library, and the library's path at run time.
 const LINKER: &str = "aarch64-linux-gnu-gcc";
 const LINKER_PACKAGES: [&str; 2] = ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"];
 pub(crate) const SYSTEM_ROOT: &str = "/usr/aarch64-linux-gnu";
@@ -29,7 +29,7 @@ pub(crate) enum Toolchain {
 }
 
 impl Toolchain {
-    /// The first that is there or can be installed.
+    /// The first one that is available or can be installed.
     pub(crate) fn ready(workspace: &Workspace) -> Result<Toolchain> {
         let linker = process::succeeds(Command::new(LINKER).arg("--version"));
         if !linker || !Path::new(SYSTEM_ROOT).join("lib").exists() {
@@ -56,22 +56,11 @@ impl Toolchain {
         )
     }
 
-    /// A cargo command for aarch64, with a build folder of its own.
+    /// A cargo command for aarch64 with its own target folder.
     pub(crate) fn cargo(self, workspace: &Workspace, subcommand: &str) -> Command {
         let mut command = match self {
             Self::Rustup => workspace.cargo(subcommand),
-            Self::Debian => {
-                let mut cargo = Command::new(DEBIAN_CARGO);
-                cargo
-                    .arg(subcommand)
-                    .current_dir(&workspace.root)
-                    .env("RUSTC", DEBIAN_RUSTC)
-                    .env("RUSTC_BOOTSTRAP", "1") // for -Zbuild-std
-                    .env_remove("LD_LIBRARY_PATH") // leads to the other compiler's libraries
-                    .env_remove("RUSTUP_TOOLCHAIN")
-                    .arg("-Zbuild-std=std,panic_unwind,test");
-                cargo
-            }
+            Self::Debian => debian_cargo(workspace, subcommand, "std,panic_unwind,test"),
         };
         command
             .args(["--target", TARGET])
@@ -80,4 +69,18 @@ impl Toolchain {
             .arg(workspace.target.join("aarch64"));
         command
     }
+}
+
+/// A command of Debian's cargo that builds these parts of the standard library from source.
+pub(crate) fn debian_cargo(workspace: &Workspace, subcommand: &str, std: &str) -> Command {
+    let mut cargo = Command::new(DEBIAN_CARGO);
+    cargo
+        .arg(subcommand)
+        .current_dir(&workspace.root)
+        .env("RUSTC", DEBIAN_RUSTC)
+        .env("RUSTC_BOOTSTRAP", "1") // for -Zbuild-std
+        .env_remove("LD_LIBRARY_PATH") // leads to the other compiler's libraries
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .arg(format!("-Zbuild-std={std}"));
+    cargo
 }

@@ -10,10 +10,10 @@ use crate::{apt, process};
 /// The crate outside the workspace.
 pub(crate) const MANIFEST: [&str; 2] = ["--manifest-path", "apps/desktop/Cargo.toml"];
 
-/// What the system's web view is compiled against, on Linux.
+/// Packages of the system's web view on Linux.
 const WEB_VIEW: &str = "libwebkit2gtk-4.1-dev";
 
-/// Build the page and the program that shows it in a window of its own, and start it
+/// Build and start the desktop app, which shows the page in a native window
 ///
 /// Examples:
 ///   cargo xtask desktop
@@ -22,10 +22,10 @@ const WEB_VIEW: &str = "libwebkit2gtk-4.1-dev";
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Desktop {
-    /// Take a picture of the window on a display that nobody sees, and end
+    /// Take a screenshot on a virtual display, and exit
     #[arg(long, value_name = "FILE")]
     screenshot: Option<PathBuf>,
-    /// A network to watch, and options for the program
+    /// Arguments of the app, such as a network to watch
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     arguments: Vec<String>,
 }
@@ -49,7 +49,7 @@ impl Desktop {
                 if !tools.iter().all(|tool| process::succeeds(Command::new("which").arg(tool))) {
                     apt::install(&["xvfb", "xauth", "imagemagick"], "a picture of the window")?;
                 }
-                // Half a minute is time enough for the slowest machine to draw the page.
+                // Enough for slow machines to render the page.
                 let script = "\"$@\" & sleep ${TABIA_WAIT:-30}; import -window root \"$PICTURE\"; kill $!";
                 process::run(
                     Command::new("xvfb-run")

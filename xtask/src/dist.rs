@@ -6,14 +6,14 @@ use crate::process;
 use crate::web::Page;
 use crate::workspace::Workspace;
 
-/// Build the page as static files for any web server, and say how large they are
+/// Build the page as static files for any web server, and print their size
 ///
 /// Example:
 ///   cargo xtask dist && python3 -m http.server --directory dist
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Dist {
-    /// The folder to fill [default: dist in the checkout]
+    /// Output folder [default: dist in the checkout]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
 }

@@ -7,7 +7,7 @@ use crate::python::Environment;
 use crate::steps::{self, Step};
 use crate::workspace::Workspace;
 
-/// Every script in `tools/` that writes fixtures, with the packages it needs; its name is the file's stem.
+/// The scripts in `tools/` that write fixtures, by file stem, with their packages.
 const SCRIPTS: [Environment; 14] = [
     Environment { name: "positions", packages: &["chess==1.11.2"] },
     Environment { name: "perft_fixture", packages: &["chess==1.11.2"] },
@@ -48,9 +48,9 @@ const SCRIPTS: [Environment; 14] = [
     Environment { name: "fuzz_seeds", packages: &["numpy==2.4.6", "onnx==1.23.2"] },
 ];
 
-/// Remake the fixtures with the real Python libraries
+/// Regenerate the fixtures with the reference Python libraries
 ///
-/// The scripts are deterministic: afterwards `git diff fixtures` shows what a library's new version changed.
+/// The scripts are deterministic: `git diff fixtures` shows the changes of a new library version.
 ///
 /// Examples:
 ///   cargo xtask fixtures
@@ -58,7 +58,7 @@ const SCRIPTS: [Environment; 14] = [
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Fixtures {
-    /// Run only the script of this name; may be given again
+    /// Run only this script; repeatable
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
 }
@@ -69,7 +69,7 @@ impl Fixtures {
             self.only.iter().find(|name| !SCRIPTS.iter().any(|script| script.name == **name))
         {
             let names: Vec<&str> = SCRIPTS.iter().map(|script| script.name).collect();
-            bail!("no fixture script is called {unknown}: there are {}", names.join(", "));
+            bail!("unknown fixture script {unknown} (expected {})", names.join(", "));
         }
         let chosen = SCRIPTS
             .iter()
@@ -97,14 +97,14 @@ fn remake(script: &Environment, workspace: &Workspace) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// A script that writes fixtures says so at the head of a line of its first paragraphs.
+    /// Scripts that write fixtures say so at the start of a line of their docstring.
     fn writes_fixtures(text: &str) -> bool {
         text.lines().take(12).any(|line| line.trim_start_matches(['"', ' ']).starts_with("Writes "))
     }
 
     #[test]
-    fn the_table_has_every_script_that_writes_fixtures() {
-        // Asked now: this program outlives the checkout it was built in, where others share its target folder.
+    fn every_fixture_script_is_in_the_table() {
+        // At run time, as the target folder may be shared by checkouts.
         let tools = Workspace::open().expect("a checkout").root.join("tools");
         for entry in std::fs::read_dir(&tools).expect("the folder of scripts") {
             let path = entry.expect("a readable entry").path();

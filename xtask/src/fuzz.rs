@@ -7,13 +7,13 @@ use crate::steps::{self, Step};
 use crate::workspace::Workspace;
 use crate::{apt, process};
 
-/// The longest input tried, in bytes: room for a whole small model, short enough to stay quick.
+/// Maximum input size in bytes: enough for a small model.
 const LONGEST_INPUT: u32 = 64 * 1024;
-/// The most memory a reader may take, in MiB, and the longest an input may take, in seconds.
+/// Memory limit in MiB and time limit per input in seconds.
 const MEMORY_LIMIT: u32 = 1024;
 const TIME_LIMIT: u32 = 10;
 
-/// What libFuzzer needs to see of the program: counters on every edge and the operands of comparisons.
+/// Instrumentation for libFuzzer: edge counters and comparison operands.
 const COVERAGE: [&str; 7] = [
     "--cfg=fuzzing",
     "-Cpasses=sancov-module",
@@ -24,10 +24,10 @@ const COVERAGE: [&str; 7] = [
     "-Cllvm-args=-simplifycfg-branch-fold-threshold=0",
 ];
 
-/// Feed made-up bytes to the readers of outside input
+/// Fuzz the parsers of untrusted input
 ///
-/// Starts from the inputs in fuzz/seeds and the small fixtures; an input that panics, hangs or takes more than 1 GiB fails the run and
-/// is kept.
+/// Starts from fuzz/seeds and the small fixtures; an input that panics, hangs or takes more than 1 GiB fails the run and is
+/// kept.
 ///
 /// Examples:
 ///   cargo xtask fuzz
@@ -36,12 +36,12 @@ const COVERAGE: [&str; 7] = [
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Fuzz {
-    /// One of fuzz/targets [default: each in turn]
+    /// One of fuzz/targets [default: all]
     target: Option<String>,
-    /// How long to run each target
+    /// Seconds per target
     #[arg(long, default_value_t = 60)]
     seconds: u32,
-    /// Run the target on this one input instead
+    /// Run the target on a single input
     #[arg(long, value_name = "FILE", requires = "target")]
     input: Option<PathBuf>,
 }
@@ -51,7 +51,7 @@ impl Fuzz {
         let mut targets = targets(workspace)?;
         if let Some(wanted) = &self.target {
             if !targets.contains(wanted) {
-                bail!("no fuzz target is called {wanted}: there are {}", targets.join(", "));
+                bail!("unknown fuzz target {wanted} (expected {})", targets.join(", "));
             }
             targets = vec![wanted.clone()];
         }
@@ -75,7 +75,7 @@ impl Fuzz {
         let corpus = workspace.target.join("fuzz/corpus").join(target);
         let found = workspace.target.join("fuzz/found").join(target);
         for folder in [&corpus, &found] {
-            std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
         }
         for seed in starting_points(workspace, target)? {
             let name = seed.file_name().context("a seed has a name")?;
@@ -92,7 +92,7 @@ impl Fuzz {
                 .arg(format!("-timeout={TIME_LIMIT}"))
                 .arg(format!("-artifact_prefix={}/", found.display()))
                 .arg("-print_final_stats=1")
-                // Freed memory that AddressSanitizer holds back would count against the limit.
+                // AddressSanitizer's quarantine would count against the limit.
                 .env("ASAN_OPTIONS", "quarantine_size_mb=16:detect_leaks=0"),
         )
         .with_context(|| {
@@ -104,7 +104,7 @@ impl Fuzz {
     }
 }
 
-/// What a target starts from: its committed seeds, and the fixtures of its format that are short enough.
+/// The initial corpus of a target: its seeds, and small fixtures of its format.
 fn starting_points(workspace: &Workspace, target: &str) -> Result<Vec<PathBuf>> {
     let mut inputs = files(&workspace.root.join("fuzz/seeds").join(target))?;
     let endings: &[&str] = match target {
@@ -138,7 +138,7 @@ fn targets(workspace: &Workspace) -> Result<Vec<String>> {
     Ok(sources.iter().filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect())
 }
 
-/// The files of a folder in order; none when there is no such folder.
+/// The files of a folder in order; none if it does not exist.
 fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());
@@ -149,8 +149,8 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Builds the targets with libFuzzer's instrumentation, and AddressSanitizer where the compiler ships it; gives
-/// the folder of the programs.
+/// Builds the targets with libFuzzer's instrumentation, and AddressSanitizer if available; returns the folder of the
+/// programs.
 fn build(workspace: &Workspace, targets: &[String]) -> Result<PathBuf> {
     // libFuzzer itself is C++.
     if !process::succeeds(Command::new("c++").arg("--version")) {

@@ -1,7 +1,7 @@
-//! The networks' tests and the program on other processors than this one, emulated by qemu's user mode.
+//! Tests of networks and of the program on other processors, emulated by qemu.
 //!
-//! Tests run each kernel of ours that this processor has. Which kernel a library takes, and what a program does that
-//! finds fewer instructions than here, shows only on such a processor.
+//! Tests run each of our kernels that this processor supports. Kernel selection of libraries, and behaviour with fewer
+//! instructions, can only be tested on such a processor.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use crate::{apt, cross, process};
 /// A processor to emulate.
 struct Processor {
     target: Target,
-    /// qemu's name of it, without the features that qemu would warn it lacks.
+    /// qemu's name, without features that qemu does not support.
     cpu: &'static str,
-    /// What `tabia model info` says computes 8-bit products there.
+    /// The expected kernel of 8-bit products in `tabia model info`.
     int8: &'static str,
-    /// What it says computes our transformers.
+    /// The expected kernel of transformers.
     transformer: &'static str,
 }
 
@@ -48,12 +48,12 @@ const PROCESSORS: [Processor; 4] = [
     },
 ];
 
-/// A test binary of a package, and the tests of it that compute networks: all if there is no filter.
+/// A test binary, and filters of its tests that evaluate networks; all without a filter.
 struct Tests {
     package: &'static str,
     name: &'static str,
     only: &'static [&'static str],
-    /// Whether it is built for other targets than this machine's.
+    /// Whether it is built for other targets.
     travels: bool,
 }
 
@@ -83,14 +83,14 @@ const TESTS: [Tests; 7] = [
     },
 ];
 
-/// A network the program is asked about, and how far its numbers may be from those found here.
+/// A network to evaluate, and the tolerance of its outputs.
 struct Network {
     file: &'static str,
     tolerance: f64,
 }
 
 const NETWORKS: [Network; 4] = [
-    // Whole numbers, and floats rounded in one order.
+    // Integers, and floats in a fixed order.
     Network { file: "fixtures/models/human.safetensors", tolerance: 0.0 },
     Network { file: "fixtures/models/challenge-mlp.onnx", tolerance: 0.0 },
     // Floats around integer products.
@@ -98,14 +98,14 @@ const NETWORKS: [Network; 4] = [
     Network { file: "fixtures/models/conv-net.onnx", tolerance: 1e-5 },
 ];
 
-/// Which of the networks shows what computes integer products, and which what computes transformers.
+/// The networks that show the kernels of integer products and of transformers.
 const INT8_NETWORK: &str = "fixtures/models/quantised-transformer.onnx";
 const TRANSFORMER: &str = "fixtures/models/human.safetensors";
 
-/// Runs the tests and the program on every processor; an error when one fails or answers otherwise than here.
+/// Runs the tests and the program on every processor, and compares the outputs with this one.
 pub(crate) fn test(workspace: &Workspace, features: &[&str]) -> Result<()> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        bail!("other processors are emulated on Linux on x86-64 only; leave this out with --skip levels");
+        bail!("other processors are emulated on x86-64 Linux only; use --skip levels");
     }
     if PROCESSORS.iter().any(|processor| !process::succeeds(processor.emulator().arg("--version"))) {
         apt::install(&["qemu-user"], "emulating other processors")?;
@@ -127,7 +127,7 @@ pub(crate) fn test(workspace: &Workspace, features: &[&str]) -> Result<()> {
                 .with_context(|| format!("{file} on {}", processor.name()))?;
         }
         processor.is_detected(&found)?;
-        println!("{}: tabia answers as here", processor.name());
+        println!("{}: outputs match", processor.name());
     }
     Ok(())
 }
@@ -155,7 +155,7 @@ impl Processor {
         format!("{arch} {}", self.cpu.split(',').next().unwrap_or_default())
     }
 
-    /// Checks that the program found the kernels that are expected of this processor.
+    /// Checks that the program selects the expected kernels.
     fn is_detected(&self, answers: &[Value]) -> Result<()> {
         for (file, kernel) in [(INT8_NETWORK, self.int8), (TRANSFORMER, self.transformer)] {
             let answer = NETWORKS.iter().zip(answers).find(|(network, _)| network.file == file);
@@ -176,7 +176,7 @@ struct Build {
 }
 
 impl Build {
-    /// For this machine, with the features and in the folder of the other tests, so that nothing is built twice.
+    /// For this machine, with the features and the target folder of the other tests.
     fn here(workspace: &Workspace, features: &[&str]) -> Result<Build> {
         let mut tests = workspace.cargo("test");
         tests.args(["--no-run", "--workspace", "--lib"]).args(features);
@@ -235,7 +235,7 @@ impl Build {
         Ok(())
     }
 
-    /// What the program says of each network, here or on another processor.
+    /// The program's outputs for each network, here or on another processor.
     fn answers(&self, workspace: &Workspace, processor: Option<&Processor>) -> Result<Vec<Value>> {
         let answer = |network: &Network| {
             let mut command = match processor {
@@ -260,7 +260,7 @@ impl Tests {
     }
 }
 
-/// Runs a cargo command and gives what it built.
+/// Runs a cargo command and returns its artifacts.
 fn artifacts(cargo: &mut Command) -> Result<Vec<Artifact>> {
     cargo.args(["--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit());
     let said = process::output(cargo)?;
@@ -272,13 +272,13 @@ fn artifacts(cargo: &mut Command) -> Result<Vec<Artifact>> {
     Ok(messages.filter_map(built).filter(|artifact| artifact.executable.is_some()).collect())
 }
 
-/// The tests that passed, by what the harness printed.
+/// The number of passed tests in the harness's output.
 fn passed(said: &str) -> u32 {
     let count = |line: &str| line.strip_prefix("test result: ok. ")?.split(' ').next()?.parse::<u32>().ok();
     said.lines().filter_map(count).sum()
 }
 
-/// The numbers of what the program says of a network's positions, each with its path.
+/// The numbers in the program's output, each with its path.
 fn numbers(answer: &Value) -> Vec<(String, f64)> {
     fn collect(path: &str, value: &Value, into: &mut Vec<(String, f64)>) {
         match value {
@@ -288,7 +288,7 @@ fn numbers(answer: &Value) -> Vec<(String, f64)> {
                     collect(&format!("{path}/{index}"), item, into);
                 }
             }
-            // Moves are told apart by their names, which may change places where two are as likely.
+            // Moves are identified by name, as equally likely ones may swap.
             Value::Object(fields) => {
                 let name = fields.get("san").and_then(Value::as_str).unwrap_or_default();
                 for (key, item) in fields {
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_compared_number_by_number() {
+    fn outputs_are_compared_number_by_number() {
         let answer = |cp: f64, probability: f64| {
             serde_json::json!({"runtime": "any", "positions": [
                 {"label": "start", "score": cp, "moves": [{"san": "e4", "probability": probability}]}

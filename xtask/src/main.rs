@@ -1,4 +1,4 @@
-//! The commands of the workspace: play, test, measure, remake the fixtures, fuzz. CI runs the same ones.
+//! The commands of the workspace: play, test, bench, fixtures, fuzz. CI runs the same ones.
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -34,7 +34,7 @@ use clap::{Parser, Subcommand};
 
 use crate::workspace::Workspace;
 
-/// Build, check and measure Tabia
+/// Build, test and benchmark Tabia
 #[derive(Parser)]
 #[command(bin_name = "cargo xtask", arg_required_else_help = true)]
 struct CommandLine {

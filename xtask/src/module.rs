@@ -1,4 +1,4 @@
-//! The module the page loads: `apps/wasm` compiled, its bindings for TypeScript generated, its size told.
+//! Builds the page's WASM module: `apps/wasm` with its bindings for TypeScript.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -11,39 +11,38 @@ use crate::process;
 use crate::wasm::{Build, PLAIN, RELAXED, SHIPPED, Toolchain, node_options};
 use crate::workspace::Workspace;
 
-/// Where the page's build looks for it.
+/// Output folder.
 const FOLDER: &str = "web/src/wasm";
 
-/// What Node runs, with the module's files and the networks' folder.
+/// The test script for Node.
 const TEST: &str = "xtask/module_test.mjs";
 
-/// The variant whose script serves all.
+/// The variant whose script loads all.
 const SCRIPT: &str = "tabia";
 
-/// The profile of Cargo.toml that it is built in.
+/// The cargo profile.
 const PROFILE: &str = "page";
 
-/// One way to compile the module.
+/// A variant of the module.
 struct Variant {
-    /// What its files are called.
+    /// Name of its files.
     name: &'static str,
-    /// What a processor must be able to do.
+    /// Target features.
     features: &'static str,
 }
 
-/// The one for every browser first; those that need more of a processor follow. Each is compiled by itself, but for the
-/// standard library where that comes compiled. The first one's script serves all.
+/// The variant for every browser first, then those with more target features. The script of the first one loads all.
 const VARIANTS: [Variant; 2] =
     [Variant { name: SCRIPT, features: PLAIN }, Variant { name: "tabia_relaxed", features: RELAXED }];
 
-/// Build the module of the page into web/src/wasm
+/// Build the page's WASM module into web/src/wasm
 ///
 /// Example:
 ///   cargo xtask wasm
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Wasm {
-    /// The compiler [default: the first of these that is there or can be installed]
+    /// Toolchain [default: the first that is available or can be installed]
     #[arg(long, value_name = "TOOLCHAIN")]
     toolchain: Option<Toolchain>,
 }
@@ -54,7 +53,7 @@ impl Wasm {
     }
 }
 
-/// Builds all variants and says how large they are.
+/// Builds all variants and prints their size.
 pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
     let toolchain = Toolchain::ready(workspace, toolchain)?;
     let folder = folder(workspace);
@@ -66,7 +65,7 @@ pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resu
         let compiled = workspace.target.join("wasm").join(SHIPPED).join(PROFILE).join("tabia_wasm.wasm");
         let made = if variant.name == SCRIPT { folder.clone() } else { apart.join(variant.name) };
         let mut bindgen = Bindgen::new();
-        // The script's name is in the module too: one script serves modules that were made for it.
+        // The module contains the name of its script, so variants share one.
         bindgen.input_path(&compiled).out_name(SCRIPT).typescript(true);
         bindgen.remove_name_section(true).remove_producers_section(true);
         bindgen.web(true)?;
@@ -83,13 +82,13 @@ pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resu
     Ok(())
 }
 
-/// Makes sure that the scripts and types in two folders are the same.
+/// Checks that the scripts and types in two folders are equal.
 fn same_script(one: &Path, other: &Path) -> Result<()> {
     let read = |file: &Path| std::fs::read(file).with_context(|| format!("cannot read {}", file.display()));
     for ending in ["js", "d.ts"] {
         let [one, other] = [one, other].map(|folder| folder.join(format!("{SCRIPT}.{ending}")));
         if read(&one)? != read(&other)? {
-            bail!("{} and {} differ: one script cannot serve both modules", one.display(), other.display());
+            bail!("{} and {} differ: one script cannot load both modules", one.display(), other.display());
         }
     }
     Ok(())
@@ -100,7 +99,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds the module and lets Node use it as the page does.
+/// Builds the module and tests it in Node.
 pub(crate) fn test(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
     build(workspace, toolchain)?;
     let folder = folder(workspace);
@@ -132,7 +131,7 @@ fn tell_size(file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How many bytes travel when a server compresses as well as it can.
+/// Size after brotli compression.
 fn brotli_bytes(bytes: &[u8]) -> Result<usize> {
     const BUFFER: usize = 64 << 10;
     const QUALITY: u32 = 11;
@@ -147,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn brotli_finds_what_repeats() {
+    fn repetitions_compress() {
         assert!(brotli_bytes(&[7; 100_000]).expect("packs") < 100);
     }
 }

@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Play {
-    /// Play in this terminal instead, without the page
+    /// Play in the terminal instead
     #[arg(long)]
     terminal: bool,
     /// Arguments for `tabia serve --open`, or for `tabia play` in the terminal
@@ -36,7 +36,7 @@ impl Play {
     }
 }
 
-/// Builds `tabia` as people run it.
+/// Builds `tabia` in its usual profile.
 fn program(workspace: &Workspace) -> Result<PathBuf> {
     process::run(workspace.cargo("build").args(["--release", "--package", "tabia"]))?;
     Ok(workspace.target.join("release").join(format!("tabia{}", std::env::consts::EXE_SUFFIX)))

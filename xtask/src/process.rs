@@ -1,4 +1,4 @@
-//! Child processes: shown before they run, and an error that names the command when they fail.
+//! Child processes: commands are printed, and errors name them.
 
 use std::process::{Command, Stdio};
 
@@ -15,7 +15,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// What a command printed; an error, with what it said on stderr, unless it exits with 0.
+/// The output of a command; an error with its stderr unless it exits with 0.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let line = line(command);
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start `{line}`"))?;
@@ -31,7 +31,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
     silent.status().is_ok_and(|status| status.success())
 }
 
-/// A command as one would type it: the variables it sets, its program by its short name, its arguments.
+/// A command in shell syntax: variables, program name, arguments.
 fn line(command: &Command) -> String {
     let variables = command
         .get_envs()

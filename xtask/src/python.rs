@@ -1,4 +1,4 @@
-//! Virtual environments for the Python the tests and tools need, kept in the target folder.
+//! Python virtual environments of tests and tools, in the target folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,21 +8,21 @@ use anyhow::{Context as _, Result};
 use crate::workspace::Workspace;
 use crate::{apt, process};
 
-/// The program to start Python with before an environment exists.
+/// The system's Python.
 const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
 
-/// An environment: its name in the target folder and the pinned packages it holds.
+/// An environment: its name in the target folder and its pinned packages.
 pub(crate) struct Environment {
     pub(crate) name: &'static str,
     pub(crate) packages: &'static [&'static str],
 }
 
 impl Environment {
-    /// Makes the environment, or finds it made; gives its Python.
+    /// Creates the environment if needed; returns its Python.
     pub(crate) fn ready(&self, workspace: &Workspace) -> Result<PathBuf> {
         let folder = workspace.target.join("python").join(self.name);
         let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-        // Written last, so that an environment that was interrupted is made again.
+        // Written last, so that an interrupted environment is created again.
         let stamp = folder.join("packages.txt");
         let packages = self.packages.join("\n");
         let made = std::fs::read_to_string(&stamp).is_ok_and(|held| held == packages)
@@ -55,7 +55,7 @@ fn make(folder: &Path) -> Result<()> {
         command.args(["-m", "venv", "--clear"]).arg(folder);
         command
     };
-    // Debian ships Python without the part that makes environments.
+    // Debian packages venv separately.
     if !process::succeeds(Command::new(PYTHON).args(["-c", "import venv, ensurepip"])) {
         apt::install(&["python3", "python3-venv"], "a Python environment")?;
     }

@@ -4,10 +4,10 @@ use crate::process;
 use crate::web::{self, Page};
 use crate::workspace::Workspace;
 
-/// Where the README's pictures are.
+/// Folder of the README's screenshots.
 const FOLDER: &str = "docs/images";
 
-/// Take the README's pictures of the page anew
+/// Take the README's screenshots
 ///
 /// Example:
 ///   cargo xtask screenshots

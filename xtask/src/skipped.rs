@@ -1,4 +1,4 @@
-//! Tests that needed something this machine lacks: what can be installed for them, and which were skipped.
+//! Skipped tests and the programs they need.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use anyhow::{Context as _, Result};
 use crate::workspace::Workspace;
 use crate::{apt, process};
 
-/// Where a skipped test notes itself: `crates/requires` reads it.
+/// Variable with the path of the log of skipped tests, read by `crates/requires`.
 const VARIABLE: &str = "TABIA_SKIP_LOG";
 
-/// A line each: `missing` (it could be installed) or `machine` (it could not), what was needed, which test.
+/// One line per test: `missing` (installable) or `machine` (not), the requirement, the test.
 pub(crate) struct SkipLog(PathBuf);
 
 impl SkipLog {
-    /// An empty one.
+    /// An empty log.
     pub(crate) fn begin(workspace: &Workspace) -> Result<Self> {
         let path = workspace.target.join("skipped-tests.tsv");
         match std::fs::remove_file(&path) {
@@ -27,12 +27,12 @@ impl SkipLog {
         }
     }
 
-    /// Has the tests that a command runs noted here.
+    /// Sets the log of a command's tests.
     pub(crate) fn of<'a>(&self, tests: &'a mut Command) -> &'a mut Command {
         tests.env(VARIABLE, &self.0)
     }
 
-    /// Says which tests were skipped so far, and why.
+    /// Prints the skipped tests and their requirements.
     pub(crate) fn report(&self) {
         match std::fs::read_to_string(&self.0) {
             Ok(text) if !text.is_empty() => println!("\n== skipped\n{}", summary(&text)),
@@ -65,7 +65,7 @@ fn summary(log: &str) -> String {
     lines.join("\n")
 }
 
-/// Installs the programs tests are skipped without. Where that is not possible it says so and goes on.
+/// Installs the programs that tests need; prints a message if that is impossible.
 pub(crate) fn install_programs() {
     let starts = |program: &str| process::succeeds(Command::new(program).arg("--version"));
     let wanted = [
@@ -76,7 +76,7 @@ pub(crate) fn install_programs() {
     ];
     for (package, purpose, _) in wanted.into_iter().filter(|(_, _, there)| !there) {
         if let Err(error) = apt::install(&[package], purpose) {
-            println!("{error:#}: the tests of that are skipped");
+            println!("{error:#}: tests that need it are skipped");
         }
     }
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_are_listed_by_what_they_need() {
+    fn tests_are_grouped_by_requirement() {
         let log = "missing\tStockfish\ta b\nmissing\tStockfish\ta c\nmissing\tStockfish\ta b\n\
                    missing\tshared data (x)\ta b\nmachine\ta GPU\td e\n";
         let expected = "\

@@ -1,4 +1,4 @@
-//! A numbered list of steps, each timed, with a table of how they went at the end.
+//! Numbered and timed steps, with a summary.
 
 use std::time::{Duration, Instant};
 
@@ -6,16 +6,16 @@ use anyhow::{Result, bail};
 
 /// One step of a run.
 pub(crate) struct Step<'a> {
-    /// One word: what `--only` takes.
+    /// Name for `--only`.
     pub(crate) name: String,
-    /// What the step shows, in one line.
+    /// Description in one line.
     pub(crate) what: String,
     /// The command that runs this step alone.
     pub(crate) alone: String,
     pub(crate) action: Box<dyn FnOnce() -> Result<()> + 'a>,
 }
 
-/// Runs every step, also after one failed, and prints the table; an error when any failed.
+/// Runs every step, also after a failure, and prints a summary; an error if any failed.
 pub(crate) fn run(steps: Vec<Step<'_>>) -> Result<()> {
     let start = Instant::now();
     let count = steps.len();
@@ -29,7 +29,7 @@ pub(crate) fn run(steps: Vec<Step<'_>>) -> Result<()> {
         match outcome {
             Ok(()) => rows.push(format!("{:<12} passed {took:>8}", step.name)),
             Err(error) => {
-                println!("\n{} FAILED: {error:#}\nTo run just this step: {}", step.name, step.alone);
+                println!("\n{} FAILED: {error:#}\nTo run only this step: {}", step.name, step.alone);
                 rows.push(format!("{:<12} FAILED {took:>8}   {}", step.name, step.alone));
                 failed.push(step.name);
             }
@@ -42,7 +42,7 @@ pub(crate) fn run(steps: Vec<Step<'_>>) -> Result<()> {
     Ok(())
 }
 
-/// A time as minutes and seconds, tenths below a minute.
+/// A time as minutes and seconds, with tenths below a minute.
 fn clock(time: Duration) -> String {
     match time.as_secs() {
         0..60 => format!("{:.1} s", time.as_secs_f64()),
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_runs_and_the_failed_ones_are_named() {
+    fn all_steps_run_and_failures_are_listed() {
         let mut last_ran = false;
         let steps = vec![
             step("first", Ok(())),

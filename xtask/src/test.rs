@@ -11,7 +11,7 @@ use crate::steps::{self, Step};
 use crate::workspace::Workspace;
 use crate::{checks, desktop, levels, module, process, wasm, web};
 
-/// What the tests compare against, and the compiler of the GPU's kernels, which works without a GPU.
+/// Reference packages of tests, and NVRTC, which compiles the GPU kernels without a GPU.
 const REFERENCE: Environment = Environment {
     name: "tests",
     packages: &[
@@ -23,16 +23,16 @@ const REFERENCE: Environment = Environment {
     ],
 };
 
-/// Where Linux looks for libraries.
+/// Library path on Linux.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
-/// Features that exist for the tests' sake.
+/// Features for tests only.
 const FEATURES: [&str; 2] = ["--features", "tabia-model/fuzzing,tabia-train/fuzzing"];
 
 /// The crate outside the workspace.
 const FUZZ_TARGETS: [&str; 2] = ["--manifest-path", "fuzz/Cargo.toml"];
 
-/// Install what the tests need and run all of them
+/// Install the requirements of the tests and run all of them
 ///
 /// Examples:
 ///   cargo xtask test
@@ -41,23 +41,23 @@ const FUZZ_TARGETS: [&str; 2] = ["--manifest-path", "fuzz/Cargo.toml"];
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Test {
-    /// Run only this step; may be given again
+    /// Run only this step; repeatable
     #[arg(long, value_name = "STEP")]
     only: Vec<Check>,
-    /// Leave out this step; may be given again
+    /// Skip this step; repeatable
     #[arg(long, value_name = "STEP", conflicts_with = "only")]
     skip: Vec<Check>,
-    /// The compiler for the wasm steps [default: the first of these that is there or can be installed]
+    /// Toolchain of the wasm steps [default: the first that is available or can be installed]
     #[arg(long, value_name = "TOOLCHAIN")]
     wasm: Option<wasm::Toolchain>,
 }
 
-/// The steps in the order they run: the quick ones first.
+/// The steps in order, quick ones first.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Check {
     /// The repository and its fixtures are within their sizes
     Size,
-    /// Links between the documents and to files lead somewhere
+    /// Links between the documents and to files are valid
     Links,
     /// Crates depend on each other only in the directions of ARCHITECTURE.md
     Directions,
@@ -65,11 +65,11 @@ enum Check {
     Licences,
     /// The sources are formatted
     Fmt,
-    /// No lint of the workspace's table fires
+    /// Clippy has no warnings
     Clippy,
     /// The documentation builds without warnings
     Docs,
-    /// The Python libraries some tests compare against are there
+    /// The Python libraries that tests compare against are installed
     Python,
     /// Unit and integration tests
     Tests,
@@ -79,7 +79,7 @@ enum Check {
     Levels,
     /// The tests of encoding, game, model and search, on wasm32 in Node
     Wasm,
-    /// The module of the page, built as it is shipped and used in Node
+    /// The page's WASM module, built for release and tested in Node
     WasmModule,
     /// The page: types, build, size, and tests in a real browser
     Web,
@@ -140,7 +140,7 @@ impl Test {
                         .arg("--target-dir")
                         .arg(&workspace.target)
                         .args(["--", "-D", "warnings"])
-                        // Nothing is linked here, so libFuzzer's C++ need not be compiled.
+                        // Nothing is linked, so libFuzzer is not compiled.
                         .env("CUSTOM_LIBFUZZER_PATH", "/not-linked/libfuzzer.a"),
                 )
             }
@@ -167,7 +167,7 @@ impl Test {
         }
     }
 
-    /// With `--skip python` the tests that need it are skipped.
+    /// With `--skip python`, tests that need it are skipped.
     fn tests(&self, workspace: &Workspace, log: &SkipLog) -> Result<()> {
         workspace.claim_target()?;
         skipped::install_programs();
@@ -191,7 +191,7 @@ impl Test {
     }
 }
 
-/// Where the loader looks for libraries, and before that into NVRTC's folder in the environment of `python`, if it is there.
+/// The library path with NVRTC's folder in the environment of `python`, if present.
 fn with_nvrtc(python: &Path) -> Result<Option<OsString>> {
     let script = "import importlib.util as u; s = u.find_spec('nvidia'); print(s and s.submodule_search_locations[0] or '')";
     let packages = process::output(Command::new(python).args(["-c", script]))?;
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn only_and_skip_choose_steps() {
+    fn only_and_skip_select_steps() {
         let all = Check::value_variants().len();
         assert_eq!(chosen(&[], &[]), all);
         assert_eq!(chosen(&[Check::Fmt, Check::Wasm], &[]), 2);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn every_step_says_what_it_shows() {
+    fn every_step_has_a_description() {
         for check in Check::value_variants() {
             let value = check.to_possible_value().expect("not hidden");
             assert!(value.get_help().is_some(), "{}", value.get_name());

@@ -1,4 +1,4 @@
-//! The tests of the crates that reach the browser, compiled to wasm32 and run in Node.
+//! Tests of the crates of the WASM module, compiled to wasm32 and run in Node.
 //!
 //! The tests are the crates' own `#[test]` functions under the standard test harness. They are built for
 //! wasm32-wasip1, where the harness has arguments and a standard output, and the same crates are checked for
@@ -9,30 +9,31 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
 
+use crate::cross::debian_cargo;
 use crate::workspace::Workspace;
 use crate::{apt, process};
 
-/// The crates that reach the browser.
+/// The crates of the WASM module.
 const CRATES: [&str; 5] = ["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-search"];
 
-/// Where tests run.
+/// The target of tests.
 const TESTED: &str = "wasm32-wasip1";
-/// What the browser runs.
+/// The target of the browser.
 pub(crate) const SHIPPED: &str = "wasm32-unknown-unknown";
 
-/// The crate with instructions that not every browser has, and the features of the module for those that have them.
+/// The crate with relaxed SIMD, and the target features of that variant.
 const RELAXED_CRATE: &str = "tabia-model";
 pub(crate) const RELAXED: &str = "+simd128,+relaxed-simd";
-/// The features of the module for every browser.
+/// The target features of the variant for every browser.
 pub(crate) const PLAIN: &str = "+simd128";
 
-/// Ends well where Node takes a module with one relaxed instruction.
+/// Script that succeeds if Node supports relaxed SIMD.
 const HAS_RELAXED: &str = "process.exit(WebAssembly.validate(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, \
                            1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15, 253, 128, 2, 11])) ? 0 : 1)";
-/// What makes an older Node take it, with the compiler that gets it right: the quick one of Node 20 multiplies quads wrongly.
+/// Options of older versions of Node; the baseline compiler of Node 20 has a bug in relaxed dot products.
 const ALLOW_RELAXED: &[&str] = &["--experimental-wasm-relaxed-simd", "--no-liftoff"];
 
-/// The program Node starts for each test binary, beside this crate's manifest.
+/// The script that runs a test binary in Node.
 const HOST: &str = "xtask/wasm_host.mjs";
 
 /// A compiler for wasm32 with its standard library.
@@ -52,7 +53,7 @@ pub(crate) const DEBIAN_SOURCES: &str = "/usr/lib/rustlib/src/rust/library/std";
 const DEBIAN_LINKER: &str = "/usr/bin/wasm-ld-19";
 const DEBIAN_LIBC: &str = "/usr/lib/wasm32-wasi";
 
-/// What the standard library calls to make and end threads.
+/// Thread functions called by the standard library.
 const THREAD_FUNCTIONS: [&str; 6] = [
     "pthread_attr_destroy",
     "pthread_attr_init",
@@ -62,7 +63,7 @@ const THREAD_FUNCTIONS: [&str; 6] = [
     "pthread_join",
 ];
 
-/// Builds and runs the tests; an error when one fails or a crate has none.
+/// Builds and runs the tests; an error if one fails or a crate has none.
 pub(crate) fn test(workspace: &Workspace, wanted: Option<Toolchain>) -> Result<()> {
     if !process::succeeds(Command::new("node").arg("--version")) {
         apt::install(&["nodejs"], "running wasm32 tests")?;
@@ -87,15 +88,15 @@ pub(crate) fn test(workspace: &Workspace, wanted: Option<Toolchain>) -> Result<(
 
 /// How a module is built and run.
 pub(crate) struct Build {
-    /// Of the processor.
+    /// Target features.
     pub(crate) features: &'static str,
-    /// In the target folder.
+    /// Name of the target folder.
     pub(crate) folder: &'static str,
     /// Node's options.
     pub(crate) node: &'static [&'static str],
 }
 
-/// The same for the module with relaxed instructions, where Node takes it.
+/// The same for the variant with relaxed SIMD, if Node supports it.
 fn test_relaxed(workspace: &Workspace, toolchain: Toolchain) -> Result<()> {
     let Some(node) = node_options(RELAXED) else {
         println!("this Node has no relaxed SIMD: the module for browsers that have it is not tested");
@@ -106,7 +107,7 @@ fn test_relaxed(workspace: &Workspace, toolchain: Toolchain) -> Result<()> {
     process::run(tests.args(["--package", RELAXED_CRATE, "--lib", "--test", "human"]))
 }
 
-/// What Node must be told to take a module with these features; none where this Node takes it in no way.
+/// Node's options for these target features; `None` if unsupported.
 pub(crate) fn node_options(features: &str) -> Option<&'static [&'static str]> {
     if features != RELAXED {
         return Some(&[]);
@@ -124,7 +125,7 @@ fn for_crates(mut command: Command) -> Command {
     command
 }
 
-/// Reads the lines `package passed` the host wrote, one a test binary.
+/// Reads the lines `package passed`, one per test binary.
 fn every_crate_ran(counts: &str) -> Result<()> {
     for name in CRATES {
         let passed: u32 = counts
@@ -141,7 +142,7 @@ fn every_crate_ran(counts: &str) -> Result<()> {
     Ok(())
 }
 
-/// What is there comes before what would have to be fetched.
+/// Installed toolchains first.
 fn first_available(workspace: &Workspace) -> Result<Toolchain> {
     let toolchains = [Toolchain::Rustup, Toolchain::Debian];
     if let Some(found) = toolchains.into_iter().find(|toolchain| toolchain.is_there(workspace)) {
@@ -163,7 +164,7 @@ fn first_available(workspace: &Workspace) -> Result<Toolchain> {
 }
 
 impl Toolchain {
-    /// The toolchain asked for, or the first that is there; installed if need be.
+    /// The requested toolchain, or the first that is available; installed if needed.
     pub(crate) fn ready(workspace: &Workspace, wanted: Option<Toolchain>) -> Result<Toolchain> {
         match wanted {
             Some(toolchain) if toolchain.is_there(workspace) => Ok(toolchain),
@@ -197,7 +198,7 @@ impl Toolchain {
         }
     }
 
-    /// A cargo command for `target` with its own build folder: the compilers differ from the usual ones.
+    /// A cargo command for `target` with its own target folder, as compilers may differ.
     pub(crate) fn cargo(
         self,
         workspace: &Workspace,
@@ -213,16 +214,8 @@ impl Toolchain {
         let mut command = match self {
             Self::Rustup => workspace.cargo(subcommand),
             Self::Debian => {
-                let mut cargo = Command::new(DEBIAN_CARGO);
-                cargo
-                    .arg(subcommand)
-                    .current_dir(&workspace.root)
-                    .env("RUSTC", DEBIAN_RUSTC)
-                    .env("RUSTC_BOOTSTRAP", "1") // for -Zbuild-std
-                    .env_remove("LD_LIBRARY_PATH") // leads to the other compiler's libraries
-                    .env_remove("RUSTUP_TOOLCHAIN")
-                    .arg("-Zbuild-std=std,panic_abort,test")
-                    .args(["--config", &format!("target.{target}.linker='{DEBIAN_LINKER}'")]);
+                let mut cargo = debian_cargo(workspace, subcommand, "std,panic_abort,test");
+                cargo.args(["--config", &format!("target.{target}.linker='{DEBIAN_LINKER}'")]);
                 if target == TESTED {
                     flags.extend(debian_link_flags(workspace)?);
                 }
@@ -240,17 +233,16 @@ impl Toolchain {
     }
 }
 
-/// Links against Debian's WASI C library in place of the one rustup's target carries.
+/// Flags to link with Debian's WASI C library.
 fn debian_link_flags(workspace: &Workspace) -> Result<Vec<String>> {
-    // That library has no thread functions; the host gives them, and making a thread fails there as it does in
-    // the browser.
+    // That library has no thread functions; the host provides them, and creating a thread fails as in the browser.
     let folder: PathBuf = workspace.target.join("wasm");
     let names = folder.join("thread-functions.txt");
-    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
     std::fs::write(&names, THREAD_FUNCTIONS.join("\n"))
         .with_context(|| format!("cannot write {}", names.display()))?;
     Ok(vec![
-        // The compiler looks here for the start-up objects too, and takes the right one for a program or a library.
+        // The start-up objects are found here, too.
         format!("-Lnative={DEBIAN_LIBC}"),
         format!("-Clink-arg=--allow-undefined-file={}", names.display()),
     ])

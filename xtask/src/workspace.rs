@@ -1,4 +1,4 @@
-//! Where things are: the root of the checkout, the folder builds go to, the files git would keep.
+//! Paths of the workspace: the root, the target folder, the tracked files.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,16 +8,16 @@ use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 
 use crate::process;
 
-/// One checkout of the repository.
+/// A checkout of the repository.
 pub(crate) struct Workspace {
     /// The folder of the workspace's `Cargo.toml`.
     pub(crate) root: PathBuf,
-    /// The folder cargo builds into; everything the commands make goes here too.
+    /// The target folder, also for the outputs of commands.
     pub(crate) target: PathBuf,
 }
 
 impl Workspace {
-    /// The checkout this program was started from, through `cargo xtask`.
+    /// The checkout in which `cargo xtask` was started.
     pub(crate) fn open() -> Result<Self> {
         let metadata = MetadataCommand::new().no_deps().exec().context(
             "cannot read the workspace: run this as `cargo xtask`, inside a checkout of the repository",
@@ -28,16 +28,16 @@ impl Workspace {
         })
     }
 
-    /// A cargo command in the root folder, with the cargo that started this program.
+    /// A cargo command in the root folder.
     pub(crate) fn cargo(&self, subcommand: &str) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
         command.arg(subcommand).current_dir(&self.root);
         command
     }
 
-    /// Makes the target folder this checkout's: what another checkout built of our own crates is thrown away.
+    /// Removes builds of our own crates by another checkout from the target folder.
     ///
-    /// Cargo takes such builds for its own, but tests have the paths of the checkout they were built in inside them.
+    /// Cargo would reuse them, but tests contain the paths of their checkout.
     pub(crate) fn claim_target(&self) -> Result<()> {
         let note = self.target.join("checkout");
         if !self.is_foreign(std::fs::read_to_string(&note).ok().as_deref()) {
@@ -46,7 +46,7 @@ impl Workspace {
         let metadata = MetadataCommand::new().current_dir(&self.root).no_deps().exec()?;
         let mut clean = self.cargo("clean");
         for package in metadata.workspace_packages() {
-            // Not this program, which is running.
+            // Not this running program.
             if package.name.as_str() != env!("CARGO_PKG_NAME") {
                 clean.args(["--package", package.name.as_str()]);
             }
@@ -57,12 +57,12 @@ impl Workspace {
             .with_context(|| format!("cannot write {}", note.display()))
     }
 
-    /// Whether a target folder with this note was last used by another checkout, or by nobody knows whom.
+    /// Whether a target folder with this note was last used by another or an unknown checkout.
     fn is_foreign(&self, note: Option<&str>) -> bool {
         note != Some(&*self.root.display().to_string())
     }
 
-    /// Every package the manifest at `manifest` (relative to the root) leads to, all targets and features.
+    /// All packages of the manifest at `manifest` (relative to the root), for all targets and features.
     pub(crate) fn dependency_graph(&self, manifest: &str) -> Result<Metadata> {
         MetadataCommand::new()
             .manifest_path(self.root.join(manifest))
@@ -71,7 +71,7 @@ impl Workspace {
             .with_context(|| format!("cargo metadata failed for {manifest}"))
     }
 
-    /// The files of the checkout that git keeps or would keep (not ignored), relative to the root.
+    /// The files that git tracks or does not ignore, relative to the root.
     pub(crate) fn kept_files(&self) -> Result<Vec<PathBuf>> {
         let listing = process::output(
             Command::new("git")
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_folder_belongs_to_the_checkout_that_used_it_last() {
+    fn builds_of_another_checkout_are_detected() {
         let workspace = Workspace { root: "/here/tabia".into(), target: "/cache".into() };
         assert!(!workspace.is_foreign(Some("/here/tabia")));
         assert!(workspace.is_foreign(Some("/there/tabia")));

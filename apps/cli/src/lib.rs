@@ -3,7 +3,6 @@
 #[macro_use]
 extern crate tabia_stdio;
 
-pub mod chart;
 mod engine_process;
 mod entrant;
 mod factory;
@@ -11,7 +10,6 @@ pub mod figures;
 mod files;
 mod interrupt;
 mod match_progress;
-mod meter;
 mod stockfish;
 mod wall_clock;
 
@@ -24,7 +22,6 @@ pub use factory::PlayerFactory;
 pub use files::{write_atomically, write_json};
 pub use interrupt::stop_on_interrupt;
 pub use match_progress::play_run;
-pub use meter::Meter;
 pub use stockfish::Stockfish;
 pub use wall_clock::WallClock;
 

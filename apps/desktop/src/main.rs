@@ -1,4 +1,4 @@
-//! `desktop`: the page in a native window, or a network that plays itself there.
+//! `desktop`: the web page in a native window.
 #![forbid(unsafe_code)]
 
 mod watch;
@@ -11,7 +11,7 @@ use anyhow::Result;
 use clap::Parser;
 use tabia_serve::{ServeConfig, Server};
 
-/// The page in a window of its own; with a model, that network plays itself
+/// Show the page in a native window; with a model, watch it play against itself
 #[derive(Parser)]
 #[command(
     name = "desktop",
@@ -19,21 +19,21 @@ use tabia_serve::{ServeConfig, Server};
     after_help = "Examples:\n  desktop\n  desktop maia-1500.pb.gz --delay 300\n  desktop --runs runs --data sets"
 )]
 struct Arguments {
-    /// A network to watch: ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt).
+    /// A network that plays against itself: ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt).
     model: Option<PathBuf>,
-    /// The least time between the moves of a network that plays itself, in milliseconds.
+    /// Minimum time between moves in milliseconds.
     #[arg(long, default_value_t = 300, value_name = "MS")]
     delay: u32,
-    /// A data set to explore, or a folder of them; may be given several times.
+    /// A data set to explore, or a folder of them; repeatable.
     #[arg(long, value_name = "DIR")]
     data: Vec<PathBuf>,
-    /// A training run, or a folder of them; may be given several times.
+    /// A training run, or a folder of them; repeatable.
     #[arg(long, value_name = "DIR")]
     runs: Vec<PathBuf>,
-    /// A folder with the games of matches and the scorecards of challenges; may be given several times.
+    /// A folder with the games of matches and the scorecards of challenges; repeatable.
     #[arg(long, value_name = "DIR")]
     ledgers: Vec<PathBuf>,
-    /// Show the page from this folder instead of the one in the program.
+    /// Serve the page from this folder instead of the built-in one.
     #[arg(long, value_name = "DIR")]
     page: Option<PathBuf>,
 }
@@ -50,18 +50,18 @@ fn main() -> Result<()> {
     };
     let server = Server::bind(
         &ServeConfig { data, runs, ledgers, models, page },
-        // Nobody else on the machine needs to know the port.
+        // Any free port will do.
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
     )?;
     let address = format!("http://{}/{hash}", server.address());
     println!("{address}");
-    // The window's thread is the main one, as systems demand; the server ends with the program.
+    // Window systems require the main thread; the server ends with the program.
     std::thread::spawn(move || {
         if let Err(error) = server.run() {
             eprintln!("desktop: {error}");
             std::process::exit(1);
         }
-        // Ctrl-C ends the server, and then the window has nothing to show.
+        // Ctrl-C ends the server and the program.
         std::process::exit(0);
     });
     window::show(&address)

@@ -1,4 +1,4 @@
-//! A network that plays itself, as the page is told.
+//! The page's address for a network that plays against itself.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use tabia_model::Model;
 use tabia_serve::LocalModel;
 
-/// A network to watch, and the player it is.
+/// A network and its player spec.
 pub(crate) struct Watched {
     pub(crate) model: LocalModel,
     spec: String,
@@ -16,27 +16,27 @@ impl Watched {
     /// Opens a network of any format.
     ///
     /// # Errors
-    /// When it is no network, or one that Tabia does not know.
+    /// If it is not a known network.
     pub(crate) fn open(file: &Path) -> Result<Watched> {
         let bytes = std::fs::read(file).with_context(|| file.display().to_string())?;
-        // Opened here first: a message in the terminal comes before a window that says the same.
+        // Errors are reported in the terminal before a window opens.
         let network = Model::from_bytes(&bytes).with_context(|| file.display().to_string())?;
         let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy();
         let model = LocalModel::new(&name, bytes);
-        // A network with a move head plays from it; any other one looks a move ahead.
+        // Networks without a policy head search one ply.
         let kind = if network.card().policy.is_some() { "human" } else { "net" };
         let spec = format!("{kind}:given/{}", model.name());
         Ok(Watched { model, spec })
     }
 
-    /// The page's address, after the server's: this player against itself.
+    /// The fragment of the page's address for a match of this player against itself.
     pub(crate) fn address(&self, delay: u32) -> String {
         let spec = encoded(&self.spec);
         format!("#/arena?first={spec}&second={spec}&delay={delay}&auto=1")
     }
 }
 
-/// As it stands in a query.
+/// Percent-encodes a query parameter.
 fn encoded(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' => char::from(byte).to_string(),
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_becomes_the_player_it_can_be() {
+    fn the_player_depends_on_the_heads() {
         let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
         let human = Watched::open(&models.join("human.safetensors")).expect("it comes along");
         assert_eq!(human.spec, "human:given/human.safetensors");

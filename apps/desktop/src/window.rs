@@ -1,4 +1,4 @@
-//! The window: the system's own web view and nothing around it.
+//! A window with the system's web view.
 
 use anyhow::{Context as _, Result};
 use tao::dpi::LogicalSize;
@@ -7,7 +7,7 @@ use tao::event_loop::{ControlFlow, EventLoop};
 use tao::window::WindowBuilder;
 use wry::WebViewBuilder;
 
-/// Shows a page until its window is closed; ends the program then.
+/// Shows a page until its window is closed, which ends the program.
 pub(crate) fn show(address: &str) -> Result<()> {
     let events = EventLoop::new();
     let window = WindowBuilder::new()
@@ -19,7 +19,7 @@ pub(crate) fn show(address: &str) -> Result<()> {
     let origin = origin_of(address).to_owned();
     let view = WebViewBuilder::new()
         .with_url(address)
-        // The window is for the page; whatever leads elsewhere is not followed.
+        // Links to other sites are not followed.
         .with_navigation_handler(move |to| origin_of(&to) == origin);
     #[cfg(target_os = "linux")]
     let view = {
@@ -33,7 +33,7 @@ pub(crate) fn show(address: &str) -> Result<()> {
 
     events.run(move |event, _, flow| {
         *flow = ControlFlow::Wait;
-        // Dropped with the loop, and not before.
+        // Keep it until the loop ends.
         let _kept = (&window, &view);
         if let Event::WindowEvent { event: WindowEvent::CloseRequested, .. } = event {
             *flow = ControlFlow::Exit;
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_servers_own_pages_have_its_origin() {
+    fn pages_of_other_servers_have_another_origin() {
         assert_eq!(origin_of("http://127.0.0.1:5001/#/play"), "http://127.0.0.1:5001");
         assert_eq!(origin_of("http://127.0.0.1:5001"), "http://127.0.0.1:5001");
         assert_ne!(origin_of("http://127.0.0.1:50010/"), "http://127.0.0.1:5001");

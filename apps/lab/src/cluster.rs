@@ -1,4 +1,4 @@
-//! `tabia-lab cluster`: the machines that `data build --cluster` works on.
+//! `tabia-lab cluster`: the services behind `data build --cluster`.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -16,13 +16,13 @@ use tokio::runtime::Runtime;
 use crate::data::bytes;
 use crate::log_lines::{self, LogLevel};
 
-/// The parts of a cluster. Each runs until Ctrl-C.
+/// The services of a cluster. Each runs until Ctrl-C.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Take plans from clients and hand their parts to executors. One per cluster.
+    /// Accept plans from clients and assign their tasks to executors. One per cluster.
     #[command(after_help = SCHEDULER_EXAMPLES)]
     Scheduler(SchedulerArgs),
-    /// Work for a scheduler. As many per cluster as there are machines.
+    /// Run tasks of a scheduler. One per machine.
     #[command(after_help = EXECUTOR_EXAMPLES)]
     Executor(ExecutorArgs),
 }
@@ -32,67 +32,67 @@ Examples:
   tabia-lab cluster scheduler                       for executors on this machine
   tabia-lab cluster scheduler --bind 192.168.1.10   for executors on the network of that address
 
-Whoever reaches the port can read every file the executors can: use trusted networks only.";
+Anyone who can reach the port can read every file the executors can read. Use trusted networks only.";
 
 const EXECUTOR_EXAMPLES: &str = "\
 Example:
   tabia-lab cluster executor --scheduler 192.168.1.10:50050 --slots 8 --memory 16G --work-dir /scratch
 
-The files a client names have to be visible here under the same paths, as in a shared folder.";
+The input files must be visible here under the client's paths, as in a shared folder.";
 
 #[derive(Args)]
 pub(crate) struct SchedulerArgs {
-    /// What to tell on standard error: info shows jobs, stages and tasks.
+    /// Log level on standard error: info shows jobs, stages and tasks.
     #[arg(long, value_enum, default_value = "warn")]
     log: LogLevel,
-    /// The address to listen at. The loopback address keeps other machines out; 0.0.0.0 is every address.
+    /// Address to listen at. The loopback address keeps other machines out; 0.0.0.0 is all addresses.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     bind: IpAddr,
-    /// The port to listen on; 0 takes any free one.
+    /// Port to listen on; 0 selects a free one.
     #[arg(long, default_value_t = SchedulerAddress::DEFAULT_PORT)]
     port: u16,
-    /// The name by which executors reach this machine, where it is not the address it listens at.
+    /// Host name of this machine for executors, if it differs from --bind.
     #[arg(long, value_name = "HOST")]
     advertise: Option<String>,
-    /// How long an executor may be silent before its work is given to others.
+    /// Time without a heartbeat after which an executor's tasks are reassigned.
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(2..))]
     executor_timeout: u64,
 }
 
 #[derive(Args)]
 pub(crate) struct ExecutorArgs {
-    /// What to tell on standard error: info shows tasks.
+    /// Log level on standard error: info shows tasks.
     #[arg(long, value_enum, default_value = "warn")]
     log: LogLevel,
-    /// The scheduler to work for.
+    /// Address of the scheduler.
     #[arg(long, value_name = "HOST:PORT")]
     scheduler: SchedulerAddress,
-    /// How many parts to work on at a time [default: one per processor].
+    /// Number of concurrent tasks [default: one per processor].
     #[arg(long)]
     slots: Option<NonZero<usize>>,
-    /// How much memory to use, about; what does not fit goes to the work folder.
+    /// Approximate memory limit; larger intermediate results are spilled to the work folder.
     #[arg(long, default_value = "2G", value_name = "SIZE", value_parser = bytes)]
     memory: u64,
-    /// The folder for intermediate results, best on a fast local disk. The executor makes its own folder inside it and
-    /// removes that when it stops [default: the system's for temporary files].
+    /// Folder for intermediate results, best on a fast local disk. The executor creates its own folder inside it and removes
+    /// it when it stops [default: the system's temporary folder].
     #[arg(long, value_name = "FOLDER")]
     work_dir: Option<PathBuf>,
-    /// The address to listen at [default: the one from which the scheduler is reached].
+    /// Address to listen at [default: the local address of the connection to the scheduler].
     #[arg(long, value_name = "ADDRESS")]
     bind: Option<IpAddr>,
-    /// The name by which the other machines reach this one, where it is not the address it listens at.
+    /// Host name of this machine for the others, if it differs from --bind.
     #[arg(long, value_name = "HOST")]
     advertise: Option<String>,
-    /// The first of two ports in a row to listen on; 0 takes any free ones.
+    /// First of two consecutive ports to listen on; 0 selects free ones.
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// How long to wait for the scheduler to come up.
+    /// How long to wait for the scheduler to start.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     wait: u64,
-    /// How often to tell the scheduler that this executor is there; several times in the scheduler's timeout.
+    /// Heartbeat interval, a fraction of the scheduler's timeout.
     #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..))]
     heartbeat: u64,
-    /// Pause after each batch read, in milliseconds: for tests of machines that fail while they work.
+    /// Pause after each batch in milliseconds, for tests of failing machines.
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pause: u64,
 }
@@ -110,7 +110,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
             Command::Executor(args) => execute(args).await,
         }
     });
-    // Tasks that are still running are given up: their work is done again elsewhere.
+    // Running tasks are abandoned and run again elsewhere.
     runtime.shutdown_background();
     Ok(outcome?)
 }
@@ -156,7 +156,7 @@ async fn execute(args: ExecutorArgs) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// Says where things stand. A service whose output nobody reads goes on.
+/// Prints a status line. A service continues if its output is closed.
 fn say(text: &str) {
     let mut out = io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());

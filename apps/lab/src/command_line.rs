@@ -1,11 +1,11 @@
-//! What was typed, for the records of what a command made.
+//! The command line, for the provenance of outputs.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// The command this program was started with, as a shell takes it; the program without its folder.
+/// The command line in shell syntax, without the program's folder.
 pub(crate) fn typed() -> Result<String> {
     written(std::env::args_os())
 }
@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_can_be_typed_again() {
+    fn the_command_line_is_quoted() {
         let words = ["/opt/bin/tabia-lab", "train", "my config.toml", "--max-seconds", "60"];
         let text = written(words.into_iter().map(OsString::from)).unwrap();
         assert_eq!(text, "tabia-lab train 'my config.toml' --max-seconds 60");

@@ -1,4 +1,4 @@
-//! Files that have their name only when they are whole.
+//! Files that are renamed when they are complete.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// A file being written under another name; dropped before it is finished, it is gone.
+/// A file written to a temporary name, removed if dropped before it is finished.
 pub(crate) struct FinishedFile {
     path: PathBuf,
     part: PathBuf,
@@ -15,7 +15,7 @@ pub(crate) struct FinishedFile {
 }
 
 impl FinishedFile {
-    /// Begins a file that will be `path`, whether or not there is one now.
+    /// Starts the file at `path`, which may exist.
     pub(crate) fn create(path: &Path) -> Result<FinishedFile> {
         let mut part = path.as_os_str().to_owned();
         part.push(".part");
@@ -24,7 +24,7 @@ impl FinishedFile {
         Ok(FinishedFile { path: path.to_owned(), part, out: Some(BufWriter::with_capacity(1 << 18, file)) })
     }
 
-    /// Gives the file its name.
+    /// Renames the file.
     pub(crate) fn finish(mut self) -> Result<()> {
         let path = self.path.clone();
         let wrong = || format!("cannot write {}", path.display());
@@ -51,13 +51,13 @@ impl Write for FinishedFile {
 impl Drop for FinishedFile {
     fn drop(&mut self) {
         if self.out.take().is_some() {
-            // What cannot be removed is still not under its final name.
+            // A file that stays has the temporary name.
             let _ = std::fs::remove_file(&self.part);
         }
     }
 }
 
-/// Writes a whole file at once.
+/// Writes a file atomically.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = FinishedFile::create(path)?;
     file.write_all(bytes).with_context(|| format!("cannot write {}", path.display()))?;

@@ -1,24 +1,24 @@
-//! What libraries log, as lines on standard error: for commands that run for days and have no screen.
+//! A logger to standard error, for the services of a cluster.
 
 use clap::ValueEnum;
 use log::{LevelFilter, Log, Metadata, Record};
 
-/// How much to tell.
+/// Log level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogLevel {
-    /// What fails.
+    /// Errors.
     Error,
-    /// What may need attention, too.
+    /// Warnings, too.
     Warn,
-    /// What happens, too.
+    /// Progress, too.
     Info,
-    /// Everything a developer may want to know.
+    /// Debug output, too.
     Debug,
 }
 
 struct Lines;
 
-/// Begins to write. Called once, at the start of a command.
+/// Installs the logger.
 pub(crate) fn begin(level: LogLevel) {
     if log::set_logger(&Lines).is_ok() {
         log::set_max_level(match level {

@@ -1,4 +1,4 @@
-//! `tabia-lab`: the half of Tabia that builds data and trains networks.
+//! `tabia-lab`: builds training data and trains networks.
 
 #[macro_use]
 extern crate tabia_stdio;
@@ -24,7 +24,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// From game dumps and engine evaluations to training shards, and from shards to networks.
+/// Build training data from games and engine evaluations, and train networks.
 #[derive(Parser)]
 #[command(name = "tabia-lab", version, propagate_version = true)]
 struct Cli {
@@ -34,11 +34,11 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Build, look into and check training data.
+    /// Build, inspect and check training data.
     #[command(subcommand)]
     Data(data::Command),
     #[cfg(feature = "query")]
-    /// Run the parts of a cluster, so that many machines build one set.
+    /// Run the services of a cluster for `data build --cluster`.
     #[command(subcommand)]
     Cluster(cluster::Command),
     Train(train::TrainCommand),

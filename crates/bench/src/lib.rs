@@ -1,7 +1,7 @@
-//! How the benches compare: contenders in interleaved rounds of which the best counts, and a table of ratios.
+//! Comparative benchmarks: contenders run in interleaved rounds, and the table shows ratios of their best rounds.
 //!
-//! A busy machine slows everyone down, but rarely all rounds of one contender alone: ratios of best rounds hold where times
-//! do not.
+//! Other load on the machine rarely affects all rounds of a single contender, so ratios of best rounds are more stable than
+//! times.
 #![forbid(unsafe_code)]
 
 mod line_process;

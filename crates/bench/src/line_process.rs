@@ -1,7 +1,7 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// A contender in a process of its own, which is spoken to in lines. It ends with this value.
+/// A contender in a child process with a line protocol. The process is killed when this is dropped.
 pub struct LineProcess {
     process: Child,
     commands: ChildStdin,
@@ -9,7 +9,7 @@ pub struct LineProcess {
 }
 
 impl LineProcess {
-    /// Starts it; what it says on standard error goes to the terminal.
+    /// Starts it; standard error is inherited.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -20,7 +20,7 @@ impl LineProcess {
         Ok(LineProcess { process, commands, answers })
     }
 
-    /// Says a line.
+    /// Sends a line.
     ///
     /// # Errors
     /// If the process has ended.
@@ -28,7 +28,7 @@ impl LineProcess {
         writeln!(self.commands, "{line}")
     }
 
-    /// The next line it says.
+    /// Receives a line.
     ///
     /// # Errors
     /// If the process has ended.
@@ -43,7 +43,7 @@ impl LineProcess {
 
 impl Drop for LineProcess {
     fn drop(&mut self) {
-        // It may have ended by itself; there is nothing to tell anyone then.
+        // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

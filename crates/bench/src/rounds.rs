@@ -1,37 +1,37 @@
 use std::fmt;
 use std::time::Duration;
 
-/// What was done in one round, and in which time.
+/// A measured round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Round {
-    /// How many units of work: evaluations, nodes, positions.
+    /// Units of work: evaluations, nodes, positions.
     pub work: u64,
-    /// How long they took.
+    /// Duration.
     pub time: Duration,
 }
 
 impl Round {
-    /// Units a second.
+    /// Units per second.
     pub fn per_second(self) -> f64 {
         self.work as f64 / self.time.as_secs_f64()
     }
 }
 
-/// Someone who takes part.
+/// A participant of a benchmark.
 pub trait Contender {
-    /// Who, for the table.
+    /// Name in the table.
     fn name(&self) -> String;
 
-    /// One round.
+    /// Runs a round.
     fn round(&mut self) -> Round;
 }
 
-/// The best round of each contender. They take turns, so that a busy minute falls on all of them.
+/// The best round of each contender. They take turns, so that other load affects all of them.
 ///
 /// # Panics
-/// Without rounds: there is no best then.
+/// If `rounds` is 0.
 pub fn best_of<C: Contender + ?Sized>(rounds: usize, contenders: &mut [Box<C>]) -> Vec<Round> {
-    assert!(rounds > 0, "a contest needs a round");
+    assert!(rounds > 0, "at least one round is needed");
     let mut best: Vec<Round> = contenders.iter_mut().map(|contender| contender.round()).collect();
     for _ in 1..rounds {
         for (contender, best) in contenders.iter_mut().zip(&mut best) {
@@ -44,25 +44,24 @@ pub fn best_of<C: Contender + ?Sized>(rounds: usize, contenders: &mut [Box<C>]) 
     best
 }
 
-/// How the table shows a speed.
+/// Unit of speeds in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// Units a second.
+    /// Units per second.
     PerSecond,
-    /// Nanoseconds a unit.
+    /// Nanoseconds per unit.
     NanosecondsEach,
 }
 
-/// The best rounds side by side: a line a contender, its speed, and its speed as a multiple of others'.
+/// A table of the best rounds: a line per contender with its speed and ratios to others.
 pub struct Table<'a> {
-    /// What is counted, in the singular.
+    /// Name of the unit of work, in the singular.
     pub unit: &'a str,
-    /// How speeds are shown.
+    /// Unit of speeds.
     pub shown: Shown,
     /// Names and best rounds.
     pub lines: Vec<(String, Round)>,
-    /// Columns of ratios: a title, and the beginning of the name of the line that is 1. A column whose line is missing
-    /// stays empty.
+    /// Columns of ratios: a title, and a prefix of the name of the reference line. Without a reference the column is empty.
     pub ratios: &'a [(&'a str, &'a str)],
 }
 
@@ -115,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_best_round_counts_and_ratios_are_of_speeds() {
+    fn ratios_compare_the_best_rounds() {
         let mut contenders = [
             Box::new(Scripted("ours", vec![round(10, 500), round(10, 100)])),
             Box::new(Scripted("theirs 2.0", vec![round(10, 200), round(10, 400)])),

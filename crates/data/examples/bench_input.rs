@@ -1,12 +1,12 @@
-//! Makes input for `cargo xtask bench data`, the same every time.
+//! Generates deterministic input for `cargo xtask bench data`.
 //!
 //! ```text
 //! cargo run --profile lab -p tabia-data --example bench_input -- games 20000 >games.pgn
 //! cargo run --profile lab -p tabia-data --example bench_input -- rows 1000000 games.pgn >rows.jsonl
 //! ```
 //!
-//! `games` are played at random, with clocks. `rows` are evaluations as Lichess writes them: positions of the games of
-//! a PGN, for each the line that was played and one other move, with scores that mean nothing.
+//! `games` are random games with clocks. `rows` are evaluations in the format of Lichess: positions of the games of a
+//! PGN, each with the line that was played and one other move, with arbitrary scores.
 
 use std::{
     error::Error,

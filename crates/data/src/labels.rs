@@ -9,33 +9,30 @@ use crate::{EvaluationRecord, Session};
 
 /// How engine sessions become a probability for each move.
 ///
-/// As text: `deepest`, `sessions`, `best` or `win-chance`, the temperature after a colon where it is not the usual one:
-/// `deepest:80`.
+/// As text: `deepest`, `sessions`, `best` or `win-chance`, with an optional temperature: `deepest:80`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LabelStrategy {
-    /// Only the greatest depth counts; a move's weight falls by 1/e for every `temperature_cp` it is worse than the
-    /// best. The labels of Learning a Chess Policy.
+    /// A softmax over the scores at the greatest depth: the labels of Learning a Chess Policy.
     Deepest {
-        /// In centipawns.
+        /// Temperature in centipawns.
         temperature_cp: f64,
     },
-    /// Every session is labelled like that, and the labels are averaged, each with its depth as its weight.
+    /// The average of the labels of all sessions, weighted by depth.
     Sessions {
-        /// In centipawns.
+        /// Temperature in centipawns.
         temperature_cp: f64,
     },
-    /// All on the best move of the deepest session.
+    /// Probability 1 for the best move of the deepest session.
     Best,
-    /// Only the greatest depth counts; a move's weight falls by 1/e for every `temperature` it wins less often, so that
-    /// centipawns count for less where the game is decided.
+    /// A softmax over win probabilities at the greatest depth, so that centipawns count for less in decided positions.
     WinChance {
-        /// In probabilities of winning, from 0 to 1.
+        /// Temperature as a win probability, from 0 to 1.
         temperature: f64,
     },
 }
 
-/// The usual temperature of [`LabelStrategy::WinChance`]: about what 50 centipawns are in an even position.
+/// Default temperature of [`LabelStrategy::WinChance`]: about 50 centipawns in an equal position.
 const TEMPERATURE_WIN_CHANCE: f64 = 0.045;
 
 impl Default for LabelStrategy {
@@ -45,7 +42,7 @@ impl Default for LabelStrategy {
 }
 
 impl LabelStrategy {
-    /// A probability for each move that engines looked at; together 1. Empty if they looked at none.
+    /// The probability of each analysed move. They sum to 1, or are empty without lines.
     pub fn labels(&self, record: &EvaluationRecord) -> Vec<(Move, f32)> {
         let turn = record.position.turn();
         match *self {
@@ -79,7 +76,7 @@ fn average(sessions: &[Session], turn: Color, temperature_cp: f64) -> Vec<(Move,
     let mut labels: Vec<(Move, f64)> = Vec::new();
     let mut total = 0.0;
     for session in sessions.iter().filter(|session| !session.lines.is_empty()) {
-        // Depth 0 is a search too, if not much of one.
+        // Depth 0 still counts.
         let weight = f64::from(session.depth) + 1.0;
         total += weight;
         for (m, share) in soft_labels(&analyses(std::slice::from_ref(session)), turn, temperature_cp) {
@@ -93,7 +90,7 @@ fn average(sessions: &[Session], turn: Color, temperature_cp: f64) -> Vec<(Move,
     labels.into_iter().map(|(m, sum)| (m, (sum / total) as f32)).collect()
 }
 
-/// The same rule as `soft_labels`, on another scale of scores.
+/// Like `soft_labels`, on win probabilities.
 fn by_win_chance(sessions: &[Session], turn: Color, temperature: f64) -> Vec<(Move, f32)> {
     let lines = analyses(sessions);
     let deepest = lines.iter().map(|line| line.depth).max().unwrap_or(0);
@@ -111,8 +108,8 @@ fn by_win_chance(sessions: &[Session], turn: Color, temperature: f64) -> Vec<(Mo
     chances.into_iter().map(|(m, chance)| (m, (weight(chance) / total) as f32)).collect()
 }
 
-/// How often the one whose score it is wins, by the curve that Lichess fits to its games. Mates lie beyond every
-/// number of centipawns, nearer ones farther.
+/// Win probability of the mover, by the curve that Lichess fits to its games. Mates are beyond all centipawn scores;
+/// shorter mates are better.
 fn win_chance(score: Score) -> f64 {
     match score {
         Score::Centipawns(cp) => 1.0 / (1.0 + (-0.003_682_08 * f64::from(cp.clamp(-1000, 1000))).exp()),
@@ -124,7 +121,7 @@ fn win_chance(score: Score) -> f64 {
     }
 }
 
-/// How undecided some labels are, in nats: 0 when all is on one move.
+/// Entropy of the labels in nats.
 pub fn entropy(labels: &[(Move, f32)]) -> f32 {
     let terms = labels.iter().map(|&(_, p)| f64::from(p)).filter(|&p| p > 0.0).map(|p| -p * p.ln());
     terms.sum::<f64>().max(0.0) as f32
@@ -142,7 +139,7 @@ impl fmt::Display for LabelStrategy {
     }
 }
 
-/// A text that names no [`LabelStrategy`].
+/// Not the name of a [`LabelStrategy`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no way to label: deepest, sessions, best or win-chance, with a temperature like deepest:80"

@@ -1,7 +1,7 @@
-//! Games and engine evaluations as training data: read from anywhere, kept in shards, streamed to trainers.
+//! Games and engine evaluations as training data: parsed from files, stored in shards, streamed to trainers.
 //!
-//! Nothing here knows a tensor layout: shards hold chess, and [`tabia_encoding`] turns it into numbers when a trainer
-//! asks. The lean half of the pipeline; grouping and sorting sets larger than memory is `tabia-query`.
+//! Shards hold games and positions, not tensors; [`tabia_encoding`] encodes them when a trainer reads them. Grouping and
+//! sorting sets larger than memory is in `tabia-query`.
 //!
 //! | to find | look in |
 //! |---|---|
@@ -9,10 +9,10 @@
 //! | their bytes, keys and duplicates | [`RecordKind`], [`GameBytes`], [`EvaluationBytes`], [`merge_evaluations`] |
 //! | one file of records | [`Shard`], [`ShardWriter`] |
 //! | a folder of them | [`Set`], [`SetWriter`] |
-//! | what is kept aside to measure on | [`Split`], [`Side`] |
-//! | what a set is like, and whether it is what it says | [`stats`], [`verify`] |
-//! | positions in random order to learn from | [`Stream`], [`Feed`] |
-//! | what to learn from engine sessions | [`LabelStrategy`] |
+//! | the training and held-out splits | [`Split`], [`Side`] |
+//! | statistics and integrity checks | [`stats`], [`verify`] |
+//! | shuffled training positions | [`Stream`], [`Feed`] |
+//! | policy labels from engine sessions | [`LabelStrategy`] |
 #![forbid(unsafe_code)]
 
 mod labels;

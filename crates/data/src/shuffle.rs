@@ -1,6 +1,6 @@
-//! Random numbers that are the same in every version: streams are resumed with them.
+//! Random numbers that are stable across versions, as streams are resumed with them.
 
-/// Scatters a number over all 64 bits: the output step of SplitMix64.
+/// The output function of SplitMix64.
 pub(crate) fn mix(mut z: u64) -> u64 {
     z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -8,12 +8,12 @@ pub(crate) fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A sequence of random numbers whose whole state is one number.
+/// SplitMix64, whose state is one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
-    /// A sequence of its own for each list of numbers.
+    /// Seeds the generator with a list of numbers.
     pub(crate) fn of(seeds: &[u64]) -> Self {
         Rng(seeds.iter().fold(0, |state, &seed| mix(state ^ mix(seed))))
     }
@@ -25,7 +25,7 @@ impl Rng {
         ((u128::from(draw) * u128::from(bound)) >> 64) as u32
     }
 
-    /// Puts things in random order.
+    /// Fisher-Yates shuffle.
     pub(crate) fn shuffle<T>(&mut self, things: &mut [T]) {
         for last in (1..things.len()).rev() {
             things.swap(last, self.below(last as u32 + 1) as usize);
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sequence_never_changes() {
+    fn the_sequence_is_stable() {
         let mut rng = Rng::of(&[1, 2]);
         let drawn: Vec<_> = (0..8).map(|_| rng.below(100)).collect();
         let again: Vec<_> = {
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffle_keeps_everything_and_moves_most() {
+    fn a_shuffle_is_a_permutation() {
         let mut things: Vec<u32> = (0..1000).collect();
         Rng::of(&[7]).shuffle(&mut things);
         assert!(things.iter().enumerate().filter(|&(at, &thing)| at as u32 == thing).count() < 20);

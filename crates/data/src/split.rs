@@ -3,46 +3,46 @@ use shakmaty::ByColor;
 use crate::shuffle::mix;
 use crate::{PlayerHash, RecordKey};
 
-/// Which records are kept aside to measure on. A record is on one side for good: it depends on nothing but its key, or
-/// its players, and the seed.
+/// The split into training and held-out records. The side of a record depends only on its key, or its players, and the
+/// seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Split {
-    /// Another seed keeps other records aside.
+    /// Random seed.
     pub seed: u64,
-    /// How many of a million are kept aside.
+    /// Held-out records per million.
     pub held_out_ppm: u32,
-    /// What is kept aside: records or players.
+    /// Whether records or players are held out.
     pub by: SplitBy,
 }
 
-/// What a split keeps aside.
+/// What a split holds out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SplitBy {
-    /// Records, by their keys.
+    /// Records, by key.
     #[default]
     Record,
-    /// Players: a game is held out if one of its players is, so that none of them is ever trained on. Records without
-    /// known players are split by their keys.
+    /// Players: a game is held out if one of its players is, so that held-out players are never trained on. Records without
+    /// known players are split by key.
     Player,
 }
 
-/// The two sides of a [`Split`], and both.
+/// The sides of a [`Split`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// What is learned from.
+    /// Training records.
     #[default]
     Training,
-    /// What is kept aside.
+    /// Held-out records.
     HeldOut,
     /// Everything.
     All,
 }
 
 impl Split {
-    /// How many of a million trainings keep aside unless they are told otherwise.
+    /// Default number of held-out records per million.
     pub const USUAL_HELD_OUT_PPM: u32 = 10_000;
 
-    /// The split of trainings. Every run keeps the same records aside, so that what one never saw is strange to all.
+    /// The split of trainings. All runs hold out the same records, so that their results are comparable.
     pub const fn of_training(held_out_ppm: u32, by: SplitBy) -> Split {
         Split { seed: 1, held_out_ppm, by }
     }

@@ -1,4 +1,4 @@
-//! Whether a set is what it says: shard by shard, every fault counted and the first ones named.
+//! Integrity checks of a set, shard by shard.
 
 use std::collections::HashSet;
 
@@ -10,18 +10,18 @@ use crate::{
     AnyRecord, GameRecord, LabelStrategy, Record, RecordKey, Shard, ShardError, ShardSummary, Side, Split,
 };
 
-/// How many faults are named.
+/// Number of problems that are listed.
 const NAMED: usize = 20;
 
-/// Positions before this ply of a game are openings: that they occur again says nothing.
+/// Positions before this ply are openings, which repeat anyway.
 pub const OPENING_PLIES: usize = 10;
 
-/// What is wrong, counted, the first few named.
+/// Problems: their number and the first few.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Problems {
     /// How many there are.
     pub count: u64,
-    /// The first few: what, and where.
+    /// The first few, with their place.
     pub named: Vec<String>,
 }
 
@@ -42,18 +42,18 @@ impl Problems {
     }
 }
 
-/// How a set is looked at.
+/// Options of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// What is kept aside.
+    /// Held-out records.
     pub split: Split,
     /// How analysed positions are labelled.
     pub labels: LabelStrategy,
-    /// Which positions of held-out games are looked for in training games.
+    /// The held-out positions that are looked up in training games.
     pub sieve: Sieve,
 }
 
-/// A share of all positions, by their hashes: one in a power of two.
+/// A sample of positions by their hashes: one in a power of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sieve {
     one_in: u64,
@@ -63,7 +63,7 @@ impl Sieve {
     /// Every position.
     pub const ALL: Sieve = Sieve { one_in: 1 };
 
-    /// Of `positions` positions no more than about `most`.
+    /// Selects about `most` of `positions` positions.
     pub fn of_at_most(most: u64, positions: u64) -> Sieve {
         Sieve { one_in: positions.div_ceil(most.max(1)).max(1).next_power_of_two() }
     }
@@ -79,23 +79,23 @@ impl Sieve {
     }
 }
 
-/// What a shard showed.
+/// Results of checking a shard.
 #[derive(Debug)]
 pub struct ShardFindings {
-    /// What is wrong with it.
+    /// Problems.
     pub problems: Problems,
-    /// What its records are like, those that could be read.
+    /// Statistics of the readable records.
     pub stats: SetStats,
-    /// The keys of records to learn from, in order.
+    /// Sorted keys of training records.
     pub training: Vec<RecordKey>,
-    /// The keys of records that are kept aside, in order.
+    /// Sorted keys of held-out records.
     pub held_out: Vec<RecordKey>,
     /// Hashes of the sampled positions of held-out games after the opening, as often as they occur.
     pub held_out_positions: Vec<u64>,
 }
 
-/// Reads a shard that should be as the manifest says: whole, every record readable and legal, in order, and here by
-/// right. `place` is its number among the set's shards and how many these are.
+/// Checks a shard against the manifest: complete, every record readable, legal, in order and in the right shard. `place`
+/// is its number and the number of shards.
 pub fn look_at_shard(shard: &Shard, summary: &ShardSummary, place: (u32, u32), look: &Look) -> ShardFindings {
     let mut findings = ShardFindings {
         problems: Problems::default(),
@@ -108,8 +108,7 @@ pub fn look_at_shard(shard: &Shard, summary: &ShardSummary, place: (u32, u32), l
     let totals = shard.totals();
     let head = (shard.head().shard, shard.head().shards);
     if head != place {
-        let what =
-            format!("{path}: says it is shard {} of {}, not {} of {}", head.0, head.1, place.0, place.1);
+        let what = format!("{path}: is shard {} of {} (expected {} of {})", head.0, head.1, place.0, place.1);
         findings.problems.add(what);
     }
     let checksum = format!("{:016x}", totals.checksum);
@@ -123,9 +122,7 @@ pub fn look_at_shard(shard: &Shard, summary: &ShardSummary, place: (u32, u32), l
         }
     }
     if checksum != summary.checksum {
-        findings
-            .problems
-            .add(format!("{path}: its checksum is {checksum}, set.json says {}", summary.checksum));
+        findings.problems.add(format!("{path}: checksum {checksum} (set.json says {})", summary.checksum));
     }
     let mut last: Option<RecordKey> = None;
     let mut number = 0;
@@ -136,14 +133,14 @@ pub fn look_at_shard(shard: &Shard, summary: &ShardSummary, place: (u32, u32), l
             Err(error) => return findings.problems.add(error.to_string()),
         };
         if shard_of(key, place.1) != place.0 {
-            findings.problems.add(format!("{path}: record {number} does not belong to this shard"));
+            findings.problems.add(format!("{path}: record {number} belongs to another shard"));
         }
         match last {
             Some(last) if last == key => {
-                findings.problems.add(format!("{path}: record {number} is there twice"));
+                findings.problems.add(format!("{path}: record {number} is a duplicate"));
             }
             Some(last) if last > key => {
-                findings.problems.add(format!("{path}: record {number} is not in the order of keys"));
+                findings.problems.add(format!("{path}: record {number} is out of order"));
             }
             _ => {}
         }
@@ -166,8 +163,8 @@ pub fn look_at_shard(shard: &Shard, summary: &ShardSummary, place: (u32, u32), l
     findings
 }
 
-/// Which of some positions occur in the training games of a shard, after the opening. Records that cannot be read are
-/// passed over: [`look_at_shard`] names them.
+/// The positions that occur in the training games of a shard after the opening. Unreadable records are skipped, as
+/// [`look_at_shard`] reports them.
 pub fn positions_met(shard: &Shard, split: Split, wanted: &HashSet<u64>) -> HashSet<u64> {
     let mut met = HashSet::new();
     each_record(shard, |record| {
@@ -184,7 +181,7 @@ pub fn positions_met(shard: &Shard, split: Split, wanted: &HashSet<u64>) -> Hash
     met
 }
 
-/// How many keys two lists have in common, both in order.
+/// Number of keys that two sorted lists have in common.
 pub fn common_keys(a: &[RecordKey], b: &[RecordKey]) -> u64 {
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     let mut common = 0;
@@ -204,7 +201,7 @@ pub fn common_keys(a: &[RecordKey], b: &[RecordKey]) -> u64 {
 
 type Players = shakmaty::ByColor<Option<crate::PlayerHash>>;
 
-/// Reads everything there is to read: a damaged block costs its records, a damaged record itself.
+/// Reads all records that can be read.
 fn each_record(shard: &Shard, mut visit: impl FnMut(Result<(RecordKey, Players, AnyRecord), ShardError>)) {
     for number in 0..shard.blocks().len() {
         let block = match shard.block(number) {

@@ -1,5 +1,5 @@
-//! The beginnings of the collections that lie beside the checkout.
-#![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
+//! The beginnings of the shared collections.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use tabia_data::{BytesRead, Chunks, FaultKind, Faults, GameRecord, GameRules, SourceFile};
 use tabia_encoding::RatingPool;
@@ -17,7 +17,7 @@ fn beginning(name: &str, chunks: usize) -> Option<(Vec<GameRecord>, Faults)> {
 }
 
 #[test]
-fn scraped_text_with_unbalanced_braces_costs_three_games() {
+fn unbalanced_braces_skip_three_games() {
     let Some((games, faults)) = beginning("games/otb-rated.pgn.zst", 2) else { return };
     assert_eq!(faults.count(FaultKind::Unbalanced), 3, "{faults}");
     assert!(games.len() > 3_000, "{}", games.len());
@@ -28,7 +28,7 @@ fn scraped_text_with_unbalanced_braces_costs_three_games() {
 }
 
 #[test]
-fn online_games_have_clocks_and_paces() {
+fn online_games_have_clocks_and_time_controls() {
     let Some((games, faults)) = beginning("games/online-clock.pgn.zst", 1) else { return };
     assert!(faults.is_empty(), "{faults}");
     assert!(games.iter().all(|game| game.head.pool == RatingPool::Online && game.head.pace.is_some()));

@@ -1,22 +1,10 @@
-//! Every committed fuzz input of a source gets an answer, and so does every input a few changed bytes away.
+//! Parses every committed fuzz input, and mutations of it.
 
-use std::{
-    io::{Cursor, Read},
-    path::Path,
-};
+use std::io::{Cursor, Read};
 
 use shakmaty::Position;
 use tabia_data::{BrokenGames, Chunks, GameRules, NpySet, ParsedChunk, SourceKind};
-
-fn seeds(target: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
-    let entries = std::fs::read_dir(folder).expect("every reader has a folder of seeds");
-    let seeds: Vec<_> = entries
-        .map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a readable seed"))
-        .collect();
-    assert!(!seeds.is_empty(), "no seeds for {target}");
-    seeds
-}
+use tabia_requires::fuzz_seeds as seeds;
 
 /// The seed, and inputs made from it by changing, removing and doubling bytes.
 fn relatives(seed: &[u8], count: usize) -> impl Iterator<Item = Vec<u8>> {

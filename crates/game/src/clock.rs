@@ -4,7 +4,7 @@ use shakmaty::{ByColor, Color};
 
 use crate::{Stage, TimeControl};
 
-/// Both players' clocks as data: somebody else measures the time and says how much has passed.
+/// Both players' clocks as data. The caller measures the elapsed time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clock {
     rule: Rule,
@@ -26,17 +26,17 @@ struct Hand {
     moves_in_stage: u32,
 }
 
-/// What came of a player pressing the clock.
+/// Result of pressing the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Press {
     /// The move was made in time.
     InTime,
-    /// The time was used up before the move. The move does not count, and the clock shows zero.
+    /// The flag fell before the move. The move does not count, and the clock shows zero.
     FlagFell,
 }
 
 impl Clock {
-    /// Clocks set for a game; `None` when the control gives no time to set.
+    /// Clocks at the start of a game; `None` without a time control.
     pub fn new(control: &TimeControl) -> Option<Clock> {
         let (rule, start) = match control {
             TimeControl::Unknown | TimeControl::Unlimited => return None,
@@ -52,7 +52,7 @@ impl Clock {
         self.hands[color].remaining
     }
 
-    /// The time a player gains by the move to be made, if it is made in time.
+    /// The increment of the next move.
     pub fn increment(&self, color: Color) -> Duration {
         match &self.rule {
             Rule::Stages(stages) => stages[self.hands[color].stage].increment,
@@ -60,7 +60,7 @@ impl Clock {
         }
     }
 
-    /// How many moves `color` still has to make in its period; `None` when the period lasts to the end of the game.
+    /// Moves to go in the current period; `None` in a period to the end of the game.
     pub fn moves_to_go(&self, color: Color) -> Option<u32> {
         let hand = self.hands[color];
         match &self.rule {
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn thinking_costs_and_the_increment_pays() {
+    fn a_move_costs_its_time_and_gains_the_increment() {
         let mut clock = clock("60+2");
         assert_eq!(clock.press(Color::White, secs(10)), Press::InTime);
         assert_eq!(clock.remaining(Color::White), secs(52));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_falls_when_nothing_is_left_and_pays_no_increment() {
+    fn a_fallen_flag_gains_no_increment() {
         let mut clock = clock("5+9");
         assert_eq!(clock.press(Color::Black, secs(5)), Press::FlagFell);
         assert_eq!(clock.remaining(Color::Black), Duration::ZERO);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn in_an_hourglass_the_time_flows_to_the_other_side() {
+    fn an_hourglass_gives_the_time_to_the_opponent() {
         let mut clock = clock("*60");
         clock.press(Color::White, secs(20));
         assert_eq!((clock.remaining(Color::White), clock.remaining(Color::Black)), (secs(40), secs(80)));

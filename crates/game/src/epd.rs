@@ -9,10 +9,10 @@ use shakmaty::{
 
 use crate::{FenError, position_from_fen};
 
-/// One line of an EPD file: a position and what is said about it.
+/// A line of an EPD file: a position and its operations.
 ///
-/// Move counters come from the fields of a FEN, or else from the operations `hmvc` and `fmvn`; either way they are
-/// in the position and not among the operations.
+/// Move counters come from the fields of a FEN, or else from the operations `hmvc` and `fmvn`. They are part of the
+/// position, not of the operations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EpdRecord {
     /// The position.
@@ -24,9 +24,9 @@ pub struct EpdRecord {
 /// An opcode with its operands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What is said, for example `bm` (best move) or `D4` (perft nodes at depth 4).
+    /// The opcode, such as `bm` (best move) or `D4` (perft nodes at depth 4).
     pub opcode: String,
-    /// About what.
+    /// The operands.
     pub operands: Vec<Operand>,
 }
 
@@ -39,7 +39,7 @@ pub enum Operand {
     Quoted(String),
 }
 
-/// A line of EPD that cannot be read, or a move in it: what, and where.
+/// An error in a line of EPD.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct EpdError {
@@ -57,11 +57,11 @@ pub enum EpdProblem {
     /// Fewer than the four fields of a position.
     #[error("the position has {0} of its 4 fields")]
     MissingFields(usize),
-    /// The position is not one.
+    /// The position is invalid.
     #[error(transparent)]
     Position(FenError),
     /// A quote without its end.
-    #[error("a quoted text does not end")]
+    #[error("unclosed quote")]
     UnclosedQuote,
     /// An operation begins with a quoted text.
     #[error("an operation has no opcode")]
@@ -84,12 +84,11 @@ pub struct BadEpdMove {
 impl EpdRecord {
     /// Reads line number `line` (from 1, for errors) of an EPD file. Blank lines give `None`.
     ///
-    /// What suites in the wild do is understood: a semicolon or none before the operations, the six fields of a FEN,
-    /// an en passant field run together with the counter after it (`-1 12`), NUL bytes, operations without
-    /// semicolons between them.
+    /// Accepts the deviations of published suites: a semicolon before the operations, the six fields of a FEN, an en passant
+    /// field that is joined with the counter after it (`-1 12`), NUL bytes, and missing semicolons between operations.
     ///
     /// # Errors
-    /// When there is no legal position or an operation makes no sense.
+    /// If there is no legal position or an operation is invalid.
     pub fn parse(text: &str, line: usize) -> Result<Option<EpdRecord>, EpdError> {
         let error = |at: usize, problem| EpdError { line, column: at + 1, problem };
         let mut tokens =
@@ -179,8 +178,8 @@ impl EpdRecord {
         self.operands(opcode)?.first().map(Operand::as_str)
     }
 
-    /// The operands of `bm` or `am` as moves; empty when the operation is not there. A check sign apart from its
-    /// move (`Qd1 +`) and captures marked in the wrong place (`Bcx3`) are understood.
+    /// The operands of `bm` or `am` as moves; empty without the operation. Accepts a detached check sign (`Qd1 +`) and
+    /// misplaced capture signs (`Bcx3`).
     ///
     /// # Errors
     /// When an operand fits no legal move or several.
@@ -341,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn suites_in_the_wild_are_read() {
+    fn published_suites_are_read() {
         let record = read("1k1r4/pp1b1R2/3q2pp/4p3/2B5/4Q3/PPP2B2/2K5 b - - ; bm Qd1 + ; id BK.01\0");
         assert_eq!(sans(&record, "bm"), ["Qd1+"]);
         assert_eq!(record.text("id"), Some("BK.01"));
@@ -363,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_without_semicolons_are_told_apart() {
+    fn operations_without_semicolons_are_separated() {
         let record = read(
             "rn2q1k1/pb3p1p/1p1p2pB/3P3n/8/2bB1N1P/PP3PP1/4R1K1 w - - id \"00w1s\" bm Rxe8# pv Rxe8# \
              c0 \"Rating: 399; Plays: 742\" c1 \"Themes: mate\";",
@@ -402,24 +401,21 @@ mod tests {
     }
 
     #[test]
-    fn faults_have_a_line_and_a_column() {
-        let fault = |line| EpdRecord::parse(line, 7).unwrap_err().to_string();
-        assert_eq!(fault("8/8/4k3/8 w; bm e4"), "line 7, column 12: the position has 2 of its 4 fields");
-        assert_eq!(fault("  8/8/9 w - - bm e4"), "line 7, column 3: not a FEN: invalid board part in fen");
-        assert_eq!(
-            fault("8/8/4k3/8/8/3QK3/8/8 w - - c0 \"open"),
-            "line 7, column 31: a quoted text does not end"
-        );
-        assert_eq!(
-            fault("8/8/4k3/8/8/3QK3/8/8 w - - \"x\""),
-            "line 7, column 28: an operation has no opcode"
-        );
-        assert_eq!(fault("8/8/4k3/8/8/3QK3/8/8 w - - hmvc x;"), "line 7, column 28: `hmvc` needs a number");
+    fn errors_have_a_line_and_a_column() {
+        let fault = |line| {
+            let EpdError { line, column, problem } = EpdRecord::parse(line, 7).unwrap_err();
+            assert_eq!(line, 7);
+            (column, problem)
+        };
+        assert_eq!(fault("8/8/4k3/8 w; bm e4"), (12, EpdProblem::MissingFields(2)));
+        assert!(matches!(fault("  8/8/9 w - - bm e4"), (3, EpdProblem::Position(FenError::Syntax(_)))));
+        assert_eq!(fault("8/8/4k3/8/8/3QK3/8/8 w - - c0 \"open"), (31, EpdProblem::UnclosedQuote));
+        assert_eq!(fault("8/8/4k3/8/8/3QK3/8/8 w - - \"x\""), (28, EpdProblem::NoOpcode));
+        let counter = EpdProblem::BadCounter("hmvc".into());
+        assert_eq!(fault("8/8/4k3/8/8/3QK3/8/8 w - - hmvc x;"), (28, counter));
         let record = read("8/8/4k3/8/8/3QK3/8/8 w - - bm Nf3;");
-        assert_eq!(
-            record.moves("bm").unwrap_err().to_string(),
-            "`Nf3` of `bm` is not exactly one legal move"
-        );
+        let error = record.moves("bm").unwrap_err();
+        assert_eq!((error.opcode.as_str(), error.operand.as_str()), ("bm", "Nf3"));
         assert_eq!(EpdRecord::parse(" \0", 1), Ok(None));
     }
 }

@@ -2,14 +2,14 @@
 
 use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup, PositionError, fen::Fen};
 
-/// Why a FEN gives no position to play from.
+/// Why a FEN is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FenError {
-    /// The text does not follow the notation.
-    #[error("not a FEN: {0}")]
+    /// A syntax error.
+    #[error("invalid FEN: {0}")]
     Syntax(shakmaty::fen::ParseFenError),
-    /// The notation is right, the position is not legal.
-    #[error("not a legal position: {0}")]
+    /// The position is illegal.
+    #[error("illegal position: {0}")]
     Position(String),
 }
 
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_named() {
+    fn errors_by_kind() {
         assert!(matches!(position_from_fen("hello"), Err(FenError::Syntax(_))));
         assert!(matches!(position_from_fen("8/8/8/8/8/8/8/8 w - - 0 1"), Err(FenError::Position(_))));
     }

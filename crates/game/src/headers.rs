@@ -3,7 +3,7 @@ use tabia_encoding::Elo;
 
 use crate::TimeControl;
 
-/// The tags every exported game has, in the order the PGN standard asks for.
+/// The seven-tag roster in its order.
 pub const SEVEN_TAG_ROSTER: [&str; 7] = ["Event", "Site", "Date", "Round", "White", "Black", "Result"];
 
 /// The tag pairs of a game, in the order they were written, each name once.
@@ -15,9 +15,9 @@ pub struct Headers {
     pairs: Vec<(String, String)>,
 }
 
-/// A tag name that PGN cannot hold: names are ASCII letters, digits and `_`, and the game's own facts are no tags.
+/// An invalid tag name: names are ASCII letters, digits and `_`, except `Result`, `FEN` and `SetUp`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` cannot be a header's name")]
+#[error("invalid tag name `{0}`")]
 pub struct BadTagName(pub String);
 
 impl Headers {
@@ -26,10 +26,10 @@ impl Headers {
         self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Sets a tag: in its place when it is there, else at the end.
+    /// Sets a tag, in its place or at the end.
     ///
     /// # Errors
-    /// When PGN cannot hold the name, or it is one of `Result`, `FEN` and `SetUp`.
+    /// If the name is invalid, or one of `Result`, `FEN` and `SetUp`.
     pub fn set(&mut self, name: &str, value: impl Into<String>) -> Result<(), BadTagName> {
         let holdable =
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -43,7 +43,7 @@ impl Headers {
         Ok(())
     }
 
-    /// Takes a tag away and returns its value.
+    /// Removes a tag and returns its value.
     pub fn remove(&mut self, name: &str) -> Option<String> {
         let at = self.pairs.iter().position(|(known, _)| known == name)?;
         Some(self.pairs.remove(at).1)
@@ -60,7 +60,7 @@ impl Headers {
         value.trim().parse().ok().filter(|rating| *rating > 0).map(Elo)
     }
 
-    /// The `TimeControl` tag; [`TimeControl::Unknown`] when it is missing or makes no sense.
+    /// The `TimeControl` tag; [`TimeControl::Unknown`] if it is missing or invalid.
     pub fn time_control(&self) -> TimeControl {
         self.get("TimeControl").and_then(|value| value.parse().ok()).unwrap_or(TimeControl::Unknown)
     }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_pgn_cannot_hold_are_refused() {
+    fn invalid_tag_names_are_errors() {
         let mut headers = Headers::default();
         for name in ["", "Two Words", "Quote\"", "Größe", "FEN", "Result"] {
             assert_eq!(headers.set(name, "x"), Err(BadTagName(name.to_owned())));

@@ -5,10 +5,10 @@ use tabia_encoding::{Pace, PlayerInfo, RatingPool, Situation};
 
 use crate::{Game, NodeId};
 
-/// A position, how it came about and who is playing: owned, and lent to encoders as a [`Situation`].
+/// A position with its game history and players, borrowed by encoders as a [`Situation`].
 ///
-/// [`push`](Self::push) may move what is already there, about a hundred bytes a position: for games of ordinary
-/// length less work than the move itself.
+/// [`push`](Self::push) may move the existing positions, about a hundred bytes each, which is cheaper than the move itself
+/// for games of ordinary length.
 #[derive(Clone, Debug)]
 pub struct History {
     /// Most recent first, never empty, and always one contiguous slice: only pushed at the front.
@@ -21,7 +21,7 @@ pub struct History {
 }
 
 impl History {
-    /// A game about to begin. `seats` holds the ratings and the time on each clock before the first move.
+    /// The start of a game. `seats` holds the ratings and the time on each clock before the first move.
     pub fn new(start: Chess, seats: ByColor<PlayerInfo>) -> History {
         History {
             positions: VecDeque::from([start]),
@@ -49,7 +49,7 @@ impl History {
 
     /// A legal move was made; its player's clock now shows `clock_after`, when that is known.
     ///
-    /// A move without a clock leaves the player's time unknown: the last time shown is out of date.
+    /// A move without a clock makes the player's time unknown.
     pub fn push(&mut self, m: Move, clock_after: Option<Duration>) {
         let mut position = self.current().clone();
         self.seats[position.turn()].time_left = clock_after;
@@ -60,7 +60,7 @@ impl History {
         self.moves.make_contiguous();
     }
 
-    /// Sets what a player's clock shows now, where it is known better than from the moves.
+    /// Sets a player's clock.
     pub fn set_time_left(&mut self, color: Color, time_left: Option<Duration>) {
         self.seats[color].time_left = time_left;
     }
@@ -70,8 +70,8 @@ impl History {
         &self.positions[0]
     }
 
-    /// What an encoder sees: the side to move is the mover, and each player's time is what the clock showed after
-    /// that player's last move, or at the start of the game before any.
+    /// The encoder's input. The side to move is the mover; each player's time is the clock after that player's last move, or
+    /// at the start of the game.
     pub fn situation(&self) -> Situation<'_> {
         let (position, earlier) =
             self.positions.as_slices().0.split_first().expect("there is always a position");
@@ -89,7 +89,7 @@ impl History {
 }
 
 impl Game {
-    /// Everything that led to a node.
+    /// The history of a node.
     pub fn history(&self, node: NodeId) -> History {
         let mut history = History::at_start_of(self);
         for at in self.path(node) {
@@ -111,7 +111,7 @@ mod tests {
         1. e4 {[%clk 0:02:59]} e5 {[%clk 0:02:50]} 2. Nf3 {[%clk 0:02:40]} Nc6 3. Bb5 *";
 
     #[test]
-    fn the_time_of_a_player_is_what_the_clock_showed_after_that_players_last_move() {
+    fn a_players_time_is_the_clock_after_their_last_move() {
         let game = read_game(GAME.as_bytes()).unwrap();
         let mut node = NodeId::ROOT;
         let mut seen = Vec::new();
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_slices_stay_whole_in_long_games() {
+    fn slices_stay_contiguous_in_long_games() {
         let mut history = History::new(Chess::default(), ByColor::default());
         for ply in 1..300 {
             let m = history.current().legal_moves()[0];

@@ -21,9 +21,9 @@
 //!
 //! | to find | look in |
 //! |---|---|
-//! | the tree of moves and what is noted at each | [`Game`], [`NodeId`], [`Notes`] |
+//! | the tree of moves and its annotations | [`Game`], [`NodeId`], [`Notes`] |
 //! | tag pairs | [`Headers`] |
-//! | what an encoder sees of a game | [`History`] |
+//! | an encoder's view of a game | [`History`] |
 //! | time controls and clocks | [`TimeControl`], [`Clock`] |
 //! | how games end | [`Outcome`], [`status`], [`Repetitions`] |
 //! | PGN in | [`PgnReader`], [`RawGames`], [`read_game`], [`BrokenGame`] |

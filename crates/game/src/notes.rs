@@ -7,36 +7,35 @@ use tabia_encoding::{ForWhite, Score};
 
 use crate::time_control::{Fraction, nanoseconds};
 
-/// What is written about one move of a game; at the root, about the game.
+/// Annotations of a move; at the root, of the game.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Notes {
-    /// Text before the move, where it begins a variation. Empty when there is none.
+    /// Comment before the move, if it starts a variation.
     pub before: String,
-    /// Text after the move, without the commands read into the fields below. Commands of other programs, such as
-    /// arrows (`[%cal Gd2d4]`) and highlights (`[%csl Rd5]`), stay as they are. Empty when there is none.
+    /// Comment after the move, without the commands in the fields below. Other commands, such as arrows (`[%cal Gd2d4]`) and
+    /// highlights (`[%csl Rd5]`), stay in the text.
     pub after: String,
     /// Judgements such as `!` and `?!`.
     pub nags: Vec<Nag>,
-    /// `[%clk]`: what the mover's clock shows *after* the move.
+    /// `[%clk]`: the mover's clock *after* the move.
     pub clock: Option<Duration>,
     /// `[%emt]`: how long the move took.
     pub elapsed: Option<Duration>,
-    /// `[%eval]`: an engine's opinion of the position after the move.
+    /// `[%eval]`: engine evaluation of the position after the move.
     pub evaluation: Option<Evaluation>,
 }
 
-/// An engine's opinion, as `[%eval]` gives it.
+/// The value of `[%eval]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Evaluation {
-    /// How good the position is for White, whoever is to move. PGN writes pawns.
+    /// Score from White's point of view. PGN writes pawns.
     pub score: ForWhite<Score>,
-    /// How deep the engine looked, in plies.
+    /// Depth in plies.
     pub depth: Option<u32>,
 }
 
 impl Notes {
-    /// Adds a comment that stands after the move: commands this crate knows go to their fields, the rest to
-    /// [`after`](Self::after).
+    /// Adds a comment after the move: known commands go to their fields, the rest to [`after`](Self::after).
     pub fn add_comment(&mut self, comment: &str) {
         let mut text = String::new();
         let mut rest = comment.trim();
@@ -49,7 +48,7 @@ impl Notes {
             };
             let (command, after) = command.split_at(close + 1);
             if self.take_command(command) {
-                // The blank before the command now separates what stood around it.
+                // The blank before the command separates the rest.
                 rest = if text.is_empty() || text.ends_with(' ') { after.trim_start() } else { after };
             } else {
                 text.push_str(command);
@@ -63,7 +62,7 @@ impl Notes {
         }
     }
 
-    /// `command` is `[%name value]`; whether it was understood.
+    /// Parses `[%name value]`; `false` for unknown or invalid commands.
     fn take_command(&mut self, command: &str) -> bool {
         let inner = command.trim_start_matches("[%").trim_end_matches(']');
         let Some((name, value)) = inner.split_once(' ') else { return false };
@@ -75,7 +74,7 @@ impl Notes {
         }
     }
 
-    /// The comment that stands after the move, commands first. Empty when there is nothing to say.
+    /// The comment after the move, commands first.
     pub(crate) fn comment(&self) -> String {
         let mut parts = Vec::new();
         if let Some(evaluation) = self.evaluation {
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_become_fields_and_the_rest_stays_text() {
+    fn known_commands_become_fields() {
         let notes = read(" [%eval -1.07,22] [%clk 0:02:59.9] best [%cal Gd2d4] move ");
         assert_eq!(
             notes.evaluation,
@@ -202,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn a_command_in_the_middle_leaves_one_blank() {
+    fn removing_a_command_leaves_one_blank() {
         assert_eq!(read("before [%emt 0:00:07] after").after, "before after");
         assert_eq!(read("before [%emt 0:00:07] after").elapsed, Some(Duration::from_secs(7)));
     }
 
     #[test]
-    fn commands_that_make_no_sense_stay_text() {
+    fn invalid_commands_stay_in_the_text() {
         for text in [
             "[%clk soon]",
             "[%clk -0:00:01]",
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_write_back_as_they_were_read() {
+    fn fields_round_trip() {
         for text in [
             "[%eval 0.00] [%clk 0:00:00]",
             "[%eval #3] [%clk 12:34:56.07] [%emt 0:00:01.5] text",

@@ -10,20 +10,20 @@ pub enum Outcome {
         /// What decided the game.
         by: WinReason,
     },
-    /// Nobody won.
+    /// A draw.
     Draw(DrawReason),
-    /// The game was given up without a result.
+    /// The game was abandoned without a result.
     Abandoned,
 }
 
-/// What decided a won game.
+/// How a game was won.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WinReason {
     /// The loser's king is mated.
     Checkmate,
     /// The loser's time ran out.
     Timeout,
-    /// The loser gave up.
+    /// The loser resigned.
     Resignation,
     /// An arbiter or an adjudication rule decided.
     Adjudication,
@@ -33,7 +33,7 @@ pub enum WinReason {
     RulesInfraction,
 }
 
-/// What made a game a draw.
+/// Why a game was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DrawReason {
     /// The side to move has no legal move and is not in check.
@@ -48,18 +48,18 @@ pub enum DrawReason {
     SeventyFiveMoves,
     /// Neither side has the material to mate.
     InsufficientMaterial,
-    /// A player's time ran out, but the other could not mate with what is left.
+    /// A player's flag fell, but the opponent has insufficient material to mate.
     TimeoutVsInsufficientMaterial,
     /// The players agreed.
     Agreement,
     /// An arbiter or an adjudication rule decided.
     Adjudication,
-    /// The game reached the longest length allowed.
+    /// The game reached the maximum length.
     PlyLimit,
 }
 
 impl Outcome {
-    /// `flagged` ran out of time in this position: a loss, or a draw when the other side cannot possibly mate.
+    /// The outcome if `flagged` runs out of time: a loss, or a draw if the opponent cannot possibly mate.
     pub fn on_time(position: &Chess, flagged: Color) -> Outcome {
         if position.has_insufficient_material(!flagged) {
             Outcome::Draw(DrawReason::TimeoutVsInsufficientMaterial)
@@ -68,7 +68,7 @@ impl Outcome {
         }
     }
 
-    /// The result alone, as the PGN result token shows it.
+    /// The PGN result token.
     pub fn result(self) -> shakmaty::Outcome {
         match self {
             Outcome::Win { winner, .. } => shakmaty::Outcome::Known(KnownOutcome::Decisive { winner }),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lone_knight_can_mate_only_with_the_victims_help() {
+    fn timeout_against_a_lone_knight() {
         let queen = position_from_fen("8/8/4k1n1/8/8/3QK3/8/8 w - - 0 1").unwrap();
         assert_eq!(
             Outcome::on_time(&queen, Color::White),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn results_and_terminations_read_as_pgn_writes_them() {
+    fn results_and_terminations_match_pgn() {
         let mate = Outcome::Win { winner: Color::Black, by: WinReason::Checkmate };
         assert_eq!((mate.result().to_string().as_str(), mate.termination()), ("0-1", "normal"));
         let long = Outcome::Draw(DrawReason::PlyLimit);

@@ -1,4 +1,4 @@
-//! Whose scale a game's ratings are on, guessed from its tags and clocks.
+//! Detection of a game's rating pool from its tags and clocks.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::time::Duration;
@@ -23,10 +23,10 @@ const SERVERS: [&str; 11] = [
     "online",
 ];
 
-/// How Chess.com and FICS begin the names of events.
+/// Prefixes of event names on Chess.com and FICS.
 const EVENTS_BEGIN: [&str; 4] = ["live chess", "let's play", "fics ", "titled tuesday"];
 
-/// Tournaments that only servers have.
+/// Tournaments that exist on servers only.
 const EVENTS_CONTAIN: [&str; 4] = [" arena", "team battle", " marathon", "bullet"];
 
 /// Lichess says "Rated Blitz game", "Casual Rapid tournament", "Rated game".
@@ -40,7 +40,7 @@ const FIDE_RATINGS: std::ops::Range<u16> = 1000..2900;
 const SLOW: Duration = Duration::from_secs(45 * 60);
 
 impl Game {
-    /// Whose scale the ratings are on, as far as tags and clocks tell. The first of these decides:
+    /// The rating pool according to tags and clocks. The first of these decides:
     ///
     /// 1. The tag `Pool`, as `tabia-lab data export` writes it.
     /// 2. A FIDE identity is over the board, also of a game shown on a server: who writes the identity writes the rating
@@ -52,7 +52,7 @@ impl Game {
     ///    hardly ever do.
     /// 7. So ratings that can be FIDE's, and none of the above, are over the board.
     ///
-    /// The rest is unknown.
+    /// Otherwise unknown.
     pub fn rating_pool(&self) -> RatingPool {
         let headers = &self.headers;
         if let Some(pool) = headers.get("Pool").and_then(|name| name.parse().ok()) {
@@ -135,7 +135,7 @@ mod tests {
     use crate::PgnReader;
 
     #[test]
-    fn tags_and_clocks_tell_the_pool() {
+    fn the_pool_is_detected_from_tags_and_clocks() {
         const RATED: &str = r#"[WhiteElo "1943"] [BlackElo "1701"]"#;
         let cases = [
             // Nothing, or nothing but ratings.

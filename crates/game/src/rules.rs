@@ -2,7 +2,7 @@ use shakmaty::{Chess, EnPassantMode, Position, zobrist::Zobrist64};
 
 use crate::{DrawReason, Outcome, WinReason};
 
-/// The positions of a game so far, as hashes: answers how often the current one has occurred.
+/// Hashes of the positions of a game, to count repetitions.
 ///
 /// Two positions are the same when the board, the side to move, the castling rights and the *legal* en passant
 /// captures are. A search can push and pop on top of the game's own positions.
@@ -19,7 +19,7 @@ struct Seen {
 }
 
 impl Repetitions {
-    /// A game that begins in this position.
+    /// A game that starts from this position.
     pub fn from_start(position: &Chess) -> Repetitions {
         let mut repetitions = Repetitions::default();
         repetitions.push(position);
@@ -37,12 +37,12 @@ impl Repetitions {
         self.seen.push(Seen { key, reversible: halfmoves });
     }
 
-    /// Takes back the last move.
+    /// Undoes the last move.
     pub fn pop(&mut self) {
         self.seen.pop();
     }
 
-    /// How often the current position has occurred, this time included; 0 before any position.
+    /// Number of occurrences of the current position; 0 without positions.
     pub fn count(&self) -> u32 {
         let Some((current, earlier)) = self.seen.split_last() else { return 0 };
         let window = (current.reversible as usize).min(earlier.len());
@@ -64,7 +64,7 @@ impl Repetitions {
     }
 }
 
-/// Whether a game goes on.
+/// The state of a game by the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// The game goes on; the side to move may claim a draw for the reason given.
@@ -77,7 +77,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The outcome when every draw that can be claimed is: what engine matches play by.
+    /// The outcome if every possible draw is claimed, as in engine matches.
     pub fn outcome_with_claims(self) -> Option<Outcome> {
         match self {
             Status::Ongoing { claim } => claim.map(Outcome::Draw),
@@ -86,9 +86,9 @@ impl Status {
     }
 }
 
-/// Where a game stands by the rules of chess. `repetitions` ends with `position`.
+/// The status by the rules of chess. `repetitions` ends with `position`.
 ///
-/// Mate comes first: a mate on the last move of the seventy-fifth counts.
+/// Mate takes precedence over the seventy-five-move rule.
 pub fn status(position: &Chess, repetitions: &Repetitions) -> Status {
     let draw = |reason| Status::Over(Outcome::Draw(reason));
     if position.legal_moves().is_empty() {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn an_en_passant_square_nobody_can_use_does_not_make_a_new_position() {
+    fn a_useless_en_passant_square_does_not_change_the_position() {
         // After e4 no black pawn stands beside it, so the position recurs although the first had a double step.
         let plain = statuses(START, "e4 Nf6 Nf3 Ng8 Ng1 Nf6 Nf3 Ng8 Ng1");
         assert_eq!(plain[8], Status::Ongoing { claim: Some(DrawReason::ThreefoldRepetition) });
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn losing_the_right_to_castle_makes_a_new_position() {
+    fn castling_rights_change_the_position() {
         let statuses =
             statuses("4k3/8/8/8/8/8/4P3/4K2R w K - 0 1", "Rg1 Ke7 Rh1 Ke8 Rg1 Ke7 Rh1 Ke8 Rg1 Ke7 Rh1 Ke8");
         assert_eq!(statuses[7], ONGOING, "the board for the third time, but the first had a castling right");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn mate_and_stalemate_come_before_counting() {
+    fn mate_and_stalemate_take_precedence() {
         let mate = position_from_fen("7k/6Q1/5K2/8/8/8/8/8 b - - 150 120").unwrap();
         let won = Outcome::Win { winner: shakmaty::Color::White, by: WinReason::Checkmate };
         assert_eq!(status(&mate, &Repetitions::from_start(&mate)), Status::Over(won));
@@ -192,13 +192,13 @@ mod tests {
     }
 
     #[test]
-    fn bare_kings_are_a_draw_at_once() {
+    fn bare_kings_are_a_draw() {
         let statuses = statuses("8/8/4k3/8/8/3qK3/8/8 w - - 0 1", "Kxd3");
         assert_eq!(statuses, [Status::Over(Outcome::Draw(DrawReason::InsufficientMaterial))]);
     }
 
     #[test]
-    fn taking_back_restores_the_count() {
+    fn undo_restores_the_count() {
         let position = Chess::default();
         let mut repetitions = Repetitions::from_start(&position);
         repetitions.push_hashed(Zobrist64(1), 1);

@@ -4,10 +4,10 @@ use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
 
 use tabia_encoding::Pace;
 
-/// How much time the players have, as the PGN tag `TimeControl` states it.
+/// A time control, as in the PGN tag `TimeControl`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TimeControl {
-    /// `?`: nobody knows.
+    /// `?`: unknown.
     Unknown,
     /// `-`: the game had no time control.
     Unlimited,
@@ -30,7 +30,7 @@ pub struct Stage {
 
 /// A `TimeControl` value that does not follow the PGN standard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a time control")]
+#[error("invalid time control `{0}`")]
 pub struct BadTimeControl(pub String);
 
 impl TimeControl {
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_reads_and_writes_back() {
+    fn every_form_round_trips() {
         for text in
             ["?", "-", "300+3", "180+0", "10+0.1", "40/7200:3600", "40/5400+30:1800+30", "*180", "1/259200"]
         {
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_time_controls_are_errors() {
         for text in ["blitz", "3+", "+3", "40/", "0/300", "300+-1", "5 min", "99999999999", "1:", "1e3", "∞"]
         {
             assert_eq!(text.parse::<TimeControl>(), Err(BadTimeControl(text.to_owned())), "{text}");

@@ -20,10 +20,10 @@ pub struct Game {
 
 /// A node of one game's tree: the root, or the position after a move.
 ///
-/// An id belongs to the game that gave it; asking another game with it is a mistake that panics or gives nonsense.
+/// An id belongs to its game. Using it with another game panics or returns another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(
-    /// The place in the arena plus one, so that `Option<NodeId>` is as small.
+    /// Index in the arena plus one, so that `Option<NodeId>` is as small.
     NonZeroU32,
 );
 
@@ -31,7 +31,7 @@ impl NodeId {
     /// The start of every game.
     pub const ROOT: NodeId = NodeId(NonZeroU32::MIN);
 
-    /// A number for the node that stays the same for the life of the game: 0 for the root.
+    /// A stable number of the node: 0 for the root.
     pub fn number(self) -> u32 {
         self.0.get() - 1
     }
@@ -50,7 +50,7 @@ struct Node {
     notes: Notes,
 }
 
-/// A move that the rules do not allow where it was to be added.
+/// An illegal move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not legal here")]
 pub struct IllegalMove(pub Move);
@@ -73,7 +73,7 @@ impl Game {
         &self.start
     }
 
-    /// Whether the game starts as every ordinary game does, move counters included.
+    /// Whether the game starts from the standard position, including move counters.
     pub fn starts_normally(&self) -> bool {
         self.start == Chess::default() && self.start.halfmoves() == 0 && self.start.fullmoves().get() == 1
     }
@@ -88,7 +88,7 @@ impl Game {
         self.nodes[node.index()].arrival.map(|(parent, _)| parent)
     }
 
-    /// The node that [`NodeId::number`] gave this number; `None` when there is none, or it was taken out of the tree.
+    /// The node with this [`NodeId::number`]; `None` if there is none or it was removed.
     pub fn node(&self, number: u32) -> Option<NodeId> {
         let node = NodeId(NonZeroU32::new(number.checked_add(1)?)?);
         if node.index() >= self.nodes.len() {
@@ -104,18 +104,18 @@ impl Game {
         Some(node)
     }
 
-    /// The nodes after, the line's own continuation first.
+    /// The child nodes, the continuation of the line first.
     pub fn children(&self, node: NodeId) -> impl Iterator<Item = NodeId> {
         let first = self.nodes[node.index()].first_child;
         std::iter::successors(first, |child| self.nodes[child.index()].next_sibling)
     }
 
-    /// What is written at a node.
+    /// Annotations of a node.
     pub fn notes(&self, node: NodeId) -> &Notes {
         &self.nodes[node.index()].notes
     }
 
-    /// What is written at a node, to change.
+    /// Annotations of a node.
     pub fn notes_mut(&mut self, node: NodeId) -> &mut Notes {
         &mut self.nodes[node.index()].notes
     }
@@ -158,7 +158,7 @@ impl Game {
         position
     }
 
-    /// Where the game stands at a node, the repetitions on the way there counted.
+    /// The status at a node, with the repetitions on its path.
     pub fn status(&self, node: NodeId) -> Status {
         let mut position = self.start.clone();
         let mut repetitions = Repetitions::from_start(&position);
@@ -178,7 +178,7 @@ impl Game {
         if self.position(node).is_legal(m) { Ok(self.add_legal(node, m)) } else { Err(IllegalMove(m)) }
     }
 
-    /// [`add_move`](Self::add_move) for a caller that knows the move to be legal.
+    /// [`add_move`](Self::add_move) for a legal move.
     pub(crate) fn add_legal(&mut self, parent: NodeId, m: Move) -> NodeId {
         let mut last = None;
         for child in self.children(parent) {
@@ -218,8 +218,7 @@ impl Game {
         }
     }
 
-    /// Takes a node and all that follows it out of the tree; nothing happens to the root. The ids of what was taken
-    /// out are no longer part of the game.
+    /// Removes a node and its descendants from the tree; the root stays. Their ids become invalid.
     pub fn delete(&mut self, node: NodeId) {
         self.reorder(node, |children, at| {
             children.remove(at);
@@ -298,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_move_twice_is_one_node() {
+    fn adding_a_move_twice_gives_one_node() {
         let mut game = Game::default();
         let first = play(&mut game, NodeId::ROOT, "e4 e5");
         let again = play(&mut game, NodeId::ROOT, "e4 e5");
@@ -307,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_finds_its_node_until_that_is_taken_out() {
+    fn a_node_is_found_by_number_until_removed() {
         let mut game = Game::default();
         let end = play(&mut game, NodeId::ROOT, "e4 e5 Nf3");
         assert_eq!((NodeId::ROOT.number(), end.number()), (0, 3));
@@ -319,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_illegal_move_is_refused() {
+    fn an_illegal_move_is_an_error() {
         let mut game = Game::default();
         let m = Move::Castle { king: shakmaty::Square::E1, rook: shakmaty::Square::H1 };
         assert_eq!(game.add_move(NodeId::ROOT, m), Err(IllegalMove(m)));
@@ -379,10 +378,10 @@ mod tests {
     }
 
     #[test]
-    fn the_status_counts_repetitions_on_the_way() {
+    fn the_status_counts_repetitions_on_the_path() {
         let mut game = Game::default();
         let end = play(&mut game, NodeId::ROOT, "Nf3 Nf6 Ng1 Ng8 Nf3 Nf6 Ng1 Ng8");
-        // Walking there again adds nothing, so the repetition is in the path and not in the tree.
+        // Adding the same moves again adds no nodes.
         assert_eq!(game.mainline().count(), 8);
         assert_eq!(game.status(end), Status::Ongoing { claim: Some(DrawReason::ThreefoldRepetition) });
     }

@@ -1,11 +1,16 @@
 //! Broken games are reported with their place, and the games around them are read.
 
-use tabia_game::{Game, MissingResult, PgnReader, Problem, RawGames, ReadOptions, Variations, read_game};
+use std::mem::discriminant;
+
+use tabia_game::{
+    BrokenGame, FenError, Game, MissingResult, PgnReader, Problem, RawGames, ReadOptions, Variations,
+    read_game,
+};
 
 const GOOD: &[u8] = b"[Event \"good\"]\n\n1. e4 e5 2. Nf3 1-0\n\n";
 
-/// Reads `broken` between two good games and gives its error's text, after checking its neighbours.
-fn fault(broken: &[u8]) -> String {
+/// The error of `broken` between two good games, which are checked, too.
+fn fault(broken: &[u8]) -> BrokenGame {
     let stream = [GOOD, broken, b"\n\n", GOOD].concat();
     let mut items: Vec<_> = PgnReader::new(stream.as_slice()).collect();
     assert_eq!(items.len(), 3, "{:?}", String::from_utf8_lossy(broken));
@@ -15,7 +20,7 @@ fn fault(broken: &[u8]) -> String {
     }
     let fault = items.pop().expect("one item left").expect_err("a broken game");
     assert_eq!((fault.place.game, fault.place.offset, fault.place.line), (2, GOOD.len() as u64, 5));
-    fault.to_string()
+    fault
 }
 
 fn with_tags(movetext: &str) -> Vec<u8> {
@@ -23,24 +28,27 @@ fn with_tags(movetext: &str) -> Vec<u8> {
 }
 
 #[test]
-fn every_fault_is_named_with_its_place() {
+fn faults_have_a_kind_and_a_place() {
     let begin = GOOD.len() + "[Event \"broken\"]\n\n".len();
-    let expected = |ply: usize, at: usize, text: &str| {
-        format!("game 2 (line 5, byte {}): at ply {ply}, byte {}: {text}", GOOD.len(), begin + at)
-    };
-    for (movetext, expected) in [
-        ("1. e4 e5 2. Nf4 Nc6 1-0", expected(3, 12, "`Nf4` is not a legal move")),
-        ("1. e4 (1. d4) {Nf3} e5 2. Ke3 *", expected(3, 26, "`Ke3` is not a legal move")),
-        ("1. e4 e5 2. -- *", expected(3, 12, "`--` is not a legal move")),
-        ("1. e4 e5 2. Nf3 e8Q 1-0", expected(4, 16, "`e8Q` cannot be read as a move")),
-        ("1. e4 e5 2. N", expected(3, 12, "`N` cannot be read as a move")),
-        ("1. e4 { e5 2. Nf3 1-0", expected(2, 6, "`{` comment does not end")),
-        ("1. e4 { a { b } e5 } 2. Nf3 1-0", expected(2, 19, "`}` closes no comment")),
-        ("1. e4 (1. d4 e5 2. Nf3 1-0", expected(2, 6, "`(` variation does not end")),
-        ("1. e4 1-0 1. d4 0-1", expected(2, 13, "`d4` stands after the result")),
-        ("1. e4 0-1</pre> <p>a b4 {unclosed", expected(2, 21, "`b4` stands after the result")),
+    for (movetext, ply, at, token, problem) in [
+        ("1. e4 e5 2. Nf4 Nc6 1-0", 3, 12, "Nf4", Problem::IllegalMove),
+        ("1. e4 (1. d4) {Nf3} e5 2. Ke3 *", 3, 26, "Ke3", Problem::IllegalMove),
+        ("1. e4 e5 2. -- *", 3, 12, "--", Problem::IllegalMove),
+        ("1. e4 e5 2. Nf3 e8Q 1-0", 4, 16, "e8Q", Problem::UnreadableMove),
+        ("1. e4 e5 2. N", 3, 12, "N", Problem::UnreadableMove),
+        ("1. e4 { e5 2. Nf3 1-0", 2, 6, "{", Problem::UnclosedComment),
+        ("1. e4 { a { b } e5 } 2. Nf3 1-0", 2, 19, "}", Problem::StrayBrace),
+        ("1. e4 (1. d4 e5 2. Nf3 1-0", 2, 6, "(", Problem::UnclosedVariation),
+        ("1. e4 1-0 1. d4 0-1", 2, 13, "d4", Problem::AfterResult),
+        ("1. e4 0-1</pre> <p>a b4 {unclosed", 2, 21, "b4", Problem::AfterResult),
     ] {
-        assert_eq!(fault(&with_tags(movetext)), expected, "{movetext}");
+        let fault = fault(&with_tags(movetext));
+        assert_eq!(
+            (fault.ply, fault.offset, fault.token.as_str()),
+            (ply, Some((begin + at) as u64), token),
+            "{movetext}"
+        );
+        assert_eq!(discriminant(&fault.problem), discriminant(&problem), "{movetext}: {fault}");
     }
 }
 
@@ -55,10 +63,8 @@ fn an_ambiguous_move_is_not_guessed() {
 #[test]
 fn a_broken_variation_leaves_the_main_line() {
     let error = read_game(b"1. e4 e5 (1... c5 2. Nf7 {lost} d6) (1... e6 {kept}) 2. Nf3 1-0").unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "game 1 (line 1, byte 0): at ply 3: `Nf7` is not a legal move of the variation"
-    );
+    assert!(matches!(error.problem, Problem::IllegalVariation), "{error}");
+    assert_eq!((error.ply, error.offset, error.token.as_str()), (3, None, "Nf7"));
     let game = *error.readable.unwrap();
     assert_eq!(game.mainline().count(), 3);
     let first = game.mainline().next().unwrap();
@@ -77,30 +83,27 @@ fn skipped_variations_cannot_break_a_game() {
 }
 
 #[test]
-fn what_stands_before_the_fault_is_readable() {
+fn moves_before_the_fault_are_readable() {
     let error = read_game(b"[White \"A\"]\n\n1. e4 {b} e5 2. Nf3 Nf3 3. Bb5 1-0").unwrap_err();
     let game = error.readable.unwrap();
     assert_eq!((game.mainline().count(), game.headers.get("White")), (3, Some("A")));
 }
 
 #[test]
-fn tags_that_set_up_nothing_are_named() {
-    let place = format!("game 2 (line 5, byte {}): ", GOOD.len());
-    let text = fault(b"[Event \"x\"]\n[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]\n\n1. e4 *");
-    assert!(
-        text.starts_with(&format!("{place}`8/8/8/8/8/8/8/8 w - - 0 1` the FEN tag is not a legal position")),
-        "{text}"
-    );
-    let text = fault(b"[Event \"x\"]\n[FEN \"rubbish\"]\n\n1. e4 *");
-    assert!(text.starts_with(&format!("{place}`rubbish` the FEN tag is not a FEN")), "{text}");
-    let text = fault(b"[Event \"x\"]\n[Variant \"Atomic\"]\n\n1. e4 *");
-    assert_eq!(text, format!("{place}`Atomic` is a variant of chess that is not supported"));
+fn invalid_fen_and_variant_tags_are_errors() {
+    let illegal = fault(b"[Event \"x\"]\n[FEN \"8/8/8/8/8/8/8/8 w - - 0 1\"]\n\n1. e4 *");
+    assert!(matches!(illegal.problem, Problem::BadFen(FenError::Position(_))), "{illegal}");
+    assert_eq!(illegal.token, "8/8/8/8/8/8/8/8 w - - 0 1");
+    let rubbish = fault(b"[Event \"x\"]\n[FEN \"rubbish\"]\n\n1. e4 *");
+    assert!(matches!(rubbish.problem, Problem::BadFen(FenError::Syntax(_))), "{rubbish}");
+    let variant = fault(b"[Event \"x\"]\n[Variant \"Atomic\"]\n\n1. e4 *");
+    assert!(matches!(variant.problem, Problem::UnsupportedVariant) && variant.token == "Atomic", "{variant}");
 }
 
 #[test]
-fn junk_is_no_game() {
-    let place = format!("game 2 (line 5, byte {}): ", GOOD.len());
-    assert_eq!(fault(b"\x00\x01\xff\xfe junk \x7f"), format!("{place}`··ÿþ junk ·` the text holds no game"));
+fn junk_is_an_error() {
+    let junk = fault(b"\x00\x01\xff\xfe junk \x7f");
+    assert!(matches!(junk.problem, Problem::NoGame) && junk.token == "··ÿþ junk ·", "{junk}");
 }
 
 #[test]
@@ -112,7 +115,7 @@ fn tags_with_unescaped_quotes_or_no_bracket_do_not_lose_the_game() {
 }
 
 #[test]
-fn giant_comments_and_tags_are_whole() {
+fn giant_comments_and_tags_are_complete() {
     let long = "word ".repeat(60_000);
     let game = read_game(format!("[Annotator \"{}\"]\n\n1. e4 {{{long}}} e5 *", &long[..10_000]).as_bytes())
         .unwrap();
@@ -133,12 +136,12 @@ fn blank_lines_inside_a_game_do_not_end_it() {
 }
 
 #[test]
-fn a_missing_result_is_accepted_or_not_as_asked() {
+fn a_missing_result_can_be_accepted_or_rejected() {
     let pgn = b"[Result \"0-1\"]\n\n1. e4 e5".as_slice();
     assert_eq!(read_game(pgn).unwrap().result.to_string(), "0-1");
     let options = ReadOptions { missing_result: MissingResult::Reject, ..ReadOptions::default() };
     let error = PgnReader::with_options(RawGames::new(pgn), options).next().unwrap().unwrap_err();
-    assert_eq!(error.to_string(), "game 1 (line 1, byte 0): at ply 3: the moves end without a result");
+    assert!(matches!(error.problem, Problem::NoResult) && error.ply == 3, "{error}");
 }
 
 #[test]
@@ -149,7 +152,7 @@ fn old_files_are_latin_1() {
 }
 
 #[test]
-fn deep_nesting_does_not_overflow_anything() {
+fn deep_nesting_does_not_overflow_the_stack() {
     let mut text = "1. Nf3 Nf6".to_owned();
     for _ in 0..20_000 {
         text.push_str(" (1... Nc6 2. Ng1 Nb8 3. Nf3 Nf6");
@@ -162,9 +165,9 @@ fn deep_nesting_does_not_overflow_anything() {
     assert_eq!(game.mainline().count(), 2);
 }
 
-/// Any piece of a game, and any byte of it replaced, gives games or errors and never a panic.
+/// Truncated games and games with a changed byte never panic.
 #[test]
-fn mutilated_games_never_panic() {
+fn mutated_games_never_panic() {
     let whole = include_bytes!("../../../fixtures/golden.pgn");
     for cut in (0..whole.len()).step_by(7) {
         let _: usize = PgnReader::new(&whole[..cut]).count();
@@ -178,7 +181,7 @@ fn mutilated_games_never_panic() {
 }
 
 #[test]
-fn a_variant_named_after_something_stray_is_still_refused() {
+fn a_variant_tag_after_stray_text_is_an_error() {
     let pgn = "[White \"?\"])\n[Variant \"Atomic\"]\n\n1. f3 *\n";
     let broken = PgnReader::new(pgn.as_bytes()).next().unwrap().unwrap_err();
     assert!(matches!(broken.problem, Problem::UnsupportedVariant), "{broken}");

@@ -117,13 +117,13 @@ fn random_games(cases: &mut Vec<Case>) {
 }
 
 #[test]
-fn an_encoder_written_from_the_description_says_the_same() {
+fn the_encoding_matches_the_reference_script() {
     let Some(python) = tabia_requires::python(&["chess", "numpy"]) else { return };
     let mut cases = Vec::new();
     real_games(&mut cases);
     random_games(&mut cases);
     assert!(cases.len() > 400, "{}", cases.len());
-    // What the cases are meant to hold: every channel and element is set somewhere.
+    // The cases cover every channel and element.
     let set = |values: fn(&Case) -> &[f32], width: usize| -> Vec<usize> {
         let is_set = |at: &usize| {
             cases.iter().any(|case| values(case).iter().skip(*at).step_by(width).any(|v| *v != 0.0))

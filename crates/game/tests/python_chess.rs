@@ -1,4 +1,4 @@
-//! What this crate writes, python-chess reads: the same tags, moves, clocks and variations.
+//! python-chess reads the written PGN: the same tags, moves, clocks and variations.
 #![cfg(not(target_arch = "wasm32"))]
 
 use std::{
@@ -61,7 +61,7 @@ fn assert_same(game: &Game, theirs: &Value) {
 }
 
 #[test]
-fn python_chess_reads_what_we_write() {
+fn python_chess_reads_written_games() {
     let Some(python) = tabia_requires::python(&["chess.pgn"]) else { return };
     let golden = include_str!("../../../fixtures/golden.pgn");
     let mut games: Vec<Game> = PgnReader::new(golden.as_bytes()).map(Result::unwrap).collect();

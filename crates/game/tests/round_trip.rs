@@ -1,4 +1,4 @@
-//! Games written and read again are the same games.
+//! Games round-trip through PGN.
 
 use std::{num::NonZeroI32, time::Duration};
 
@@ -9,7 +9,7 @@ use tabia_game::{
     Evaluation, Game, Headers, NodeId, PgnReader, SEVEN_TAG_ROSTER, position_from_fen, read_game, write_game,
 };
 
-/// A small generator of its own, so that a failure repeats everywhere.
+/// A small random generator, so that failures are reproducible.
 struct Random(u64);
 
 impl Random {
@@ -111,7 +111,7 @@ fn random_game(random: &mut Random, starts: &[&str]) -> Game {
 }
 
 #[test]
-fn random_games_come_back_as_they_were() {
+fn random_games_round_trip() {
     let fens = include_str!("../../../fixtures/positions.fen");
     let starts: Vec<&str> = fens.lines().filter(|line| !line.is_empty()).collect();
     let mut random = Random(2026);

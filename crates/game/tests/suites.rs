@@ -1,4 +1,4 @@
-//! The test suites that lie beside the checkout are read to the last line, and their moves are legal.
+//! The shared test suites are read completely, and their moves are legal.
 #![cfg(not(target_arch = "wasm32"))]
 
 use tabia_game::EpdRecord;
@@ -10,7 +10,7 @@ fn suite(name: &str) -> Option<Vec<EpdRecord>> {
 }
 
 #[test]
-fn suites_name_legal_moves() {
+fn moves_of_suites_are_legal() {
     let mut faults = Vec::new();
     for (name, positions) in [("bratko-kopec.epd", 24), ("kaufman.epd", 25)] {
         let Some(records) = suite(name) else { return };

@@ -1,4 +1,4 @@
-//! The networks that come along, as the bytes of their files. They are statics, so that a program holds each once whoever uses it.
+//! The bundled networks as bytes. They are statics, so that a program holds each only once.
 #![forbid(unsafe_code)]
 
 /// The human player: predicts what a person of a given rating would play (safetensors).
@@ -7,9 +7,9 @@ pub static HUMAN: &[u8] = include_bytes!("../../../models/human.safetensors");
 pub static VALUE: &[u8] = include_bytes!("../../../models/value.safetensors");
 /// The smallest entry for the Chess Challenge (ONNX).
 pub static CHALLENGE_S: &[u8] = include_bytes!("../../../models/challenge-s.onnx");
-/// The middle one.
+/// The medium entry for the Chess Challenge (ONNX).
 pub static CHALLENGE_M: &[u8] = include_bytes!("../../../models/challenge-m.onnx");
-/// The largest one.
+/// The largest entry for the Chess Challenge (ONNX).
 pub static CHALLENGE_L: &[u8] = include_bytes!("../../../models/challenge-l.onnx");
 
 /// Every network under the name of its file.

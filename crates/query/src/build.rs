@@ -1,4 +1,4 @@
-//! From tables to a set: the plan, and writing what it gives.
+//! From tables to a set: the query plan, and writing its rows.
 
 use std::sync::Arc;
 
@@ -17,30 +17,28 @@ use tabia_data::{GameBytes, RecordKey, RecordKind, SetError, SetWriter};
 use crate::functions::aggregate_name;
 use crate::table::{ChessTable, TableSpec};
 
-/// What a set is built from, and which records of it.
+/// Input of a build.
 #[derive(Clone, Debug)]
 pub struct BuildOptions {
-    /// What the records are: the tables' rows have to be such.
+    /// The kind of records; all tables must have it.
     pub kind: RecordKind,
     /// Where they come from.
     pub tables: Vec<TableSpec>,
-    /// Which rows count: a condition in SQL on the tables' columns.
+    /// Filter of rows: an SQL condition on the tables' columns.
     pub filter: Option<String>,
-    /// Which share of the records is taken, by their keys; all of them where there is none.
+    /// Share of the records to take, sampled by key; `None` takes all.
     pub sample: Option<f64>,
-    /// Keys that need not be looked at: first and last of each range.
+    /// Ranges of keys to skip, as first and last key.
     pub done: Vec<(u64, u64)>,
 }
 
-/// The plan of a build: rows `key`, `record` and `copies` (how many records became one), in the order of their keys,
-/// each key once.
+/// The plan of a build: rows `key`, `record` and `copies` (the number of merged records), sorted by key, one row per key.
 ///
-/// The result is a function of the set of records that the tables hold, whatever the order of files, rows and threads:
-/// duplicates are united by a rule that knows no order. Records are sorted, which spills, and then grouped as they
-/// stream by, which takes no memory: the plan sorts below the grouping on purpose.
+/// The result depends only on the records in the tables, not on the order of files, rows and threads, as merging duplicates
+/// is commutative. Records are sorted first, which can spill, and then grouped while streaming, which takes no memory.
 ///
 /// # Errors
-/// When the filter is no condition on the columns of a table.
+/// If the filter is not a condition on the columns of a table.
 pub async fn build_plan(context: &SessionContext, options: &BuildOptions) -> Result<DataFrame> {
     let mut all: Option<DataFrame> = None;
     for spec in &options.tables {
@@ -76,14 +74,14 @@ pub async fn build_plan(context: &SessionContext, options: &BuildOptions) -> Res
         .sort(by_key())
 }
 
-/// What [`write_batch`] has written so far.
+/// Counts of what [`write_batch`] has written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Records.
     pub records: u64,
-    /// Records before duplicates were united.
+    /// Records before merging duplicates.
     pub copies: u64,
-    /// Games by whose scale their ratings are on.
+    /// Games by rating pool.
     pub pools: Tally<Pool>,
 }
 
@@ -101,7 +99,7 @@ pub enum WriteError {
 /// Adds some rows of a [`build_plan`] to a set.
 ///
 /// # Errors
-/// When the set refuses.
+/// If the set cannot be written.
 pub fn write_batch(
     batch: &RecordBatch,
     set: &mut SetWriter,

@@ -22,7 +22,7 @@ use shakmaty::{ByColor, Position};
 use tabia_data::{GameHead, GameRecord, Ply};
 use tabia_encoding::{HumChessRow, HumChessRowError, PlayerInfo, RatingPool, Situation};
 
-/// How many rows are put together before they are written.
+/// Rows per batch.
 const ROWS: usize = 8192;
 
 /// The columns a file must have to be read.
@@ -45,14 +45,14 @@ pub enum HumChessError {
     Missing(&'static str),
 }
 
-/// What became of the games.
+/// Counts of an export.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HumChessTotals {
     /// Moves written.
     pub rows: u64,
     /// Games whose moves were written.
     pub games: u64,
-    /// Games passed over, because a rating is not known.
+    /// Games skipped, because a rating is unknown.
     pub unrated: u64,
 }
 
@@ -99,7 +99,7 @@ impl<W: Write + Send> HumChessWriter<W> {
         Ok(HumChessWriter { writer, schema, columns, pending: 0, totals: HumChessTotals::default() })
     }
 
-    /// Adds the moves of a game of which both ratings are known; another is passed over.
+    /// Adds the moves of a game; games without both ratings are skipped.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -110,7 +110,7 @@ impl<W: Write + Send> HumChessWriter<W> {
             return Ok(());
         }
         self.totals.games += 1;
-        // A clock shows what is left after a move: what a player had comes from the player's move before.
+        // A clock shows the time after a move, so the time before it comes from the player's previous move.
         let start = game.head.pace.map(|pace| pace.base);
         let mut clocks = ByColor { white: start, black: start };
         let mut position = game.start.clone();
@@ -154,7 +154,7 @@ impl<W: Write + Send> HumChessWriter<W> {
         Ok(())
     }
 
-    /// Ends the file; gives back what was written to.
+    /// Completes the file; returns the writer.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -164,7 +164,7 @@ impl<W: Write + Send> HumChessWriter<W> {
     }
 }
 
-/// A row that is not one: its number in the file, from 0, and what is wrong.
+/// An invalid row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("row {row}: {fault}")]
 pub struct HumChessRowFault {
@@ -177,10 +177,10 @@ pub struct HumChessRowFault {
 /// What is wrong with a row.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HumChessFault {
-    /// A column holds nothing, or something of another length or size.
-    #[error("{0} is not what it should be")]
+    /// A column is missing or has an invalid value.
+    #[error("invalid {0}")]
     Column(&'static str),
-    /// The row is no legal move.
+    /// The row is not a legal move.
     #[error(transparent)]
     Row(#[from] HumChessRowError),
 }
@@ -196,11 +196,10 @@ pub fn has_humchess_rows(path: &Path) -> Result<bool, HumChessError> {
 
 /// Turns a file of HumChess's training rows into games of one move each, given to `each` in order.
 ///
-/// A row tells the mover's rating by its bucket: the record has the middle of it. The time left is not kept: a record
-/// has clocks after moves only.
+/// The mover's rating is the middle of the row's bucket. The time left is dropped, as records have clocks after moves only.
 ///
 /// # Errors
-/// When the file cannot be read or has not the columns; a row that makes no sense is given as a fault.
+/// If the file cannot be read or lacks a column; invalid rows are passed as errors.
 pub fn humchess_rows_to_records(
     path: &Path,
     mut each: impl FnMut(Result<GameRecord, HumChessRowFault>),
@@ -221,7 +220,7 @@ pub fn humchess_rows_to_records(
     Ok(())
 }
 
-/// Turns the rows of a batch into games of one move each, giving each with its number in the batch, from 0.
+/// Turns the rows of a batch into games of one move each, with their number in the batch.
 pub(crate) fn read_rows(
     batch: &RecordBatch,
     mut each: impl FnMut(usize, Result<GameRecord, HumChessFault>),
@@ -233,7 +232,7 @@ pub(crate) fn read_rows(
     Ok(())
 }
 
-/// The columns of a batch, in the widths they are read in.
+/// The columns of a batch.
 struct Rows {
     tokens: ArrayRef,
     move_id: ArrayRef,
@@ -306,8 +305,9 @@ mod tests {
     }
 
     #[test]
-    fn games_become_rows_and_rows_one_move_games() {
-        let path = std::env::temp_dir().join(format!("tabia-humchess-{}.parquet", std::process::id()));
+    fn games_round_trip_as_one_move_games() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.parquet");
         let mut writer = HumChessWriter::new(File::create(&path).unwrap()).unwrap();
         let games = games();
         games.iter().for_each(|game| writer.push(game).unwrap());
@@ -329,7 +329,6 @@ mod tests {
 
         let mut records = Vec::new();
         humchess_rows_to_records(&path, |record| records.push(record.unwrap())).unwrap();
-        std::fs::remove_file(&path).unwrap();
         let mut position = games[0].start.clone();
         for (record, ply) in records.iter().zip(&games[0].plies) {
             let turn = position.turn();

@@ -1,10 +1,10 @@
-//! Chess in SQL: grouping, filtering, joining and sampling sets larger than memory, in one process or on many machines.
+//! Chess in SQL: groups, filters, joins and samples sets larger than memory, in one process or on many machines.
 //!
 //! | to find | look in |
 //! |---|---|
-//! | SQL with chess functions and tables, within bounds of memory | [`Session`] |
+//! | SQL with chess functions and tables, in bounded memory | [`Session`] |
 //! | the functions, for other contexts | [`functions`](functions()) |
-//! | what a query gives, printed or in a file | [`write_rows`], [`RowFormat`] |
+//! | output of query results | [`write_rows`], [`RowFormat`] |
 //! | files as tables | [`TableSpec`], [`ChessTable`] |
 //! | the plan that makes a set of records | [`build_plan`], [`write_batch`] |
 //! | HumChess's training rows in Parquet | [`HumChessWriter`], [`humchess_rows_to_records`] |

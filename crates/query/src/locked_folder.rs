@@ -3,13 +3,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// The file whose lock says that a folder is in use.
+/// The lock file of a folder in use.
 const LOCK: &str = "lock";
 
-/// A folder of this process inside one that the user named, removed when dropped.
+/// A temporary folder, removed when dropped.
 ///
-/// A process that is killed cannot remove its folder: the next one that makes a folder with the same prefix in the same
-/// place does, since the lock went with the process.
+/// A killed process leaves its folder behind, without its lock. The next process that creates a folder with the same prefix
+/// removes it.
 #[derive(Debug)]
 pub(crate) struct LockedFolder {
     path: PathBuf,
@@ -17,7 +17,7 @@ pub(crate) struct LockedFolder {
 }
 
 impl LockedFolder {
-    /// Makes the folder, and removes those of processes that are no more.
+    /// Creates the folder, and removes those of dead processes.
     pub(crate) fn new(parent: &Path, prefix: &str) -> io::Result<LockedFolder> {
         fs::create_dir_all(parent)?;
         remove_abandoned(parent, prefix)?;
@@ -44,7 +44,7 @@ impl LockedFolder {
 
 impl Drop for LockedFolder {
     fn drop(&mut self) {
-        // What cannot be removed now, the next process removes.
+        // The next process removes what is left.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -55,7 +55,7 @@ fn remove_abandoned(parent: &Path, prefix: &str) -> io::Result<()> {
         if !entry.file_name().to_string_lossy().starts_with(prefix) {
             continue;
         }
-        // A folder without a lock is being made by another process at this moment, or has nothing in it.
+        // A folder without a lock file is being created by another process, or is empty.
         let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
         if lock.try_lock().is_ok() {
             // Another process may remove it at the same time.
@@ -70,23 +70,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_of_the_dead_are_removed_and_those_of_the_living_stay() {
-        let parent = std::env::temp_dir().join(format!("tabia-locked-folder-{}", process::id()));
+    fn folders_of_dead_processes_are_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path();
         let dead = parent.join("tabia-test-1-0");
         fs::create_dir_all(&dead).unwrap();
         fs::write(dead.join(LOCK), "").unwrap();
         fs::write(dead.join("rows"), "many").unwrap();
         fs::write(parent.join("unrelated"), "kept").unwrap();
 
-        let first = LockedFolder::new(&parent, "tabia-test-").unwrap();
+        let first = LockedFolder::new(parent, "tabia-test-").unwrap();
         assert!(!dead.exists());
-        let second = LockedFolder::new(&parent, "tabia-test-").unwrap();
+        let second = LockedFolder::new(parent, "tabia-test-").unwrap();
         assert!(first.path().is_dir() && second.path().is_dir());
 
         let paths = [first.path().to_owned(), second.path().to_owned()];
         drop((first, second));
         assert!(paths.iter().all(|path| !path.exists()));
         assert!(parent.join("unrelated").is_file());
-        fs::remove_dir_all(&parent).unwrap();
     }
 }

@@ -5,10 +5,10 @@ use datafusion::common::resources_datafusion_err;
 use datafusion::error::Result;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation};
 
-/// Memory shared between operators so that a sort of any size comes to its end.
+/// A memory pool in which sorts of any size complete.
 ///
-/// In the engine's own fair pool, sorts that have spilled may hold everything when they, or what follows them, need
-/// something to merge what they have, and the query fails. Here
+/// In DataFusion's fair pool, sorts can hold all memory when they or their consumers need some for merging, and the query
+/// fails. Here
 ///
 /// - what can spill shares the pool evenly, less what cannot spill holds;
 /// - merging is never refused: runs in memory that are merged to be spilled take what sorting them counted for twice, and
@@ -36,7 +36,7 @@ enum Need {
     Other,
 }
 
-/// Operators that merge, or hold no more than the batches they are at, by how their names begin.
+/// Prefixes of the names of operators that merge or stream.
 const STREAMING: [&str; 4] = [
     "ExternalSorterMerge",
     "SortPreservingMergeExec",
@@ -44,7 +44,7 @@ const STREAMING: [&str; 4] = [
     "OrderedFinalAggregateStream",
 ];
 
-/// How many spilled runs a sort merges at a time, where `threads` sorts share `bytes`: each run needs a few batches.
+/// Number of spilled runs that a sort merges at a time if `threads` sorts share `bytes`.
 pub(super) fn merge_fan_in(bytes: usize, threads: usize) -> usize {
     const PER_RUN: usize = 4 << 20;
     (bytes / threads.max(1) / PER_RUN).clamp(4, 128)
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_need_has_its_part() {
+    fn consumers_share_the_pool() {
         let pool: Arc<dyn MemoryPool> = Arc::new(SortingPool::new(800));
         let register =
             |name: &str, spills: bool| MemoryConsumer::new(name).with_can_spill(spills).register(&pool);

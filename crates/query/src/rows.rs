@@ -13,26 +13,26 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::parquet::arrow::ArrowWriter;
 use futures::StreamExt;
 
-/// How the rows of a query are written.
+/// Output format of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowFormat {
-    /// Lines and columns for people; of many rows the first [`TABLE_ROWS`].
+    /// A text table of at most [`TABLE_ROWS`] rows.
     Table,
-    /// Comma-separated values with a head line; lists and structs as their text.
+    /// CSV with a header; lists and structs as text.
     Csv,
-    /// An object a line.
+    /// JSON Lines.
     Json,
     /// Parquet.
     Parquet,
 }
 
-/// The most rows a table for people has.
+/// Maximum number of rows of a text table.
 pub const TABLE_ROWS: usize = 1000;
 
-/// Writes rows as they come.
+/// Writes rows as they arrive.
 ///
 /// # Errors
-/// When the query fails or the rows cannot be written.
+/// If the query fails or the rows cannot be written.
 pub async fn write_rows(
     mut rows: SendableRecordBatchStream,
     format: RowFormat,
@@ -87,7 +87,7 @@ pub async fn write_rows(
     Ok(())
 }
 
-/// The rows with nested values as text, which is all that comma-separated values can hold.
+/// The rows with nested values as text.
 fn flat(batch: &RecordBatch) -> Result<RecordBatch> {
     let options = FormatOptions::default();
     let mut fields = Vec::new();

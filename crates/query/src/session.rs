@@ -15,21 +15,21 @@ use crate::locked_folder::LockedFolder;
 use crate::memory::{SortingPool, merge_fan_in};
 use crate::table::{self, Reading};
 
-/// How much of the machine a session may use.
+/// Resource limits of a session.
 #[derive(Clone, Debug)]
 pub struct Resources {
-    /// Bytes of memory, about, that the whole process may take.
+    /// Approximate memory limit of the process in bytes.
     pub memory: u64,
-    /// How many threads work.
+    /// Number of threads.
     pub threads: usize,
-    /// The folder for what does not fit in memory.
+    /// Folder for spilled data.
     pub temp: PathBuf,
 }
 
-/// SQL with chess in it, within bounds of memory: what does not fit is spilled to disk.
+/// SQL with chess functions and tables, in bounded memory: larger intermediate results are spilled to disk.
 ///
-/// Its tables read with several threads, count in [`reading`](Session::reading) what they read, and a path in quotes is
-/// a table too: `select * from 'x.parquet'`.
+/// Tables are read by several threads and counted in [`reading`](Session::reading). A quoted path is a table, too:
+/// `select * from 'x.parquet'`.
 pub struct Session {
     context: SessionContext,
     reading: Arc<Reading>,
@@ -37,15 +37,15 @@ pub struct Session {
     _spill: LockedFolder,
 }
 
-/// The part of the memory that the engine may plan with. The rest is for what it does not count: windows of
-/// decompressors, text and records on their way, copies while a sorted run is written.
+/// The part of the memory that the query engine manages. The rest is for decompression windows, text and records in flight,
+/// and copies while sorted runs are written.
 const POOL_SHARE: f64 = 0.5;
 
 fn pool_bytes(memory: u64) -> usize {
     (memory as f64 * POOL_SHARE) as usize
 }
 
-/// What plans run in: memory for `threads` sorts at a time, and a folder for what does not fit.
+/// The runtime of plans: memory for `threads` concurrent sorts, and a folder for spilling.
 pub(crate) fn runtime(memory: u64, threads: usize, spill: &Path) -> Result<Arc<RuntimeEnv>> {
     let pool = pool_bytes(memory);
     RuntimeEnvBuilder::new()
@@ -60,14 +60,14 @@ pub(crate) fn runtime(memory: u64, threads: usize, spill: &Path) -> Result<Arc<R
 }
 
 impl Session {
-    /// Begins a session. Folders that runs which are no more left in `temp` are removed.
+    /// Starts a session. Folders of dead processes in `temp` are removed.
     ///
     /// # Errors
     /// When the folder for spilling cannot be made.
     pub fn new(resources: &Resources) -> Result<Session> {
         let spill = LockedFolder::new(&resources.temp, "tabia-spill-").map_err(|error| {
             let temp = resources.temp.display();
-            let what = format!("{temp}: no folder for temporary files can be made there: {error}");
+            let what = format!("{temp}: cannot create a folder for temporary files: {error}");
             DataFusionError::IoError(io::Error::new(error.kind(), what))
         })?;
         let threads = resources.threads.max(1);
@@ -78,7 +78,7 @@ impl Session {
             .with_target_partitions(threads)
             .with_information_schema(true)
             .with_extension(Arc::clone(&reading));
-        // What each sort keeps aside for merging must leave room for sorting where memory is small.
+        // The reservation for merging must leave room for sorting if memory is small.
         let aside = &mut config.options_mut().execution.sort_spill_reservation_bytes;
         *aside = (*aside).min(pool / (8 * threads));
         let context = SessionContext::new_with_config_rt(config, runtime).enable_url_table();
@@ -90,7 +90,7 @@ impl Session {
     /// The rows of a query.
     ///
     /// # Errors
-    /// When the query makes no sense.
+    /// If the query is invalid.
     pub async fn rows(&self, query: &str) -> Result<SendableRecordBatchStream> {
         self.context.sql(query).await?.execute_stream().await
     }
@@ -98,17 +98,17 @@ impl Session {
     /// Runs a plan.
     ///
     /// # Errors
-    /// When it cannot be begun.
+    /// If it cannot be started.
     pub async fn stream(plan: DataFrame) -> Result<SendableRecordBatchStream> {
         plan.execute_stream().await
     }
 
-    /// The engine's own context.
+    /// DataFusion's context.
     pub fn context(&self) -> &SessionContext {
         &self.context
     }
 
-    /// What was read so far.
+    /// Counts of what was read.
     pub fn reading(&self) -> &Arc<Reading> {
         &self.reading
     }

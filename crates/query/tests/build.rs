@@ -1,4 +1,4 @@
-//! Sets from files: the same bytes whatever the order and the number of threads, and from little memory.
+//! Building sets: deterministic in any order, with any number of threads, and in little memory.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -11,43 +11,27 @@ use shakmaty::{Chess, Position, san::SanPlus};
 use tabia_data::stats::Tally;
 use tabia_data::{RecordKind, Set, SetPlan, SetWriter, ShardOptions};
 use tabia_query::{BuildOptions, Resources, Session, TableSpec, Written, build_plan, write_batch};
+use tempfile::TempDir;
 
-/// A folder that goes away.
-struct Folder(PathBuf);
+struct Folder(TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tabia-build-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        self.0.path().join(name)
     }
 }
 
 /// A random game of `plies` moves as PGN; equal seeds give equal moves.
 fn game(seed: u64, plies: usize, tags: &str) -> String {
-    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut rng = fastrand::Rng::with_seed(seed);
     let mut position = Chess::default();
     let mut text = format!("[Event \"?\"]\n{tags}\n");
     for ply in 0..plies {
-        let legal = position.legal_moves();
-        if legal.is_empty() {
-            break;
-        }
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        let played = legal[(state % legal.len() as u64) as usize];
+        let Some(played) = rng.choice(position.legal_moves()) else { break };
         let san = SanPlus::from_move_and_play_unchecked(&mut position, played);
         if ply % 2 == 0 {
             text += &format!("{}. ", ply / 2 + 1);
@@ -111,7 +95,7 @@ fn shards(set: &Path) -> Vec<Vec<u8>> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_records_give_the_same_shards() {
-    let folder = Folder::new("order");
+    let folder = Folder::new();
     let all = games(0..400);
     let bare: Vec<String> =
         (0..400).step_by(7).map(|seed| game(seed, 30 + (seed % 20) as usize, "")).collect();
@@ -136,15 +120,15 @@ async fn the_same_records_give_the_same_shards() {
         };
         assert!(game.head.ratings.white.is_some());
     }
-    // A set is a source too, and gives itself.
+    // A set is a source, too.
     let third = build(&[folder.path("first")], &folder.path("third"), &resources(&folder, 2), |_| {}).await;
     assert_eq!(third.copies, 400);
     assert!(shards(&folder.path("first")) == shards(&folder.path("third")));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_does_not_fit_in_memory_is_spilled() {
-    let folder = Folder::new("spill");
+async fn large_builds_spill() {
+    let folder = Folder::new();
     // A knight on one of 32 squares, four of which give check out of turn: few positions, and more lines of each than fit
     // in the small memory.
     let fen = |n: usize| {
@@ -177,8 +161,8 @@ async fn what_does_not_fit_in_memory_is_spilled() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn filters_samples_and_finished_keys_choose_records() {
-    let folder = Folder::new("choose");
+async fn filters_samples_and_finished_keys() {
+    let folder = Folder::new();
     fs::write(folder.path("a.pgn"), games(0..300).concat()).unwrap();
     let inputs = [folder.path("a.pgn")];
     let resources = resources(&folder, 2);

@@ -1,4 +1,4 @@
-//! The functions, by what they say of known positions and by what the libraries below them say.
+//! The SQL functions, on known positions and against the underlying libraries.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -32,7 +32,7 @@ async fn printed(sql: &str) -> String {
     pretty_format_batches(&batches).unwrap().to_string().lines().nth(3).unwrap_or("").replace(' ', "")
 }
 
-/// A table `t` with a column `fen`: the fixtures' positions, NULL and what is no FEN.
+/// A table `t` with a column `fen`: the fixtures' positions, NULL and invalid FENs.
 fn positions(context: &SessionContext) -> Vec<Option<String>> {
     let file = include_str!("../../../fixtures/positions.fen");
     let mut fens: Vec<Option<String>> =
@@ -45,7 +45,7 @@ fn positions(context: &SessionContext) -> Vec<Option<String>> {
 }
 
 #[tokio::test]
-async fn every_fixture_position_has_the_facts_that_shakmaty_knows() {
+async fn position_functions_match_shakmaty() {
     let context = context();
     let fens = positions(&context);
     let sql = "select fen_key(fen), side(fen), legal_moves(fen), phase(fen), unpack_position(pack_position(fen)) from t";
@@ -77,7 +77,7 @@ async fn every_fixture_position_has_the_facts_that_shakmaty_knows() {
 }
 
 #[tokio::test]
-async fn keys_know_positions_not_counters() {
+async fn keys_ignore_move_counters() {
     let key = |fen: &str| format!("fen_key('{fen}')");
     let four = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     let no_capture = "rnbqkbnr/pppp1ppp/8/4p3/8/8/PPPPPPPP/RNBQKBNR w KQkq e6 0 2";
@@ -95,7 +95,7 @@ async fn keys_know_positions_not_counters() {
 }
 
 #[tokio::test]
-async fn material_and_phase_are_those_of_known_positions() {
+async fn material_and_phase_of_known_positions() {
     for (fen, material, phase) in [
         (START, 0, 24),
         ("4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", 1000, 4),
@@ -110,7 +110,7 @@ async fn material_and_phase_are_those_of_known_positions() {
 }
 
 #[tokio::test]
-async fn move_indices_are_those_of_the_vocabularies() {
+async fn move_indices_match_the_vocabularies() {
     let fen = "r3k2r/P7/8/8/8/8/8/R3K2R w KQkq - 0 1";
     let position = position_from_fen(fen).unwrap();
     for vocabulary in vocabularies() {
@@ -130,7 +130,7 @@ async fn move_indices_are_those_of_the_vocabularies() {
 }
 
 #[tokio::test]
-async fn an_unknown_vocabulary_is_named_with_the_known_ones() {
+async fn an_unknown_vocabulary_fails_the_query() {
     let sql = format!("select move_index('{START}', 'e2e4', 'martian')");
     let context = context();
     let error = match context.sql(&sql).await {
@@ -173,7 +173,7 @@ fn lines(context: &SessionContext) -> Vec<Line> {
 }
 
 #[tokio::test]
-async fn soft_labels_are_those_of_the_encoding() {
+async fn soft_labels_match_the_encoding_crate() {
     let context = context();
     let rows = lines(&context);
     let sql = "select position, soft_label(\"move\", depth, cp, mate, side) from lines group by position";
@@ -214,7 +214,7 @@ async fn soft_labels_are_those_of_the_encoding() {
 }
 
 #[tokio::test]
-async fn soft_label_passes_over_what_it_cannot_use() {
+async fn soft_label_ignores_incomplete_rows() {
     let sql = "select soft_label(m, d, cp, mate, s) from (values \
         (cast(null as varchar), 20, 5, cast(null as int), 'w'), ('e2e4', 20, null, 0, 'w'), ('e2e4', 20, 7, null, 'x')) \
         as t(m, d, cp, mate, s)";
@@ -224,7 +224,7 @@ async fn soft_label_passes_over_what_it_cannot_use() {
 }
 
 #[tokio::test]
-async fn draws_depend_on_the_key_alone_and_are_even() {
+async fn draws_are_uniform_and_depend_on_the_key_only() {
     let sql = "select count(*) from generate_series(1, 100000) as t(n) where draw(cast(n as bigint unsigned)) < 0.1";
     let count: u32 = printed(sql).await.trim_matches('|').parse().unwrap();
     assert!((9_500..10_500).contains(&count), "{count}");

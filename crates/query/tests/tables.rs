@@ -2,39 +2,23 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
-use std::path::PathBuf;
 
 use tabia_query::{Resources, RowFormat, Session, write_rows};
+use tempfile::{TempDir, tempdir};
 
 const GAMES: &str = "[Event \"Rated Blitz game\"]\n[Site \"https://lichess.org/abcd1234\"]\n[Date \"2024.01.02\"]\n[White \"Ann\"]\n\
 [Black \"Bob\"]\n[WhiteElo \"1675\"]\n[BlackElo \"1700\"]\n[ECO \"A00\"]\n[TimeControl \"180+2\"]\n[Result \"0-1\"]\n\n\
 1. f3 { [%eval -0.5] [%clk 0:03:00] } e5 2. g4 { [%eval #-1] } Qh4# 0-1\n\n\
 [Event \"b\"]\n\n1. e4 Ke7 *\n\n[Event \"c\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. O-O 1/2-1/2\n";
 
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tabia-tables-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn session(&self) -> Session {
-        Session::new(&Resources { memory: 256 << 20, threads: 2, temp: self.0.join("temp") }).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn session(folder: &TempDir) -> Session {
+    let temp = folder.path().join("temp");
+    Session::new(&Resources { memory: 256 << 20, threads: 2, temp }).unwrap()
 }
 
 /// The rows of a query as CSV; `{}` is the folder.
-async fn csv(session: &Session, folder: &Folder, sql: &str) -> String {
-    let sql = sql.replace("{}", &folder.0.display().to_string());
+async fn csv(session: &Session, folder: &TempDir, sql: &str) -> String {
+    let sql = sql.replace("{}", &folder.path().display().to_string());
     let mut out = Vec::new();
     let rows = session.rows(&sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
     write_rows(rows, RowFormat::Csv, &mut out).await.unwrap();
@@ -43,9 +27,9 @@ async fn csv(session: &Session, folder: &Folder, sql: &str) -> String {
 
 #[tokio::test]
 async fn games_have_their_columns() {
-    let folder = Folder::new("pgn");
-    fs::write(folder.0.join("g.pgn"), GAMES).unwrap();
-    let session = folder.session();
+    let folder = tempdir().unwrap();
+    fs::write(folder.path().join("g.pgn"), GAMES).unwrap();
+    let session = session(&folder);
     let rows = csv(
         &session,
         &folder,
@@ -75,8 +59,8 @@ async fn games_have_their_columns() {
 }
 
 #[tokio::test]
-async fn evaluations_are_the_same_from_json_and_parquet() {
-    let folder = Folder::new("evaluations");
+async fn evaluations_are_equal_from_json_and_parquet() {
+    let folder = tempdir().unwrap();
     let row = |fen: &str, depth: u8, pvs: &str| {
         format!("{{\"fen\":\"{fen}\",\"evals\":[{{\"knodes\":100,\"depth\":{depth},\"pvs\":[{pvs}]}}]}}\n")
     };
@@ -86,8 +70,8 @@ async fn evaluations_are_the_same_from_json_and_parquet() {
         "{\"cp\":12,\"line\":\"e1h1 e8h8\"},{\"mate\":5,\"line\":\"a1a8\"}",
     ) + &row("4k3/8/8/8/8/8/4P3/4K3 w - -", 22, "{\"cp\":300,\"line\":\"e2e4\"}")
         + "not json\n";
-    fs::write(folder.0.join("e.jsonl"), text).unwrap();
-    let session = folder.session();
+    fs::write(folder.path().join("e.jsonl"), text).unwrap();
+    let session = session(&folder);
     let sql = "select fen, \"move\", depth, knodes, cp, mate, key from evaluations('{}/e.jsonl') order by fen, \"move\"";
     let rows = csv(&session, &folder, sql).await;
     let cells: Vec<Vec<&str>> = rows.lines().skip(1).map(|line| line.split(',').collect()).collect();
@@ -95,10 +79,10 @@ async fn evaluations_are_the_same_from_json_and_parquet() {
     assert_eq!(cells[1][..6], ["r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "a1a8", "30", "100", "", "5"]);
     assert_eq!(cells[2][..6], ["r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1", "e1g1", "30", "100", "12", ""]);
     assert_eq!(cells[1][6], cells[2][6], "one position, one key");
-    let parquet = folder.0.join("e.parquet");
+    let parquet = folder.path().join("e.parquet");
     let copy = format!(
         "copy (select fen, \"move\" as line, depth, knodes, cp, mate from evaluations('{}')) to '{}' stored as parquet",
-        folder.0.join("e.jsonl").display(),
+        folder.path().join("e.jsonl").display(),
         parquet.display()
     );
     session.context().sql(&copy).await.unwrap().collect().await.unwrap();
@@ -112,22 +96,22 @@ async fn evaluations_are_the_same_from_json_and_parquet() {
 }
 
 #[tokio::test]
-async fn puzzles_are_positions_with_a_rating_and_moves() {
-    let folder = Folder::new("puzzles");
+async fn puzzles_have_a_rating_and_moves() {
+    let folder = tempdir().unwrap();
     let epd = "6k1/5ppp/8/8/8/8/8/R3K3 w Q - bm Ra8# pv Ra8# c0 \"Rating: 800, Popularity: 90\";\n";
-    fs::write(folder.0.join("p.epd"), epd).unwrap();
-    let session = folder.session();
+    fs::write(folder.path().join("p.epd"), epd).unwrap();
+    let session = session(&folder);
     let rows =
         csv(&session, &folder, "select rating, plies, moves, side(fen) from puzzles('{}/p.epd')").await;
     assert_eq!(rows.lines().nth(1), Some("800,1,[a1a8],w"), "{rows}");
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_query_is_said() {
-    let folder = Folder::new("wrong");
-    fs::write(folder.0.join("g.pgn"), GAMES).unwrap();
-    fs::write(folder.0.join("x.pgn.zst"), b"\x28\xB5\x2F\xFDgarbage and nothing else").unwrap();
-    let session = folder.session();
+async fn invalid_queries_fail() {
+    let folder = tempdir().unwrap();
+    fs::write(folder.path().join("g.pgn"), GAMES).unwrap();
+    fs::write(folder.path().join("x.pgn.zst"), b"\x28\xB5\x2F\xFDgarbage and nothing else").unwrap();
+    let session = session(&folder);
     for (sql, part) in [
         ("select * from pgn('{}/absent.pgn')", "absent.pgn"),
         ("select * from pgn()", "takes a path"),
@@ -137,7 +121,7 @@ async fn what_is_wrong_with_a_query_is_said() {
         ("select nothing from pgn('{}/g.pgn')", "nothing"),
         ("selekt", "selekt"),
     ] {
-        let sql = sql.replace("{}", &folder.0.display().to_string());
+        let sql = sql.replace("{}", &folder.path().display().to_string());
         let Err(error) = session.rows(&sql).await else { panic!("{sql} has to fail") };
         assert!(error.to_string().to_lowercase().contains(part), "{sql}: {error}");
     }

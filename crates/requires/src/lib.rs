@@ -1,14 +1,14 @@
-//! What a test needs beyond the repository and Rust, and how it is skipped without.
+//! Optional requirements of tests, which are skipped without them.
 //!
-//! A test asks first and returns where it gets nothing:
+//! A test returns early if a requirement is missing:
 //!
 //! ```
 //! let Some(book) = tabia_requires::shared_data("books/8moves_v3.pgn.zip") else { return };
 //! ```
 //!
-//! A skipped test passes, because Rust's tests know no third outcome, but not silently: it says so on the standard error,
-//! past the harness's capture, and adds a line to the file that `TABIA_SKIP_LOG` names, of which `cargo xtask test` makes a
-//! summary. With `TABIA_REQUIRE_ALL=1` it fails instead, unless what it needs is [of the machine](of_machine).
+//! A skipped test passes, as Rust's test harness has no third outcome, but prints a line to standard error, past the
+//! harness's capture, and adds a line to the file `TABIA_SKIP_LOG`, which `cargo xtask test` summarises. With
+//! `TABIA_REQUIRE_ALL=1` it fails instead, unless the requirement is [of the machine](of_machine).
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -20,18 +20,32 @@ use std::process::{Command, Stdio};
 
 /// Fails a test that would be skipped.
 const REQUIRE_ALL: &str = "TABIA_REQUIRE_ALL";
-/// The file that skipped tests are noted in.
+/// The log of skipped tests.
 const SKIP_LOG: &str = "TABIA_SKIP_LOG";
-/// The Python whose packages tests compare with.
+/// The Python interpreter of reference packages.
 const PYTHON: &str = "TABIA_PYTHON";
-/// Where Debian puts it.
+/// The path in Debian.
 const STOCKFISH: &str = "/usr/games/stockfish";
 
-/// A file of the data that lies beside the checkout, in `shared/data`.
+/// A file of the shared data beside the checkout, in `shared/data`.
 #[track_caller]
 pub fn shared_data(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(name);
     installed(&format!("shared data ({name})"), path.exists().then_some(path))
+}
+
+/// The committed inputs of a fuzz target.
+///
+/// # Panics
+/// If there are none.
+pub fn fuzz_seeds(target: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds").join(target);
+    let entries = std::fs::read_dir(folder).expect("every target has a folder of seeds");
+    let seeds: Vec<_> = entries
+        .map(|entry| std::fs::read(entry.expect("an entry").path()).expect("a readable seed"))
+        .collect();
+    assert!(!seeds.is_empty(), "no seeds for {target}");
+    seeds
 }
 
 /// Stockfish.
@@ -59,7 +73,7 @@ pub fn program(name: &'static str) -> Option<&'static str> {
     installed(name, succeeds(OsStr::new(name), &["--version"]).then_some(name))
 }
 
-/// Anything else that can be installed: `found`, if it was.
+/// Anything else that can be installed.
 #[track_caller]
 pub fn installed<T>(what: &str, found: Option<T>) -> Option<T> {
     if found.is_none() {
@@ -69,8 +83,7 @@ pub fn installed<T>(what: &str, found: Option<T>) -> Option<T> {
     found
 }
 
-/// What nobody can install, such as a GPU: `found`, if the machine has it. A test without is skipped even where everything is
-/// required.
+/// A property of the machine, such as a GPU. Tests without it are skipped even with `TABIA_REQUIRE_ALL=1`.
 pub fn of_machine<T>(what: &str, found: Option<T>) -> Option<T> {
     if found.is_none() {
         skip("machine", what);
@@ -92,16 +105,16 @@ fn succeeds(program: &OsStr, arguments: &[&str]) -> bool {
 /// Says which test was skipped, and why.
 fn skip(kind: &str, what: &str) {
     let test = test();
-    // Not `eprintln!`, which the harness hides where a test passes.
+    // Not `eprintln!`, which the harness captures.
     drop(writeln!(stderr(), "skipped: {test} needs {what}"));
     let Some(log) = env::var_os(SKIP_LOG) else { return };
     let file = OpenOptions::new().append(true).create(true).open(&log);
-    // One write: tests run side by side.
+    // A single write, as tests run in parallel.
     let noted = file.and_then(|mut file| file.write_all(format!("{kind}\t{what}\t{test}\n").as_bytes()));
     assert!(noted.is_ok(), "{}: {noted:?}", log.display());
 }
 
-/// The test this is, with its binary where that is known.
+/// The name of the current test, with its binary if known.
 fn test() -> String {
     let variable = |name| env::var_os(name)?.into_string().ok();
     if let (Some(binary), Some(test)) = (variable("NEXTEST_BINARY_ID"), variable("NEXTEST_TEST_NAME")) {

@@ -1,4 +1,4 @@
-//! A test of a test: this binary runs one of its own tests with other variables.
+//! Runs tests of this binary with other environment variables.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::{Command, Output};
@@ -28,8 +28,9 @@ fn needs_another_machine() {
 }
 
 #[test]
-fn a_skipped_test_passes_and_says_so() {
-    let log = std::env::temp_dir().join(format!("tabia-skip-log-{}", std::process::id()));
+fn a_skipped_test_passes_and_is_logged() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("skipped");
     let variables = [("TABIA_SKIP_LOG", log.to_str().unwrap())];
     let output = run("needs_what_is_not_there", &variables);
     assert!(output.status.success(), "{output:?}");
@@ -37,7 +38,6 @@ fn a_skipped_test_passes_and_says_so() {
     assert!(said.contains("needs shared data (no/such/file)"), "{said}");
     assert!(run("needs_another_machine", &variables).status.success());
     let noted = std::fs::read_to_string(&log).unwrap();
-    std::fs::remove_file(&log).unwrap();
     let rows: Vec<Vec<&str>> = noted.lines().map(|line| line.split('\t').collect()).collect();
     let needs: Vec<(&str, &str)> = rows.iter().map(|row| (row[0], row[1])).collect();
     assert_eq!(
@@ -53,7 +53,7 @@ fn a_skipped_test_passes_and_says_so() {
 }
 
 #[test]
-fn what_is_required_fails_the_test() {
+fn required_tests_fail_instead_of_being_skipped() {
     let output = run("needs_what_is_not_there", &[("TABIA_REQUIRE_ALL", "1")]);
     assert!(!output.status.success());
     let said =
@@ -64,7 +64,7 @@ fn what_is_required_fails_the_test() {
 }
 
 #[test]
-fn what_is_there_is_given() {
+fn available_requirements_are_returned() {
     let cargo = tabia_requires::program("cargo");
     assert!(cargo.is_some());
     assert!(tabia_requires::installed("it", Some(3)).is_some());

@@ -1,11 +1,10 @@
-//! Standard output and error that end the program quietly when their reader is gone.
+//! Standard output and error that end the program quietly when the pipe is closed.
 //!
-//! In `tabia model info FILE | head -1` the pipe closes while the program still prints. Other Unix programs die of
-//! SIGPIPE then. Rust ignores that signal, and `println!` panics. Bringing the signal back would end the program also when
-//! a chess engine that it drives dies, as that is a closed pipe too. So the macros here do what the signal would, for the
-//! two standard streams alone.
+//! In `tabia model info FILE | head -1` the pipe is closed while the program still prints. Other Unix programs are killed
+//! by SIGPIPE. Rust ignores that signal, and `println!` panics. Restoring the signal would also end the program when a UCI
+//! engine that it runs dies. So the macros here emulate the signal for the two standard streams only.
 //!
-//! A program takes them instead of those of `std` with
+//! To replace the macros of `std`:
 //! ```
 //! #[macro_use]
 //! extern crate tabia_stdio;
@@ -16,20 +15,20 @@
 use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 
-/// What a shell says of a program that died of SIGPIPE: 128 + 13.
+/// Exit status in a shell after SIGPIPE: 128 + 13.
 pub const READER_GONE: i32 = 141;
 
-/// Standard output: a write that nobody can read any more ends the program.
+/// Standard output; a write to a closed pipe ends the program.
 pub fn stdout() -> Ending<io::Stdout> {
     Ending(io::stdout())
 }
 
-/// Standard error: a write that nobody can read any more ends the program.
+/// Standard error; a write to a closed pipe ends the program.
 pub fn stderr() -> Ending<io::Stderr> {
     Ending(io::stderr())
 }
 
-/// A stream that ends the program, with the status [`READER_GONE`], when its reader is gone.
+/// A stream that ends the program with the status [`READER_GONE`] when its pipe is closed.
 #[derive(Debug)]
 pub struct Ending<W>(W);
 
@@ -51,10 +50,10 @@ fn end_if_gone(error: io::Error) -> io::Error {
     error
 }
 
-/// What `print!` does.
+/// Implementation of `print!`.
 ///
 /// # Panics
-/// As `std::print!`, when standard output cannot be written to for another reason than a reader who is gone.
+/// On other write errors, like `std::print!`.
 #[doc(hidden)]
 pub fn print(text: Arguments<'_>) {
     if let Err(error) = stdout().write_fmt(text) {
@@ -62,10 +61,10 @@ pub fn print(text: Arguments<'_>) {
     }
 }
 
-/// What `eprint!` does.
+/// Implementation of `eprint!`.
 ///
 /// # Panics
-/// As `std::eprint!`, when standard error cannot be written to for another reason than a reader who is gone.
+/// On other write errors, like `std::eprint!`.
 #[doc(hidden)]
 pub fn eprint(text: Arguments<'_>) {
     if let Err(error) = stderr().write_fmt(text) {
@@ -73,26 +72,26 @@ pub fn eprint(text: Arguments<'_>) {
     }
 }
 
-/// `std::print!`, ending the program quietly when nobody reads its output any more.
+/// `std::print!` that ends the program quietly when the pipe is closed.
 #[macro_export]
 macro_rules! print {
     ($($arg:tt)*) => { $crate::print(::std::format_args!($($arg)*)) };
 }
 
-/// `std::println!`, ending the program quietly when nobody reads its output any more.
+/// `std::println!` that ends the program quietly when the pipe is closed.
 #[macro_export]
 macro_rules! println {
     () => { $crate::print(::std::format_args!("\n")) };
     ($($arg:tt)*) => { $crate::print(::std::format_args!("{}\n", ::std::format_args!($($arg)*))) };
 }
 
-/// `std::eprint!`, ending the program quietly when nobody reads its errors any more.
+/// `std::eprint!` that ends the program quietly when the pipe is closed.
 #[macro_export]
 macro_rules! eprint {
     ($($arg:tt)*) => { $crate::eprint(::std::format_args!($($arg)*)) };
 }
 
-/// `std::eprintln!`, ending the program quietly when nobody reads its errors any more.
+/// `std::eprintln!` that ends the program quietly when the pipe is closed.
 #[macro_export]
 macro_rules! eprintln {
     () => { $crate::eprint(::std::format_args!("\n")) };
@@ -103,7 +102,7 @@ macro_rules! eprintln {
 mod tests {
     use super::*;
 
-    /// A stream with an error of its own.
+    /// A stream that fails.
     struct Failing(ErrorKind);
 
     impl Write for Failing {
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn other_errors_are_told() {
+    fn other_errors_are_returned() {
         let mut full = Ending(Failing(ErrorKind::StorageFull));
         assert_eq!(full.write(b"x").unwrap_err().kind(), ErrorKind::StorageFull);
         assert_eq!(full.flush().unwrap_err().kind(), ErrorKind::StorageFull);

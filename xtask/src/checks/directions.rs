@@ -1,4 +1,4 @@
-//! The dependency directions of ARCHITECTURE.md, and the other promises a manifest or a crate's head can break.
+//! Checks the dependency directions of ARCHITECTURE.md and other rules of crates.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use cargo_metadata::{Metadata, Package};
 
 use crate::workspace::Workspace;
 
-/// What each crate may depend on within the workspace: nothing else, in any kind of dependency.
+/// The workspace crates that each crate may depend on, including dev-dependencies.
 ///
-/// A crate that does not exist yet is allowed here; a crate that is not here is an error.
-const DIRECTIONS: [(&str, &[&str]); 25] = [
-    // How the benches of the others compare.
+/// Crates that do not exist are allowed here; crates that are missing here are an error.
+const DIRECTIONS: [(&str, &[&str]); 26] = [
+    // Benches only.
     ("tabia-bench", &[]),
-    // What the tests of the others need of the machine.
+    // Tests only.
     ("tabia-requires", &[]),
     ("tabia-encoding", &[]),
     ("tabia-game", &["tabia-encoding", "tabia-requires"]),
@@ -23,14 +23,14 @@ const DIRECTIONS: [(&str, &[&str]); 25] = [
     ("tabia-model", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-nets", "tabia-requires"]),
     ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model"]),
     ("tabia-players", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
-    // Messages only: players and engines meet in the apps.
+    // The protocol only: players and engines meet in the apps.
     ("tabia-uci", &["tabia-requires"]),
     ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-requires"]),
     ("tabia-data", &["tabia-encoding", "tabia-game", "tabia-requires"]),
     ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
-    // How runs look from outside: the lean program shows them, the laboratory makes them.
+    // Reading of training runs, for tabia and tabia-lab.
     ("tabia-runs", &["tabia-requires"]),
-    // Of the search it asks which positions a network is to judge without one.
+    // Search decides which positions are quiet.
     (
         "tabia-train",
         &[
@@ -45,13 +45,14 @@ const DIRECTIONS: [(&str, &[&str]); 25] = [
             "tabia-search",
         ],
     ),
-    // What networks foretell against what people did.
+    // Networks' predictions against human games.
     ("tabia-human-eval", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-players"]),
-    // The networks that come along, as bytes.
+    // The bundled networks.
     ("tabia-networks", &[]),
-    // How programs print.
     ("tabia-stdio", &[]),
-    // The page and what can be shown on it.
+    // Progress meters and charts of the programs.
+    ("tabia-report", &[]),
+    // The web page and its API.
     (
         "tabia-serve",
         &["tabia-arena", "tabia-data", "tabia-encoding", "tabia-game", "tabia-networks", "tabia-runs"],
@@ -83,6 +84,7 @@ const DIRECTIONS: [(&str, &[&str]); 25] = [
             "tabia-human-eval",
             "tabia-model",
             "tabia-players",
+            "tabia-report",
             "tabia-requires",
             "tabia-runs",
             "tabia-search",
@@ -91,7 +93,7 @@ const DIRECTIONS: [(&str, &[&str]); 25] = [
             "tabia-uci",
         ],
     ),
-    // The one app that learns.
+    // The only app that trains.
     (
         "tabia-lab",
         &[
@@ -104,6 +106,7 @@ const DIRECTIONS: [(&str, &[&str]); 25] = [
             "tabia-model",
             "tabia-players",
             "tabia-query",
+            "tabia-report",
             "tabia-requires",
             "tabia-runs",
             "tabia-stdio",
@@ -116,7 +119,7 @@ const DIRECTIONS: [(&str, &[&str]); 25] = [
     ("xtask", &["tabia-stdio"]),
 ];
 
-/// Crates whose head forbids `unsafe`.
+/// Crates that must forbid `unsafe`.
 const SAFE: [&str; 2] = ["tabia-encoding", "tabia-game"];
 
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
@@ -131,13 +134,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
         }
     }
     if !broken.is_empty() {
-        bail!("{} broken promises:\n  {}", broken.len(), broken.join("\n  "));
+        bail!("{} violations:\n  {}", broken.len(), broken.join("\n  "));
     }
     println!("{} crates, {edges} dependencies", metadata.workspace_packages().len());
     Ok(())
 }
 
-/// Libraries live in `crates/`; the apps and xtask are programs.
+/// Libraries are in `crates/`; the apps and xtask are programs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Library,
@@ -156,7 +159,7 @@ fn wrong_edges(metadata: &Metadata, package: &Package) -> Vec<String> {
     judge(&package.name, kind, &dependencies, &members)
 }
 
-/// What is wrong with one crate's dependencies, an edge a line.
+/// Violations of one crate, one line each.
 fn judge(name: &str, kind: Kind, dependencies: &[&str], members: &[&str]) -> Vec<String> {
     let Some((_, allowed)) = DIRECTIONS.iter().find(|(known, _)| *known == name) else {
         return vec![format!("{name} is not in the table of {}: say what it may depend on", file!())];
@@ -188,7 +191,7 @@ mod tests {
     const MEMBERS: [&str; 5] = ["tabia-encoding", "tabia-game", "tabia-model", "tabia-train", "tabia"];
 
     #[test]
-    fn an_edge_against_the_direction_is_named() {
+    fn a_forbidden_dependency_is_reported() {
         let wrong = judge("tabia-encoding", Kind::Library, &["shakmaty", "tabia-game"], &MEMBERS);
         assert_eq!(
             wrong,
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_the_lab_learns_and_no_library_sees_an_app() {
+    fn only_the_lab_trains_and_no_library_depends_on_an_app() {
         let apps = ["tabia", "tabia-lab", "tabia-wasm", "tabia-desktop"];
         for (name, allowed) in DIRECTIONS {
             assert!(name == "tabia-lab" || !allowed.contains(&"tabia-train"), "{name}");

@@ -1,11 +1,9 @@
-//! Every dependency's licence lets the whole be distributed under GPL-3.0-or-later.
+//! Checks that the licence of every dependency is compatible with GPL-3.0-or-later.
 //!
-//! Reads only the licence expressions in the manifests cargo has already fetched; asks no service.
+//! `cargo deny check licenses` does the same, but building cargo-deny takes several minutes on a bare machine. This reads
+//! the SPDX expressions of manifests that cargo has already fetched.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-
-use anyhow::{Context as _, Result, bail};
-use cargo_metadata::{Metadata, PackageId};
+use anyhow::{Context as _, Result, ensure};
 use spdx::{Expression, LicenseReq, ParseMode};
 
 use crate::workspace::Workspace;
@@ -35,35 +33,30 @@ const COMPATIBLE: [&str; 21] = [
     "bzip2-1.0.6",
 ];
 
-/// The manifests whose dependencies are checked: the workspace's, and those of the fuzz targets and the window outside it.
+/// The workspace, and the packages outside it.
 const MANIFESTS: [&str; 3] = ["Cargo.toml", "fuzz/Cargo.toml", "apps/desktop/Cargo.toml"];
 
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     for manifest in MANIFESTS {
         let metadata = workspace.dependency_graph(manifest)?;
-        let mut offenders = Vec::new();
+        let mut refused = Vec::new();
         for package in &metadata.packages {
-            let Some(licence) = &package.license else {
-                offenders.push(format!(
-                    "{} states no licence: {}",
-                    package.name,
-                    path_to(&metadata, &package.id)?
-                ));
-                continue;
-            };
-            if let Err(reason) = compatible(licence) {
-                offenders.push(format!("{}: {reason}: {}", package.name, path_to(&metadata, &package.id)?));
+            let outcome = package.license.as_deref().context("states no licence").and_then(compatible);
+            if let Err(reason) = outcome {
+                refused.push(format!("{}: {reason}", package.name));
             }
         }
-        if !offenders.is_empty() {
-            bail!("{} of {manifest}'s dependencies:\n  {}", offenders.len(), offenders.join("\n  "));
-        }
+        ensure!(
+            refused.is_empty(),
+            "{manifest} (`cargo tree --invert NAME` shows who needs it):\n  {}",
+            refused.join("\n  ")
+        );
         println!("{manifest}: {} packages", metadata.packages.len());
     }
     Ok(())
 }
 
-/// Whether some choice an expression offers is compatible; the error says what stands in the way.
+/// Whether an SPDX expression allows a compatible choice.
 fn compatible(expression: &str) -> Result<()> {
     // Lax: older manifests write `MIT/Apache-2.0` and `GPL-3.0+`.
     let parsed = Expression::parse_mode(expression, ParseMode::LAX)
@@ -74,34 +67,9 @@ fn compatible(expression: &str) -> Result<()> {
     })
 }
 
-/// An exception (`WITH ...`) only grants more, so the licence before it decides.
+/// Exceptions (`WITH ...`) only grant more rights.
 fn allowed(requirement: &LicenseReq) -> bool {
     COMPATIBLE.contains(&requirement.license.to_string().as_str())
-}
-
-/// How a package comes into the build: the shortest chain of dependencies from a crate of ours.
-fn path_to(metadata: &Metadata, package: &PackageId) -> Result<String> {
-    let graph = metadata.resolve.as_ref().context("cargo metadata gave no dependency graph")?;
-    let edges: HashMap<&PackageId, &Vec<PackageId>> =
-        graph.nodes.iter().map(|node| (&node.id, &node.dependencies)).collect();
-    let mut waiting: VecDeque<Vec<&PackageId>> =
-        metadata.workspace_members.iter().map(|member| vec![member]).collect();
-    let mut seen: HashSet<&PackageId> = metadata.workspace_members.iter().collect();
-    while let Some(path) = waiting.pop_front() {
-        let last = *path.last().context("paths start with a member")?;
-        if last == package {
-            let names: Vec<&str> = path.iter().map(|id| metadata[id].name.as_str()).collect();
-            return Ok(names.join(" -> "));
-        }
-        for next in edges.get(last).into_iter().copied().flatten() {
-            if seen.insert(next) {
-                let mut longer = path.clone();
-                longer.push(next);
-                waiting.push_back(longer);
-            }
-        }
-    }
-    bail!("{package} is in no crate's dependencies")
 }
 
 #[cfg(test)]
@@ -109,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_acceptable_choice_is_enough() {
+    fn one_compatible_choice_suffices() {
         for expression in [
             "MIT OR Apache-2.0",
             "MIT/Apache-2.0",
@@ -123,11 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn what_gpl_3_cannot_take_is_refused_with_its_name() {
+    fn incompatible_licences_are_refused() {
         for expression in ["GPL-2.0-only", "CC-BY-NC-4.0", "MIT AND CDDL-1.0", "LicenseRef-ours", "nonsense"]
         {
-            let refused = compatible(expression).unwrap_err().to_string();
-            assert!(refused.contains(expression), "{refused}");
+            assert!(compatible(expression).is_err(), "{expression}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Links between the Markdown pages, and from them to files, lead somewhere.
+//! Checks the links of Markdown pages to other pages and files.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -35,7 +35,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The links of a page that name a file, with the line each is on.
+/// The links of a page to files, with their lines.
 fn file_links(text: &str) -> Vec<(usize, String)> {
     Parser::new_ext(text, Options::ENABLE_TABLES)
         .into_offset_iter()
@@ -50,7 +50,7 @@ fn file_links(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// A link on `page` as a path from the root; `None` when it leads out of the repository.
+/// A link on `page` as a path from the root; `None` if it leads out of the repository.
 fn resolve(page: &Path, link: &str) -> Option<PathBuf> {
     let mut resolved = page.parent()?.to_path_buf();
     for part in Path::new(link).components() {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_links_to_files_are_taken() {
+    fn links_to_files_are_found() {
         let page = "[a](docs/a.md#part)\n\n[web](https://a.b/c) ![i](i.png) `[code](x)` [here](#part)\n\n[r]\n\n[r]: ref.md";
         assert_eq!(
             file_links(page),

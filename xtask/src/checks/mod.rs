@@ -1,4 +1,4 @@
-//! What the sources must hold besides compiling: sizes, links, dependency directions, licences.
+//! Checks of the sources: sizes, links, dependency directions, licences.
 
 pub(crate) mod directions;
 pub(crate) mod licences;

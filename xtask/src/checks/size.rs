@@ -1,4 +1,4 @@
-//! The repository stays small enough to clone without thinking.
+//! Checks the size of the repository.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use crate::workspace::Workspace;
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// The most bytes a folder's files may take, all together.
+/// Size limits of folders in bytes.
 const LIMITS: [(&str, u64); 2] = [("", 22 * MEBIBYTE), ("fixtures", 4 * MEBIBYTE)];
 
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
@@ -26,7 +26,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// The bytes below `folder`; an error that names the largest files when they pass `limit`.
+/// The size of `folder`; the error names the largest files if it is over `limit`.
 fn within(files: &[(PathBuf, u64)], folder: &str, limit: u64) -> Result<u64> {
     let mut inside: Vec<_> = files.iter().filter(|(file, _)| file.starts_with(folder)).collect();
     let total = inside.iter().map(|(_, size)| size).sum();
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_over_its_limit_names_its_largest_file() {
+    fn the_largest_files_of_an_oversized_folder_are_listed() {
         let files = [("fixtures/a".into(), 3_000), ("fixtures/b".into(), 9_000), ("src/c".into(), 50_000)];
         assert_eq!(within(&files, "fixtures", 12_000).unwrap(), 12_000);
         let error = within(&files, "fixtures", 11_999).unwrap_err().to_string();

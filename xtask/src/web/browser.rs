@@ -1,4 +1,4 @@
-//! The browser the page is tested and photographed in.
+//! The browser of page tests and screenshots.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use anyhow::{Result, bail};
 
 use crate::apt;
 
-/// The variable that names another browser; the page's tests read it too.
+/// Variable with another browser, also read by the page's tests.
 pub(crate) const VARIABLE: &str = "TABIA_CHROMIUM";
 
-/// Where systems put it.
+/// Usual paths.
 const PLACES: [&str; 4] = [
     "/usr/bin/chromium",
     "/usr/bin/chromium-browser",
@@ -17,12 +17,12 @@ const PLACES: [&str; 4] = [
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
 ];
 
-/// The Chromium of this machine, installed where that is possible.
+/// Chromium, installed if needed and possible.
 pub(crate) fn chromium() -> Result<PathBuf> {
     if let Some(named) = std::env::var_os(VARIABLE) {
         let named = PathBuf::from(named);
         if !named.exists() {
-            bail!("{VARIABLE} says {}, and there is no such file", named.display());
+            bail!("{VARIABLE} is {}, which does not exist", named.display());
         }
         return Ok(named);
     }
@@ -33,6 +33,6 @@ pub(crate) fn chromium() -> Result<PathBuf> {
     apt::install(&["chromium"], &format!("testing the page (or {VARIABLE}=/path/to/a/chromium)"))?;
     match there() {
         Some(found) => Ok(found),
-        None => bail!("apt installed chromium, and it is at none of {}", PLACES.join(", ")),
+        None => bail!("apt installed chromium, but it is at none of {}", PLACES.join(", ")),
     }
 }

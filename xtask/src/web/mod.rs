@@ -1,4 +1,4 @@
-//! The page: its packages, its module, its build, and the packed form the program carries.
+//! The page: packages, WASM module, build, and the compressed form in the program.
 
 mod browser;
 mod node;
@@ -17,10 +17,10 @@ pub(crate) use self::test::test;
 use crate::workspace::Workspace;
 use crate::{module, process};
 
-/// Where the program looks for the page when it is compiled.
+/// Folder of the compressed page that is compiled into the program.
 const CARRIED: &str = "crates/serve/page";
 
-/// What the module is made of, besides the files of the commands that make it.
+/// Sources of the module.
 const MODULE_SOURCES: [&str; 11] = [
     "Cargo.lock",
     "Cargo.toml",
@@ -34,7 +34,7 @@ const MODULE_SOURCES: [&str; 11] = [
     "crates/search",
     "xtask/src/module.rs",
 ];
-/// What the page is made of, besides the module and its packages.
+/// Sources of the page, besides the module and packages.
 const PAGE_SOURCES: [&str; 11] = [
     "crates/runs/page",
     "models",
@@ -49,7 +49,7 @@ const PAGE_SOURCES: [&str; 11] = [
     "web/vite.config.ts",
 ];
 
-/// Build the page into web/dist, and for the program to carry; what is up to date is left alone
+/// Build the page into web/dist and for embedding into the program, if not up to date
 ///
 /// Example:
 ///   cargo xtask web
@@ -61,19 +61,19 @@ impl Web {
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
         let page = Page::built(workspace)?;
         page.carried()?;
-        println!("the page is in {}; `cargo build` takes it into the program", page.dist().display());
+        println!("the page is in {}; `cargo build` embeds it", page.dist().display());
         Ok(())
     }
 }
 
-/// A page that is built and up to date.
+/// A built page.
 pub(crate) struct Page<'a> {
     workspace: &'a Workspace,
     folder: PathBuf,
 }
 
 impl Page<'_> {
-    /// Installs, compiles and builds what is not up to date.
+    /// Builds whatever is not up to date.
     pub(crate) fn built(workspace: &Workspace) -> Result<Page<'_>> {
         let page = Page { workspace, folder: workspace.root.join("web") };
         node::ready()?;
@@ -83,7 +83,7 @@ impl Page<'_> {
         Ok(page)
     }
 
-    /// Where the static files are.
+    /// Folder of the static files.
     pub(crate) fn dist(&self) -> PathBuf {
         self.folder.join("dist")
     }
@@ -102,7 +102,7 @@ impl Page<'_> {
         command
     }
 
-    /// Packs the page for the program to carry.
+    /// Compresses the page for embedding.
     pub(crate) fn carried(&self) -> Result<()> {
         let folder = self.workspace.root.join(CARRIED);
         let stamp = Stamp::of_folder(folder.join(".built"), &self.dist())?;

@@ -6,15 +6,15 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::{apt, process};
 
-/// The least version the page's tools run on (web/package.json says the same).
+/// Minimum version of the page's tools (also in web/package.json).
 const LEAST: (u32, u32) = (20, 19);
 
-/// npm's program, which is a script with another name on Windows.
+/// npm, which has another name on Windows.
 pub(crate) fn npm() -> Command {
     Command::new(if cfg!(windows) { "npm.cmd" } else { "npm" })
 }
 
-/// Finds Node and npm, or installs them.
+/// Checks for Node and npm, or installs them.
 pub(super) fn ready() -> Result<()> {
     let found = |command: &mut Command| process::succeeds(command.arg("--version"));
     if !found(&mut Command::new("node")) || !found(&mut npm()) {
@@ -22,9 +22,9 @@ pub(super) fn ready() -> Result<()> {
     }
     let version = process::output(Command::new("node").arg("--version"))?;
     let version = version.trim();
-    if numbers(version).with_context(|| format!("`node --version` says {version}"))? < LEAST {
+    if numbers(version).with_context(|| format!("invalid output of `node --version`: {version}"))? < LEAST {
         let (major, minor) = LEAST;
-        bail!("the page needs Node {major}.{minor} or later, and this is {version}: see https://nodejs.org");
+        bail!("the page needs Node {major}.{minor} or later, found {version}: see https://nodejs.org");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Whether something that was made is still what its sources would make.
+//! Up-to-date checks by hashes of sources.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -8,21 +8,21 @@ use anyhow::{Context as _, Result};
 
 use crate::workspace::Workspace;
 
-/// A note beside what was made: the hash of what it was made of.
+/// A file with the hash of an output's sources.
 pub(crate) struct Stamp {
     note: PathBuf,
     sources: String,
 }
 
 impl Stamp {
-    /// Of source files, by their paths below the root or from anywhere.
+    /// The stamp of source files.
     pub(crate) fn of(workspace: &Workspace, note: PathBuf, sources: &[PathBuf]) -> Result<Stamp> {
         let mut sources = sources.to_vec();
         sources.sort();
         let mut hasher = DefaultHasher::new();
         for source in &sources {
             let path = workspace.root.join(source);
-            // The note may lie among the sources, and is none.
+            // The stamp may be among the sources.
             if path == note {
                 continue;
             }
@@ -32,7 +32,7 @@ impl Stamp {
         Ok(Stamp { note, sources: format!("{:016x}", hasher.finish()) })
     }
 
-    /// Of something that has a stamp itself, in its folder.
+    /// The stamp of an output with its own stamp.
     pub(crate) fn of_folder(note: PathBuf, made: &Path) -> Result<Stamp> {
         let stamp = made.join(".built");
         let sources =
@@ -40,7 +40,7 @@ impl Stamp {
         Ok(Stamp { note, sources })
     }
 
-    /// Makes `what` unless it was made of the same sources; the note is written last.
+    /// Builds `what` unless its sources are unchanged; the stamp is written last.
     pub(crate) fn unless_current(&self, what: &str, make: impl FnOnce() -> Result<()>) -> Result<()> {
         if fs::read_to_string(&self.note).is_ok_and(|held| held == self.sources) {
             println!("{what}: up to date");
@@ -58,10 +58,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_made_of_the_same_is_made_once() {
-        let folder = std::env::temp_dir().join(format!("tabia-stamp-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
-        let workspace = Workspace { root: folder.clone(), target: folder.clone() };
+    fn unchanged_sources_are_not_built_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let workspace = Workspace { root: folder.to_owned(), target: folder.to_owned() };
         let made = Cell::new(0);
         let make = || {
             let stamp = Stamp::of(&workspace, folder.join("note"), &["a".into(), "note".into()]).unwrap();
@@ -78,6 +78,5 @@ mod tests {
         fs::write(folder.join("a"), "two").unwrap();
         make();
         assert_eq!(made.get(), 2);
-        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,19 +1,21 @@
-//! `tabia-lab data build`: files of games or evaluations become a set of shards.
+//! `tabia-lab data build`: builds a set of shards from games or evaluations.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use futures::StreamExt;
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use indicatif::HumanBytes;
 use tabia_data::stats::{Category, Pool as CountedPool, Tally};
 use tabia_data::{Faults, PoolRule, RecordKind, Set, SetPlan, SetWriter, ShardOptions, SourceSummary};
 use tabia_query::cluster::{Cluster, SchedulerAddress};
 use tabia_query::{BuildOptions, Reading, Session, TableSpec, Written, build_plan, write_batch};
+use tabia_report::{Progress, grouped};
 use tokio::runtime::Builder;
 
 use super::building::Building;
@@ -26,38 +28,38 @@ Examples:
   tabia-lab data build games/ --out sets/strong --where \"white_elo > 2200 and black_elo > 2200 and plies >= 20\"
   tabia-lab data build lichess_db_eval.jsonl.zst --out sets/evals --shards 256 --memory 8G --temp /scratch
 
-The same records give the same shards, whatever the order of the input and the number of threads. Interrupted, the same
-command goes on: it reads its input again, but finished shards are kept.";
+The same records give the same shards in any order of input and with any number of threads. To resume an interrupted build,
+run the same command: it reads its input again, but keeps finished shards.";
 
 /// Build a set of shards from PGN, puzzles, engine evaluations or other sets.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BuildArgs {
-    /// Files, folders, sets, or - for standard input; .zst, .gz and .bz2 are read as they are.
+    /// Files, folders, sets, or - for standard input; .zst, .gz and .bz2 are decompressed.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// The folder of the set.
+    /// Folder of the set.
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
-    /// What to build, where the input holds both.
+    /// Kind of records, if the input has both.
     #[arg(long, value_enum)]
     kind: Option<Kind>,
-    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags and clocks, and says what it found.
+    /// Rating pool of PGN games; auto detects it from each game's tags and clocks, and prints the result.
     #[arg(long, value_name = "auto|online|over-the-board|unknown", default_value = "auto")]
     pool: PoolRule,
-    /// Over how many files to spread the set.
+    /// Number of shards.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65536))]
     shards: u32,
-    /// Which records to take: a condition in SQL on the columns that `data sql` shows.
+    /// Filter of records: an SQL condition on the columns of `data sql`.
     #[arg(long = "where", value_name = "CONDITION")]
     filter: Option<String>,
-    /// Which share of the records to take, the same ones every time: 0.1 is a tenth.
+    /// Share of the records to take, deterministically sampled: 0.1 is a tenth.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     sample: Option<f64>,
-    /// How many records of a million trainers keep aside, written down in the set.
+    /// Held-out records per million for trainers, stored in the set.
     #[arg(long, value_name = "PPM", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     held_out: u32,
-    /// Let a cluster do the work: the address of its scheduler. Its executors have to see the input under the same paths.
+    /// Build on a cluster with this scheduler. Its executors need the input under the same paths.
     #[arg(long, value_name = "HOST:PORT")]
     cluster: Option<SchedulerAddress>,
     #[command(flatten)]
@@ -75,14 +77,14 @@ fn share(text: &str) -> Result<f64, String> {
     if share > 0.0 && share <= 1.0 {
         Ok(share)
     } else {
-        Err("a share is more than 0 and at most 1".to_owned())
+        Err("expected a number greater than 0 and at most 1".to_owned())
     }
 }
 
 pub(crate) fn run(args: &BuildArgs) -> Result<()> {
     let tables = tables(args)?;
     let kind = tables.first().map_or(RecordKind::Games, |table| table.kind.records());
-    // The shards are a function of the records alone; what they were made from is kept beside them until they are done.
+    // Shards depend on the records only; their inputs are kept beside them until the set is complete.
     let plan =
         SetPlan { kind, shards: args.shards, packing: ShardOptions::of(kind), fingerprint: String::new() };
     let options = options(args, kind);
@@ -96,7 +98,7 @@ pub(crate) fn run(args: &BuildArgs) -> Result<()> {
     let mut set = SetWriter::create(&args.out, plan)?;
     let kept = set.finished().len();
     if kept > 0 {
-        eprintln!("{kept} of {} shards are kept from an earlier run", args.shards);
+        eprintln!("keeping {kept} of {} shards of an earlier run", args.shards);
     }
     let session = Session::new(&resources).map_err(said)?;
     let total = tables.iter().map(TableSpec::bytes).sum();
@@ -116,15 +118,15 @@ pub(crate) fn run(args: &BuildArgs) -> Result<()> {
         }
     });
     meter.end();
-    // Tasks that still read or sort must be gone before their temporary files are.
+    // Tasks must end before their temporary files are removed.
     runtime.shutdown_timeout(Duration::from_secs(10));
     let faults = all_faults(session.reading());
     outcome.inspect_err(|_| eprint!("{faults}"))?;
     if written.records == 0 && kept == 0 {
         eprint!("{faults}");
         match session.reading().rows() {
-            0 => bail!("nothing could be read; no set is written"),
-            rows => bail!("none of the {rows} records read is taken; no set is written"),
+            0 => bail!("no records could be read; no set is written"),
+            rows => bail!("the filter rejects all {rows} records; no set is written"),
         }
     }
     let set = set.finish(summaries(session.reading()), options)?;
@@ -150,16 +152,16 @@ fn tables(args: &BuildArgs) -> Result<Vec<TableSpec>> {
     if let Some(wanted) = wanted {
         tables.retain(|table| table.kind.records() == wanted);
         if tables.is_empty() {
-            bail!("the input holds no {wanted}");
+            bail!("no {wanted} in the input");
         }
     }
     if tables.windows(2).any(|pair| matches!(pair, [a, b] if a.kind.records() != b.kind.records())) {
-        bail!("the input holds games and evaluations: choose with --kind games or --kind evaluations");
+        bail!("the input has games and evaluations: select --kind games or --kind evaluations");
     }
     Ok(tables)
 }
 
-/// What the set's manifest says of how it was built.
+/// The options in the set's manifest.
 fn options(args: &BuildArgs, kind: RecordKind) -> BTreeMap<String, String> {
     let mut options = BTreeMap::from([("held-out-ppm".to_owned(), args.held_out.to_string())]);
     if kind == RecordKind::Games {
@@ -174,7 +176,7 @@ fn options(args: &BuildArgs, kind: RecordKind) -> BTreeMap<String, String> {
     options
 }
 
-const INTERRUPTED: &str = "interrupted; the same command goes on from here";
+const INTERRUPTED: &str = "interrupted; run the same command to resume";
 
 async fn records(
     session: &Session,
@@ -192,7 +194,7 @@ async fn records(
     Ok(())
 }
 
-/// The same, where executors do the reading and the sorting. They are told when nobody wants their work any more.
+/// The same on a cluster. The job is cancelled if the build is interrupted.
 async fn records_of_cluster(
     cluster: &Cluster,
     session: &Session,
@@ -222,7 +224,7 @@ async fn records_of_cluster(
     outcome
 }
 
-/// Waits for Ctrl-C or a request to end.
+/// Waits for Ctrl-C or SIGTERM.
 async fn interrupted() {
     #[cfg(unix)]
     {
@@ -235,7 +237,7 @@ async fn interrupted() {
             return;
         }
     }
-    // Without a way to hear of it, the build runs to its end.
+    // Without a signal handler, the build cannot be interrupted.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending::<()>().await;
     }
@@ -253,7 +255,7 @@ fn summaries(reading: &Reading) -> Vec<SourceSummary> {
     let summary = |(name, report): (String, tabia_query::SourceReport)| {
         let broken =
             report.faults.iter().map(|(kind, count)| (kind.describe().to_owned(), count.count)).collect();
-        // The folder it was in says nothing about the records.
+        // File name only.
         let name =
             Path::new(&name).file_name().map_or(name.clone(), |file| file.to_string_lossy().into_owned());
         SourceSummary { name, records: report.records, broken }
@@ -271,14 +273,14 @@ fn report(set: &Set, reading: &Reading, written: &Written, faults: &Faults, kept
         RecordKind::Evaluations => "positions",
     };
     let bytes: u64 = set.manifest().shards.iter().map(|shard| shard.bytes).sum();
-    println!("read      {} {rows}", HumanCount(reading.rows()));
-    println!("written   {} {of}, {} moves or labels", HumanCount(set.records()), HumanCount(set.positions()));
+    println!("read      {} {rows}", grouped(reading.rows()));
+    println!("written   {} {of}, {} moves or labels", grouped(set.records()), grouped(set.positions()));
     let duplicates = written.copies - written.records;
     let since = if kept > 0 { " (in the shards of this run)" } else { "" };
     match set.kind() {
-        RecordKind::Games => println!("removed   {} duplicates{since}", HumanCount(duplicates)),
+        RecordKind::Games => println!("removed   {} duplicates{since}", grouped(duplicates)),
         RecordKind::Evaluations => {
-            println!("united    {} lines of the same positions{since}", HumanCount(duplicates));
+            println!("merged    {} lines of the same positions{since}", grouped(duplicates));
         }
     }
     if set.kind() == RecordKind::Games {
@@ -293,65 +295,64 @@ fn report(set: &Set, reading: &Reading, written: &Written, faults: &Faults, kept
     if faults.is_empty() {
         println!("broken    none");
     } else {
-        println!("broken    {}:", HumanCount(faults.total()));
+        println!("broken    {}:", grouped(faults.total()));
         print!("{faults}");
     }
 }
 
-/// How many games each rating pool has.
+/// Number of games by rating pool.
 fn pools(counts: &Tally<CountedPool>) -> String {
     let met = counts.iter().filter(|(_, games)| *games > 0);
     let shown: Vec<String> =
-        met.map(|(pool, games)| format!("{} {}", HumanCount(games), pool.label())).collect();
+        met.map(|(pool, games)| format!("{} {}", grouped(games), pool.label())).collect();
     if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
 }
 
-/// A bar on the terminal: first the bytes read, then the shards written.
+/// Shows the bytes read, then the shards written.
 struct Meter {
-    bar: ProgressBar,
-    shards: u32,
+    reading: Arc<Progress>,
+    writing: OnceLock<Progress>,
+    shards: u64,
     ended: Arc<AtomicBool>,
-    ticker: std::thread::JoinHandle<()>,
+    ticker: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Meter {
     fn begin(reading: &Arc<Reading>, bytes: u64, shards: u32) -> Meter {
-        let bar = ProgressBar::new(bytes);
-        let style = "{elapsed_precise} {bar:30} {bytes}/{total_bytes} ({bytes_per_sec}, {eta} left) {msg}";
-        bar.set_style(ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()));
-        let ended = Arc::new(AtomicBool::new(false));
+        let (progress, ended) = (Arc::new(Progress::of_bytes(bytes)), Arc::new(AtomicBool::new(false)));
         let ticker = std::thread::spawn({
-            let (bar, reading, ended) = (bar.clone(), Arc::clone(reading), Arc::clone(&ended));
+            let (progress, reading, ended) = (Arc::clone(&progress), Arc::clone(reading), Arc::clone(&ended));
             move || {
                 while !ended.load(Ordering::Relaxed) {
-                    bar.set_position(reading.bytes());
-                    let (rows, faults) = (HumanCount(reading.rows()), HumanCount(reading.faults()));
-                    bar.set_message(format!("{rows} rows, {faults} faults"));
+                    let (rows, faults) = (grouped(reading.rows()), grouped(reading.faults()));
+                    progress.set(reading.bytes(), &format!("{rows} rows, {faults} faults"));
                     std::thread::park_timeout(Duration::from_millis(200));
                 }
             }
         });
-        Meter { bar, shards, ended, ticker }
+        let (writing, ticker) = (OnceLock::new(), Mutex::new(Some(ticker)));
+        Meter { reading: progress, writing, shards: shards.into(), ended, ticker }
     }
 
-    /// Everything is read, and so many shards are written.
+    /// Everything is read, and `written` shards are written.
     fn shards(&self, written: usize) {
-        if !self.ended.swap(true, Ordering::Relaxed) {
-            let style = "{elapsed_precise} {bar:30} {pos}/{len} shards ({eta} left)";
-            self.bar.set_style(
-                ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
-            );
-            self.bar.set_length(self.shards.into());
-            self.bar.reset_eta();
-        }
-        self.bar.set_position(written as u64);
+        self.end_reading();
+        self.writing.get_or_init(|| Progress::of(self.shards, "shards")).set(written as u64, "");
     }
 
-    fn end(self) {
+    fn end_reading(&self) {
+        let Some(ticker) = self.ticker.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         self.ended.store(true, Ordering::Relaxed);
-        self.ticker.thread().unpark();
+        ticker.thread().unpark();
         // A ticker that panicked has nothing more to show.
-        let _ = self.ticker.join();
-        self.bar.finish_and_clear();
+        let _ = ticker.join();
+        self.reading.finish();
+    }
+
+    fn end(&self) {
+        self.end_reading();
+        if let Some(writing) = self.writing.get() {
+            writing.finish();
+        }
     }
 }

@@ -1,5 +1,4 @@
-//! What a folder is being built from, beside the shards until they are whole: so that another run goes on with them only
-//! if it would make the same ones.
+//! `building.json`: the inputs of an unfinished build, so that another run reuses shards only if it would write the same.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,7 +13,7 @@ use tabia_query::TableSpec;
 
 const FILE_NAME: &str = "building.json";
 
-/// A build of a folder by this process, which no other process can build at the same time.
+/// An unfinished build, locked against other processes.
 pub(super) struct Building {
     path: PathBuf,
     /// Locked as long as this lives.
@@ -24,14 +23,14 @@ pub(super) struct Building {
 #[derive(Serialize)]
 struct Inputs<'a> {
     tables: &'a [TableSpec],
-    /// Modification times in nanoseconds, in the order of the files; 0 where there is none.
+    /// Modification times in nanoseconds, in the order of the files; 0 if unknown.
     modified: Vec<u128>,
     options: &'a BTreeMap<String, String>,
     shards: u32,
 }
 
 impl Building {
-    /// Takes a folder. What another build with other inputs or options left there is removed.
+    /// Locks a folder, and removes shards of a build with other inputs or options.
     pub(super) fn begin(
         out: &Path,
         tables: &[TableSpec],
@@ -39,9 +38,9 @@ impl Building {
         shards: u32,
     ) -> Result<Building> {
         if out.join("set.json").exists() {
-            bail!("{} holds a whole set already; remove it or choose another folder", out.display());
+            bail!("{} already holds a set; remove it or choose another folder", out.display());
         }
-        fs::create_dir_all(out).with_context(|| format!("cannot make the folder {}", out.display()))?;
+        fs::create_dir_all(out).with_context(|| format!("cannot create the folder {}", out.display()))?;
         let path = out.join(FILE_NAME);
         let wrong = || format!("cannot write {}", path.display());
         let is_new = !path.exists();
@@ -53,7 +52,7 @@ impl Building {
             .open(&path)
             .with_context(wrong)?;
         if file.try_lock().is_err() {
-            bail!("another process is building {} at the moment", out.display());
+            bail!("another process is building {}", out.display());
         }
         let files = || tables.iter().flat_map(|table| &table.files);
         let inputs = Inputs {
@@ -69,7 +68,7 @@ impl Building {
         if before != inputs || !can_go_on {
             let leftovers = shard_files(out)?;
             if is_new && !leftovers.is_empty() {
-                // Nothing tells what they are: they are somebody's.
+                // Do not remove shards of unknown origin.
                 fs::remove_file(&path).with_context(wrong)?;
                 bail!("{} holds shards that belong to no set; remove them first", out.display());
             }
@@ -85,7 +84,7 @@ impl Building {
         Ok(Building { path, file })
     }
 
-    /// The first and last key of each run of shards that need not be written.
+    /// The first and last key of each run of finished shards.
     pub(super) fn key_ranges(&self, set: &SetWriter) -> Vec<(u64, u64)> {
         let shards = u128::from(set.plan().shards);
         let first = |shard: u128| ((shard << 64).div_ceil(shards)) as u64;
@@ -101,7 +100,7 @@ impl Building {
         ranges.into_iter().map(|(begin, end)| (first(begin), last(end))).collect()
     }
 
-    /// The set is whole: what it was built from is in its manifest.
+    /// Removes the file; the manifest has the inputs.
     pub(super) fn end(self) -> Result<()> {
         drop(self.file);
         fs::remove_file(&self.path).with_context(|| format!("cannot remove {}", self.path.display()))
@@ -113,9 +112,9 @@ fn modified(path: Option<&Path>) -> u128 {
     time.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).map_or(0, |since| since.as_nanos())
 }
 
-/// The files of a folder that are named like shards.
+/// The shards in a folder.
 fn shard_files(out: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(out).with_context(|| format!("cannot look into {}", out.display()))?;
+    let entries = fs::read_dir(out).with_context(|| format!("cannot read the folder {}", out.display()))?;
     let is_shard = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         name.starts_with("shard-") && name.ends_with(".tabia")
@@ -123,13 +122,13 @@ fn shard_files(out: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries.flatten().map(|entry| entry.path()).filter(is_shard).collect())
 }
 
-/// Removes what a run that was killed had begun to write.
+/// Removes partial shards of a killed run.
 fn remove_parts(out: &Path) {
     let Ok(entries) = fs::read_dir(out) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if name.starts_with("shard-") && name.ends_with(".part") {
-            // One that stays is overwritten or does no harm: only whole shards have their names.
+            // Remaining files are harmless, as only complete shards are renamed.
             let _ = fs::remove_file(&path);
         }
     }

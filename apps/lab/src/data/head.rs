@@ -1,4 +1,4 @@
-//! `tabia-lab data head`: records as people read them.
+//! `tabia-lab data head`: prints records.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,32 +12,32 @@ use tabia_data::{AnyRecord, EvaluationRecord, GameRecord, LabelStrategy, Ply, Re
 use tabia_encoding::Score;
 use tabia_game::fen_of;
 
-/// The longest line of moves.
+/// Line width of moves.
 const WIDTH: usize = 100;
 
-/// Show some records of a set.
+/// Print some records of a set.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   tabia-lab data head games
   tabia-lab data head evaluations -n 3 --random --labels win-chance")]
 pub(crate) struct HeadArgs {
-    /// The folder of the set.
+    /// Folder of the set.
     #[arg(value_name = "DIR")]
     set: PathBuf,
-    /// How many records.
+    /// Number of records.
     #[arg(short = 'n', long, default_value_t = 5, value_name = "N")]
     count: u64,
-    /// The first record to show, from 0.
+    /// First record, from 0.
     #[arg(long, default_value_t = 0, value_name = "INDEX", conflicts_with = "random")]
     from: u64,
-    /// Show records drawn by the seed instead.
+    /// Select records at random.
     #[arg(long)]
     random: bool,
-    /// Draws records.
+    /// Random seed.
     #[arg(long, default_value_t = 0, value_name = "S", requires = "random")]
     seed: u64,
-    /// How evaluations become probabilities: deepest, sessions, best or win-chance, a temperature after a colon.
+    /// Policy labels of evaluations: deepest, sessions, best or win-chance, with an optional temperature after a colon.
     #[arg(long, default_value_t, value_name = "STRATEGY")]
     labels: LabelStrategy,
 }
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &HeadArgs) -> Result<()> {
     let records = set.records();
     ensure!(
         args.from < records || records == 0,
-        "there is no record {}: {} has {records}",
+        "no record {}: {} has {records}",
         args.from,
         args.set.display()
     );
@@ -107,7 +107,7 @@ fn show_game(game: &GameRecord) -> String {
     text + &line + "\n"
 }
 
-/// What was noted at a move: ` {clock evaluation}`.
+/// Annotations of a move: ` {clock evaluation}`.
 fn notes(ply: &Ply) -> String {
     let clock = ply.clock.map(|clock| {
         let tenths = clock.as_millis() / 100;
@@ -144,7 +144,7 @@ fn show_evaluation(record: &EvaluationRecord, strategy: LabelStrategy) -> String
     text
 }
 
-/// A score for White, in pawns or as a mate.
+/// A score from White's point of view, in pawns or as a mate.
 fn show_score(score: Score) -> String {
     match score {
         Score::Centipawns(cp) => format!("{:+.2}", f64::from(cp) / 100.0),

@@ -1,4 +1,4 @@
-//! `tabia-lab data mates`: games that end in checkmate in, the same games with how far it was at each move out.
+//! `tabia-lab data mates`: annotates games that end in checkmate with the distance to mate.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroI32;
@@ -13,13 +13,13 @@ use tabia_data::{
 };
 use tabia_encoding::{ForWhite, Score};
 
-use super::Meter;
+use tabia_report::Progress;
 
-/// Note at each move of games that end in checkmate how near it was, and write these games as a set.
+/// Annotate the moves of games that end in checkmate with the distance to mate, and write these games as a set.
 ///
-/// The note is an evaluation for the side that mates, which grows as the end comes nearer: a value network that learns it
-/// makes progress where an engine's opinion of a won position hardly changes. Games are best played out by an engine from
-/// positions where somebody is better, and not adjudicated. Games that end otherwise are left out.
+/// The annotation is an evaluation that grows towards the mate, so that a value network trained on it makes progress in won
+/// positions, where an engine's evaluation hardly changes. Use games that an engine played out from better positions,
+/// without adjudication. Other games are skipped.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -29,21 +29,21 @@ pub(crate) struct MatesArgs {
     /// Files, folders or sets of games.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Where the set goes.
+    /// Folder of the set.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// How many moves before the end the notes begin.
+    /// Number of moves before the mate to annotate.
     #[arg(long, default_value_t = 50, value_name = "N")]
     moves: u32,
-    /// Over how many shards the set is spread.
+    /// Number of shards.
     #[arg(long, default_value_t = 8, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     shards: u32,
 }
 
-/// Mates up to here are what an engine's short search sees too, and are noted as such.
+/// Mates up to this distance are stored as mates.
 const SEEN_MATES: u32 = 3;
 
-/// What being sure to mate in so many moves is worth: 3000 centipawns on the move, and 300 far from it.
+/// The evaluation at a distance to mate: from 300 centipawns far away to 3000 at the mate.
 fn worth(moves: u32) -> Score {
     if let Some(near) = NonZeroI32::new(moves as i32).filter(|_| moves <= SEEN_MATES) {
         return Score::Mate(near);
@@ -52,11 +52,11 @@ fn worth(moves: u32) -> Score {
 }
 
 pub(crate) fn run(args: &MatesArgs) -> Result<()> {
-    let meter = Meter::new("games");
+    let progress = Progress::new("games");
     let (mut games, mut faults, mut seen) = (BTreeMap::<RecordKey, Vec<u8>>::new(), Faults::default(), 0_u64);
     let mut keep = |game: GameRecord| -> Result<()> {
         seen += 1;
-        meter.add(1);
+        progress.add(1);
         if let Some(noted) = noted(game, args.moves) {
             let bytes = noted.to_bytes()?;
             games.insert(RecordKind::Games.key(&bytes)?, bytes);
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &MatesArgs) -> Result<()> {
         if input.join("set.json").exists() {
             let set = Set::open(input)?;
             if set.kind() != RecordKind::Games {
-                bail!("{} is no set of games", input.display());
+                bail!("{} is not a set of games", input.display());
             }
             for entry in set.iter() {
                 keep(GameRecord::from_bytes(&entry?.1)?)?;
@@ -76,13 +76,13 @@ pub(crate) fn run(args: &MatesArgs) -> Result<()> {
         }
         for file in SourceFile::find(input)? {
             for chunk in Chunks::open(&file, &BytesRead::default())? {
-                let harvest = chunk.read(&GameRules::default());
-                faults.merge(harvest.faults);
-                harvest.games.into_iter().try_for_each(&mut keep)?;
+                let parsed = chunk.read(&GameRules::default());
+                faults.merge(parsed.faults);
+                parsed.games.into_iter().try_for_each(&mut keep)?;
             }
         }
     }
-    meter.finish();
+    progress.finish();
     if games.is_empty() {
         bail!("none of {seen} games ends in checkmate; no set is written");
     }
@@ -110,7 +110,7 @@ pub(crate) fn run(args: &MatesArgs) -> Result<()> {
     Ok(())
 }
 
-/// The game with its last `moves` moves noted; `None` if it does not end in checkmate.
+/// The game with its last `moves` moves annotated; `None` if it does not end in checkmate.
 fn noted(mut game: GameRecord, moves: u32) -> Option<GameRecord> {
     let mut end = game.start.clone();
     for ply in &game.plies {
@@ -122,7 +122,7 @@ fn noted(mut game: GameRecord, moves: u32) -> Option<GameRecord> {
     let winner = !end.turn();
     let plies = game.plies.len();
     for (ply, note) in game.plies.iter_mut().enumerate() {
-        // After this move the winner needs so many more of its own.
+        // Moves of the winner to the mate, after this move.
         let left = (plies - 1 - ply).div_ceil(2) as u32;
         note.evaluation = (1..=moves).contains(&left).then(|| for_white(worth(left), winner));
     }

@@ -1,4 +1,4 @@
-//! `tabia-lab data`: one file a command.
+//! `tabia-lab data`: one file per command.
 
 #[cfg(feature = "query")]
 mod build;
@@ -9,11 +9,9 @@ mod export;
 mod head;
 mod label;
 mod mates;
-mod meter;
 #[cfg(feature = "query")]
 mod resources;
 mod rows;
-mod shards;
 #[cfg(feature = "query")]
 mod sql;
 mod stats;
@@ -21,11 +19,10 @@ mod verify;
 
 use clap::Subcommand;
 
-pub(crate) use self::meter::Meter;
 #[cfg(feature = "query")]
 pub(crate) use self::resources::bytes;
 
-/// What can be done with data.
+/// The data commands.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     #[cfg(feature = "query")]

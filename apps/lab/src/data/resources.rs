@@ -1,4 +1,4 @@
-//! How much of the machine a command may use.
+//! Resource limits of commands.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -7,29 +7,29 @@ use std::thread::available_parallelism;
 use clap::Args;
 use tabia_query::Resources;
 
-/// Options of commands that the query engine works for.
+/// Options of commands that use the query engine.
 #[derive(Args)]
 pub(crate) struct ResourceArgs {
-    /// How much memory to use, about; what does not fit is spilled to --temp.
+    /// Approximate memory limit; larger intermediate results are spilled to --temp.
     #[arg(long, default_value = "2G", value_name = "SIZE", value_parser = bytes)]
     memory: u64,
-    /// How many threads to use [default: one per processor].
+    /// Number of threads [default: one per processor].
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
-    /// Where to spill [default: the system's folder for temporary files].
+    /// Folder for spilled data [default: the system's temporary folder].
     #[arg(long, value_name = "FOLDER")]
     temp: Option<PathBuf>,
 }
 
 impl ResourceArgs {
-    /// The resources, spilling to `temp` unless told otherwise.
+    /// The resources, with `temp` as the default folder.
     pub(crate) fn resources(&self, temp: impl FnOnce() -> PathBuf) -> Resources {
         let threads = self.threads.or_else(|| available_parallelism().ok()).map_or(1, NonZero::get);
         Resources { memory: self.memory, threads, temp: self.temp.clone().unwrap_or_else(temp) }
     }
 }
 
-/// Reads a number of bytes: `2G`, `512M`, `1.5G`.
+/// Parses a size: `2G`, `512M`, `1.5G`.
 pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let (number, unit) = text.split_at(text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len()));
     let unit: u64 = match unit.to_ascii_uppercase().trim_end_matches("IB").trim_end_matches('B') {
@@ -38,12 +38,12 @@ pub(crate) fn bytes(text: &str) -> Result<u64, String> {
         "M" => 1 << 20,
         "G" => 1 << 30,
         "T" => 1 << 40,
-        _ => return Err("a size is a number and K, M, G or T: 2G".to_owned()),
+        _ => return Err("expected a size such as 2G, with the unit K, M, G or T".to_owned()),
     };
-    let number: f64 = number.trim().parse().map_err(|_| "a size is a number and a unit: 2G".to_owned())?;
+    let number: f64 = number.trim().parse().map_err(|_| "expected a size such as 2G".to_owned())?;
     let bytes = number * unit as f64;
     if bytes < f64::from(32 << 20) {
-        return Err("less than 32M is too little to work with".to_owned());
+        return Err("expected at least 32M".to_owned());
     }
     Ok(bytes as u64)
 }

@@ -1,4 +1,4 @@
-//! Evaluations as Lichess writes them.
+//! Evaluations in the format of Lichess.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 use tabia_encoding::{ForWhite, Score};
 
-/// One row as Lichess writes it: a line of moves, castling as king takes rook, and a score for White.
+/// A row: a line of moves, castling as king takes rook, and a score from White's point of view.
 #[derive(Serialize)]
 pub(crate) struct Row<'a> {
     fen: &'a str,

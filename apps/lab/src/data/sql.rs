@@ -1,4 +1,4 @@
-//! `tabia-lab data sql`: one query, its rows printed or written.
+//! `tabia-lab data sql`: runs a query.
 
 use std::path::{Path, PathBuf};
 
@@ -19,30 +19,30 @@ Examples:
   tabia-lab data sql \"select fen, rating from puzzles('puzzles.epd.zst') where phase(fen) < 6 limit 10\"
   tabia-lab data sql \"select * from evaluations('evals.jsonl.zst') where depth >= 40\" --out deep.parquet";
 
-/// Ask questions of games, puzzles, evaluations and sets in SQL.
+/// Query games, puzzles, evaluations and sets in SQL.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SqlArgs {
     /// The query.
     query: String,
-    /// How rows are written [default: by the ending of --out, else a table].
+    /// Output format [default: by the extension of --out, or else a table].
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// Write the rows to a file instead of printing them.
+    /// Output file [default: standard output].
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten)]
     resources: ResourceArgs,
 }
 
-/// How rows are written.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Lines and columns for people; of many rows the first thousand.
+    /// A text table of at most a thousand rows.
     Table,
-    /// Comma-separated values with a head line.
+    /// CSV with a header.
     Csv,
-    /// An object a line.
+    /// JSON Lines.
     Json,
     /// Parquet, to a file only.
     Parquet,
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &SqlArgs) -> Result<()> {
     let format =
         args.format.or_else(|| args.out.as_deref().and_then(Format::of_name)).unwrap_or(Format::Table);
     if format == Format::Parquet && args.out.is_none() {
-        bail!("Parquet is written to a file: add --out FILE");
+        bail!("Parquet needs --out FILE");
     }
     let resources = args.resources.resources(std::env::temp_dir);
     let runtime = Builder::new_multi_thread().worker_threads(resources.threads).enable_all().build()?;
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &SqlArgs) -> Result<()> {
     Ok(())
 }
 
-/// An error of the engine, which says itself what is behind it: the chain of its causes would say it again.
+/// A DataFusion error, whose message already includes its causes.
 pub(super) fn said(error: impl std::fmt::Display) -> anyhow::Error {
     anyhow::anyhow!("{error}")
 }

@@ -1,4 +1,4 @@
-//! `tabia-lab data verify`: whether sets are what they say, and keep apart what they should.
+//! `tabia-lab data verify`: checks the integrity and the splits of sets.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use tabia_data::verify::{
 };
 use tabia_data::{LabelStrategy, RecordKey, RecordKind, SetManifest, Shard, ShardSummary, Split, SplitBy};
 
-use super::meter::Meter;
-use super::shards::in_parallel;
-use super::stats::{charts, grouped, percent, text};
+use super::stats::{charts, text};
+use rayon::prelude::*;
+use tabia_report::{Progress, grouped, percent};
 
-/// Of how many held-out positions it is looked up whether training games have them, at most.
+/// Maximum number of held-out positions that are looked up in training games.
 const MOST_POSITIONS: u64 = 4_000_000;
 
-/// Check sets: checksums, every record and move, counts, order, duplicates, and what leaks from the held-out side.
+/// Check sets: checksums, records, moves, counts, order, duplicates, and leaks between training and held-out records.
 ///
-/// Exits with status 1 when something is wrong.
+/// Exits with status 1 if there are problems.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -29,52 +29,52 @@ Examples:
   tabia-lab data verify otb online --held-out 0.02 --seed 7
   tabia-lab data verify games --against test-games")]
 pub(crate) struct VerifyArgs {
-    /// Folders of sets to learn from.
+    /// Training sets.
     #[arg(required = true, value_name = "DIR")]
     sets: Vec<PathBuf>,
-    /// Folders of sets that are kept aside as a whole.
+    /// Held-out sets.
     #[arg(long, value_name = "DIR")]
     against: Vec<PathBuf>,
-    /// The share of records that is kept aside, from 0 to 1.
+    /// Share of held-out records, from 0 to 1.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE", value_parser = share)]
     held_out: f64,
-    /// Draws what is kept aside.
+    /// Random seed of the split.
     #[arg(long, default_value_t = 0, value_name = "S")]
     seed: u64,
-    /// What is kept aside.
+    /// Held-out records.
     #[arg(long, value_enum, default_value_t = By::Record)]
     by: By,
-    /// How evaluations become labels: deepest, sessions, best or win-chance, a temperature after a colon.
+    /// Policy labels of evaluations: deepest, sessions, best or win-chance, with an optional temperature after a colon.
     #[arg(long, default_value_t, value_name = "STRATEGY")]
     labels: LabelStrategy,
-    /// Print what was found as JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum By {
-    /// Records, whoever plays.
+    /// Records.
     Record,
-    /// Players: none of them is on both sides.
+    /// Players, so that none is on both sides.
     Player,
 }
 
-/// A share that an argument gives.
+/// Parses a share.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "is not a number")?;
     if (0.0..=1.0).contains(&share) { Ok(share) } else { Err("must be from 0 to 1".to_owned()) }
 }
 
-/// What was found.
+/// The report.
 #[derive(Serialize)]
 struct Report {
     sets: Vec<SetReport>,
-    /// Records that two sets have both.
+    /// Records in two sets.
     shared: Vec<Shared>,
-    /// Records to learn from that are also held out.
+    /// Training records that are also held out.
     leaks: u64,
-    /// Held-out positions after the opening, and how many of them training games have too.
+    /// Held-out positions after the opening that occur in training games.
     overlap: Option<Overlap>,
     sound: bool,
 }
@@ -93,7 +93,7 @@ struct SetReport {
     keys: Sides,
 }
 
-/// Keys in order.
+/// Sorted keys.
 struct Sides {
     training: Vec<RecordKey>,
     held_out: Vec<RecordKey>,
@@ -103,20 +103,20 @@ struct Sides {
 struct Shared {
     sets: [String; 2],
     records: u64,
-    /// Of these, on the training side of one and held out of the other.
+    /// Those that are training records of one and held out in the other.
     leaks: u64,
 }
 
 #[derive(Serialize)]
 struct Overlap {
     from_ply: usize,
-    /// One position in so many was looked up.
+    /// One in this many positions was looked up.
     one_in: u64,
     held_out: u64,
     in_training: u64,
 }
 
-/// A set, as far as it could be opened.
+/// A set with the shards that could be opened.
 struct Opened<'a> {
     dir: &'a Path,
     manifest: SetManifest,
@@ -140,13 +140,13 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<()> {
     } else {
         print(&report);
     }
-    if report.sound { Ok(()) } else { bail!("something is wrong") }
+    if report.sound { Ok(()) } else { bail!("problems found") }
 }
 
 fn open(dir: &Path, split: Split) -> Result<Opened<'_>> {
     let manifest = SetManifest::read(dir).context("not a set")?;
     let shards = manifest.shards.iter().map(|summary| {
-        // A name with a path in it would lead out of the set.
+        // A path could lead out of the set.
         match Path::new(&summary.file).components().count() {
             1 => Shard::open(&dir.join(&summary.file)).map_err(|error| error.to_string()),
             _ => Err(format!("{}: {:?} is not the name of a file in it", dir.display(), summary.file)),
@@ -162,14 +162,13 @@ fn verify(sets: &[Opened<'_>], labels: LabelStrategy) -> Report {
         .map(|set| (set.manifest.positions as f64 * f64::from(set.split.held_out_ppm) / 1e6) as u64)
         .sum();
     let sieve = Sieve::of_at_most(MOST_POSITIONS, held_out_positions);
-    let meter = Meter::new("records");
-    meter.set_total(sets.iter().map(|set| set.manifest.records).sum());
+    let progress = Progress::of(sets.iter().map(|set| set.manifest.records).sum(), "records");
     let mut held_out = HashMap::new();
     let reports: Vec<SetReport> = sets
         .iter()
-        .map(|set| check(set, Look { split: set.split, labels, sieve }, &meter, &mut held_out))
+        .map(|set| check(set, Look { split: set.split, labels, sieve }, &progress, &mut held_out))
         .collect();
-    meter.finish();
+    progress.finish();
     let overlap = overlap(sets, &held_out, sieve);
 
     let mut shared = Vec::new();
@@ -193,7 +192,7 @@ fn verify(sets: &[Opened<'_>], labels: LabelStrategy) -> Report {
 }
 
 /// Checks one set; `positions` counts the sampled positions of its held-out games.
-fn check(set: &Opened<'_>, look: Look, meter: &Meter, positions: &mut HashMap<u64, u64>) -> SetReport {
+fn check(set: &Opened<'_>, look: Look, progress: &Progress, positions: &mut HashMap<u64, u64>) -> SetReport {
     let of = set.shards.len() as u32;
     let jobs: Vec<(&Result<Shard, String>, &ShardSummary, u32)> = set
         .shards
@@ -202,15 +201,16 @@ fn check(set: &Opened<'_>, look: Look, meter: &Meter, positions: &mut HashMap<u6
         .zip(0..)
         .map(|((shard, summary), n)| (shard, summary, n))
         .collect();
-    let found: Vec<Result<ShardFindings, String>> = in_parallel(&jobs, |(shard, summary, number)| {
+    let look_at = |(shard, summary, number): &(&Result<Shard, String>, &ShardSummary, u32)| {
         let shard = shard.as_ref().map_err(Clone::clone)?;
         if shard.kind() != set.manifest.kind {
             return Err(format!("{}: holds {}", shard.path().display(), shard.kind()));
         }
         let findings = look_at_shard(shard, summary, (*number, of), &look);
-        meter.add(summary.records);
+        progress.add(summary.records);
         Ok(findings)
-    });
+    };
+    let found: Vec<Result<ShardFindings, String>> = jobs.par_iter().map(look_at).collect();
     let mut report = SetReport {
         set: set.dir.display().to_string(),
         kind: set.manifest.kind,
@@ -262,16 +262,16 @@ fn overlap(sets: &[Opened<'_>], held_out: &HashMap<u64, u64>, sieve: Sieve) -> O
     let games = sets.iter().filter(|set| set.manifest.kind == RecordKind::Games);
     let shards: Vec<(&Shard, Split)> =
         games.flat_map(|set| set.shards.iter().flatten().map(|shard| (shard, set.split))).collect();
-    let meter = Meter::new("records looked up");
-    meter.set_total(shards.iter().map(|(shard, _)| shard.totals().records).sum());
+    let records = shards.iter().map(|(shard, _)| shard.totals().records).sum();
+    let progress = Progress::of(records, "records looked up");
     let wanted: HashSet<u64> = held_out.keys().copied().collect();
-    let met = in_parallel(&shards, |(shard, split)| {
+    let met = shards.par_iter().flat_map_iter(|(shard, split)| {
         let met = positions_met(shard, *split, &wanted);
-        meter.add(shard.totals().records);
+        progress.add(shard.totals().records);
         met
     });
-    meter.finish();
-    let met: HashSet<u64> = met.into_iter().flatten().collect();
+    let met: HashSet<u64> = met.collect();
+    progress.finish();
     Some(Overlap {
         from_ply: OPENING_PLIES,
         one_in: sieve.one_in(),
@@ -296,7 +296,7 @@ fn print(report: &Report) {
             println!("\n{}", text(&charts(&set.stats)).trim_end());
         }
         if set.problems.count == 0 {
-            println!("  every checksum, record, move, count and key is right");
+            println!("  all checksums, records, moves, counts and keys are valid");
         }
         for problem in &set.problems.named {
             println!("  WRONG {problem}");
@@ -309,7 +309,10 @@ fn print(report: &Report) {
     for Shared { sets: [one, other], records, leaks } in &report.shared {
         println!("{one} and {other} share {} records", grouped(*records));
         if *leaks > 0 {
-            println!("  WRONG {} of them are learned from here and held out there", grouped(*leaks));
+            println!(
+                "  WRONG {} of them are in the training records of one and held out in the other",
+                grouped(*leaks)
+            );
         }
     }
     if report.leaks == 0 {

@@ -1,6 +1,6 @@
 //! A plot of requested and measured ratings.
 
-use tabia_cli::chart::{Axis, Chart, Even, Point, Series};
+use tabia_report::{Axis, Chart, Even, Point, Series};
 
 use super::Shown;
 

@@ -10,20 +10,20 @@ use super::Configuration;
 
 #[derive(Args, Debug)]
 pub(super) struct CheckArgs {
-    /// The configuration of the network.
+    /// Configuration file.
     #[arg(value_name = "CONFIG")]
     config: PathBuf,
 }
 
 #[derive(Args, Debug)]
 pub(super) struct BenchArgs {
-    /// The configuration of the network.
+    /// Configuration file.
     #[arg(value_name = "CONFIG")]
     config: PathBuf,
-    /// How long to train.
+    /// Duration in seconds.
     #[arg(long, default_value_t = 20, value_name = "N")]
     seconds: u64,
-    /// Also say how long each kernel and product takes.
+    /// Also measure each kernel and matrix product.
     #[arg(long)]
     profile: bool,
     /// Measure the human network's hand-scheduled path against this one in turns, and print the ratio.
@@ -38,7 +38,7 @@ enum Path {
     Graph,
 }
 
-/// How many steps are taken apart for a profile.
+/// Number of profiled steps.
 const PROFILED_STEPS: u32 = 8;
 
 pub(super) fn check(args: &CheckArgs) -> Result<()> {

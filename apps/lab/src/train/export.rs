@@ -1,3 +1,4 @@
+use std::cell::LazyCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -13,60 +14,60 @@ use tabia_train::{TrainConfig, Weights, checkpoint, initial_weights};
 
 use super::{Configuration, checkpoint_folder, table};
 use crate::command_line;
-use crate::data::Meter;
 use crate::finished_file::write_whole;
+use tabia_report::Progress;
 
-/// The licence of networks trained here, unless another one is named.
+/// Default licence of trained networks.
 const LICENCE: &str = "GPL-3.0-or-later";
 
 #[derive(Args, Debug)]
 pub(super) struct ExportArgs {
-    /// The folder of a run or of one checkpoint, or a .safetensors or .pt file.
+    /// Folder of a run or of a checkpoint, or a .safetensors or .pt file.
     #[arg(value_name = "RUN|CHECKPOINT|FILE")]
     from: PathBuf,
-    /// The configuration with the network of a file; a run has its own.
+    /// Configuration with the network of a file; a run has its own.
     #[arg(long, value_name = "CONFIG")]
     config: Option<PathBuf>,
-    /// The file to write: .safetensors or .onnx.
+    /// Output file: .safetensors or .onnx.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Half precision (.safetensors).
     #[arg(long, conflicts_with = "int8")]
     f16: bool,
-    /// 8-bit weights with a scale for each output; in an .onnx file 8-bit activations, too, as they come.
+    /// 8-bit weights with a scale per output; in an .onnx file also dynamically quantised activations.
     #[arg(long)]
     int8: bool,
-    /// 8-bit weights with a scale for each output, computed in floats: a quarter of the size, hardly another answer.
+    /// 8-bit weights with a scale per output, computed in floats: a quarter of the size at nearly the same accuracy.
     #[arg(long, conflicts_with_all = ["int8", "f16"])]
     int8_weights: bool,
-    /// Sets whose held-out positions say what the file lost against the network it is made of.
+    /// Sets whose held-out positions measure the loss of accuracy of the file.
     #[arg(long, value_name = "DIR", num_args = 1..)]
     data: Vec<PathBuf>,
-    /// At most so many held-out positions.
+    /// Maximum number of held-out positions.
     #[arg(long, value_name = "N", default_value_t = 16_384, requires = "data",
           value_parser = clap::value_parser!(u64).range(1..))]
     positions: u64,
     /// Which weights of a run.
     #[arg(long, value_enum, default_value = "ema")]
     weights: WhichWeights,
-    /// Runs, checkpoints or files of the same network: the mean of their weights and these is exported.
+    /// Runs, checkpoints or files of the same network to average the weights with.
     ///
-    /// Where one run began with the weights of another, their mean is often better than both.
+    /// If one run was initialised with the weights of another, their mean is often better than both.
     #[arg(long, value_name = "RUN|CHECKPOINT|FILE", num_args = 1..)]
     average: Vec<PathBuf>,
-    /// What to call the network instead of its configuration's name, or the name in a file's card.
+    /// Name of the network [default: the name in its configuration or card].
     #[arg(long)]
     name: Option<String>,
-    /// The licence of the weights, for the card: of a run's GPL-3.0-or-later, of a file's what its card says.
+    /// Licence of the weights in the card [default: GPL-3.0-or-later for a run, the card's for a file].
     #[arg(long)]
     licence: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum WhichWeights {
-    /// Their running average.
+    /// The exponential moving average.
     Ema,
-    /// As the optimiser left them.
+    /// The last weights.
     Live,
 }
 
@@ -93,28 +94,22 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let exported = if args.data.is_empty() {
         export(&config.net, &arena, format, precision, &provenance)
     } else {
-        let (mut calibrating, mut measuring) = (None, None);
-        let mut progress = |work: ExportWork| {
-            let (meter, what, total, done) = match work {
-                ExportWork::Calibrating(done) => {
-                    (&mut calibrating, "training positions", CALIBRATION_POSITIONS, done)
+        let calibrating = LazyCell::new(|| Progress::of(CALIBRATION_POSITIONS, "training positions"));
+        let measuring = LazyCell::new(|| Progress::of(args.positions, "held-out positions"));
+        let mut progress = |work: ExportWork| match work {
+            ExportWork::Calibrating(done) => {
+                calibrating.set(done, "");
+                if done >= CALIBRATION_POSITIONS {
+                    calibrating.finish();
                 }
-                ExportWork::Measuring(done) => (&mut measuring, "held-out positions", args.positions, done),
-            };
-            let (meter, seen) = meter.get_or_insert_with(|| (Meter::new(what), 0));
-            meter.set_total(total);
-            meter.add(done - *seen);
-            *seen = done;
-            if done >= total {
-                meter.finish();
             }
+            ExportWork::Measuring(done) => measuring.set(done, ""),
         };
         let (sets, positions) = (&args.data[..], args.positions);
         let mut measurement = Measurement { config: &config, sets, positions, progress: &mut progress };
         let exported = export_measured(&arena, format, precision, &provenance, &mut measurement);
-        for (meter, _) in [calibrating, measuring].iter().flatten() {
-            meter.finish();
-        }
+        calibrating.finish();
+        measuring.finish();
         exported
     };
     let exported = exported.with_context(|| format!("cannot export {}", args.from.display()))?;
@@ -122,7 +117,7 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     report(args, format, precision, &exported)
 }
 
-/// What is exported.
+/// The weights to export and their provenance.
 struct Origin {
     config: TrainConfig,
     arena: Vec<f32>,
@@ -130,7 +125,7 @@ struct Origin {
 }
 
 impl Origin {
-    /// Makes the weights the mean of these and those. What is known of these alone is forgotten.
+    /// Averages the weights with others, and drops the results of the single run.
     fn average(&mut self, others: &[PathBuf]) -> anyhow::Result<()> {
         let table = self.config.net.table();
         for other in others {
@@ -148,7 +143,7 @@ impl Origin {
 
 fn of_run(args: &ExportArgs) -> anyhow::Result<Origin> {
     if let Some(config) = &args.config {
-        bail!("{} has its own configuration; leave out --config {}", args.from.display(), config.display());
+        bail!("{} has its own configuration: remove --config {}", args.from.display(), config.display());
     }
     let folder = checkpoint_folder(&args.from)?;
     let checkpoint = checkpoint::read(&folder)?;
@@ -156,7 +151,7 @@ fn of_run(args: &ExportArgs) -> anyhow::Result<Origin> {
         WhichWeights::Ema => Weights::Averaged,
         WhichWeights::Live => Weights::Live,
     };
-    // A run keeps its checkpoints in a folder of its own.
+    // Checkpoints are in a folder of the run.
     let run = folder.ancestors().nth(2).unwrap_or(Path::new(""));
     let mut provenance = Provenance::of_run(run, &checkpoint, weights)?;
     provenance.licence = LICENCE.to_owned();
@@ -170,10 +165,10 @@ fn of_run(args: &ExportArgs) -> anyhow::Result<Origin> {
 fn of_file(args: &ExportArgs) -> anyhow::Result<Origin> {
     let file = args.from.display();
     let Some(path) = &args.config else {
-        bail!("{file}: name the configuration of its network, as in --config configs/human.toml");
+        bail!("{file}: needs the configuration of its network, such as --config configs/human.toml");
     };
     if let WhichWeights::Live = args.weights {
-        bail!("{file}: a file has one set of weights; leave out --weights live");
+        bail!("{file}: a file has one set of weights: remove --weights live");
     }
     let Configuration { config, .. } = Configuration::read(path)?;
     let (arena, provenance) =
@@ -196,11 +191,8 @@ fn report(
             writeln!(out, "{}", compared(precision, accuracy))?;
         }
         None if precision != Precision::F32 => {
-            let advice = "name sets with --data to compare it with the trained network on held-out positions";
-            writeln!(
-                stderr(),
-                "{file}: what {precision} costs was not measured, and its card says so; {advice}"
-            )?;
+            let advice = "use --data to measure it on held-out positions";
+            writeln!(stderr(), "{file}: the accuracy loss of {precision} was not measured; {advice}")?;
         }
         None => {}
     }
@@ -210,10 +202,10 @@ fn report(
     Ok(())
 }
 
-/// A figure's name, and where it is found.
+/// A figure's name and accessor.
 type Column = (&'static str, fn(&Figures) -> Option<f64>);
 
-/// Both sets of figures, one below the other.
+/// A table of the figures before and after export.
 fn compared(precision: Precision, accuracy: &Accuracy) -> String {
     let Accuracy { positions, trained, written, other_choices, value_difference } = accuracy;
     let columns: [Column; 5] = [
@@ -236,7 +228,7 @@ fn compared(precision: Precision, accuracy: &Accuracy) -> String {
     }
     let mut text = table::aligned(&rows);
     if let Some(share) = other_choices {
-        text.push_str(&format!("\n{:.2}% of the first choices are others", 100.0 * share));
+        text.push_str(&format!("\n{:.2}% of the top-1 moves differ", 100.0 * share));
     }
     if let Some(difference) = value_difference {
         text.push_str(&format!("\nvalues differ by {difference:.5} on average"));
@@ -249,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_stands_below_the_trained_network() {
+    fn figures_are_compared_in_a_table() {
         let figures =
             |top1, log_loss| Figures { top1: Some(top1), log_loss: Some(log_loss), ..Figures::default() };
         let accuracy = Accuracy {
@@ -263,7 +255,7 @@ mod tests {
 512 held-out positions   top-1  log-loss
 as trained              0.5000    1.7500
 int8                    0.4922    1.8000
-1.25% of the first choices are others";
+1.25% of the top-1 moves differ";
         assert_eq!(compared(Precision::Int8, &accuracy), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! `tabia-lab train`: one file a command.
+//! `tabia-lab train`: one file per command.
 
 mod check;
 mod export;
@@ -28,7 +28,7 @@ pub(crate) struct TrainCommand {
 
 #[derive(Subcommand, Debug)]
 enum Other {
-    /// Make a page that plots runs side by side.
+    /// Write an HTML page that plots runs side by side.
     ///
     /// Example: tabia-lab train plot runs/a runs/b --out runs.html
     Plot(plot::PlotArgs),
@@ -40,17 +40,17 @@ enum Other {
     ///   tabia-lab train export human.safetensors --config configs/human.toml --out human8.safetensors --int8
     #[command(verbatim_doc_comment)]
     Export(export::ExportArgs),
-    /// Compare the GPU trainer with the plain one, kernel by kernel and gradient by gradient.
+    /// Compare the GPU trainer with the reference, kernel by kernel and gradient by gradient.
     ///
     /// Example: tabia-lab train check configs/human.toml
     Check(check::CheckArgs),
-    /// Measure the GPU trainer's speed on made-up positions.
+    /// Measure the GPU trainer's speed on synthetic positions.
     ///
     /// Example: tabia-lab train bench configs/human.toml --seconds 20 --profile
     Bench(check::BenchArgs),
 }
 
-/// Does what the command says.
+/// Runs the command.
 pub(crate) fn execute(command: &TrainCommand) -> anyhow::Result<()> {
     match &command.other {
         Some(Other::Plot(args)) => plot::run(args),
@@ -76,7 +76,7 @@ impl Configuration {
     }
 }
 
-/// The checkpoint a path means: a checkpoint's folder, or the latest of a run.
+/// The checkpoint of a path: itself, or the latest of a run.
 fn checkpoint_folder(path: &Path) -> anyhow::Result<PathBuf> {
     let latest = tabia_train::checkpoint::list(&tabia_train::checkpoints_path(path))?.into_iter().next();
     Ok(latest.unwrap_or_else(|| path.to_owned()))

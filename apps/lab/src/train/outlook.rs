@@ -1,14 +1,14 @@
-//! What a run is expected to reach, in words.
+//! Messages about the expected length of a run.
 
 use std::time::Duration;
 
 use indicatif::{HumanCount, HumanDuration};
 use tabia_train::Forecast;
 
-/// A run of fewer steps learns next to nothing.
+/// Below this number of steps, a run is warned about.
 const FEW_STEPS: f64 = 5.0;
 
-/// How fast the device is and how far the run will come.
+/// The measured speed and the expected number of steps.
 pub(super) fn expected(forecast: &Forecast, batch: usize) -> String {
     let Forecast { rates, seconds, positions, steps, epoch, .. } = forecast;
     let rate = rates.training;
@@ -35,7 +35,7 @@ pub(super) fn expected(forecast: &Forecast, batch: usize) -> String {
     text
 }
 
-/// What to do about a run of next to no steps.
+/// The warning of a run with very few steps.
 pub(super) fn warning(forecast: &Forecast, batch: usize, on_cpu: bool) -> Option<String> {
     if forecast.steps >= FEW_STEPS {
         return None;
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_told_what_it_can_reach() {
+    fn expected_steps_and_epochs() {
         assert_eq!(
             expected(&forecast(2.04, 20.0, Some(123_456)), 1024),
             "about 2.0 positions/s here; in 20 seconds: 40 positions, 0.0 steps of 1,024, 0.03% of 123,456 training positions"
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_next_to_no_steps_is_warned() {
+    fn a_run_of_few_steps_is_warned() {
         assert_eq!(
             warning(&forecast(2.0, 20.0, None), 1024, true).as_deref(),
             Some(

@@ -11,10 +11,10 @@ use tabia_stdio::stdout;
 
 #[derive(Args, Debug)]
 pub(super) struct PlotArgs {
-    /// Folders of runs, or folders that hold such folders.
+    /// Folders of runs, or folders that contain them.
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// The page to write.
+    /// Output file.
     #[arg(long, value_name = "FILE", default_value = "runs.html")]
     out: PathBuf,
 }
@@ -24,7 +24,7 @@ pub(super) fn run(args: &PlotArgs) -> anyhow::Result<()> {
     for path in &args.runs {
         let found = find(path)?;
         if found.is_empty() {
-            bail!("{} is no run and holds none: there is no metrics.jsonl", path.display());
+            bail!("{}: no run found (no metrics.jsonl)", path.display());
         }
         for run in found {
             if runs.iter().all(|known| known.folder != run.folder) {
@@ -40,7 +40,7 @@ pub(super) fn run(args: &PlotArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs of the same name are called by their paths.
+/// Runs of the same name are shown by their paths.
 fn name_apart(runs: &mut [FoundRun]) {
     let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
     for run in runs {

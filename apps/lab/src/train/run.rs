@@ -21,47 +21,47 @@ use tabia_train::{
 
 #[derive(Args, Debug)]
 pub(super) struct RunArgs {
-    /// The configuration: which network, and how it is trained.
+    /// Configuration of the network and its training.
     #[arg(value_name = "CONFIG")]
     config: Option<PathBuf>,
-    /// Folders of sets, as `data build` makes them.
+    /// Training sets, from `data build`.
     #[arg(long, value_name = "DIR", num_args = 1..)]
     data: Vec<PathBuf>,
-    /// Where metrics and checkpoints go [default: runs/NAME of the configuration].
+    /// Folder for metrics and checkpoints [default: runs/NAME of the configuration].
     #[arg(long, value_name = "RUNDIR")]
     out: Option<PathBuf>,
-    /// Where to train.
+    /// Device.
     #[arg(long, value_enum, default_value = "auto")]
     device: DeviceName,
-    /// Train for so many seconds, setup included; the schedule fits.
+    /// Time limit in seconds, including setup; the learning rate schedule adapts to it.
     ///
-    /// A last evaluation follows, for at most a tenth of that time or 5 seconds.
+    /// A final evaluation follows, for at most a tenth of that time or 5 seconds.
     #[arg(long, value_name = "N")]
     max_seconds: Option<f64>,
-    /// Train on so many positions; the schedule fits.
+    /// Number of positions to train on; the learning rate schedule adapts to it.
     #[arg(long, value_name = "N")]
     max_positions: Option<u64>,
-    /// Continue the run in RUNDIR from its latest whole checkpoint.
+    /// Continue the run in RUNDIR from its latest complete checkpoint.
     #[arg(long, conflicts_with = "init")]
     resume: bool,
-    /// Begin with the weights of a .safetensors file, a run or a checkpoint.
+    /// Initialise with the weights of a .safetensors file, a run or a checkpoint.
     #[arg(long, value_name = "FILE|RUN|CHECKPOINT")]
     init: Option<PathBuf>,
-    /// A network with a move head to learn from, such as a Maia; may be given several times, each with its rating.
+    /// Teacher with a policy head for distillation, such as a Maia; repeatable, each with its rating.
     ///
-    /// Which share of the positions it judges is `data.teaching` of the configuration.
+    /// Its share of the positions is `data.teaching` in the configuration.
     #[arg(long, value_name = "FILE")]
     teacher: Vec<PathBuf>,
-    /// Whom the teacher plays like: a rating for each --teacher, in the same order.
+    /// Rating of each --teacher, in the same order.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(100..=4000))]
     teacher_elo: Vec<u16>,
-    /// Whose scale the teachers' ratings are on.
+    /// Rating pool of the teachers.
     #[arg(long, value_name = "online|over-the-board|unknown", default_value = "online")]
     teacher_pool: RatingPool,
-    /// Another seed gives other weights and another order.
+    /// Random seed of the weights and of the order of samples.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Threads that make batches [default: one less than there are cores].
+    /// Number of data loader threads [default: one less than the number of cores].
     #[arg(long)]
     threads: Option<usize>,
     /// Seconds between checkpoints.
@@ -78,13 +78,13 @@ enum DeviceName {
 
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let started = Instant::now();
-    let Some(path) = &args.config else { bail!("name a configuration, such as configs/human.toml") };
+    let Some(path) = &args.config else { bail!("missing configuration, such as configs/human.toml") };
     let Configuration { config, text } = Configuration::read(path)?;
     if args.data.is_empty() {
-        bail!("name at least one set with --data");
+        bail!("missing --data with at least one set");
     }
     let Some(budget) = Budget::new(args.max_seconds, args.max_positions) else {
-        bail!("say how long to train: --max-seconds or --max-positions, more than zero");
+        bail!("missing --max-seconds or --max-positions, greater than zero");
     };
     let teachers = teachers(args)?;
     let folder = args.out.clone().unwrap_or_else(|| Path::new("runs").join(&config.name));
@@ -151,7 +151,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
         open_run.set_dropped_step(step);
     }
     let noted = open_run.finish(ending, now());
-    // A run that failed says so first.
+    // Report a failed run first.
     let end = end?;
     noted?;
     report(&end, head.map_or(0, |head| head.positions))
@@ -160,7 +160,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
 fn teachers(args: &RunArgs) -> anyhow::Result<Vec<Teacher>> {
     let (files, ratings) = (args.teacher.len(), args.teacher_elo.len());
     if files != ratings {
-        bail!("{files} --teacher and {ratings} --teacher-elo: every teacher needs its rating");
+        bail!("{files} --teacher but {ratings} --teacher-elo (expected one for each teacher)");
     }
     let open = |(file, &elo): (&PathBuf, &u16)| Teacher::open(file, Elo(elo), args.teacher_pool);
     Ok(args.teacher.iter().zip(&args.teacher_elo).map(open).collect::<Result<_, _>>()?)
@@ -172,7 +172,7 @@ fn earlier(args: &RunArgs, config: &TrainConfig, folder: &Path) -> anyhow::Resul
     if !args.resume {
         if let Some(latest) = found.first() {
             let latest = latest.display();
-            bail!("{latest} is there already: continue it with --resume, or name another folder with --out");
+            bail!("{latest} already exists: continue it with --resume, or choose another folder with --out");
         }
         return Ok(None);
     }
@@ -183,7 +183,7 @@ fn earlier(args: &RunArgs, config: &TrainConfig, folder: &Path) -> anyhow::Resul
                 if checkpoint.head.config.net != config.net || checkpoint.head.config.data != config.data {
                     bail!("{}: it was trained with another network or other data settings", folder.display());
                 }
-                // What one optimiser remembers means something else to another.
+                // Optimiser states are not interchangeable.
                 if checkpoint.head.config.optimiser.kind != config.optimiser.kind {
                     bail!(
                         "{}: it was trained with another optimiser; --init takes its weights",
@@ -196,7 +196,7 @@ fn earlier(args: &RunArgs, config: &TrainConfig, folder: &Path) -> anyhow::Resul
         }
     }
     if damaged.is_empty() {
-        bail!("{}: there is no checkpoint to continue from", folder.display());
+        bail!("{}: no checkpoint to continue from", folder.display());
     }
     bail!("no checkpoint can be read: {}", damaged.join("; "))
 }
@@ -206,11 +206,11 @@ pub(super) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// `positions` were seen by earlier starts.
+/// `positions` is the number of positions of earlier starts.
 fn report(end: &RunEnd, positions: u64) -> anyhow::Result<()> {
     let mut out = stdout();
     if let Some(step) = end.dropped_step {
-        let reason = if end.complete { "the time was up" } else { "stopped" };
+        let reason = if end.complete { "time limit reached" } else { "stopped" };
         writeln!(out, "{reason} in step {step}, which was dropped: the checkpoint is of step {}", end.step)?;
     }
     let spent = end.trained.max(1e-9);

@@ -1,11 +1,11 @@
-//! Figures in columns.
+//! Tables of held-out results.
 
 use tabia_train::{Evaluation, GroupScore};
 
-/// A figure's name, and how it is written.
+/// A figure's name and formatter.
 type Column = (&'static str, fn(&GroupScore) -> Option<String>);
 
-/// Held-out results, a line a group. Figures that no group has have no column.
+/// Held-out results, one line per group. Columns without values are dropped.
 pub(super) fn of_evaluation(evaluation: &Evaluation) -> String {
     let columns: [Column; 13] = [
         ("positions", |score| Some(score.count.to_string())),
@@ -42,7 +42,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
-/// Rows with columns of equal width, the first to the left and all others to the right.
+/// Aligns columns, the first to the left, the others to the right.
 pub(super) fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_stand_below_their_names() {
+    fn columns_are_aligned() {
         let score = GroupScore { count: 1234, top1: Some(0.5), policy: Some(2.0), ..GroupScore::default() };
         let few = GroupScore { count: 7, policy: Some(10.25), ..GroupScore::default() };
         let groups = [("all".to_owned(), score), ("pool online 1000-1199".to_owned(), few)];

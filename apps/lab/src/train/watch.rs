@@ -10,30 +10,30 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::table;
 use tabia_train::{Evaluation, StepLine, Watch, Work};
 
-/// Without a terminal, at least this many seconds lie between two lines.
+/// Minimum seconds between lines without a terminal.
 const SECONDS_PER_LINE: f64 = 5.0;
-/// On one, between two looks of the bar.
+/// Minimum seconds between updates of the bar.
 const SECONDS_PER_LOOK: f64 = 0.1;
-/// The exit status of a program that Ctrl-C ended.
+/// Exit status after a second Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
-/// A run's clock, its way to be stopped, and what it shows.
+/// Clock, cancellation and progress output of a run.
 pub(super) struct TerminalWatch {
     started: Instant,
     stop: Arc<AtomicBool>,
     bar: Option<ProgressBar>,
-    /// When work was shown last.
+    /// Time of the last update.
     shown: Cell<f64>,
-    /// When the last line of metrics was.
+    /// Time of the last line of metrics.
     last_line: f64,
     last: Option<StepLine>,
-    /// The last line of metrics in words.
+    /// Summary of the last metrics.
     summary: String,
 }
 
 impl TerminalWatch {
-    /// Shows a bar on a terminal, lines elsewhere. Ctrl-C or SIGTERM stops the run with a checkpoint of its last whole step;
-    /// the second one ends the program at once. The run's time began with `started`.
+    /// Shows a bar on a terminal, lines elsewhere. Ctrl-C or SIGTERM stops the run with a checkpoint of its last complete step;
+    /// a second one ends the program at once. The run's time is counted from `started`.
     pub(super) fn new(started: Instant) -> anyhow::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
@@ -54,7 +54,7 @@ impl TerminalWatch {
     pub(super) fn say(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            // Nobody reads a closed stderr; training goes on.
+            // Training continues if stderr is closed.
             None => drop(writeln!(stderr(), "{text}")),
         }
     }
@@ -76,7 +76,7 @@ impl Watch for TerminalWatch {
         }
         let text = match work {
             Work::Step { step, done, of } if done < of => format!("step {step}: {done} of {of} positions"),
-            // Without a bar the metrics tell enough of steps that are made.
+            // Without a bar, the lines of metrics are enough.
             Work::Step { .. } if self.bar.is_none() => return,
             Work::Step { step, .. } => format!("step {step}"),
             Work::Evaluation { done, of } => format!("evaluating: {done} of at most {of} positions"),

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use indicatif::HumanCount;
-use tabia_cli::Meter;
 use tabia_data::stats::{Pool, Tally};
 use tabia_data::{GameBytes, RecordError};
 use tabia_human_eval::{GameSelection, SelectedGames, SelectedGame};
+use tabia_report::Progress;
 
 /// Chooses among the files. Nothing chosen is an error that says what there was; `what` is chosen.
 pub(super) fn select(
@@ -16,8 +16,8 @@ pub(super) fn select(
     what: &str,
     counts: &(dyn Fn(&GameBytes<'_>) -> Result<u64, RecordError> + Sync),
 ) -> Result<SelectedGames> {
-    let meter = Meter::reading(files.iter().map(|file| bytes_in(file)).sum());
-    let selected = choice.select(files, counts, &|read| meter.set(read))?;
+    let meter = Progress::of_bytes(files.iter().map(|file| bytes_in(file)).sum());
+    let selected = choice.select(files, counts, &|read| meter.set(read, ""))?;
     meter.finish();
     if selected.faults.total() > 0 {
         eprint!("{}", selected.faults);

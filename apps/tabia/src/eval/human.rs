@@ -8,11 +8,12 @@ use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
 use tabia_cli::figures::{nats, pace, percent, signed_nats, signed_percent, width};
-use tabia_cli::{Meter, write_atomically, write_json};
+use tabia_cli::{write_atomically, write_json};
 use tabia_data::PoolRule;
 use tabia_human_eval::{
     Comparison, MoveMetrics, Grouping, MoveGroup, MoveReport, MoveFilter, Speed, EvalModel, Workers,
 };
+use tabia_report::Progress;
 
 use super::args::{ChoiceArgs, ModelArgs, pools_said};
 use super::games::{pools, select};
@@ -107,7 +108,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     if args.plot.is_some() && !by.contains(&Grouping::Elo) {
         by.push(Grouping::Elo);
     }
-    let meter = Meter::evaluating(selected.positions(), "positions");
+    let meter = Progress::of(selected.positions(), "positions");
     let work = Workers { jobs: args.choice.jobs(), on_progress: &|more| meter.add(more) };
     let report = MoveReport::new(&selected.games, &subjects, &terms, &by, &rivals, &work);
     let spent = meter.finish();

@@ -1,6 +1,6 @@
 //! Top-1 by rating as a picture: the first network beside the best of the others in each band.
 
-use tabia_cli::chart::{Axis, Chart, Even, Point, Series};
+use tabia_report::{Axis, Chart, Even, Point, Series};
 use tabia_cli::figures::percent;
 use tabia_human_eval::{Estimate, Grouping, MoveGroup, MoveReport};
 

@@ -7,12 +7,13 @@ use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
 use tabia_cli::figures::{pace, percent, width};
-use tabia_cli::{Meter, PlayerFactory, write_json};
+use tabia_cli::{PlayerFactory, write_json};
 use tabia_data::PoolRule;
 use tabia_encoding::{Elo, RatingPool};
 use tabia_human_eval::{
     PuzzleMetrics, PuzzlePlayer, PuzzleRating, PuzzleReport, PuzzleContext, Solver, EvalModel, Workers,
 };
+use tabia_report::Progress;
 use tabia_players::{Player, Spec};
 
 use super::args::{ChoiceArgs, ModelArgs};
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &PuzzleArgs) -> Result<()> {
     if subjects.is_empty() && players.is_empty() {
         bail!("none of these is a human player: --by player needs human or human:FILE");
     }
-    let meter = Meter::evaluating(selected.positions(), "puzzles");
+    let meter = Progress::of(selected.positions(), "puzzles");
     let work = Workers { jobs: args.choice.jobs(), on_progress: &|more| meter.add(more) };
     let report = PuzzleReport::new(&selected.games, &subjects, &ratings, &players, &terms, &work);
     let spent = meter.finish();

@@ -7,9 +7,10 @@ use clap::Args;
 use indicatif::HumanCount;
 use serde_json::json;
 use tabia_cli::figures::{nats, pace};
-use tabia_cli::{Meter, write_json};
+use tabia_cli::write_json;
 use tabia_data::PoolRule;
 use tabia_human_eval::{MoveFilter, Speed, EvalModel, TimePredictor, TimeGroup, TimeReport, Workers};
+use tabia_report::Progress;
 
 use super::args::{ChoiceArgs, ModelArgs, pools_said};
 use super::games::{pools, select};
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &TimeArgs) -> Result<()> {
         select(&args.games, &choice, "moves with clocks", &|game| TimeReport::count(&terms, game))?;
     let pools = pools(&selected.games);
     let subjects: Vec<EvalModel> = named.iter().map(|named| named.subject.clone()).collect();
-    let meter = Meter::evaluating(selected.positions(), "moves");
+    let meter = Progress::of(selected.positions(), "moves");
     let work = Workers { jobs: args.choice.jobs(), on_progress: &|more| meter.add(more) };
     let report = TimeReport::new(&selected.games, &subjects, &terms, &work);
     let spent = meter.finish();

@@ -1,26 +1,17 @@
-//! A place for the files of a test.
+//! A temporary folder, removed when dropped.
 
 use std::path::PathBuf;
 
-/// A folder of one test, gone when the test is over.
-pub(crate) struct Folder(PathBuf);
+use tempfile::TempDir;
+
+pub(crate) struct Folder(TempDir);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Folder {
-        let tests = env!("CARGO_CRATE_NAME");
-        let path = std::env::temp_dir().join(format!("tabia-{tests}-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("a folder for temporary files");
-        Folder(path)
+        Folder(tempfile::Builder::new().prefix(name).tempdir().expect("a temporary folder"))
     }
 
     pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left behind in the folder for temporary files does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
+        self.0.path().join(name)
     }
 }

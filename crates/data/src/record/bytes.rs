@@ -1,9 +1,9 @@
-//! Reading and writing the small numbers that records are made of.
+//! Variable-length integers of records.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::RecordError;
 
-/// Appends an unsigned number, seven bits a byte, lowest first; the top bit says that more follow.
+/// Appends a LEB128 varint.
 pub(super) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -12,7 +12,7 @@ pub(super) fn write_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// A signed number as an unsigned one: 0, -1, 1, -2, 2, ...
+/// Zigzag encoding: 0, -1, 1, -2, 2, ... as 0, 1, 2, 3, 4, ...
 pub(super) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
@@ -22,7 +22,7 @@ pub(super) fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
-/// A place in bytes that moves on as they are read. Running out is an error that names what was being read.
+/// A reader of bytes. Reading past the end is an error that names the field.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_back() {
+    fn varints_round_trip() {
         for value in [0, 1, 127, 128, 300, u64::from(u32::MAX), u64::MAX] {
             let mut out = Vec::new();
             write_varint(&mut out, value);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_and_missing_numbers_are_errors() {
+    fn overlong_and_truncated_varints_are_errors() {
         assert_eq!(Reader::new(&[0xff; 20], "x").varint(), Err(RecordError::Number { what: "x" }));
         assert_eq!(Reader::new(&[0xff; 3], "x").varint(), Err(RecordError::Short { what: "x" }));
         assert_eq!(Reader::new(&[0x80, 0x02], "x").number::<u8>(), Err(RecordError::Number { what: "x" }));

@@ -1,6 +1,6 @@
 //! An analysed position as bytes: the packed position, then the sessions.
 //!
-//! Sessions are merged without decoding the position: a move stays the rank it is stored as.
+//! Sessions are merged without decoding the position, as moves are stored by rank.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use shakmaty::{Chess, Position};
@@ -12,29 +12,29 @@ use super::packed::{self, Counters};
 use super::{EvaluationRecord, EvaluationRow, Line, RecordError, RecordKey, Session, move_rank, score_code};
 
 impl EvaluationRecord {
-    /// The record as bytes: equal records have equal bytes, in whatever order sessions and lines come.
+    /// The record as bytes. Equal records have equal bytes, whatever the order of their sessions and lines.
     ///
     /// # Errors
     /// If a line's move is not legal, or the position is not one of standard chess.
     pub fn to_bytes(&self) -> Result<Vec<u8>, RecordError> {
         let mut out = Vec::with_capacity(48);
         packed::write(&mut out, &self.position)?;
-        // Ranks are counted in the position as a reader will have it.
+        // Ranks refer to the position as it is decoded.
         let position = packed::read(&out, Counters::FRESH)?;
         let ranked = self.sessions.iter().map(|session| RankedSession::of(session, &position));
         write_sessions(unite(ranked.collect::<Result<_, _>>()?), &mut out)?;
         Ok(out)
     }
 
-    /// The record of these bytes. Every move is checked to be legal.
+    /// Decodes a record. Every move is checked for legality.
     ///
     /// # Errors
-    /// If the bytes are not those of an analysed position, saying what is wrong with them.
+    /// If the bytes are not those of an analysed position.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
         EvaluationBytes::parse(bytes)?.decode()
     }
 
-    /// What the position is known by: a hash of its packed form.
+    /// The key of the position: a hash of its packed form.
     ///
     /// # Errors
     /// If the position is not one of standard chess.
@@ -42,8 +42,8 @@ impl EvaluationRecord {
         key_of_position(&self.position)
     }
 
-    /// Adds the sessions of another record of the same position. Sessions of the same depth and nodes become one; a
-    /// move they both have keeps the score that is better for the side to move.
+    /// Adds the sessions of another record of the same position. Sessions of the same depth and nodes are merged; a move
+    /// in both keeps the score that is better for the side to move.
     ///
     /// # Errors
     /// If the positions differ, or a move is not legal.
@@ -58,7 +58,7 @@ impl EvaluationRecord {
 }
 
 impl EvaluationRow {
-    /// The bytes of a record with just this line: what [`merge_evaluations`] puts together.
+    /// The bytes of a record with this line only, for [`merge_evaluations`].
     ///
     /// # Errors
     /// If the move is not legal, or the position is not one of standard chess.
@@ -67,7 +67,7 @@ impl EvaluationRow {
         EvaluationRecord { position: self.position.clone(), sessions: vec![session] }.to_bytes()
     }
 
-    /// What the position is known by: see [`EvaluationRecord::key`].
+    /// The key of the position, see [`EvaluationRecord::key`].
     ///
     /// # Errors
     /// If the position is not one of standard chess.
@@ -82,8 +82,7 @@ fn key_of_position(position: &Chess) -> Result<RecordKey, RecordError> {
     Ok(RecordKey(XxHash3_64::oneshot(&packed)))
 }
 
-/// The bytes of one record with the sessions of all `parts`, which are records of the same position. The order of the
-/// parts does not matter, nor how often one of them comes.
+/// Merges records of the same position into one. The order of `parts` and duplicates among them do not matter.
 ///
 /// # Errors
 /// If there are no parts, one cannot be read, or they are of different positions.
@@ -102,7 +101,7 @@ pub fn merge_evaluations<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Resul
     Ok(out)
 }
 
-/// A session whose moves are ranks and whose scores are the side to move's.
+/// A session with moves as ranks and scores from the point of view of the side to move.
 #[derive(Clone, Debug, PartialEq)]
 struct RankedSession {
     depth: u8,
@@ -126,7 +125,7 @@ impl RankedSession {
     }
 }
 
-/// A score that can be seen from the other side too: `i32::MIN` has no negative.
+/// A score that can be negated: not `i32::MIN`.
 fn bounded(score: Score) -> Score {
     match score {
         Score::Centipawns(i32::MIN) => Score::Centipawns(-i32::MAX),
@@ -135,7 +134,7 @@ fn bounded(score: Score) -> Score {
     }
 }
 
-/// How good a score is: mates beyond all centipawns, the nearer the farther.
+/// Sort key of a score: mates beyond all centipawns, shorter mates further.
 fn worth(ForMover(score): ForMover<Score>) -> i64 {
     const MATE: i64 = 1 << 40;
     match score {
@@ -144,7 +143,7 @@ fn worth(ForMover(score): ForMover<Score>) -> i64 {
     }
 }
 
-/// Sessions in their one order, those of equal depth and nodes made one, each move once with its best score.
+/// Sorts sessions, merges those of equal depth and nodes, and keeps the best score of each move.
 fn unite(mut sessions: Vec<RankedSession>) -> Vec<RankedSession> {
     sessions.sort_by_key(|session| std::cmp::Reverse((session.depth, session.knodes)));
     sessions.dedup_by(|later, kept| {
@@ -201,14 +200,14 @@ fn read_sessions(bytes: &[u8]) -> Result<Vec<RankedSession>, RecordError> {
     Ok(sessions)
 }
 
-/// The parts of an analysed position's bytes, told apart but not decoded.
+/// The bytes of an analysed position, split into parts but not decoded.
 #[derive(Clone, Copy, Debug)]
 pub struct EvaluationBytes<'a> {
     position: &'a [u8],
     sessions: &'a [u8],
 }
 
-/// How many bytes the record has in each stream, whose first stream is at the front of `positions`.
+/// The length of the record in each stream; its first stream begins at the front of `positions`.
 pub(crate) fn evaluation_lengths(positions: &[u8]) -> Result<[usize; 2], RecordError> {
     let mut reader = Reader::new(positions, "an analysed position");
     packed::take(&mut reader)?;
@@ -217,7 +216,7 @@ pub(crate) fn evaluation_lengths(positions: &[u8]) -> Result<[usize; 2], RecordE
 }
 
 impl<'a> EvaluationBytes<'a> {
-    /// Tells the parts of a whole record's bytes apart.
+    /// Splits the bytes of a record into its parts.
     ///
     /// # Errors
     /// If the parts do not fill the bytes.
@@ -231,18 +230,18 @@ impl<'a> EvaluationBytes<'a> {
         Self::of_streams(first, sessions)
     }
 
-    /// A record whose parts lie in different places.
+    /// A record from its parts.
     pub(crate) fn of_streams(first: &'a [u8], sessions: &'a [u8]) -> Result<Self, RecordError> {
         let position = packed::take(&mut Reader::new(first, "an analysed position"))?;
         Ok(EvaluationBytes { position, sessions })
     }
 
-    /// What the position is known by: a hash of its packed form.
+    /// The key of the position: a hash of its packed form.
     pub fn key(&self) -> RecordKey {
         RecordKey(XxHash3_64::oneshot(self.position))
     }
 
-    /// How deep the deepest session looked.
+    /// The greatest depth of its sessions.
     ///
     /// # Errors
     /// If there is no session.
@@ -252,7 +251,7 @@ impl<'a> EvaluationBytes<'a> {
         reader.byte()
     }
 
-    /// The whole record, every move checked to be legal.
+    /// Decodes the record and checks every move for legality.
     ///
     /// # Errors
     /// If the position or a move is not legal.
@@ -260,7 +259,7 @@ impl<'a> EvaluationBytes<'a> {
         self.decode_with(Position::is_legal)
     }
 
-    /// The whole record, whose bytes a checksum vouches for: moves are pseudo-legal and capture no king.
+    /// Decodes a record from bytes that passed a checksum: moves are pseudo-legal and capture no king.
     pub(crate) fn decode_trusted(&self) -> Result<EvaluationRecord, RecordError> {
         self.decode_with(|_, _| true)
     }

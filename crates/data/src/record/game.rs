@@ -3,10 +3,10 @@ use std::time::Duration;
 use shakmaty::{ByColor, Chess, Color, Move};
 use tabia_encoding::{Elo, ForWhite, Pace, RatingPool, Score};
 
-/// One game: who played under which conditions, and every move with what was noted about it.
+/// A game: its conditions, and every move with its annotations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameRecord {
-    /// What is known of the game as a whole.
+    /// Facts about the whole game.
     pub head: GameHead,
     /// The position before the first move.
     pub start: Chess,
@@ -14,32 +14,32 @@ pub struct GameRecord {
     pub plies: Vec<Ply>,
 }
 
-/// What is known of a game as a whole; anything may be unknown.
+/// Facts about a whole game; each may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GameHead {
-    /// The players' ratings, in the pool's scale.
+    /// The players' ratings.
     pub ratings: ByColor<Option<Elo>>,
-    /// Whose scale the ratings are on.
+    /// The rating pool.
     pub pool: RatingPool,
-    /// Time per player, where the whole game has one period.
+    /// The time control, if it has one period.
     pub pace: Option<Pace>,
-    /// Who won: `Some(None)` is a draw, `None` an unknown result.
+    /// The winner: `Some(None)` is a draw, `None` an unknown result.
     pub result: Option<Option<Color>>,
-    /// Who played, as far as telling players apart needs it.
+    /// Hashes of the players' names.
     pub players: ByColor<Option<PlayerHash>>,
 }
 
-/// Tells players apart without naming them.
+/// Hash of a player's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PlayerHash(pub u32);
 
-/// One move of a game and what was noted about it.
+/// A move of a game with its annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ply {
-    /// The move, legal where it is played.
+    /// The move.
     pub played: Move,
-    /// What the mover's clock showed after the move, to a tenth of a second.
+    /// The mover's clock after the move, in tenths of a second.
     pub clock: Option<Duration>,
-    /// An engine's opinion of the position after the move.
+    /// Engine evaluation of the position after the move.
     pub evaluation: Option<ForWhite<Score>>,
 }

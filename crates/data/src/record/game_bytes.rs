@@ -12,8 +12,8 @@ use super::packed::{self, Counters};
 use super::walk::GameWalk;
 use super::{GameHead, GameRecord, PlayerHash, Ply, RecordError, RecordKey, move_rank, score_code};
 
-/// Games of at least this many plies are the same game when their moves are; shorter ones only if ratings, result and
-/// players agree too.
+/// Games of at least this many plies are duplicates if their moves are equal; shorter ones only if ratings, result and
+/// players are equal too.
 const LONG_ENOUGH_TO_TELL: u32 = 24;
 
 // The first two bytes of a head.
@@ -29,9 +29,9 @@ const RESULTS: [Option<Option<Color>>; 4] =
     [None, Some(Some(Color::White)), Some(Some(Color::Black)), Some(None)];
 
 impl GameRecord {
-    /// The game as bytes: equal games have equal bytes.
+    /// The game as bytes. Equal games have equal bytes.
     ///
-    /// Times are kept to a tenth of a second, what is finer is cut off.
+    /// Times are truncated to tenths of a second.
     ///
     /// # Errors
     /// If a move is not legal where it is played, or the start position is not one of standard chess.
@@ -45,15 +45,15 @@ impl GameRecord {
         Ok(out)
     }
 
-    /// The game of these bytes. Every move is checked to be legal.
+    /// Decodes a game. Every move is checked for legality.
     ///
     /// # Errors
-    /// If the bytes are not those of a game, saying what is wrong with them.
+    /// If the bytes are not those of a game.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, RecordError> {
         GameBytes::parse(bytes)?.decode()
     }
 
-    /// The game's key, without going through its bytes' parts: see [`GameBytes::key`].
+    /// The game's key, see [`GameBytes::key`].
     ///
     /// # Errors
     /// As [`to_bytes`](GameRecord::to_bytes).
@@ -113,9 +113,9 @@ impl GameRecord {
     }
 }
 
-/// The parts of a game's bytes, before they are put together.
+/// The parts of a game's bytes.
 struct Streams {
-    /// The packed start position; empty for the usual one.
+    /// The packed start position; empty for the standard one.
     start: Vec<u8>,
     moves: Vec<u8>,
     clocks: Vec<u8>,
@@ -128,7 +128,7 @@ impl Streams {
         let mut position = Chess::default();
         if game.start != position {
             packed::write(&mut start, &game.start)?;
-            // Ranks are counted in the position as a reader will have it.
+            // Ranks refer to the position as it is decoded.
             position = packed::read(&start, Counters::of(&game.start))?;
         }
         let mut moves = Vec::with_capacity(game.plies.len());
@@ -144,8 +144,8 @@ impl Streams {
     }
 }
 
-/// How far each clock is from what it showed before, increment added: mostly the thinking time. 0 where it is unknown;
-/// nothing at all if all are.
+/// The difference of each clock to its previous value plus increment, which is mostly the thinking time. 0 where it is
+/// unknown; empty if all are.
 fn clocks_of(game: &GameRecord) -> Vec<u8> {
     let mut out = Vec::new();
     if game.plies.iter().all(|ply| ply.clock.is_none()) {
@@ -169,7 +169,7 @@ fn clocks_of(game: &GameRecord) -> Vec<u8> {
     out
 }
 
-/// Each score near the one before, plus one; 0 where it is unknown; nothing at all if all are.
+/// Each score relative to the previous one, plus one; 0 where it is unknown; empty if all are.
 fn evaluations_of(game: &GameRecord) -> Vec<u8> {
     let mut out = Vec::new();
     if game.plies.iter().all(|ply| ply.evaluation.is_none()) {
@@ -188,7 +188,7 @@ fn evaluations_of(game: &GameRecord) -> Vec<u8> {
     out
 }
 
-/// A duration in whole tenths of a second, as far as 32 bits go (13 years).
+/// A duration in tenths of a second, saturating at 32 bits (13 years).
 pub(crate) fn tenths(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis() / 100).unwrap_or(u32::MAX)
 }
@@ -198,14 +198,14 @@ pub(crate) fn from_tenths(tenths: u32) -> Duration {
     Duration::from_millis(u64::from(tenths) * 100)
 }
 
-/// The parts of a game's bytes, told apart but not decoded.
+/// The bytes of a game, split into parts but not decoded.
 #[derive(Clone, Copy, Debug)]
 pub struct GameBytes<'a> {
-    /// What is known of the game as a whole.
+    /// Facts about the whole game.
     pub head: GameHead,
     /// The number of moves.
     pub plies: u32,
-    /// The packed start position; empty for the usual one.
+    /// The packed start position; empty for the standard one.
     pub(super) start: &'a [u8],
     pub(super) counters: Counters,
     pub(crate) streams: GameStreams<'a>,
@@ -219,10 +219,10 @@ pub(crate) struct GameStreams<'a> {
     pub(crate) evaluations: &'a [u8],
 }
 
-/// How many bytes a game has in each stream: head, moves, clocks, evaluations.
+/// The length of a game in each stream: head, moves, clocks, evaluations.
 pub(crate) type GameLengths = [usize; 4];
 
-/// A head as it was read: the streams are still elsewhere.
+/// A decoded head, without the streams.
 struct ReadHead<'a> {
     head: GameHead,
     start: &'a [u8],
@@ -270,14 +270,14 @@ fn read_head(bytes: &[u8]) -> Result<ReadHead<'_>, RecordError> {
     Ok(ReadHead { head, start, counters, plies, lengths: [head_len, moves, clocks, evaluations] })
 }
 
-/// How long the parts of the game are whose head is at the front of `heads`.
+/// The lengths of the parts of the game whose head is at the front of `heads`.
 pub(crate) fn game_lengths(heads: &[u8]) -> Result<(GameLengths, u32), RecordError> {
     let read = read_head(heads)?;
     Ok((read.lengths, read.plies))
 }
 
 impl<'a> GameBytes<'a> {
-    /// Tells the parts of a whole game's bytes apart.
+    /// Splits the bytes of a game into its parts.
     ///
     /// # Errors
     /// If the head cannot be read or the parts do not fill the bytes.
@@ -293,7 +293,7 @@ impl<'a> GameBytes<'a> {
         Self::of_streams(head, moves, clocks, evaluations)
     }
 
-    /// A game whose parts lie in different places.
+    /// A game from its parts.
     pub(crate) fn of_streams(
         head: &'a [u8],
         moves: &'a [u8],
@@ -320,8 +320,8 @@ impl<'a> GameBytes<'a> {
         packed::read(self.start, self.counters)
     }
 
-    /// What the game is known by: a hash of its start position and moves, and for games of fewer than 24 plies also of
-    /// ratings, result and players.
+    /// The key of the game: a hash of its start position and moves, and for games of fewer than 24 plies also of ratings,
+    /// result and players.
     pub fn key(&self) -> RecordKey {
         let mut told = Vec::with_capacity(self.start.len() + self.streams.moves.len() + 24);
         told.extend_from_slice(self.start);
@@ -339,12 +339,12 @@ impl<'a> GameBytes<'a> {
         RecordKey(XxHash3_64::oneshot(&told))
     }
 
-    /// How much is known of the game: of games with the same key the one with the greatest number is kept.
+    /// A measure of how much is known of the game; of duplicates, the one with the greatest value is kept.
     ///
-    /// Known clocks count before ratings, these before evaluations, these before pace, result and players.
+    /// Compares clocks first, then ratings, evaluations, and last time control, result and players.
     pub fn information(&self) -> u64 {
         let known = |stream: &[u8]| {
-            // A zero that does not continue a number stands for "unknown".
+            // A zero that does not continue a varint means "unknown".
             let ends = stream.iter().filter(|&&byte| byte & 0x80 == 0).count();
             let mut continued = false;
             let unknown = stream.iter().filter(|&&byte| {
@@ -362,7 +362,7 @@ impl<'a> GameBytes<'a> {
         known(self.streams.clocks) << 24 | ratings << 22 | known(self.streams.evaluations) << 4 | about
     }
 
-    /// The whole game, every move checked to be legal.
+    /// Decodes the game and checks every move for legality.
     ///
     /// # Errors
     /// If a move is not legal, or a stream does not hold exactly the game's plies.
@@ -370,7 +370,7 @@ impl<'a> GameBytes<'a> {
         let start = self.start()?;
         let mut position = start.clone();
         let mut walk = GameWalk::new(&self.head);
-        // What a damaged head claims is not allocated before it is seen.
+        // Do not allocate what a damaged head claims.
         let mut plies = Vec::with_capacity(self.streams.moves.len().min(self.plies as usize));
         for ply in 0..self.plies {
             let next = walk.next(&self.streams, &position)?;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EvaluationBytes, GameBytes, RecordError, RecordKey, merge_evaluations};
 
-/// What the records of a set are.
+/// The kind of records in a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RecordKind {
@@ -28,7 +28,7 @@ impl RecordKind {
         })
     }
 
-    /// How many positions with a target a record has: a game's moves, or one.
+    /// The number of training positions of a record: the moves of a game, or one.
     ///
     /// # Errors
     /// If they are not the bytes of such a record.
@@ -39,9 +39,8 @@ impl RecordKind {
         }
     }
 
-    /// Makes one record of all `parts`, which have the same key: of games the one of which most is known, then the
-    /// one with the smaller bytes; of analysed positions one with the sessions of all. Neither the order of the parts
-    /// matters nor how often one of them comes.
+    /// Merges records with the same key: of games, the one with the most information, then the one with the smaller bytes;
+    /// of analysed positions, all sessions. The order of `parts` and duplicates among them do not matter.
     ///
     /// # Errors
     /// If there are no parts or one cannot be read.
@@ -83,7 +82,7 @@ impl FromStr for RecordKind {
     }
 }
 
-/// A text that names no [`RecordKind`].
+/// Not the name of a [`RecordKind`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no kind of record: games or evaluations")]
+#[error("unknown record kind {0:?} (expected games or evaluations)")]
 pub struct UnknownKind(pub String);

@@ -1,4 +1,4 @@
-//! What the pipeline carries: one game, or one position with what engines said of it, and both as bytes.
+//! Records of the pipeline, games and analysed positions, and their encoding as bytes.
 
 mod bytes;
 mod evaluation;
@@ -20,24 +20,24 @@ pub(crate) use game_bytes::{GameStreams, game_lengths};
 pub use kind::{RecordKind, UnknownKind};
 pub(crate) use walk::GameWalk;
 
-/// Where a record stands in a set, and by what duplicates are known: a hash of what it is about.
+/// A hash of a record's content. Equal keys are duplicates.
 ///
-/// Shards are sorted by key, so a set is shuffled by being built, duplicates meet, and the split between training and
-/// held-out records depends on nothing but the key and a seed.
+/// Shards are sorted by key, so that building a set shuffles it and brings duplicates together. The split between training
+/// and held-out records depends only on the key and a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordKey(pub u64);
 
 /// Why bytes are not a record, or a record has no bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordError {
-    /// The bytes end too soon.
-    #[error("{what} is cut off")]
+    /// The bytes are truncated.
+    #[error("{what} is truncated")]
     Short {
         /// What was being read.
         what: &'static str,
     },
-    /// There are bytes that belong to nothing.
-    #[error("{by} bytes too many")]
+    /// There are trailing bytes.
+    #[error("{by} trailing bytes")]
     Long {
         /// How many.
         by: usize,
@@ -45,7 +45,7 @@ pub enum RecordError {
     /// A number is out of range.
     #[error("{what} is out of range")]
     Number {
-        /// What it stands for.
+        /// The field.
         what: &'static str,
     },
     /// The position is not a legal one of standard chess.
@@ -54,10 +54,10 @@ pub enum RecordError {
     /// A move is not legal where it is played.
     #[error("the move at ply {ply} is not legal")]
     Illegal {
-        /// Plies played before it.
+        /// Ply of the move, from 0.
         ply: u32,
     },
-    /// Records that should be of one position are not.
+    /// Records to merge are of different positions.
     #[error("the records are of different positions")]
     OtherPosition,
 }

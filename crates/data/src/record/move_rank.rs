@@ -1,9 +1,9 @@
 //! A move as its rank among the pseudo-legal moves of a position, counted by bitboards.
 //!
-//! Neither direction generates moves: whole groups of moves are counted and stepped over until the move's group is
-//! reached. The order of groups and of moves within them is part of the shard format and never changes:
+//! Ranks are computed without generating moves: groups of moves are counted and skipped until the move's group. The order
+//! of groups and of moves within them is part of the shard format and never changes:
 //!
-//! 1. pawns, seen in bulk, by destination: single steps, double steps, captures towards the a-file, captures towards
+//! 1. pawns, by destination: single steps, double steps, captures towards the a-file, captures towards
 //!    the h-file, none of them promoting; en passant captures by origin; then promotions by step, by capture towards
 //!    the a-file, by capture towards the h-file, each destination with four codes: queen, rook, bishop, knight;
 //! 2. knights, bishops, rooks, queens, then the king: pieces of a kind by square, each one's moves by destination;
@@ -19,9 +19,9 @@ use shakmaty::{
 use super::RecordError;
 use super::bytes::Reader;
 
-/// The byte after which a second one follows.
+/// A rank byte that is followed by a second one.
 ///
-/// No position of standard chess is known that has so many pseudo-legal moves, but none is known to be impossible either.
+/// No known position of standard chess has so many pseudo-legal moves, but there is no proof that none has.
 const ESCAPE: u8 = 255;
 
 /// Appends a rank: one byte below 255, else 255 and the rest.
@@ -80,7 +80,7 @@ pub(super) fn move_at(position: &Chess, rank: u16) -> Option<Move> {
     .flatten()
 }
 
-/// Moves that are counted together: one for each of a set of squares, or four when they promote.
+/// Moves that are counted together: one per square of a set, or four if they promote.
 #[derive(Clone, Copy)]
 enum Group {
     /// The squares are where pawns arrive, coming from `square - offset`.
@@ -203,7 +203,7 @@ fn for_each_group<T>(position: &Chess, mut visit: impl FnMut(Group, Bitboard) ->
     None
 }
 
-/// Moves every square by `by` places; what leaves the board is gone. Files are not looked at.
+/// Shifts a bitboard; bits that leave the board are dropped. Files wrap.
 #[inline]
 fn shift(squares: Bitboard, by: i32) -> Bitboard {
     Bitboard(if by >= 0 { squares.0 << by } else { squares.0 >> -by })
@@ -250,7 +250,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_legal_move_has_a_rank_of_its_own_and_comes_back() {
+    fn ranks_of_legal_moves_are_distinct_and_round_trip() {
         for fen in FENS {
             let position = position(fen);
             let mut ranks = HashSet::new();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_count_up_without_gaps_and_end() {
+    fn ranks_are_contiguous() {
         for fen in FENS {
             let position = position(fen);
             let moves: Vec<_> = (0..u16::MAX).map_while(|rank| move_at(&position, rank)).collect();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn ranks_beyond_a_byte_take_two() {
+    fn large_ranks_take_two_bytes() {
         let mut out = Vec::new();
         for rank in [0, 254, 255, 300, 510] {
             write(&mut out, rank).unwrap();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_move_of_another_position_has_no_rank() {
+    fn a_move_that_is_not_pseudo_legal_has_no_rank() {
         let (here, there) = (position(FENS[0]), position(FENS[2]));
         let legal = here.legal_moves();
         for m in there.legal_moves().into_iter().filter(|m| !legal.contains(m)) {

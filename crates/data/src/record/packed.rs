@@ -1,4 +1,4 @@
-//! A position in the fewest bytes: shakmaty's packed setup, without move counters.
+//! A packed position: shakmaty's packed setup, without move counters.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use shakmaty::packed::PackedSetup;
@@ -10,19 +10,19 @@ use super::bytes::Reader;
 /// The occupied squares.
 const OCCUPANCY: usize = 8;
 
-/// Appends a position: 8 bytes of occupied squares, then half a byte for each piece. The en passant square counts
-/// only where a capture is legal, as in the comparison of positions.
+/// Appends a position: 8 bytes of occupied squares, then half a byte per piece. The en passant square is kept only if a
+/// capture is legal.
 pub(super) fn write(out: &mut Vec<u8>, position: &Chess) -> Result<(), RecordError> {
     let setup = position.to_setup(EnPassantMode::Legal);
     let packed = PackedSetup::pack_standard_normalized(&setup).map_err(|_| RecordError::Position)?;
-    // The packed form is cut where only zeros follow; here its length follows from the number of pieces.
+    // shakmaty truncates trailing zeros; here the length follows from the number of pieces.
     let start = out.len();
     out.extend_from_slice(packed.as_bytes());
     out.resize(start + OCCUPANCY + setup.board.occupied().count().div_ceil(2), 0);
     Ok(())
 }
 
-/// The bytes of one position, from the front of what is left.
+/// Takes the bytes of one position.
 pub(super) fn take<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], RecordError> {
     let mut ahead = *reader;
     let occupied = u64::from_le_bytes(ahead.array::<OCCUPANCY>()?);
@@ -51,7 +51,7 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    /// Those of a fresh position: `0 1`.
+    /// `0 1`.
     pub(super) const FRESH: Counters = Counters { halfmoves: 0, fullmoves: 1 };
 
     pub(super) fn of(position: &Chess) -> Self {

@@ -1,4 +1,4 @@
-//! A score as a varint: near another score where both are in centipawns.
+//! A score as a varint: a difference to the previous one if both are in centipawns.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::num::NonZeroI32;
@@ -8,9 +8,9 @@ use tabia_encoding::Score;
 use super::RecordError;
 use super::bytes::{Reader, unzigzag, zigzag};
 
-/// Where a score lies from `near` centipawns; the lowest bit says that it is a mate, which is not near anything.
+/// The difference to `near` in centipawns, or a mate with the lowest bit set.
 ///
-/// `i32::MIN`, which has no negative, counts as one more.
+/// `i32::MIN`, which cannot be negated, becomes `-i32::MAX`.
 pub(super) fn encode(score: Score, near: i32) -> u64 {
     match score {
         Score::Centipawns(cp) => zigzag(i64::from(cp.max(-i32::MAX)) - i64::from(near)) << 1,
@@ -31,12 +31,12 @@ pub(super) fn decode(code: u64, near: i32) -> Result<Score, RecordError> {
     }
 }
 
-/// A number that both sides' points of view can hold.
+/// A number that can be negated.
 fn with_a_negative(value: i64) -> Option<i32> {
     i32::try_from(value).ok().filter(|&value| value != i32::MIN)
 }
 
-/// What the next score is near to.
+/// The value that the next score is relative to.
 pub(super) fn nearby(score: Score, before: i32) -> i32 {
     match score {
         Score::Centipawns(cp) => cp,
@@ -44,7 +44,7 @@ pub(super) fn nearby(score: Score, before: i32) -> i32 {
     }
 }
 
-/// Reads one score and moves `near` on to it.
+/// Reads a score and updates `near`.
 pub(super) fn read(reader: &mut Reader<'_>, near: &mut i32) -> Result<Score, RecordError> {
     let score = decode(reader.varint()?, *near)?;
     *near = nearby(score, *near);
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scores_come_back() {
+    fn scores_round_trip() {
         for near in [0, 35, -1200, i32::MAX, -i32::MAX] {
             for n in [1, -1, 30, -9999, i32::MAX, -i32::MAX] {
                 for score in [Score::Centipawns(n), Score::Mate(NonZeroI32::new(n).unwrap())] {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn mate_in_nothing_is_refused() {
+    fn mate_in_0_is_an_error() {
         assert!(decode(1, 0).is_err());
         assert!(decode(u64::MAX, 0).is_err() && decode(u64::MAX - 1, 0).is_err());
     }

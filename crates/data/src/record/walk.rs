@@ -8,14 +8,14 @@ use super::bytes::{Reader, unzigzag};
 use super::game_bytes::{GameStreams, from_tenths, tenths};
 use super::{GameHead, Ply, RecordError, move_rank, score_code};
 
-/// How far a game has been decoded. It lends nothing, so that it can wait in a table of open games.
+/// The state of decoding a game. It borrows nothing, so that it can be kept in a table of open games.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GameWalk {
     ply: u32,
     moves_at: u32,
     clocks_at: u32,
     evaluations_at: u32,
-    /// What each clock showed last, in tenths, as far as the streams say.
+    /// The last known value of each clock, in tenths of a second.
     shown: ByColor<i64>,
     increment: i64,
     near: i32,
@@ -37,8 +37,8 @@ impl GameWalk {
         }
     }
 
-    /// The next ply, which is played in `position`. Its move is pseudo-legal and captures no king; whether it leaves
-    /// the own king in check is not looked at.
+    /// The next ply, which is played in `position`. Its move is pseudo-legal and captures no king; it may leave the own king
+    /// in check.
     #[inline]
     pub(crate) fn next(&mut self, streams: &GameStreams<'_>, position: &Chess) -> Result<Ply, RecordError> {
         let mut moves = at(streams.moves, self.moves_at, "a game's moves")?;
@@ -98,10 +98,9 @@ fn place(stream: &[u8], reader: &Reader<'_>) -> u32 {
 mod tests {
     use super::*;
 
-    /// Streams that passed a checksum are walked without looking at checks: whatever they say, nothing panics and both
-    /// kings stay.
+    /// Streams that passed a checksum are decoded without legality checks: nothing panics and both kings stay.
     #[test]
-    fn garbage_is_walked_until_it_makes_no_sense() {
+    fn garbage_is_decoded_without_panics() {
         let mut rng = fastrand::Rng::with_seed(2);
         let mut played = 0;
         for _ in 0..300 {

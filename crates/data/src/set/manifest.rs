@@ -16,18 +16,18 @@ pub(super) const FILE_NAME: &str = "set.json";
 const FORMAT: &str = "tabia set";
 const VERSION: u32 = 1;
 
-/// What a set is and how it was built. Written last: a folder with a manifest holds a whole set.
+/// The manifest of a set. Written last: a folder with a manifest holds a complete set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetManifest {
     format: String,
     version: u32,
     /// What the records are.
     pub kind: RecordKind,
-    /// Stands for the sources and options the set was built from.
+    /// Fingerprint of the sources and options the set was built from.
     pub fingerprint: String,
     /// How many records there are.
     pub records: u64,
-    /// How many positions with a target they have.
+    /// Number of training positions.
     pub positions: u64,
     /// Where the records come from.
     pub sources: Vec<SourceSummary>,
@@ -44,7 +44,7 @@ pub struct SourceSummary {
     pub name: String,
     /// Records read from it, duplicates included.
     pub records: u64,
-    /// What could not be used, counted by kind of fault.
+    /// Counts of rejected input by kind of fault.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub broken: BTreeMap<String, u64>,
 }
@@ -54,13 +54,13 @@ pub struct SourceSummary {
 pub struct ShardSummary {
     /// The file's name.
     pub file: String,
-    /// How many records it has.
+    /// Number of records.
     pub records: u64,
     /// How many positions they have.
     pub positions: u64,
     /// Its length.
     pub bytes: u64,
-    /// 16 hexadecimal digits that stand for all its bytes.
+    /// Checksum of all its bytes, as 16 hexadecimal digits.
     pub checksum: String,
 }
 
@@ -102,7 +102,7 @@ impl SetManifest {
     /// # Errors
     /// If there is none, or it is not one this program can read.
     pub fn read(dir: &Path) -> Result<Self, SetError> {
-        /// What every version has, so that a later one can be named.
+        /// The fields that every version has.
         #[derive(Deserialize)]
         struct Stamp {
             format: String,
@@ -118,13 +118,12 @@ impl SetManifest {
             return Err(wrong(format!("the format is {:?}, not {FORMAT:?}", stamp.format)));
         }
         if stamp.version != VERSION {
-            let have = stamp.version;
-            return Err(wrong(format!("set version {have}; this program reads version {VERSION}")));
+            return Err(SetError::Version { path, have: stamp.version, known: VERSION });
         }
         serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))
     }
 
-    /// Writes the manifest under another name, then gives it its own.
+    /// Writes the manifest to a temporary name, then renames it.
     pub(super) fn write(&self, dir: &Path) -> Result<(), SetError> {
         let path = dir.join(FILE_NAME);
         let part = dir.join("set.json.part");
@@ -138,14 +137,14 @@ impl SetManifest {
             sync_folder(dir)
         };
         write().map_err(|error| {
-            // The half-written file is of no use; that it may not be removable changes nothing about the error.
+            // Failing to remove the partial file does not change the error.
             let _ = fs::remove_file(&part);
             SetError::Io { path: path.clone(), doing: "write it", error }
         })
     }
 }
 
-/// Makes sure that the names of a folder's files are on the disk.
+/// Flushes the folder's entries to disk.
 fn sync_folder(dir: &Path) -> std::io::Result<()> {
     if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }

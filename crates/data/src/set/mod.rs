@@ -1,4 +1,4 @@
-//! A set: a folder of shards and the manifest that says what they are.
+//! A set: a folder of shards with a manifest.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod manifest;
@@ -15,14 +15,14 @@ pub use writer::{SetPlan, SetShard, SetWriter, fingerprint};
 use crate::shard::{Block, Record, Shard, ShardError, ShardFault};
 use crate::{EvaluationRecord, GameRecord, RecordError, RecordKey, RecordKind};
 
-/// How many unpacked blocks a set keeps for the next look.
+/// Size of the cache of decompressed blocks.
 const CACHED_BLOCKS: usize = 8;
 
 /// A record's place in a set, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RecordIndex(pub u64);
 
-/// A position's place in a set, from 0: a record and how many of its moves come before.
+/// A position's place in a set, from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PositionIndex(pub u64);
 
@@ -38,34 +38,52 @@ pub enum AnyRecord {
 /// Why a set cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SetError {
-    /// A shard is at fault.
+    /// An error in a shard.
     #[error(transparent)]
     Shard(#[from] ShardError),
-    /// The file system refused.
+    /// I/O failed.
     #[error("{}: cannot {doing}: {error}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What was being done.
+        /// The failed operation.
         doing: &'static str,
-        /// What it said.
+        /// The underlying error.
         error: io::Error,
     },
-    /// The manifest cannot be understood.
+    /// The manifest is invalid.
     #[error("{}: {what}", path.display())]
     Manifest {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Problems.
         what: String,
     },
-    /// There is a set in the folder already.
-    #[error("{}: there is a set here already; remove it first or choose another folder", path.display())]
+    /// The set was written by another version of the format.
+    #[error("{}: set version {have}; this program reads version {known}", path.display())]
+    Version {
+        /// The manifest.
+        path: PathBuf,
+        /// Its version.
+        have: u32,
+        /// The version this program reads.
+        known: u32,
+    },
+    /// A shard is not the one that the manifest describes.
+    #[error("{}: {file} is not the shard this set was built with", path.display())]
+    OtherShard {
+        /// The manifest.
+        path: PathBuf,
+        /// The shard.
+        file: String,
+    },
+    /// The folder already holds a set.
+    #[error("{}: already holds a set; remove it first or choose another folder", path.display())]
     Occupied {
         /// The folder.
         path: PathBuf,
     },
-    /// A shard is missing from a set that should be whole.
+    /// A shard of a complete set is missing.
     #[error("{}: shard {shard} has not been written", path.display())]
     Unfinished {
         /// The folder.
@@ -74,16 +92,16 @@ pub enum SetError {
         shard: u32,
     },
     /// There is no such record or position.
-    #[error("{}: there is no {what} {number}", path.display())]
+    #[error("{}: no {what} {number}", path.display())]
     Absent {
         /// The folder.
         path: PathBuf,
-        /// What was asked for.
+        /// What was requested.
         what: &'static str,
         /// Its number.
         number: u64,
     },
-    /// A record passes its checksum and still makes no sense.
+    /// A record passes its checksum but is invalid.
     #[error("{}: record {record}: {error}", path.display())]
     Record {
         /// The folder.
@@ -97,7 +115,7 @@ pub enum SetError {
 
 type Cached = (usize, usize, Arc<Block>);
 
-/// An open set. Reading it needs no `&mut`: threads can share it.
+/// An open set, which threads can share.
 #[derive(Debug)]
 pub struct Set {
     dir: PathBuf,
@@ -109,11 +127,11 @@ pub struct Set {
 }
 
 impl Set {
-    /// Opens the set in a folder. Heads and indexes of all shards are checked, and that they are the ones the manifest
-    /// names; blocks are checked when they are read.
+    /// Opens the set in a folder. Heads and indexes of all shards are checked against the manifest; blocks are checked when
+    /// they are read.
     ///
     /// # Errors
-    /// If there is no manifest, or a shard is missing, damaged or another one.
+    /// If there is no manifest, or a shard is missing, damaged or not the manifest's.
     pub fn open(dir: &Path) -> Result<Self, SetError> {
         let manifest = SetManifest::read(dir)?;
         let path = dir.join(manifest::FILE_NAME);
@@ -128,7 +146,7 @@ impl Set {
             let shard = Shard::open(&dir.join(&summary.file))?;
             let totals = shard.totals();
             if shard.kind() != manifest.kind || *summary != ShardSummary::new(&summary.file, totals) {
-                return Err(wrong(format!("{} is not the shard this set was built with", summary.file)));
+                return Err(SetError::OtherShard { path: path.clone(), file: summary.file.clone() });
             }
             before.push((records, positions));
             records += totals.records;
@@ -146,22 +164,22 @@ impl Set {
         &self.dir
     }
 
-    /// What the set is and how it was built.
+    /// The manifest.
     pub fn manifest(&self) -> &SetManifest {
         &self.manifest
     }
 
-    /// What its records are.
+    /// The kind of its records.
     pub fn kind(&self) -> RecordKind {
         self.manifest.kind
     }
 
-    /// How many records it has.
+    /// Number of records.
     pub fn records(&self) -> u64 {
         self.manifest.records
     }
 
-    /// How many positions with a target its records have.
+    /// Number of training positions.
     pub fn positions(&self) -> u64 {
         self.manifest.positions
     }
@@ -171,12 +189,12 @@ impl Set {
         &self.shards
     }
 
-    /// Records and positions before a shard.
+    /// Number of records and positions before a shard.
     pub(crate) fn before(&self, shard: usize) -> Option<(u64, u64)> {
         self.before.get(shard).copied()
     }
 
-    /// A block, from memory if it was used lately.
+    /// A block, from the cache if possible.
     fn block(&self, shard: usize, block: usize) -> Result<Arc<Block>, SetError> {
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = cache.iter().position(|&(s, b, _)| (s, b) == (shard, block))
@@ -205,17 +223,17 @@ impl Set {
     /// The bytes of a record.
     ///
     /// # Errors
-    /// If there is none of that number, or its block is damaged.
+    /// If the number is out of range, or the block is damaged.
     pub fn bytes(&self, index: RecordIndex) -> Result<Vec<u8>, SetError> {
         let absent = || SetError::Absent { path: self.dir.clone(), what: "record", number: index.0 };
         let (shard, block, record) = self.find(index).ok_or_else(absent)?;
         self.block(shard, block)?.bytes(record).ok_or_else(absent)
     }
 
-    /// A record, every move checked to be legal.
+    /// Decodes a record and checks every move for legality.
     ///
     /// # Errors
-    /// If there is none of that number, or it is damaged.
+    /// If there is no such record, or it is damaged.
     pub fn record(&self, index: RecordIndex) -> Result<AnyRecord, SetError> {
         let bytes = self.bytes(index)?;
         let decoded = match self.kind() {
@@ -225,10 +243,10 @@ impl Set {
         decoded.map_err(|error| SetError::Record { path: self.dir.clone(), record: index.0, error })
     }
 
-    /// The record that a position belongs to, and how many of the record's moves come before it.
+    /// The record that a position belongs to, and its ply in the record.
     ///
     /// # Errors
-    /// If there is none of that number, or its block is damaged.
+    /// If the number is out of range, or the block is damaged.
     pub fn position(&self, index: PositionIndex) -> Result<(RecordIndex, u32), SetError> {
         let absent = || SetError::Absent { path: self.dir.clone(), what: "position", number: index.0 };
         let find = || {
@@ -268,7 +286,7 @@ impl Set {
         })
     }
 
-    /// Reads and decodes everything, telling after each shard how many are done.
+    /// Reads and decodes everything; `done` is called with the number of shards finished.
     ///
     /// # Errors
     /// The first fault found.

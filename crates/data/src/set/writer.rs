@@ -1,4 +1,4 @@
-//! Writing a set shard by shard, keeping what an earlier run finished.
+//! Writing a set shard by shard. Shards finished by an earlier run are kept.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,16 +11,16 @@ use super::{Set, SetError, SetManifest, ShardSummary, SourceSummary};
 use crate::shard::{Shard, ShardError, ShardFault, ShardHead, ShardOptions, ShardTotals, ShardWriter};
 use crate::{RecordKey, RecordKind};
 
-/// What a set will be.
+/// The plan of a set to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetPlan {
     /// What the records are.
     pub kind: RecordKind,
-    /// Over how many shards they are spread, by the high bits of their keys.
+    /// Number of shards; records are distributed by the high bits of their keys.
     pub shards: u32,
-    /// How shards are cut and packed.
+    /// Block size and compression.
     pub packing: ShardOptions,
-    /// Stands for the sources and whatever else decides which records there are: see [`fingerprint`].
+    /// Fingerprint of the sources and everything else that decides which records there are, see [`fingerprint`].
     pub fingerprint: String,
 }
 
@@ -30,7 +30,7 @@ impl SetPlan {
         ((u128::from(key.0) * u128::from(self.shards)) >> 64) as u32
     }
 
-    /// The head of a shard, whose fingerprint also stands for the plan itself.
+    /// The head of a shard; its fingerprint covers the plan, too.
     fn head(&self, shard: u32) -> ShardHead {
         let ShardOptions { block_records, level } = self.packing;
         let packing = format!("{} {} {block_records} {level}", self.kind, self.shards);
@@ -39,7 +39,7 @@ impl SetPlan {
     }
 }
 
-/// 16 hexadecimal digits that stand for some texts, in this order.
+/// A hash of some texts, in this order, as 16 hexadecimal digits.
 pub fn fingerprint<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut all = Vec::new();
     for part in parts {
@@ -56,8 +56,8 @@ fn file_name(shard: u32) -> String {
 /// Writes a set.
 ///
 /// Either [`push`](SetWriter::push) all records in the order of their keys, or write the shards in any order, on any
-/// threads, with a [`SetShard`] each. The set is there when [`finish`](SetWriter::finish) has written its manifest;
-/// until then, finished shards wait for another run with the same plan.
+/// threads, with a [`SetShard`] each. [`finish`](SetWriter::finish) writes the manifest, which completes the set. Finished
+/// shards of an incomplete set are reused by a later run with the same plan.
 pub struct SetWriter {
     dir: PathBuf,
     plan: SetPlan,
@@ -67,10 +67,10 @@ pub struct SetWriter {
 }
 
 impl SetWriter {
-    /// Begins, or goes on with, the set in a folder, which is made if there is none.
+    /// Creates or resumes the set in a folder, which is created if needed.
     ///
     /// # Errors
-    /// If the folder holds a whole set already, or cannot be written to.
+    /// If the folder already holds a complete set, or cannot be written to.
     pub fn create(dir: &Path, plan: SetPlan) -> Result<Self, SetError> {
         if dir.join(FILE_NAME).exists() {
             return Err(SetError::Occupied { path: dir.to_owned() });
@@ -100,7 +100,7 @@ impl SetWriter {
         &self.plan
     }
 
-    /// The shards that need not be written: an earlier run with the same plan finished them, or this one did.
+    /// The shards finished by this or an earlier run with the same plan.
     pub fn finished(&self) -> &BTreeMap<u32, ShardTotals> {
         &self.finished
     }
@@ -109,16 +109,16 @@ impl SetWriter {
         self.dir.join(file_name(shard))
     }
 
-    /// What a shard holds, if it is there, whole, and of this plan.
+    /// The totals of a shard, if it is complete and of this plan.
     fn look(&self, shard: u32) -> Option<ShardTotals> {
         let found = Shard::open(&self.path(shard)).ok()?;
         (found.kind() == self.plan.kind && *found.head() == self.plan.head(shard)).then(|| found.totals())
     }
 
-    /// Begins a shard. Its records are given to [`SetShard::push`], and [`SetShard::finish`] ends it.
+    /// Starts a shard, to be filled by [`SetShard::push`] and ended by [`SetShard::finish`].
     ///
     /// # Errors
-    /// If its file cannot be made.
+    /// If its file cannot be created.
     pub fn shard(&self, shard: u32) -> Result<SetShard, SetError> {
         let head = self.plan.head(shard);
         let writer = ShardWriter::create(&self.path(shard), self.plan.kind, &head, self.plan.packing)?;
@@ -126,8 +126,7 @@ impl SetWriter {
         Ok(SetShard { writer, plan: self.plan.clone(), path, shard, last: None, records: 0 })
     }
 
-    /// Adds the next record, whose key is greater than that of the one before. A record of a shard that is finished
-    /// already is passed over.
+    /// Adds the next record, with a greater key than the one before. Records of finished shards are skipped.
     ///
     /// # Errors
     /// If the records are not in order, or a shard cannot be written.
@@ -155,7 +154,7 @@ impl SetWriter {
         Ok(())
     }
 
-    /// Ends the set that was [`push`](SetWriter::push)ed: shards that got no record are written empty.
+    /// Completes a set written by [`push`](SetWriter::push); shards without records are written empty.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -173,7 +172,7 @@ impl SetWriter {
         self.seal(sources, options)
     }
 
-    /// Ends a set whose shards were written one by one: all of them must be there.
+    /// Completes a set whose shards were written one by one.
     ///
     /// # Errors
     /// If a shard is missing, or the manifest cannot be written.
@@ -204,15 +203,15 @@ pub struct SetShard {
 }
 
 impl SetShard {
-    /// Adds the next record, whose key is greater than that of the one before.
+    /// Adds the next record, with a greater key than the one before.
     ///
     /// # Errors
-    /// If the record is out of order, does not belong here, makes no sense, or cannot be written.
+    /// If the record is out of order, belongs to another shard, is invalid, or cannot be written.
     pub fn push(&mut self, key: RecordKey, bytes: &[u8]) -> Result<(), SetError> {
         let fault = |fault| SetError::Shard(ShardError { path: self.path.clone(), fault });
         if self.plan.shard_of(key) != self.shard {
             let (shard, shards) = (self.shard, self.plan.shards);
-            return Err(fault(ShardFault::Elsewhere { key: key.0, shard, shards }));
+            return Err(fault(ShardFault::WrongShard { key: key.0, shard, shards }));
         }
         if self.last.is_some_and(|last| last >= key) {
             return Err(fault(ShardFault::Order { record: self.records }));
@@ -223,10 +222,10 @@ impl SetShard {
         Ok(())
     }
 
-    /// Ends the shard and gives the file its name.
+    /// Completes the shard and renames its file.
     ///
     /// # Errors
-    /// If the file cannot be written whole.
+    /// If the file cannot be written.
     pub fn finish(self) -> Result<ShardTotals, SetError> {
         Ok(self.writer.finish()?)
     }

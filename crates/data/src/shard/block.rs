@@ -1,4 +1,4 @@
-//! Some hundred records in memory, told apart but not decoded.
+//! A block of records in memory, split but not decoded.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::layout::STREAMS;
@@ -10,9 +10,9 @@ use crate::{EvaluationBytes, GameBytes, PlayerHash, RecordError, RecordKey, Reco
 pub struct Block {
     kind: RecordKind,
     streams: [Vec<u8>; STREAMS],
-    /// Where each record begins in each stream, and where the last ends.
+    /// Offsets of the records in each stream, and the end of the last.
     starts: Vec<[u32; STREAMS]>,
-    /// Positions before each record, and of all.
+    /// Number of positions before each record, and in total.
     positions_before: Vec<u32>,
 }
 
@@ -26,7 +26,7 @@ pub enum Record<'a> {
 }
 
 impl Record<'_> {
-    /// What it is known by.
+    /// Its key.
     pub fn key(&self) -> RecordKey {
         match self {
             Record::Game(game) => game.key(),
@@ -34,7 +34,7 @@ impl Record<'_> {
         }
     }
 
-    /// Who played, where it is a game.
+    /// The players of a game.
     pub(crate) fn players(&self) -> shakmaty::ByColor<Option<PlayerHash>> {
         match self {
             Record::Game(game) => game.head.players,
@@ -43,7 +43,7 @@ impl Record<'_> {
     }
 }
 
-/// How long a record is in each stream, whose first stream is at the front of `first`, and its positions.
+/// The lengths of a record in each stream, and its number of positions.
 pub(super) fn lengths(kind: RecordKind, first: &[u8]) -> Result<([usize; STREAMS], u32), RecordError> {
     match kind {
         RecordKind::Games => game_lengths(first),
@@ -52,7 +52,7 @@ pub(super) fn lengths(kind: RecordKind, first: &[u8]) -> Result<([usize; STREAMS
 }
 
 impl Block {
-    /// Tells the records of unpacked streams apart. The error names the record.
+    /// Splits decompressed streams into records. The error names the record.
     pub(super) fn new(
         kind: RecordKind,
         streams: [Vec<u8>; STREAMS],
@@ -105,7 +105,7 @@ impl Block {
         self.positions_before.last().copied().unwrap_or(0)
     }
 
-    /// The record with the block's position `position`, and how many of the record's positions come before it.
+    /// The record with the block's position `position`, and the position's ply in it.
     pub(crate) fn record_at(&self, position: u32) -> Option<(usize, u32)> {
         if position >= self.positions() {
             return None;

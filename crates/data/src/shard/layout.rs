@@ -7,23 +7,23 @@ use twox_hash::XxHash3_64;
 use super::ShardFault;
 use crate::RecordKind;
 
-/// How every shard begins: PNG's trick of a byte beyond ASCII and both line ends finds files that a text transfer broke.
+/// First bytes of a shard. As in PNG, a non-ASCII byte and both line endings detect text-mode transfers.
 pub(super) const MAGIC: [u8; 8] = *b"\x89TABIA\r\n";
 pub(super) const VERSION: u16 = 1;
 /// Magic, version, kind, a zero, length of the JSON head.
 pub(super) const PROLOGUE_LEN: usize = 8 + 2 + 1 + 1 + 4;
-/// A head longer than this is not believed.
+/// Limit on the length of a head.
 pub(super) const MAX_HEAD_LEN: usize = 1 << 20;
-/// A stream of a block longer than this is not believed.
+/// Limit on the length of a stream of a block.
 pub(super) const MAX_STREAM_LEN: u32 = 1 << 28;
 pub(super) const TAIL_LEN: usize = 6 * 8;
 pub(super) const STREAMS: usize = 4;
 pub(super) const ENTRY_LEN: usize = 8 + 4 + 4 + STREAMS * 8 + 8;
 
-/// What the JSON at the head of a shard says: which part of which build it is.
+/// The JSON head of a shard: which part of which build it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardHead {
-    /// Stands for the sources and options the set is built from.
+    /// Fingerprint of the sources and options of the set.
     pub fingerprint: String,
     /// The shard's number, from 0.
     pub shard: u32,
@@ -31,29 +31,29 @@ pub struct ShardHead {
     pub shards: u32,
 }
 
-/// What a shard holds.
+/// Totals of a shard.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShardTotals {
     /// Records.
     pub records: u64,
-    /// Positions with a target: moves of games, or analysed positions.
+    /// Training positions: moves of games, or analysed positions.
     pub positions: u64,
     /// Bytes of the file.
     pub bytes: u64,
-    /// Stands for every byte of the file: the tail's checksum, which covers the others.
+    /// Checksum of the whole file: that of its tail, which covers the others.
     pub checksum: u64,
 }
 
-/// A block as the index knows it.
+/// The index entry of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockEntry {
-    /// Where it begins in the file.
+    /// Offset in the file.
     pub offset: u64,
     /// How many records it holds.
     pub records: u32,
     /// How many positions they have.
     pub positions: u32,
-    /// Of each stream: bytes in the file, bytes when unpacked.
+    /// Compressed and decompressed length of each stream.
     pub(super) streams: [(u32, u32); STREAMS],
     /// The hash of its bytes in the file.
     pub(super) checksum: u64,
@@ -65,7 +65,7 @@ impl BlockEntry {
         self.streams.iter().map(|&(packed, _)| u64::from(packed)).sum()
     }
 
-    /// Whether it has no bytes, which no block written has.
+    /// Whether it has no bytes; a written block always has some.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

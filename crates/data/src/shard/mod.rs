@@ -23,47 +23,47 @@ use crate::{RecordError, RecordKind};
 pub struct ShardError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// Problems.
     pub fault: ShardFault,
 }
 
 /// What is wrong with a shard.
 #[derive(Debug, thiserror::Error)]
 pub enum ShardFault {
-    /// The file system refused.
+    /// I/O failed.
     #[error("cannot {doing}: {error}")]
     Io {
-        /// What was being done.
+        /// The failed operation.
         doing: &'static str,
-        /// What it said.
+        /// The underlying error.
         error: io::Error,
     },
-    /// The file does not begin as shards do.
+    /// The file does not start with the magic of shards.
     #[error("not a Tabia shard")]
     Magic,
-    /// The file was written by a later program.
+    /// The file has a later version of the format.
     #[error("shard version {have}; this program reads versions up to {known}")]
     Version {
         /// Its version.
         have: u16,
-        /// The latest this program knows.
+        /// The latest version this program reads.
         known: u16,
     },
-    /// A part of the file other than a block is damaged or cut off.
+    /// A part of the file other than a block is damaged or truncated.
     #[error("damaged: {what}")]
     Damaged {
         /// Which part, and how.
         what: &'static str,
     },
-    /// A block is damaged or cut off.
+    /// A block is damaged or truncated.
     #[error("block {block} is damaged: {what}")]
     Block {
         /// Its number, from 0.
         block: usize,
-        /// How it shows.
+        /// Details.
         what: String,
     },
-    /// A record's bytes pass the checksum and still make no sense, or cannot be written.
+    /// A record passes its checksum but is invalid, or cannot be written.
     #[error("record {record} of block {block}: {error}")]
     Record {
         /// The block's number, from 0.
@@ -74,22 +74,22 @@ pub enum ShardFault {
         error: RecordError,
     },
     /// There is no such block or record.
-    #[error("there is no {what} {number} in this file")]
+    #[error("no {what} {number} in this file")]
     Absent {
-        /// What was asked for.
+        /// What was requested.
         what: &'static str,
         /// Its number.
         number: u64,
     },
     /// Records were written out of order or twice.
-    #[error("record {record} does not come after the one before it by key")]
+    #[error("record {record} is out of order by key")]
     Order {
         /// Its number in the shard, from 0.
         record: u64,
     },
     /// A record was written to the wrong shard.
     #[error("a record with key {key:016x} does not belong to shard {shard} of {shards}")]
-    Elsewhere {
+    WrongShard {
         /// The record's key.
         key: u64,
         /// The shard it was given to.
@@ -102,7 +102,7 @@ pub enum ShardFault {
     Kind {
         /// What the file holds.
         have: RecordKind,
-        /// What was asked for.
+        /// What was requested.
         want: RecordKind,
     },
 }

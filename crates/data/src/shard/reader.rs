@@ -14,7 +14,7 @@ use super::layout::{
 use super::{Block, ShardError, ShardFault};
 use crate::RecordKind;
 
-/// An open shard. Reading it needs no `&mut`: threads can share it.
+/// An open shard, which threads can share.
 #[derive(Debug)]
 pub struct Shard {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub struct Shard {
     head: ShardHead,
     totals: ShardTotals,
     blocks: Vec<BlockEntry>,
-    /// Records and positions before each block.
+    /// Number of records and positions before each block.
     before: Vec<(u64, u64)>,
 }
 
@@ -91,12 +91,12 @@ impl Shard {
         self.totals
     }
 
-    /// Its blocks, as the index knows them.
+    /// The index.
     pub fn blocks(&self) -> &[BlockEntry] {
         &self.blocks
     }
 
-    /// Reads and unpacks a block.
+    /// Reads and decompresses a block.
     ///
     /// # Errors
     /// If it cannot be read or is damaged.
@@ -123,7 +123,7 @@ impl Shard {
             rest = after;
             if packed_len > 0 {
                 *stream = zstd::bulk::decompress(here, len as usize)
-                    .map_err(|error| damaged(format!("cannot unpack it: {error}")))?;
+                    .map_err(|error| damaged(format!("cannot decompress it: {error}")))?;
             }
             if stream.len() != len as usize {
                 return Err(damaged("a stream has another length than the index says".into()));
@@ -155,12 +155,12 @@ impl Shard {
         Some((block, (position - self.before.get(block)?.1) as u32))
     }
 
-    /// Records and positions before a block.
+    /// Number of records and positions before a block.
     pub(crate) fn before(&self, block: usize) -> Option<(u64, u64)> {
         self.before.get(block).copied()
     }
 
-    /// Reads and decodes everything, checking every move to be legal and the records to be in order.
+    /// Reads and decodes everything; checks that moves are legal and records in order.
     ///
     /// # Errors
     /// The first fault found.
@@ -192,7 +192,7 @@ impl Shard {
 
 type Index = (Vec<BlockEntry>, Vec<(u64, u64)>);
 
-/// The blocks, which lie one after the other between head and index, and what comes before each.
+/// Checks that blocks are contiguous between head and index; returns the counts before each.
 fn read_index(index: &[u8], head_len: u64, tail: &Tail) -> Option<Index> {
     let (mut blocks, mut before) = (Vec::new(), Vec::new());
     let (mut offset, mut records, mut positions) = (head_len, 0u64, 0u64);

@@ -1,4 +1,4 @@
-//! Writing a shard: under another name until it is whole.
+//! Writing a shard: to a temporary name until it is complete.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -11,17 +11,17 @@ use super::layout::{BlockEntry, STREAMS, ShardHead, ShardTotals, Tail, write_pro
 use super::{ShardError, ShardFault};
 use crate::{RecordError, RecordKind};
 
-/// How a shard is cut and packed. Other numbers give other bytes of the same records.
+/// Block size and compression of a shard. They change its bytes, not its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardOptions {
-    /// Records a block.
+    /// Records per block.
     pub block_records: u32,
-    /// How hard zstd works, from 1 to 22.
+    /// zstd level, from 1 to 22.
     pub level: i32,
 }
 
 impl ShardOptions {
-    /// The usual: blocks of 256 games or 4,096 positions, level 3.
+    /// The defaults: blocks of 256 games or 4,096 positions, level 3.
     pub fn of(kind: RecordKind) -> Self {
         let block_records = match kind {
             RecordKind::Games => 256,
@@ -54,10 +54,10 @@ pub struct ShardWriter {
 }
 
 impl ShardWriter {
-    /// Begins a shard that will be `path`.
+    /// Starts the shard at `path`.
     ///
     /// # Errors
-    /// If the file cannot be made.
+    /// If the file cannot be created.
     pub fn create(
         path: &Path,
         kind: RecordKind,
@@ -159,10 +159,10 @@ impl ShardWriter {
         Ok(())
     }
 
-    /// Writes the rest and gives the file its name.
+    /// Writes the rest and renames the file.
     ///
     /// # Errors
-    /// If the file cannot be written whole; then there is none of that name.
+    /// If the file cannot be written; then there is no file at the path.
     pub fn finish(mut self) -> Result<ShardTotals, ShardError> {
         self.end_block()?;
         let index = std::mem::take(&mut self.index);
@@ -181,7 +181,7 @@ impl ShardWriter {
             ShardTotals { records: self.records, positions: self.positions, bytes: self.written, checksum };
         let file = self.file.take().expect("only this function, which takes the writer, ends the file");
         put_in_place(file, &self.part, &self.path).map_err(|fault| {
-            // The half-written file is of no use; that it may not be removable changes nothing about the error.
+            // Failing to remove the partial file does not change the error.
             let _ = fs::remove_file(&self.part);
             fault.at(&self.path)
         })?;
@@ -192,13 +192,13 @@ impl ShardWriter {
 impl Drop for ShardWriter {
     fn drop(&mut self) {
         if self.file.take().is_some() {
-            // There is nobody to tell, and the next writer of this name replaces the file.
+            // The next writer of this name replaces the file.
             let _ = fs::remove_file(&self.part);
         }
     }
 }
 
-/// Makes sure that a file is on the disk, then gives it its name.
+/// Flushes a file to disk, then renames it.
 fn put_in_place(file: BufWriter<File>, part: &Path, path: &Path) -> Result<(), ShardFault> {
     let file = file.into_inner().map_err(|error| ShardFault::io("write to it")(error.into_error()))?;
     file.sync_all().map_err(ShardFault::io("write it to disk"))?;

@@ -12,31 +12,31 @@ use super::{
     lines::{LONGEST_LINE, Lines},
 };
 
-/// About how many bytes of text a chunk has.
+/// Approximate size of a chunk in bytes.
 const CHUNK: usize = 1 << 20;
 
-/// How much of a text is looked at to tell its kind.
+/// Number of bytes that are inspected to detect the kind of a text.
 const HEAD: u64 = 4096;
 
-/// A run of whole games or lines of one source, not parsed yet: what one thread works on.
+/// A run of whole games or lines of one source, not parsed yet: the unit of parallel work.
 ///
-/// Reading a chunk ([`read`](Chunk::read)) depends on nothing else, so that chunks can be read by many threads and
-/// their records be put in the order of the chunks.
+/// Chunks are independent: many threads can [`read`](Chunk::read) them, and the records of a source are those of its chunks
+/// in order.
 #[derive(Debug)]
 pub struct Chunk {
     pub(super) source: Arc<str>,
     pub(super) kind: SourceKind,
     bytes: Vec<u8>,
     pieces: Vec<Piece>,
-    /// What went wrong between the pieces.
+    /// Faults between the pieces.
     pub(super) faults: Faults,
 }
 
-/// A game or a line: where it ends in the chunk's bytes, and where it was in the stream.
+/// A game or a line: its end in the chunk's bytes, and its place in the stream.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     end: usize,
-    /// Where a game's moves begin, from the beginning of the piece.
+    /// Offset of a game's moves in the piece.
     movetext: usize,
     place: Place,
 }
@@ -47,17 +47,17 @@ impl Chunk {
         Chunk { source: source.clone(), kind, bytes, pieces: Vec::new(), faults: Faults::default() }
     }
 
-    /// How many games or lines there are, blank lines not counted.
+    /// Number of games or non-blank lines.
     pub fn len(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Whether there is neither a game nor a line; there may be faults.
+    /// Whether there are no games or lines. There may still be faults.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// The games or lines in order. Lines come without their ends.
+    /// The games or lines in order. Lines come without their endings.
     pub(super) fn pieces(&self) -> impl Iterator<Item = RawGame<'_>> {
         let mut begin = 0;
         self.pieces.iter().map(move |piece| {
@@ -86,10 +86,10 @@ impl Chunk {
     }
 }
 
-/// Cuts a source into chunks, one after the other; memory holds one chunk and what its decoder needs.
+/// Iterates over the chunks of a source. Memory holds one chunk and the decoder's window.
 ///
-/// Nothing ends the reading early but the end of what can be read: a stream that fails gives what came before, less the
-/// game or line it broke off in, and a [`FaultKind::StreamFailed`] in the last chunk.
+/// A stream that fails yields everything before the failure, except the incomplete game or line, and a
+/// [`FaultKind::StreamFailed`] in the last chunk.
 pub struct Chunks {
     source: Arc<str>,
     kind: SourceKind,
@@ -109,8 +109,7 @@ impl Chunks {
     /// Opens a source that holds text. `progress` counts the bytes read from it, before decompression.
     ///
     /// # Errors
-    /// When it cannot be opened, its kind cannot be told, or it is a table ([`SourceKind::Parquet`],
-    /// [`SourceKind::Npy`]).
+    /// If it cannot be opened, its kind is unknown, or it is a table ([`SourceKind::Parquet`], [`SourceKind::Npy`]).
     pub fn open(file: &SourceFile, progress: &BytesRead) -> Result<Chunks, OpenError> {
         let mut stream = file.open(progress)?;
         let mut head = Vec::new();
@@ -131,8 +130,7 @@ impl Chunks {
         Ok(Chunks::new(&file.name, kind, Cursor::new(head).chain(stream)))
     }
 
-    /// Cuts a text that is already there, decompressed, of a known kind. Tables have no lines: of those nothing
-    /// useful comes.
+    /// Cuts a decompressed text of a known kind. Tables are not text and yield nothing useful.
     pub fn new(name: &str, kind: SourceKind, text: impl Read + Send + 'static) -> Chunks {
         let failure = Failure::default();
         let input: Input = Box::new(Stopping { input: text, failure: failure.clone() });
@@ -155,7 +153,7 @@ impl Iterator for Chunks {
     fn next(&mut self) -> Option<Chunk> {
         let mut chunk = Chunk::new(&self.source, self.kind);
         let mut last = None;
-        // After a failure what was read before it is little, and one chunk tells where it ended.
+        // After a failure, one chunk holds the rest and the fault.
         while !self.ended && (!chunk.is_full() || self.failure.has_happened()) {
             match self.text.move_next(&mut chunk) {
                 Some(moved) => last = Some(moved),
@@ -176,11 +174,11 @@ impl Iterator for Chunks {
     }
 }
 
-/// A game or line that went from a stream into a chunk, or was passed over there.
+/// A game or line that was taken from a stream or skipped.
 #[derive(Clone, Copy)]
 struct Moved {
     place: Place,
-    /// Whether it is known to have its end even if the stream failed.
+    /// Whether it is complete even if the stream failed.
     whole: bool,
 }
 
@@ -217,7 +215,7 @@ impl Text {
     }
 }
 
-/// Why a stream failed, known to the one who reads what came before.
+/// The error of a failed stream, shared with its reader.
 #[derive(Clone, Debug, Default)]
 struct Failure(Arc<Mutex<Option<io::Error>>>);
 
@@ -235,7 +233,7 @@ impl Failure {
     }
 }
 
-/// A stream that ends where it fails, so that its readers give out what they hold.
+/// A stream that ends where it fails, so that buffered readers return what they hold.
 struct Stopping<R> {
     input: R,
     failure: Failure,

@@ -16,29 +16,29 @@ use tabia_encoding::{ForWhite, Score};
 use super::{Chunk, FaultKind, ParsedChunk};
 use crate::{EvaluationRow, Line};
 
-/// Why a row of the Lichess evaluations is none.
+/// Why a row of the Lichess evaluations is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowFault {
-    /// The FEN is not one, or its position is not legal.
+    /// The FEN is invalid, or its position illegal.
     #[error("`{0}` is not a legal position")]
     Position(String),
-    /// Castling rights that only Chess960 has.
+    /// Castling rights of Chess960.
     #[error("`{0}` is a position of Chess960")]
     Chess960(String),
     /// There are no moves.
     #[error("has no line")]
     NoLine,
-    /// There is neither a score nor a mate.
+    /// There is no score.
     #[error("has no score")]
     NoScore,
     /// The first move of the line is not legal.
     #[error("`{0}` is not a legal move")]
     FirstMove(String),
-    /// A number every row has is not there.
+    /// A required number is missing.
     #[error("has no {0}")]
     Missing(&'static str),
-    /// A depth, a number of nodes or a mate that cannot be.
-    #[error("{what} is {value}")]
+    /// A depth, node count or score is out of range.
+    #[error("{what} {value} is out of range")]
     Number {
         /// Which number.
         what: &'static str,
@@ -48,7 +48,7 @@ pub enum RowFault {
 }
 
 impl RowFault {
-    /// The kind it is counted as.
+    /// The kind of fault.
     pub fn kind(&self) -> FaultKind {
         match self {
             RowFault::Position(_) => FaultKind::BadPosition,
@@ -64,41 +64,42 @@ impl RowFault {
 /// A row of the Lichess evaluations, from its columns.
 ///
 /// `fen` has four fields or six, of which the counters do not matter. `line` is moves in UCI notation, of which the
-/// first matters; castling may be spelled either way. `cp` (hundredths of a pawn) and `mate` (moves) are White's point
-/// of view; with both, the mate counts.
+/// first matters; castling may be spelled either way. Scores are from White's point of view, in
+/// hundredths of a pawn or moves to mate; with both, the mate counts.
 ///
 /// # Errors
-/// When the row says nothing about a legal position.
+/// If the row has no legal position, no legal move or no score.
 pub fn evaluation_row(
     fen: &str,
     line: &str,
     depth: i64,
     knodes: i64,
-    cp: Option<i32>,
-    mate: Option<i32>,
+    white_cp: Option<i32>,
+    white_mate: Option<i32>,
 ) -> Result<EvaluationRow, RowFault> {
-    let columns = Columns { line, depth, knodes, cp: cp.map(i64::from), mate: mate.map(i64::from) };
+    let (white_cp, white_mate) = (white_cp.map(i64::from), white_mate.map(i64::from));
+    let columns = Columns { line, depth, knodes, white_cp, white_mate };
     columns.check()?;
     columns.row(&position(fen)?)
 }
 
-/// What a row has besides its position.
+/// The columns of a row except its position.
 #[derive(Clone, Copy)]
 struct Columns<'a> {
     line: &'a str,
     depth: i64,
     knodes: i64,
-    cp: Option<i64>,
-    mate: Option<i64>,
+    white_cp: Option<i64>,
+    white_mate: Option<i64>,
 }
 
 impl Columns<'_> {
-    /// Rows without a line or a score are common: they are told before a position is read.
+    /// Rows without a line or a score are common and checked before the position is parsed.
     fn check(&self) -> Result<(), RowFault> {
         if self.line.trim_ascii().is_empty() {
             return Err(RowFault::NoLine);
         }
-        if self.cp.is_none() && self.mate.is_none() {
+        if self.white_cp.is_none() && self.white_mate.is_none() {
             return Err(RowFault::NoScore);
         }
         Ok(())
@@ -111,7 +112,7 @@ impl Columns<'_> {
         let uci = UciMove::from_ascii(first.as_bytes()).map_err(|_| illegal())?;
         let first = uci.to_move(position).map_err(|_| illegal())?;
         let number = |what, value| RowFault::Number { what, value };
-        let score = match (self.mate, self.cp) {
+        let score = match (self.white_mate, self.white_cp) {
             (Some(mate), _) => i32::try_from(mate)
                 .ok()
                 .and_then(NonZeroI32::new)
@@ -134,8 +135,7 @@ impl Columns<'_> {
     }
 }
 
-/// Reads a position with the counters of a fresh FEN. Castling rights and en passant squares that the board rules out
-/// are dropped.
+/// Parses a position with counters `0 1`. Impossible castling rights and en passant squares are dropped.
 fn position(fen: &str) -> Result<Chess, RowFault> {
     let bad = || RowFault::Position(shortened(fen));
     let mut setup = Fen::from_ascii(fen.trim_ascii().as_bytes()).map_err(|_| bad())?.into_setup();
@@ -149,7 +149,7 @@ fn position(fen: &str) -> Result<Chess, RowFault> {
         .map_err(|_| bad())
 }
 
-/// The beginning of a faulty text, fit to print.
+/// A printable prefix of an invalid text.
 pub(super) fn shortened(text: &str) -> String {
     text.chars().take(80).map(|c| if c.is_control() { '·' } else { c }).collect()
 }
@@ -167,10 +167,10 @@ struct Entry<'a> {
     depth: Option<Whole>,
     #[serde(default)]
     knodes: Option<Whole>,
-    #[serde(default)]
-    cp: Option<Whole>,
-    #[serde(default)]
-    mate: Option<Whole>,
+    #[serde(default, rename = "cp")]
+    white_cp: Option<Whole>,
+    #[serde(default, rename = "mate")]
+    white_mate: Option<Whole>,
 }
 
 #[derive(Deserialize)]
@@ -185,17 +185,17 @@ struct Eval<'a> {
 struct Pv<'a> {
     #[serde(borrow, default)]
     line: Option<Text<'a>>,
-    #[serde(default)]
-    cp: Option<Whole>,
-    #[serde(default)]
-    mate: Option<Whole>,
+    #[serde(default, rename = "cp")]
+    white_cp: Option<Whole>,
+    #[serde(default, rename = "mate")]
+    white_mate: Option<Whole>,
 }
 
 /// Text borrowed from the line of the file, unless it has escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// A whole number, also one that a program wrote as `35.0`.
+/// An integer, also when written as `35.0`.
 #[derive(Clone, Copy)]
 struct Whole(i64);
 
@@ -249,7 +249,7 @@ pub(super) fn read(chunk: &Chunk, parsed: &mut ParsedChunk) {
         };
         let mut position = None;
         for columns in entry.rows() {
-            // Reading the position is left until a row is worth it.
+            // Parse the position only if a row needs it.
             let row = columns.and_then(|columns| {
                 columns.check()?;
                 let position = match &position {
@@ -273,10 +273,10 @@ impl Entry<'_> {
         let flat = self.evals.is_none().then(|| {
             let Some(depth) = self.depth else { return Err(RowFault::Missing("depth")) };
             let Some(knodes) = self.knodes else { return Err(RowFault::Missing("knodes")) };
-            Ok(columns(self.line.as_ref(), depth, knodes, self.cp, self.mate))
+            Ok(columns(self.line.as_ref(), depth, knodes, self.white_cp, self.white_mate))
         });
         let nested = self.evals.iter().flatten().flat_map(|eval| {
-            let of_pv = |pv: &Pv<'_>| (eval.depth, eval.knodes, pv.cp, pv.mate);
+            let of_pv = |pv: &Pv<'_>| (eval.depth, eval.knodes, pv.white_cp, pv.white_mate);
             eval.pvs.iter().map(move |pv| {
                 let (depth, knodes, cp, mate) = of_pv(pv);
                 Ok(columns(pv.line.as_ref(), depth, knodes, cp, mate))
@@ -290,12 +290,18 @@ fn columns<'a>(
     line: Option<&'a Text<'_>>,
     depth: Whole,
     knodes: Whole,
-    cp: Option<Whole>,
-    mate: Option<Whole>,
+    white_cp: Option<Whole>,
+    white_mate: Option<Whole>,
 ) -> Columns<'a> {
     let line = line.map_or("", |line| line.0.as_ref());
     let number = |whole: Option<Whole>| whole.map(|whole| whole.0);
-    Columns { line, depth: depth.0, knodes: knodes.0, cp: number(cp), mate: number(mate) }
+    Columns {
+        line,
+        depth: depth.0,
+        knodes: knodes.0,
+        white_cp: number(white_cp),
+        white_mate: number(white_mate),
+    }
 }
 
 #[cfg(test)]
@@ -303,7 +309,7 @@ mod tests {
     use shakmaty::{Move, Position, Square, fen::Epd};
 
     use super::*;
-    use crate::source::{Chunks, GameRules, SourceKind};
+    use crate::source::{Chunks, GameRules, Part, SourceKind};
 
     const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
     const CASTLES: &str = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq -";
@@ -320,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nested_form_gives_a_row_for_each_line() {
+    fn nested_evaluations_give_a_row_per_line() {
         let text = format!(
             "\u{feff}{{\"fen\":\"{START}\",\"evals\":[{{\"pvs\":[{{\"cp\":18,\"line\":\"e2e4 e7e5\"}},\
              {{\"mate\":-3,\"line\":\"f2f3\"}},{{\"cp\":5}}],\"knodes\":200,\"depth\":30}},\
@@ -353,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn castling_has_two_spellings() {
+    fn both_castling_notations_are_read() {
         for line in ["e1g1", "e1h1 a8a1"] {
             let row = evaluation_row(CASTLES, line, 10, 1, Some(0), None).unwrap();
             assert_eq!(row.line.first, Move::Castle { king: Square::E1, rook: Square::H1 });
@@ -361,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_say_nothing_name_why() {
+    fn incomplete_rows_are_rejected() {
         let row = |fen, line, depth, cp, mate| evaluation_row(fen, line, depth, 1, cp, mate).unwrap_err();
         assert_eq!(row(START, "", 1, Some(1), None), RowFault::NoLine);
         assert_eq!(row("nonsense", "e2e4", 1, None, None), RowFault::NoScore);
@@ -379,14 +385,14 @@ mod tests {
     }
 
     #[test]
-    fn rights_the_board_rules_out_are_dropped() {
+    fn impossible_castling_rights_are_dropped() {
         let row = evaluation_row("4k3/8/8/8/4P3/8/8/4K2R b KQkq e3", "e8e7", 3, 9, Some(1), None).unwrap();
         let epd = Epd::from_position(&row.position, shakmaty::EnPassantMode::Legal);
         assert_eq!(epd.to_string(), "4k3/8/8/8/4P3/8/8/4K2R b K -");
     }
 
     #[test]
-    fn a_broken_line_costs_itself_only() {
+    fn an_invalid_line_is_skipped() {
         let good = format!("{{\"fen\":\"{START}\",\"line\":\"e2e4\",\"depth\":1,\"knodes\":1,\"cp\":1}}");
         let cut = &good[..good.len() - 9];
         let huge = good.replace("\"knodes\":1", "\"knodes\":99999999999999999999999");
@@ -396,11 +402,12 @@ mod tests {
         let parsed = read_all(&text);
         assert_eq!(parsed.evaluations.len(), 2);
         assert_eq!(counts(&parsed), [(FaultKind::BadJson, 5), (FaultKind::BadNumber, 1)]);
-        assert!(parsed.faults.to_string().contains("e.jsonl, line 2 (byte "), "{}", parsed.faults);
+        let (_, bad_json) = parsed.faults.iter().next().unwrap();
+        assert_eq!(bad_json.examples[0].at.part, Part::Line(2));
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_counted() {
+    fn invalid_utf8_is_counted() {
         let text = std::io::Cursor::new(b"{\"fen\":\"\xFF\xFE\"}\n\0\x01\x02\n".to_vec());
         let chunk = Chunks::new("e.jsonl", SourceKind::EvaluationsJsonl, text).next().unwrap();
         let parsed = chunk.read(&GameRules::default());

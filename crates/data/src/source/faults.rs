@@ -2,16 +2,16 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-/// How many examples of each kind a report keeps.
+/// Number of examples kept of each kind.
 const EXAMPLES: usize = 5;
 
-/// Why a piece of input (a game, a line, a file) did not become a record, or not all of it.
+/// Why a game, line or file of the input was rejected or cut short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FaultKind {
-    /// A file that cannot be opened or is not of its kind. Whoever opens files decides whether it counts as a fault.
+    /// A file that cannot be opened or has the wrong format. The caller decides whether it counts as a fault.
     Unreadable,
-    /// A stream that broke off or whose compression is damaged; what came before it counts.
+    /// A truncated or damaged stream; what came before is used.
     StreamFailed,
     /// A game or line longer than the limit.
     TooLong,
@@ -23,19 +23,19 @@ pub enum FaultKind {
     NoMoves,
     /// A variant of chess, or a start that only Chess960 has.
     Variant,
-    /// A game with a player titled BOT, where those are not wanted.
+    /// A game of a player titled BOT, if those are excluded.
     BotGame,
-    /// A position that is not one.
+    /// An invalid position.
     BadPosition,
-    /// A move that the rules do not allow.
+    /// An illegal move.
     IllegalMove,
-    /// A move that fits several pieces.
+    /// A move that matches several pieces.
     AmbiguousMove,
-    /// A word that looks like a move and is none.
+    /// A token that cannot be parsed as a move.
     UnreadableMove,
     /// Moves after the result.
     AfterResult,
-    /// A comment, variation or tag pair that does not end, or ends without having begun.
+    /// An unbalanced comment, variation or tag pair.
     Unbalanced,
     /// A line that is not JSON of the expected form.
     BadJson,
@@ -43,18 +43,18 @@ pub enum FaultKind {
     NoLine,
     /// An evaluation without a score.
     NoScore,
-    /// A number outside what it counts: a depth of 300, a mate in 0.
+    /// A number out of range: a depth of 300, a mate in 0.
     BadNumber,
     /// A line of EPD that cannot be read.
     BadEpd,
     /// A line of a puzzle table with too few columns.
     BadPuzzle,
-    /// A move number that the vocabulary beside the file does not have.
+    /// A move index outside the vocabulary file.
     UnknownMove,
 }
 
 impl FaultKind {
-    /// What the kind says, for a table.
+    /// Description of the kind, also a key in `set.json`.
     pub fn describe(self) -> &'static str {
         match self {
             FaultKind::Unreadable => "file that cannot be read",
@@ -82,14 +82,14 @@ impl FaultKind {
     }
 }
 
-/// Where in the input something is.
+/// A place in the input.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Whereabouts {
     /// The file, as the user named it.
     pub source: Arc<str>,
-    /// The byte that part of it begins at, after decompression, from 0.
+    /// Offset of the part after decompression, from 0.
     pub offset: u64,
-    /// The part of it.
+    /// The part.
     pub part: Part,
 }
 
@@ -97,13 +97,13 @@ pub struct Whereabouts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
-    /// All of it.
+    /// The whole source.
     Whole,
     /// A game.
     Game {
         /// Its number.
         number: u64,
-        /// The line it begins in.
+        /// Its first line.
         line: u64,
     },
     /// The line of this number.
@@ -119,27 +119,27 @@ impl Whereabouts {
     }
 }
 
-/// One fault of its kind.
+/// An example of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Example {
     /// Where.
     pub at: Whereabouts,
-    /// What exactly.
+    /// Details.
     pub what: String,
 }
 
-/// How often a kind of fault occurred, and its first examples by place.
+/// The number of faults of a kind, and the first examples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultCount {
     /// How often.
     pub count: u64,
-    /// The first few, in the order of their sources' names and their bytes.
+    /// The first few by source name and offset.
     pub examples: Vec<Example>,
 }
 
-/// What went wrong while reading, by kind.
+/// Faults by kind.
 ///
-/// Reports of parts of the input merge into the report of the whole, the same one in whatever order they come.
+/// Merging the reports of parts gives the same report in any order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Faults {
@@ -147,7 +147,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Counts a fault. `what` is asked only when the fault is kept as an example.
+    /// Counts a fault. `what` is evaluated only if the fault is kept as an example.
     pub fn add<W: Into<String>>(&mut self, kind: FaultKind, at: &Whereabouts, what: impl FnOnce() -> W) {
         let entry = self.kinds.entry(kind).or_default();
         entry.count += 1;
@@ -159,7 +159,7 @@ impl Faults {
         }
     }
 
-    /// Adds what another part of the input showed.
+    /// Adds the faults of another part of the input.
     pub fn merge(&mut self, other: Faults) {
         for (kind, more) in other.kinds {
             let entry = self.kinds.entry(kind).or_default();
@@ -175,12 +175,12 @@ impl Faults {
         self.kinds.get(&kind).map_or(0, |entry| entry.count)
     }
 
-    /// How many faults there are in all.
+    /// Total number of faults.
     pub fn total(&self) -> u64 {
         self.kinds.values().map(|entry| entry.count).sum()
     }
 
-    /// Whether nothing went wrong.
+    /// Whether there are no faults.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }
@@ -203,7 +203,7 @@ impl fmt::Display for Whereabouts {
     }
 }
 
-/// A table: a row for each kind with its count, the examples below it. Nothing at all when nothing went wrong.
+/// A table: a row per kind with its count, followed by its examples. Empty without faults.
 impl fmt::Display for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (kind, FaultCount { count, examples }) in self.iter() {
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_a_table_and_survives_json() {
+    fn a_report_prints_as_a_table_and_round_trips_as_json() {
         let mut faults = Faults::default();
         faults.add(FaultKind::IllegalMove, &at("games.pgn", 4), || "`Ke9` is not a legal move");
         faults.add(

@@ -10,24 +10,24 @@ use twox_hash::XxHash3_64;
 use super::{Chunk, FaultKind, Faults, ParsedChunk};
 use crate::{GameHead, GameRecord, PlayerHash, Ply};
 
-/// Which games count, and what is taken for granted about them.
+/// How games are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GameRules {
-    /// Whose scale the ratings are on.
+    /// The rating pool.
     pub pool: PoolRule,
-    /// What becomes of broken games.
+    /// Handling of invalid games.
     pub broken: BrokenGames,
-    /// What becomes of games with a player titled `BOT`.
+    /// Handling of games with a player titled `BOT`.
     pub bots: Bots,
 }
 
-/// Whose scale the ratings of a collection of games are on. Puzzles always have their own.
+/// The rating pool of a collection of games. Puzzles always have their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PoolRule {
-    /// What each game's tags and clocks tell: [`Game::rating_pool`].
+    /// Detected from each game's tags and clocks, see [`Game::rating_pool`].
     #[default]
     Auto,
-    /// This one, for all games.
+    /// The same for all games.
     Is(RatingPool),
 }
 
@@ -48,15 +48,15 @@ impl FromStr for PoolRule {
     }
 }
 
-/// What becomes of a game that cannot be read to its end. It counts as a fault either way.
+/// Handling of games that cannot be read to the end. They count as faults either way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BrokenGames {
-    /// It is left out.
+    /// Skip the game.
     #[default]
     Skip,
-    /// Its moves before the fault become a record, if there are at least so many plies.
+    /// Keep the moves before the fault, if there are enough.
     KeepPrefix {
-        /// The fewest plies worth keeping.
+        /// Minimum number of plies.
         plies: usize,
     },
 }
@@ -71,24 +71,24 @@ impl BrokenGames {
     }
 }
 
-/// What becomes of games with a player titled `BOT`.
+/// Handling of games with a player titled `BOT`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Bots {
-    /// They count like others.
+    /// Keep them.
     #[default]
     Keep,
-    /// They are left out.
+    /// Skip them.
     Skip,
 }
 
-/// A game as it was written, and the record it makes.
+/// A game's tags and its record.
 #[derive(Clone, Debug)]
 pub struct TaggedGame {
-    /// Which game of its file it is, from 1.
+    /// Number of the game in its file, from 1.
     pub number: u64,
     /// All its tags.
     pub headers: Headers,
-    /// What the pipeline keeps of it.
+    /// The record.
     pub record: GameRecord,
 }
 
@@ -130,7 +130,7 @@ pub(super) fn read_tagged(
     }
 }
 
-/// What is wrong where in the game; where the game is, a report says already.
+/// The fault and its place in the game.
 fn describe(broken: &BrokenGame) -> String {
     let BrokenGame { problem, ply, token, .. } = broken;
     let place = if *ply > 0 { format!("at ply {ply}: ") } else { String::new() };
@@ -167,7 +167,7 @@ fn record_of(game: &Game, rules: &GameRules) -> Result<GameRecord, (FaultKind, &
     let mut plies = Vec::with_capacity(game.mainline().count());
     for node in game.mainline() {
         let notes = game.notes(node);
-        // The root alone has no move, and it is not among the main line's nodes.
+        // The root has no move and is not among the main line's nodes.
         if let Some(played) = game.move_to(node) {
             let evaluation = notes.evaluation.map(|evaluation| evaluation.score);
             plies.push(Ply { played, clock: notes.clock.map(to_tenths), evaluation });
@@ -202,7 +202,7 @@ fn to_tenths(clock: Duration) -> Duration {
     Duration::new(clock.as_secs(), clock.subsec_nanos() / 100_000_000 * 100_000_000)
 }
 
-/// A hash of the player's name, the same however the letters are cased. Unknown players have no name: `?`, `-`, `NN`.
+/// A case-insensitive hash of the player's name; `None` for `?`, `-` and `NN`.
 fn player(headers: &Headers, color: Color) -> Option<PlayerHash> {
     let name = headers.get(color.fold_wb("White", "Black"))?.trim().to_lowercase();
     let is_name =
@@ -218,7 +218,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        Faults,
+        Faults, Part,
         source::{Chunks, SourceKind},
     };
 
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn names_hash_alike_however_they_are_cased() {
+    fn player_hashes_ignore_case() {
         let hash = |name: &str| {
             let text = format!("[White \"{name}\"]\n\n1. e4 *\n");
             read(&text, &GameRules::default()).games[0].head.players.white
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pool_can_be_told() {
+    fn the_pool_can_be_set() {
         let text = "[Event \"Rated Blitz game\"]\n\n1. e4 *\n";
         let pool = |pool| read(text, &GameRules { pool, ..GameRules::default() }).games[0].head.pool;
         assert_eq!(pool(PoolRule::Auto), RatingPool::Online);
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_game_of_chess_is_counted() {
+    fn variants_and_empty_games_are_counted() {
         let text = "[Event \"a\"]\n[Variant \"Antichess\"]\n\n1. e3 *\n\n\
             [Event \"b\"]\n[Variant \"Chess960\"]\n[FEN \"bnrkrnqb/pppppppp/8/8/8/8/PPPPPPPP/BNRKRNQB w KQkq - 0 1\"]\n\n1. e4 *\n\n\
             [Event \"c\"]\n[Result \"1-0\"]\n\n1-0\n\n\
@@ -308,13 +308,15 @@ mod tests {
         let human = read(text, &GameRules { bots: Bots::Skip, ..GameRules::default() });
         assert_eq!((human.games.len(), human.faults.count(FaultKind::BotGame)), (0, 1));
         assert!(
-            faults.to_string().contains("test.pgn, game 6 (line 27, byte 274): at ply 3: `Ke3` is not"),
+            faults.iter().any(|(_, fault)| fault.examples.iter().any(|example| example.at.offset == 274
+                && example.at.part == Part::Game { number: 6, line: 27 }
+                && example.what.contains("`Ke3`"))),
             "{faults}"
         );
     }
 
     #[test]
-    fn the_sound_part_of_a_broken_game_can_be_kept() {
+    fn the_legal_prefix_of_a_game_can_be_kept() {
         let text = "1. e4 e5 2. Nf3 Nc6 3. Kf8 a6 1-0\n\n1. e4 Kf2 1-0\n";
         let kept = |broken| {
             let parsed = read(text, &GameRules { broken, ..GameRules::default() });
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn unbalanced_braces_cost_one_game() {
+    fn unbalanced_braces_skip_one_game() {
         let text = "[Event \"a\"]\n\n1. e4 {never ends 1-0\n\n[Event \"b\"]\n\n1. d4 d5 1-0\n\n\
             [Event \"c\"]\n\n1. d4 } d5 1-0\n\n[Event \"d\"]\n\n1. c4 1-0\n";
         let ParsedChunk { games, faults, .. } = read(text, &GameRules::default());
@@ -335,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_is_counted_and_ends() {
+    fn garbage_is_counted() {
         let garbage: Vec<u8> =
             (0..200_000_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
         let text = [&garbage[..], b"\n\n[Event \"b\"]\n\n1. d4 d5 1-0\n"].concat();

@@ -8,15 +8,15 @@ use tabia_game::Place;
 /// The longest line that is read, in bytes: 4 MiB.
 pub(super) const LONGEST_LINE: usize = 4 << 20;
 
-/// How much is read at a time.
+/// Read size.
 const PORTION: u64 = 256 << 10;
 
-/// Cuts a stream into lines without their ends. Blank lines count but are not given; memory is bounded by the longest
-/// line. The stream must not fail: see `Stopping`.
+/// Splits a stream into lines without their endings. Blank lines are counted but skipped; memory is bounded by the longest
+/// line. The stream must not fail, see `Stopping`.
 pub(super) struct Lines<R> {
     input: R,
     at_end: bool,
-    /// Bytes read and not yet given out, after `start`.
+    /// Bytes read but not yet returned, after `start`.
     buffer: Vec<u8>,
     start: usize,
     next: Place,
@@ -35,7 +35,7 @@ impl<R: Read> Lines<R> {
         Lines { input, at_end: false, buffer: Vec::new(), start: 0, next }
     }
 
-    /// The next line that is not blank, `None` in place of one that is too long; `None` at the end.
+    /// The next non-blank line; the inner `None` stands for a line that is too long.
     pub(super) fn next(&mut self) -> Option<(Place, Option<Line<'_>>)> {
         let mut seen = 0; // bytes of this line already searched for its end
         let mut too_long = false;
@@ -83,7 +83,7 @@ impl<R: Read> Lines<R> {
     fn refill(&mut self) {
         self.buffer.drain(..self.start);
         self.start = 0;
-        // An error ends the stream just as its end does; who wraps the stream knows of it.
+        // An error ends the stream; the wrapper of the stream keeps it.
         self.at_end = !matches!((&mut self.input).take(PORTION).read_to_end(&mut self.buffer), Ok(1..));
     }
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_know_their_places() {
+    fn lines_have_numbers_and_offsets() {
         let expected = [(1, 0, "a"), (3, 6, "b c"), (5, 14, "d")]
             .map(|(line, at, text)| (line, at, Some(text.to_owned())));
         assert_eq!(lines(b"a\r\n \r\nb c\r\n\r\nd")[0], expected[0]);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_costs_itself_only() {
+    fn an_endless_line_is_skipped() {
         let mut text = b"first\n".to_vec();
         text.extend(std::iter::repeat_n(b'x', LONGEST_LINE + 700_000));
         let at = text.len() as u64 + 1;

@@ -1,8 +1,8 @@
-//! Where games and evaluations come from: files of any size and kind, streamed, faults counted and named.
+//! Input files: streamed, of any size, with faults counted.
 //!
-//! [`SourceFile::find`] finds files, [`Chunks`] cuts each into runs of whole games or lines, and [`Chunk::read`] turns
-//! a run into records. Only the last step costs processor time, and it is a pure function of the chunk: callers hand
-//! chunks to as many threads as they like. Sets of Learning a Chess Policy are [`NpySet`].
+//! [`SourceFile::find`] finds files, [`Chunks`] cuts each into runs of whole games or lines, and [`Chunk::read`] parses a
+//! run. Only the last step is expensive, and it is a pure function of the chunk, so that callers can use many threads.
+//! [`NpySet`] reads the sets of Learning a Chess Policy.
 
 mod chunk;
 mod decompress;
@@ -26,19 +26,19 @@ use std::sync::Arc;
 
 use crate::{EvaluationRow, GameRecord};
 
-/// What a chunk gave: records in the order of the text, and what went wrong.
+/// The records of a chunk in the order of the text, and its faults.
 #[derive(Debug, Default)]
 pub struct ParsedChunk {
     /// The games and puzzles.
     pub games: Vec<GameRecord>,
     /// The evaluations.
     pub evaluations: Vec<EvaluationRow>,
-    /// What did not become a record.
+    /// Input that did not become a record.
     pub faults: Faults,
 }
 
 impl Chunk {
-    /// Parses the games or lines. A fault costs its game, line or row only.
+    /// Parses the games or lines. A fault affects only its game, line or row.
     pub fn read(&self, rules: &GameRules) -> ParsedChunk {
         let mut parsed = ParsedChunk { faults: self.faults.clone(), ..ParsedChunk::default() };
         match self.kind {
@@ -61,7 +61,7 @@ impl Chunk {
         }
     }
 
-    /// The source it is from, as the user calls it.
+    /// The name of its source.
     pub fn source(&self) -> &Arc<str> {
         &self.source
     }

@@ -9,10 +9,10 @@ use std::{
 
 use super::{BytesRead, decompress::Decompressed};
 
-/// How much of a file is read from the disk at a time.
+/// Size of the read buffer.
 const BUFFER: usize = 256 << 10;
 
-/// How deep folders may be nested: a link that leads back into its own folder ends here.
+/// Limit on the depth of folders, for cycles of symbolic links.
 const DEEPEST_FOLDER: usize = 64;
 
 /// What a source holds.
@@ -33,7 +33,7 @@ pub enum SourceKind {
 }
 
 impl SourceKind {
-    /// The kind a file's name tells; endings of compression (`.zst`, `.gz`, `.bz2`) come after it.
+    /// The kind by file name; `.zst`, `.gz` and `.bz2` are ignored.
     pub fn of_name(name: &str) -> Option<SourceKind> {
         let lower = name.to_ascii_lowercase();
         let bare = [".zst", ".zstd", ".gz", ".bz2"].iter().find_map(|end| lower.strip_suffix(end));
@@ -48,7 +48,7 @@ impl SourceKind {
         }
     }
 
-    /// The kind the beginning of a text tells, for names that tell nothing.
+    /// The kind by the beginning of a text, for unknown file names.
     pub fn of_text(head: &[u8]) -> Option<SourceKind> {
         let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head).trim_ascii_start();
         let word = text.split(u8::is_ascii_whitespace).next().unwrap_or_default();
@@ -68,20 +68,20 @@ impl SourceKind {
 /// A source that was found but not opened yet: a file, or standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
-    /// What the user calls it: its path, or `standard input`.
+    /// Its path, or `standard input`.
     pub name: Arc<str>,
-    /// Where it is; `None` is standard input.
+    /// Its path; `None` is standard input.
     pub path: Option<PathBuf>,
-    /// What it holds, where its name tells.
+    /// Its kind, if the file name tells.
     pub kind: Option<SourceKind>,
-    /// Its bytes as it lies on disk, where that is known.
+    /// Its size on disk, if known.
     pub bytes: Option<u64>,
 }
 
-/// A source that cannot be found, opened or understood.
+/// Why a source cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The system refuses.
+    /// I/O failed.
     #[error("{name}: {error}")]
     Io {
         /// Which source.
@@ -89,23 +89,23 @@ pub enum OpenError {
         /// Why.
         error: io::Error,
     },
-    /// A folder without anything to read in it.
-    #[error("{0}: holds no .pgn, .epd, .fen, .csv, .jsonl, .ndjson, .parquet or _planes.npy file")]
+    /// A folder without input files.
+    #[error("{0}: no .pgn, .epd, .fen, .csv, .jsonl, .ndjson, .parquet or _planes.npy file in this folder")]
     EmptyFolder(Arc<str>),
-    /// Neither the name nor the first bytes tell what it holds.
-    #[error("{0}: cannot tell what it holds; name it .pgn, .epd, .csv or .jsonl (and .zst, .gz or .bz2)")]
+    /// Neither the name nor the first bytes identify the format.
+    #[error("{0}: unknown format (expected a name with .pgn, .epd, .csv or .jsonl, and .zst, .gz or .bz2)")]
     UnknownKind(Arc<str>),
-    /// A source that is not read as text.
-    #[error("{0}: is a table, not a text")]
+    /// A binary source.
+    #[error("{0}: is not a text file")]
     NotAText(Arc<str>),
 }
 
 impl SourceFile {
-    /// Finds what an argument names: a file, all files of known kinds in a folder and its folders in the order of
-    /// their paths, or standard input for `-`.
+    /// Finds the sources of an argument: a file, all files of known kinds below a folder in the order of their paths, or
+    /// standard input for `-`.
     ///
     /// # Errors
-    /// When it is not there, or a folder holds nothing of a known kind.
+    /// If it does not exist, or a folder has no file of a known kind.
     pub fn find(argument: &Path) -> Result<Vec<SourceFile>, OpenError> {
         if argument.as_os_str() == "-" {
             return Ok(vec![SourceFile {
@@ -136,7 +136,7 @@ impl SourceFile {
     /// Opens the source and begins to decompress it; `progress` counts the bytes read from it.
     ///
     /// # Errors
-    /// When it cannot be opened or its first bytes cannot be read.
+    /// If it cannot be opened or its first bytes cannot be read.
     pub(super) fn open(&self, progress: &BytesRead) -> Result<Decompressed, OpenError> {
         let fails = |error| OpenError::Io { name: self.name.clone(), error };
         let input: Box<dyn Read + Send> = match &self.path {
@@ -155,7 +155,7 @@ fn walk(folder: &Path, deeper: usize, found: &mut Vec<SourceFile>) -> Result<(),
     let fails = |error| OpenError::Io { name: name_of(folder), error };
     for entry in fs::read_dir(folder).map_err(fails)? {
         let path = entry.map_err(fails)?.path();
-        // A file that went away since is none.
+        // The file may have been removed.
         let Ok(about) = fs::metadata(&path) else { continue };
         if about.is_dir() {
             if deeper > 0 {
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_kinds() {
+    fn kinds_by_file_name() {
         for (name, kind) in [
             ("games.pgn", Some(SourceKind::Pgn)),
             ("Games.PGN.bz2", Some(SourceKind::Pgn)),
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn beginnings_tell_kinds() {
+    fn kinds_by_content() {
         for (text, kind) in [
             ("\u{feff}\r\n[Event \"?\"]", Some(SourceKind::Pgn)),
             ("1. e4 e5", Some(SourceKind::Pgn)),
@@ -211,24 +211,24 @@ mod tests {
     }
 
     #[test]
-    fn folders_give_their_known_files_in_order() {
-        let folder = std::env::temp_dir().join(format!("tabia-open-{}", std::process::id()));
+    fn files_of_folders_are_found_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
         fs::create_dir_all(folder.join("b/empty")).unwrap();
         for (name, content) in
             [("z.pgn", "1. e4 *"), ("b/a.pgn.zst", ""), ("b/notes.txt", "x"), ("a.epd", "")]
         {
             fs::write(folder.join(name), content).unwrap();
         }
-        let found = SourceFile::find(&folder).unwrap();
+        let found = SourceFile::find(folder).unwrap();
         let names: Vec<_> =
-            found.iter().map(|file| file.path.as_ref().unwrap().strip_prefix(&folder).unwrap()).collect();
+            found.iter().map(|file| file.path.as_ref().unwrap().strip_prefix(folder).unwrap()).collect();
         assert_eq!(names, [Path::new("a.epd"), Path::new("b/a.pgn.zst"), Path::new("z.pgn")]);
         assert_eq!(found[2].bytes, Some(7));
         let nothing = SourceFile::find(&folder.join("b/empty")).unwrap_err();
         assert!(matches!(nothing, OpenError::EmptyFolder(_)));
-        let absent = SourceFile::find(&folder.join("absent")).unwrap_err().to_string();
-        assert!(absent.contains("absent: "), "{absent}");
-        fs::remove_dir_all(&folder).unwrap();
+        let absent = SourceFile::find(&folder.join("absent")).unwrap_err();
+        assert!(matches!(absent, OpenError::Io { name, .. } if name.ends_with("absent")));
         assert_eq!(SourceFile::find(Path::new("-")).unwrap()[0].path, None);
     }
 }

@@ -7,7 +7,7 @@ use tabia_game::{EpdRecord, Operand, position_from_fen};
 use super::{Chunk, FaultKind, GameRules, ParsedChunk, evaluations::shortened};
 use crate::{GameHead, GameRecord, Ply};
 
-/// What is wrong with a line, and at most what could be read of it.
+/// A fault in a line, and the part that could be read.
 struct Broken {
     kind: FaultKind,
     what: String,
@@ -23,7 +23,7 @@ impl Broken {
 
 /// Turns the lines of a chunk of EPD into records: the position, then the moves of `pv`, or else the first of `bm`.
 ///
-/// A position without moves to make is a record without plies. Lines that begin with `#` are comments.
+/// A position without moves is a record without plies. Lines that start with `#` are comments.
 pub(super) fn read_epd(chunk: &Chunk, rules: &GameRules, parsed: &mut ParsedChunk) {
     read(chunk, rules, parsed, |text| {
         if text.starts_with('#') {

@@ -4,7 +4,7 @@ use tabia_encoding::{Elo, Pace, RatingPool};
 use super::Category;
 use crate::GameHead;
 
-/// How much time a game gives, as Lichess divides time controls: by the time for 40 moves.
+/// Speed of a game as defined by Lichess: by the estimated time for 40 moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimeClass {
     /// Below half a minute.
@@ -57,12 +57,12 @@ impl Category for TimeClass {
     }
 }
 
-/// A rating of a game, the mean of those that are known, in bands of 200.
+/// The mean of a game's known ratings, in bands of 200.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RatingBand {
     /// Neither player's rating is known.
     Unknown,
-    /// From 200 times this, below 200 times the next; 4 also holds what is lower, 14 what is higher.
+    /// Starts at 200 times this number; 4 includes lower ratings, 14 higher ones.
     From(u8),
 }
 
@@ -112,16 +112,16 @@ impl Category for RatingBand {
     }
 }
 
-/// How a game ended.
+/// The result of a game, for statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GameResult {
     /// White won.
     White,
-    /// Nobody won.
+    /// A draw.
     Draw,
     /// Black won.
     Black,
-    /// Nobody knows.
+    /// Unknown.
     Unknown,
 }
 
@@ -151,7 +151,7 @@ impl Category for GameResult {
     }
 }
 
-/// Whose scale a game's ratings are on.
+/// A game's rating pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool(pub RatingPool);
 
@@ -168,7 +168,7 @@ impl Category for Pool {
     }
 }
 
-/// How far a game has come, by the pieces that are left.
+/// Game phase by the number of pieces left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// More than ten pieces other than kings and pawns.
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn every_rating_has_a_band_that_is_listed() {
+    fn every_rating_has_a_listed_band() {
         for rating in (0..4000).step_by(50) {
             let ratings = ByColor { white: Some(Elo(rating)), black: None };
             let band = RatingBand::of(&GameHead { ratings, ..GameHead::default() });

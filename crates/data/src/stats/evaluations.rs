@@ -5,14 +5,14 @@ use tabia_encoding::Score;
 use super::{Category, Histogram, Phase, Tally};
 use crate::EvaluationRecord;
 
-/// What the analysed positions of a set are like, and the labels they give.
+/// Statistics of analysed positions and their labels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EvaluationStats {
     /// How many positions there are.
     pub positions: u64,
-    /// How many engine sessions looked at them.
+    /// Number of engine sessions.
     pub sessions: u64,
-    /// How many lines these gave.
+    /// Number of lines.
     pub lines: u64,
     /// Lines that end in a forced mate.
     pub mates: u64,
@@ -28,11 +28,11 @@ pub struct EvaluationStats {
     pub labelled_moves: Histogram,
     /// Positions by the entropy of their label, in hundredths of a bit.
     pub entropies: Histogram,
-    /// Positions whose label gives the best move less than all the probability but 1 part in 1000: the rest is hard.
+    /// Positions whose label gives the best move a probability below 0.999; the others are hard.
     pub soft: u64,
 }
 
-/// Who is to move.
+/// The side to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn(pub Color);
 
@@ -86,7 +86,7 @@ impl EvaluationStats {
         self.soft += u64::from(moves > 1 && most < 0.999);
     }
 
-    /// Adds what another part of the set holds.
+    /// Adds the counts of another part of the set.
     pub fn merge(&mut self, other: &EvaluationStats) {
         self.positions += other.positions;
         self.sessions += other.sessions;

@@ -4,12 +4,12 @@ use shakmaty::Position;
 use super::{GameResult, Grid, Histogram, Phase, Pool, RatingBand, Tally, TimeClass};
 use crate::GameRecord;
 
-/// What the games of a set are like.
+/// Statistics of games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GameStats {
     /// How many games there are.
     pub games: u64,
-    /// How many moves, of both sides.
+    /// Number of plies.
     pub plies: u64,
     /// Games by rating and time control.
     pub ratings: Grid<RatingBand, TimeClass>,
@@ -17,13 +17,13 @@ pub struct GameStats {
     pub lengths: Histogram,
     /// Games by result.
     pub results: Tally<GameResult>,
-    /// Games by whose scale their ratings are on.
+    /// Games by rating pool.
     pub pools: Tally<Pool>,
-    /// Positions that a move was chosen in, by phase.
+    /// Positions by phase.
     pub phases: Tally<Phase>,
     /// Games of which both ratings are known.
     pub both_ratings: u64,
-    /// Games that do not begin at the beginning.
+    /// Games with another start position.
     pub other_starts: u64,
     /// Games with a clock, and moves with one.
     pub clocks: Share,
@@ -31,7 +31,7 @@ pub struct GameStats {
     pub evaluations: Share,
 }
 
-/// In how many games something was noted, and at how many moves.
+/// Number of games and of plies with an annotation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Share {
     /// Games with at least one.
@@ -91,7 +91,7 @@ impl GameStats {
         }
     }
 
-    /// Adds what another part of the set holds.
+    /// Adds the counts of another part of the set.
     pub fn merge(&mut self, other: &GameStats) {
         self.games += other.games;
         self.plies += other.plies;
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_is_counted_everywhere_and_parts_add_up() {
+    fn statistics_of_parts_add_up() {
         let mut stats = GameStats::default();
         stats.add(&game(&["f2f3", "e7e5", "g2g4", "d8h4"]));
         assert_eq!((stats.games, stats.plies, stats.both_ratings, stats.other_starts), (1, 4, 1, 0));

@@ -1,4 +1,4 @@
-//! What a set holds, in numbers: counted record by record, in parts that add up to the whole.
+//! Statistics of sets, which can be computed in parts and merged.
 
 mod categories;
 mod evaluations;
@@ -14,7 +14,7 @@ pub use tally::{Category, Grid, Histogram, Tally};
 
 use crate::{AnyRecord, LabelStrategy, RecordKind};
 
-/// What a set of either kind is like.
+/// Statistics of a set of either kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SetStats {
@@ -25,7 +25,7 @@ pub enum SetStats {
 }
 
 impl SetStats {
-    /// Nothing counted yet.
+    /// Empty statistics.
     pub fn new(kind: RecordKind) -> SetStats {
         match kind {
             RecordKind::Games => SetStats::Games(Box::default()),
@@ -33,7 +33,7 @@ impl SetStats {
         }
     }
 
-    /// Counts a record; one of the other kind does not count. Analysed positions are labelled by `strategy`.
+    /// Counts a record; records of the other kind are ignored. Analysed positions are labelled by `strategy`.
     pub fn add(&mut self, record: &AnyRecord, strategy: LabelStrategy) {
         match (self, record) {
             (SetStats::Games(stats), AnyRecord::Game(game)) => stats.add(game),
@@ -44,7 +44,7 @@ impl SetStats {
         }
     }
 
-    /// Adds what another part of the set holds; a part of the other kind does not count.
+    /// Adds the counts of another part of the set; those of the other kind are ignored.
     pub fn merge(&mut self, other: &SetStats) {
         match (self, other) {
             (SetStats::Games(stats), SetStats::Games(more)) => stats.merge(more),

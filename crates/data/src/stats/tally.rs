@@ -2,16 +2,16 @@ use std::{fmt, marker::PhantomData};
 
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
-/// A property with a few values, each with a name.
+/// A property with a few named values.
 pub trait Category: Copy + PartialEq + 'static {
-    /// The values, in the order in which they are shown.
+    /// The values in display order.
     const ALL: &'static [Self];
 
     /// The name of a value.
     fn label(self) -> &'static str;
 }
 
-/// How often each value of a category occurred.
+/// A count per value of a category.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Tally<C> {
     counts: Vec<u64>,
@@ -24,7 +24,7 @@ impl<C: Category> Tally<C> {
         self.add_many(value, 1);
     }
 
-    /// Counts a value so many times.
+    /// Counts a value `times` times.
     pub fn add_many(&mut self, value: C, times: u64) {
         let index = C::ALL.iter().position(|known| *known == value);
         if let Some(count) = index.and_then(|index| self.counts.get_mut(index)) {
@@ -47,7 +47,7 @@ impl<C: Category> Tally<C> {
         self.counts.iter().sum()
     }
 
-    /// Adds what another part of the set holds.
+    /// Adds the counts of another part of the set.
     pub fn merge(&mut self, other: &Tally<C>) {
         add_all(&mut self.counts, &other.counts);
     }
@@ -76,7 +76,7 @@ impl<C: Category> Serialize for Tally<C> {
     }
 }
 
-/// How often each pair of values of two categories occurred.
+/// A count per pair of values of two categories.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Grid<R, C> {
     rows: Vec<Tally<C>>,
@@ -97,7 +97,7 @@ impl<R: Category, C: Category> Grid<R, C> {
         R::ALL.iter().copied().zip(&self.rows)
     }
 
-    /// Adds what another part of the set holds.
+    /// Adds the counts of another part of the set.
     pub fn merge(&mut self, other: &Grid<R, C>) {
         for (row, more) in self.rows.iter_mut().zip(&other.rows) {
             row.merge(more);
@@ -128,7 +128,7 @@ impl<R: Category, C: Category> Serialize for Grid<R, C> {
     }
 }
 
-/// How often numbers from 0 fell into buckets of equal width; the last bucket has no upper end.
+/// A histogram from 0 with buckets of equal width; the last one is open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Histogram {
     width: u64,
@@ -138,7 +138,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// A histogram with so many buckets, at least one of width 1.
+    /// A histogram with `buckets` buckets of this width, both at least 1.
     pub fn new(width: u64, buckets: usize) -> Histogram {
         Histogram { width: width.max(1), counts: vec![0; buckets.max(1)], sum: 0 }
     }
@@ -151,7 +151,7 @@ impl Histogram {
         self.sum = self.sum.saturating_add(number);
     }
 
-    /// The least number of each bucket and its count.
+    /// The lower bound of each bucket and its count.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
         (0..).step_by(self.width as usize).zip(self.counts.iter().copied())
     }
@@ -178,7 +178,7 @@ impl Histogram {
         Histogram { width: self.width * by.max(1) as u64, counts, sum: self.sum }
     }
 
-    /// Adds what another part of the set holds; both must have the same buckets.
+    /// Adds another histogram with the same buckets.
     pub fn merge(&mut self, other: &Histogram) {
         add_all(&mut self.counts, &other.counts);
         self.sum = self.sum.saturating_add(other.sum);
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_bucket_has_no_end() {
+    fn the_last_bucket_is_open() {
         let mut histogram = Histogram::new(10, 3);
         for number in [0, 9, 10, 29, 30, 1_000_000] {
             histogram.add(number);

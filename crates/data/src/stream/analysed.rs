@@ -1,4 +1,4 @@
-//! An open analysed position: itself, the positions after its moves, or both, one at a time.
+//! An open analysed position: itself, the positions after its moves, or both.
 
 use tabia_encoding::Situation;
 
@@ -6,10 +6,10 @@ use super::sample::{LineSample, Target};
 use crate::shuffle::Rng;
 use crate::{EvaluationRecord, Line};
 
-/// Which positions of analysed records a stream gives.
+/// Which positions of analysed records a stream yields.
 ///
-/// The moves are those of a record's deepest session, in an order of their own at each visit. Where not all are taken,
-/// half of the visits make sure that the best one is among them: it is the one a player needs to know.
+/// Moves are those of a record's deepest session, in a new random order at each visit. If not all are taken, half of the
+/// visits include the best move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Analysed {
     /// The analysed position.
@@ -17,17 +17,17 @@ pub enum Analysed {
     Roots,
     /// The positions after its moves.
     Children {
-        /// How many at each visit; 0 means all.
+        /// Number per visit; 0 means all.
         most: u32,
     },
-    /// The analysed position as one more beside the positions after its moves.
+    /// The analysed position and the positions after its moves.
     Both {
-        /// How many positions after moves at each visit; 0 means all.
+        /// Number of positions after moves per visit; 0 means all.
         most: u32,
     },
 }
 
-/// What an analysed position has to give next.
+/// The next sample of an analysed position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Item {
     Root,
@@ -35,7 +35,7 @@ enum Item {
     Line(u16),
 }
 
-/// An analysed position and what it still has to give.
+/// An analysed position and its remaining samples.
 #[derive(Debug)]
 pub(super) struct OpenRecord {
     record: EvaluationRecord,
@@ -44,19 +44,19 @@ pub(super) struct OpenRecord {
 }
 
 impl OpenRecord {
-    /// `None` if there is nothing to give after the first `given`. `rng` decides the order.
+    /// `None` if there is nothing after the first `given` samples. `rng` decides the order.
     pub(super) fn new(record: EvaluationRecord, analysed: Analysed, rng: Rng, given: u32) -> Option<Self> {
         let lines = record.sessions.first().map_or(0, |deepest| deepest.lines.len());
         let open = OpenRecord { record, order: order(lines as u16, analysed, rng), given: given as usize };
         (open.given < open.order.len()).then_some(open)
     }
 
-    /// How many it has given before the one it stands at.
+    /// Number of samples before the current one.
     pub(super) fn given(&self) -> u32 {
         self.given as u32
     }
 
-    /// Goes on to the next; `false` if there is none.
+    /// Advances; `false` at the end.
     pub(super) fn step(&mut self) -> bool {
         self.given += 1;
         self.given < self.order.len()
@@ -111,15 +111,15 @@ mod tests {
     }
 
     #[test]
-    fn the_best_move_is_among_those_of_at_least_every_second_visit() {
-        // One half of the visits has it for certain, the other as often as any move.
+    fn half_of_the_visits_include_the_best_move() {
+        // Half of the visits always include it, the others as often as any move.
         assert!((share_with_best(40, 4) - 0.55).abs() < 0.03);
         assert!((share_with_best(2, 1) - 0.75).abs() < 0.03);
         assert_eq!(share_with_best(3, 3), 1.0);
     }
 
     #[test]
-    fn a_root_has_no_favourite_place_among_its_children() {
+    fn the_root_is_at_a_random_place_among_its_children() {
         let mut places = [0_u32; 4];
         for seed in 0..4000 {
             let order = order(3, Analysed::Both { most: 0 }, Rng::of(&[seed]));

@@ -14,13 +14,13 @@ use crate::shard::Record;
 use crate::shuffle::Rng;
 use crate::{EvaluationBytes, GameBytes, GameHead, Ply, RecordError, RecordIndex};
 
-/// As many as any encoding looks at.
+/// The most that any encoding uses.
 const LAST_MOVES: usize = 8;
 
-/// Where a record is found again.
+/// The place of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// The block, as the stream's plan counts them.
+    /// Index of the block in the stream's plan.
     pub(super) block: u32,
     /// The record in the block.
     pub(super) record: u32,
@@ -29,7 +29,7 @@ pub(super) struct Place {
     pub(super) epoch: u32,
 }
 
-/// An open record, standing at the position it will give next.
+/// An open record at its next position.
 #[derive(Debug)]
 pub(super) struct Cursor {
     pub(super) place: Place,
@@ -42,19 +42,19 @@ enum Open {
     Evaluation(Box<OpenRecord>),
 }
 
-/// Where in a game its cursor is. Of an analysed position only `ply` counts: how many positions it has given.
+/// Progress in a game. For an analysed position only `ply` is used: the number of samples taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Progress {
     /// Moves played.
     pub(super) ply: u32,
-    /// The ply at which the game was taken up.
+    /// The ply at which the game was entered.
     pub(super) first: u32,
-    /// Whether it has begun anew since, to give what lies before `first`.
+    /// Whether it has wrapped around to the positions before `first`.
     pub(super) anew: bool,
 }
 
 impl Cursor {
-    /// Opens a record, taking up a game at ply `first`. `None` if none of its positions passes the filter.
+    /// Opens a record, entering a game at ply `first`. `None` if no position passes the filter.
     pub(super) fn open(
         place: Place,
         record: &Record<'_>,
@@ -86,7 +86,7 @@ impl Cursor {
         Ok(Some(Cursor { place, open }))
     }
 
-    /// Opens a record where it was.
+    /// Reopens a record at a saved place.
     pub(super) fn reopen(
         place: Place,
         record: &Record<'_>,
@@ -118,7 +118,7 @@ impl Cursor {
         }
     }
 
-    /// Moves on to the next position; `false` if there is none.
+    /// Advances to the next position; `false` at the end.
     #[inline]
     pub(super) fn advance(&mut self, filter: &Filter) -> Result<bool, RecordError> {
         match &mut self.open {
@@ -138,7 +138,7 @@ impl Cursor {
     }
 }
 
-/// An analysed position after its first `given` positions. Their order follows from the seed and the visit.
+/// An analysed position after its first `given` samples. Their order follows from the seed and the visit.
 fn open_record(
     evaluation: &EvaluationBytes<'_>,
     place: Place,
@@ -149,7 +149,7 @@ fn open_record(
     Ok(OpenRecord::new(evaluation.decode_trusted()?, options.analysed, Rng::of(&visit), given))
 }
 
-/// A game in the middle of being decoded.
+/// A partly decoded game.
 #[derive(Debug)]
 pub(super) struct OpenGame {
     position: Chess,
@@ -157,7 +157,7 @@ pub(super) struct OpenGame {
     plies: u32,
     /// The ply that follows the position.
     next: Ply,
-    /// What each player's clock showed after the player's last move; the start time before the first.
+    /// Each player's clock after their last move; at first the initial time.
     clocks: ByColor<Option<Duration>>,
     /// Most recent first.
     last_moves: ArrayVec<Move, LAST_MOVES>,
@@ -170,7 +170,7 @@ pub(super) struct OpenGame {
     /// Most recent first.
     earlier: Vec<Chess>,
     earlier_max: u32,
-    /// Where to begin anew; `None` is the usual start.
+    /// The start position; `None` is the standard one.
     start: Option<Box<Chess>>,
 }
 
@@ -201,7 +201,7 @@ impl OpenGame {
         Ok(open)
     }
 
-    /// Gives every position that passes, from the first to the last.
+    /// Calls `each` with every position that passes.
     pub(super) fn replay(
         game: &GameBytes<'_>,
         filter: &Filter,
@@ -220,7 +220,7 @@ impl OpenGame {
         Ok(())
     }
 
-    /// Back to the first position.
+    /// Returns to the first position.
     fn rewind(&mut self) -> Result<(), RecordError> {
         self.position = self.start.as_deref().cloned().unwrap_or_default();
         self.progress.ply = 0;
@@ -264,8 +264,7 @@ impl OpenGame {
         Ok(())
     }
 
-    /// Goes one position on, from the last to the first if the game was taken up later; `false` if it has all been
-    /// given.
+    /// Advances by one position, wrapping around if the game was not entered at its first; `false` when all have been given.
     #[inline]
     fn step(&mut self) -> Result<bool, RecordError> {
         if self.progress.ply + 1 < self.plies {
@@ -279,7 +278,7 @@ impl OpenGame {
         Ok(!self.progress.anew || self.progress.ply < self.progress.first)
     }
 
-    /// Goes on until a position passes; `false` if none does.
+    /// Advances to a position that passes; `false` if there is none.
     #[inline]
     fn settle(&mut self, filter: &Filter) -> Result<bool, RecordError> {
         while !self.passes(filter) {

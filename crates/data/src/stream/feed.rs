@@ -1,4 +1,4 @@
-//! Samples made into batches by threads, ahead of the one who uses them.
+//! Batches prepared by background threads.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -10,38 +10,38 @@ use std::time::Duration;
 use super::state::{LaneState, StreamState};
 use super::{Lane, Stream, StreamError};
 
-/// Batches in the order in which [`Stream::draw`] would give them, made by threads ahead of time.
+/// Batches in the order of [`Stream::draw`], prepared by background threads.
 ///
-/// The order does not depend on the number of threads. Dropping the feed ends them.
+/// The order does not depend on the number of threads. Dropping the feed ends the threads.
 pub struct Feed<T> {
     /// One for each lane; `None` once the lane has ended.
     lanes: Vec<Option<Receiver<Message<T>>>>,
     state: StreamState,
-    /// The lane of the batch taken last, and where the lane was before it.
+    /// The lane of the last batch, and the lane's state before it.
     taken: Option<(usize, LaneState)>,
-    /// A batch that was put back, its lane, and where the lane is after it.
+    /// A batch that was put back, its lane, and the lane's state after it.
     put_back: Option<(T, usize, LaneState)>,
     /// Tells the threads to end in the middle of a batch.
     cancelled: Arc<AtomicBool>,
     workers: Vec<JoinHandle<()>>,
 }
 
-/// How often a feed that waits for a batch asks whether to go on.
+/// Poll interval while waiting for a batch.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Why a feed cannot go on.
+/// Why a feed failed.
 #[derive(Debug, thiserror::Error)]
 pub enum FeedError {
-    /// The stream cannot go on.
+    /// The stream failed.
     #[error(transparent)]
     Stream(#[from] StreamError),
-    /// A thread ended without saying why: the function that makes batches panicked.
-    #[error("a thread that makes batches has died")]
+    /// A worker thread panicked.
+    #[error("a data loader thread panicked")]
     Died,
     /// No thread could be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
-    /// The caller gave up waiting.
+    /// The caller stopped waiting.
     #[error("cancelled while waiting for a batch")]
     Cancelled,
 }
@@ -49,8 +49,8 @@ pub enum FeedError {
 type Message<T> = Result<Option<(T, LaneState)>, StreamError>;
 
 impl<T: Send + 'static> Feed<T> {
-    /// Starts threads that call `make` with the lanes of a stream; it draws as many samples as it wants and returns
-    /// `None` when there was none. Each lane is at most `ahead` batches ahead.
+    /// Starts threads that call `make` with the lanes of a stream. It draws the samples of a batch and returns `None` at the
+    /// end. Each lane is at most `ahead` batches ahead.
     ///
     /// # Errors
     /// If no thread can be started.
@@ -85,17 +85,16 @@ impl<T: Send + 'static> Feed<T> {
     /// The next batch, or `None` at the end.
     ///
     /// # Errors
-    /// If a lane cannot go on.
+    /// If a lane fails.
     #[expect(clippy::should_implement_trait, reason = "a batch may fail, which an iterator's end would hide")]
     pub fn next(&mut self) -> Result<Option<T>, FeedError> {
         self.next_polling(&mut || ControlFlow::Continue(()))
     }
 
-    /// The next batch, or `None` at the end. While there is none yet, `poll` is asked several times a second whether to go on
-    /// waiting.
+    /// The next batch, or `None` at the end. While waiting, `poll` is called several times a second and can cancel.
     ///
     /// # Errors
-    /// If a lane cannot go on, or `poll` breaks off: the same batch comes next then.
+    /// If a lane fails, or `poll` cancels; the same batch comes next then.
     pub fn next_polling(
         &mut self,
         poll: &mut dyn FnMut() -> ControlFlow<()>,
@@ -126,8 +125,8 @@ impl<T: Send + 'static> Feed<T> {
         self.taken = Some((lane, before));
     }
 
-    /// Puts the batch that was taken last back: it comes next, and the state is the one before it. Without one taken since
-    /// the last time this does nothing.
+    /// Puts the last batch back: it comes next, and the state is the one before it. Does nothing if no batch was taken since
+    /// the last call.
     pub fn put_back(&mut self, batch: T) {
         let Some((lane, before)) = self.taken.take() else { return };
         self.state.turn = lane as u32;
@@ -135,7 +134,7 @@ impl<T: Send + 'static> Feed<T> {
         self.put_back = Some((batch, lane, after));
     }
 
-    /// Where the stream is after the batches taken so far: those made ahead do not count.
+    /// The stream's state after the batches taken so far, without those prepared ahead.
     pub fn state(&self) -> &StreamState {
         &self.state
     }
@@ -143,7 +142,7 @@ impl<T: Send + 'static> Feed<T> {
 
 impl<T> Drop for Feed<T> {
     fn drop(&mut self) {
-        // Threads that make a batch see the flag, those that have made one find nobody to send it to.
+        // Threads see the flag, or fail to send their batch.
         self.cancelled.store(true, Ordering::Relaxed);
         self.lanes.clear();
         for worker in self.workers.drain(..) {
@@ -153,7 +152,7 @@ impl<T> Drop for Feed<T> {
     }
 }
 
-/// Waits for a lane's next message for as long as `poll` says.
+/// Waits for a lane's next message until `poll` cancels.
 fn receive<T>(
     lane: &Receiver<Message<T>>,
     poll: &mut dyn FnMut() -> ControlFlow<()>,
@@ -168,7 +167,7 @@ fn receive<T>(
     }
 }
 
-/// Makes batches of some lanes in turn until all have ended or nobody wants them.
+/// Makes batches of some lanes in turn until all have ended or the feed is dropped.
 fn work<T>(
     mut share: Vec<(Lane, SyncSender<Message<T>>)>,
     make: &impl Fn(&mut Lane) -> Result<Option<T>, StreamError>,

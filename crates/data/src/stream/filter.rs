@@ -5,28 +5,28 @@ use tabia_encoding::{Elo, RatingPool};
 
 use crate::GameHead;
 
-/// What a stream leaves out. The default leaves out nothing but the moves of puzzles that are not the solver's.
+/// Which positions a stream skips. By default only the opponent's moves of puzzles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Positions before this ply of a game.
+    /// Skip positions before this ply.
     pub min_ply: u32,
-    /// Positions at this ply of a game and later ones.
+    /// Skip positions from this ply on.
     pub max_ply: Option<u32>,
-    /// Positions in which the side to move has no rating, or one outside.
+    /// Skip positions whose side to move has no rating in this range.
     pub ratings: Option<RangeInclusive<u16>>,
-    /// Games of other pools.
+    /// Skip games of other pools.
     pub pools: Option<Vec<RatingPool>>,
-    /// Games without a known result.
+    /// Whether the result must be known.
     pub result: Need,
-    /// Positions after which there is no evaluation.
+    /// Whether the position after the move must have an evaluation.
     pub evaluation: Need,
-    /// Positions in which the time left of the side to move is not known.
+    /// Whether the clock of the side to move must be known.
     pub clock: Need,
-    /// Analysed positions whose deepest session is less deep.
+    /// Skip analysed positions with a lower depth.
     pub min_depth: u8,
 }
 
-/// Whether something has to be known.
+/// Whether a value must be known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Need {
     /// It may be unknown.

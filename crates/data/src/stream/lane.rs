@@ -1,4 +1,4 @@
-//! One of the independent streams that a stream is made of.
+//! A lane: one of the independent parts of a stream.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::shard::Block;
 use crate::shuffle::Rng;
 use crate::{RecordError, RecordIndex, Side};
 
-/// One of the independent streams that a [`Stream`](super::Stream) is made of.
+/// One of the independent parts of a [`Stream`](super::Stream).
 pub struct Lane {
     plan: Arc<Plan>,
     lane: u32,
@@ -21,17 +21,17 @@ pub struct Lane {
     /// This lane's blocks of this epoch.
     order: Vec<u32>,
     blocks_begun: u32,
-    /// The block begun last and its number, until all its records have had their turn.
+    /// The current block and its number, until all its records have been opened.
     block: Option<(u32, Block)>,
     next_record: u32,
-    /// Whether this epoch had any record to give.
+    /// Whether this epoch has yielded a record.
     gave: bool,
-    /// Whether the cursors have been taken for the first time.
+    /// Whether the cursors have been filled.
     filled: bool,
     cursors: Vec<Cursor>,
     drawn: Option<u32>,
     rng: Rng,
-    /// Once set, the lane gives nothing more.
+    /// Once set, the lane ends.
     cancelled: Arc<AtomicBool>,
 }
 
@@ -66,7 +66,7 @@ impl Lane {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Takes this lane's share of the blocks, as this epoch shuffles them.
+    /// Selects this lane's blocks of the epoch.
     fn deal(&mut self) {
         let mut order: Vec<u32> = (0..self.plan.blocks.len() as u32).collect();
         Rng::of(&[self.plan.options.seed, 0, u64::from(self.epoch)]).shuffle(&mut order);
@@ -76,7 +76,7 @@ impl Lane {
     /// The next sample, or `None` at the end.
     ///
     /// # Errors
-    /// If a set cannot be read. The lane is of no use after that.
+    /// If a set cannot be read. The lane is unusable after that.
     #[inline]
     pub fn draw(&mut self) -> Result<Option<Sample<'_>>, StreamError> {
         if !self.filled {
@@ -93,7 +93,7 @@ impl Lane {
         Ok(self.cursors.get(drawn as usize).map(Cursor::sample))
     }
 
-    /// Gives up to `count` samples to `take` and returns how many there were.
+    /// Passes up to `count` samples to `take` and returns their number.
     ///
     /// # Errors
     /// As [`draw`](Lane::draw).
@@ -120,7 +120,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Moves the record of a cursor on. When it has ended the next one takes its place.
+    /// Advances a cursor; at the end of its record it opens the next one.
     #[inline]
     fn advance(&mut self, at: usize) -> Result<(), StreamError> {
         let cursor = &mut self.cursors[at];
@@ -135,7 +135,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Opens the next record that is on the right side and passes the filter.
+    /// Opens the next record of the right side that passes the filter.
     fn next_cursor(&mut self, take_up: TakeUp) -> Result<Option<Cursor>, StreamError> {
         loop {
             let Some((number, block)) = &self.block else {
@@ -174,7 +174,7 @@ impl Lane {
     /// Reads the next block; `false` if there is none.
     fn next_block(&mut self) -> Result<bool, StreamError> {
         if self.blocks_begun as usize >= self.order.len() {
-            // A round that gave nothing would be followed by more of the same.
+            // An epoch without records would repeat forever.
             if self.plan.options.repeat == Repeat::Once || !self.gave {
                 return Ok(false);
             }
@@ -190,7 +190,7 @@ impl Lane {
         Ok(true)
     }
 
-    /// Where the lane is.
+    /// The state of the lane.
     pub fn state(&self) -> LaneState {
         let cursor = |cursor: &Cursor| {
             let Place { block, record, epoch, .. } = cursor.place;
@@ -253,7 +253,7 @@ impl Lane {
     }
 }
 
-/// Where a game is taken up.
+/// The ply at which a game is entered.
 #[derive(Clone, Copy)]
 enum TakeUp {
     AtTheBeginning,

@@ -1,9 +1,10 @@
-//! Records as a shuffled stream of positions to learn from.
+//! Shuffled streams of training positions.
 
 mod analysed;
 mod cursor;
 mod feed;
 mod filter;
+mod identity;
 mod lane;
 mod replay;
 mod sample;
@@ -19,29 +20,29 @@ pub use sample::{GameSample, LineSample, Sample, Target};
 pub use state::{CursorState, LaneState, StreamState};
 
 use crate::set::SetError;
-use crate::{RecordError, Set, Side, Split, fingerprint};
+use crate::{RecordError, Set, Side, Split};
 
-/// How a stream goes through its sets.
+/// Options of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// Another seed gives another order.
+    /// Random seed of the order.
     pub seed: u64,
-    /// How records are split in two.
+    /// The split into training and held-out records.
     pub split: Split,
-    /// Which of the two sides is streamed.
+    /// The side that is streamed.
     pub side: Side,
-    /// How many independent streams it is made of: at most this many threads can work on it. The order of samples
-    /// depends on this number, not on the number of threads.
+    /// Number of independent lanes, and the most threads that can work on the stream. The order of samples depends on this
+    /// number, not on the number of threads.
     pub lanes: u32,
-    /// How many records each lane keeps open, to draw its next position from.
+    /// Number of records each lane keeps open to draw from.
     pub cursors: u32,
     /// What happens after the last record.
     pub repeat: Repeat,
-    /// What is left out.
+    /// Which positions are skipped.
     pub filter: Filter,
-    /// How many earlier positions of the game a situation shows; few encodings look at any.
+    /// Number of earlier positions of the game in a situation; few encodings use any.
     pub earlier: u32,
-    /// Which positions of analysed records there are.
+    /// Which positions of analysed records are streamed.
     pub analysed: Analysed,
 }
 
@@ -66,17 +67,17 @@ impl Default for StreamOptions {
 pub enum Repeat {
     /// It ends.
     Once,
-    /// It begins again, in another order.
+    /// It starts another epoch in another order.
     Forever,
 }
 
-/// Why a stream cannot go on.
+/// Why a stream failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
     /// A set cannot be read.
     #[error(transparent)]
     Set(#[from] SetError),
-    /// A record passes its checksum and still makes no sense.
+    /// A record passes its checksum but is invalid.
     #[error("{file}: block {block}, record {record}: {error}")]
     Record {
         /// The shard.
@@ -88,11 +89,11 @@ pub enum StreamError {
         /// What is wrong.
         error: RecordError,
     },
-    /// A saved state is of other sets or options.
+    /// The saved state is of other sets or options.
     #[error("this stream was saved with other sets or options")]
     OtherStream,
-    /// A saved state names records that are not there.
-    #[error("the saved state of the stream makes no sense: {what}")]
+    /// The saved state is inconsistent.
+    #[error("invalid stream state: {what}")]
     State {
         /// How.
         what: &'static str,
@@ -107,7 +108,7 @@ struct BlockPlace {
     block: u32,
 }
 
-/// What all lanes of a stream share.
+/// State shared by all lanes of a stream.
 #[derive(Debug)]
 struct Plan {
     sets: Vec<Arc<Set>>,
@@ -132,23 +133,27 @@ impl Plan {
         Plan { sets, blocks, options, lanes }
     }
 
-    /// Stands for the sets and everything else that decides the order of samples.
-    fn fingerprint(&self) -> String {
-        let options = format!("{:?}", self.options);
-        let sets =
-            self.sets.iter().flat_map(|set| set.shards()).map(|shard| shard.totals().checksum.to_le_bytes());
-        let sets: Vec<u8> = sets.flatten().collect();
-        fingerprint([options.as_bytes(), &sets])
+    fn identity(&self) -> String {
+        identity::identity(&self.options, &self.shard_checksums())
+    }
+
+    fn has_identity(&self, identity: &str) -> bool {
+        identity == self.identity()
+            || identity == identity::identity_v1(&self.options, &self.shard_checksums())
+    }
+
+    fn shard_checksums(&self) -> Vec<u8> {
+        let shards = self.sets.iter().flat_map(|set| set.shards());
+        shards.flat_map(|shard| shard.totals().checksum.to_le_bytes()).collect()
     }
 }
 
-/// All positions of some sets in random order, each once before any comes again.
+/// All positions of some sets in random order, each once per epoch.
 ///
-/// The blocks of all sets are shuffled and dealt out to lanes. A lane keeps a few thousand records open, its cursors; each
-/// draw takes one of them at random and gives its next position. So the positions of a batch come from as many games,
-/// while every game is decoded once, from its beginning, and only the open ones are in memory. Where a game is taken up
-/// first is random too, so that a stream does not begin with openings: what was left out follows when it has ended. The
-/// positions after the moves of an analysed one, where they are asked for, come one at a time like those of a game.
+/// The blocks of all sets are shuffled and distributed over lanes. A lane keeps a few thousand records open, its cursors;
+/// each draw advances a random cursor. The positions of a batch come from many games, while every game is decoded once and
+/// only open games are in memory. A game is entered at a random ply, so that a stream does not begin with openings; the
+/// plies before it follow after its end. The positions after the moves of an analysed one are drawn one at a time, too.
 pub struct Stream {
     plan: Arc<Plan>,
     lanes: Vec<Lane>,
@@ -156,14 +161,14 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A stream at its beginning.
+    /// A new stream.
     pub fn new(sets: Vec<Arc<Set>>, options: StreamOptions) -> Self {
         let plan = Arc::new(Plan::new(sets, options));
         let lanes = (0..plan.lanes).map(|lane| Lane::new(Arc::clone(&plan), lane)).collect();
         Stream { plan, lanes, turn: 0 }
     }
 
-    /// A stream where it was when its state was saved.
+    /// Resumes a stream from a saved state.
     ///
     /// # Errors
     /// If it was saved with other sets or options, or the sets cannot be read.
@@ -173,7 +178,7 @@ impl Stream {
         state: &StreamState,
     ) -> Result<Self, StreamError> {
         let plan = Arc::new(Plan::new(sets, options));
-        if state.stream != plan.fingerprint() || state.lanes.len() != plan.lanes as usize {
+        if !plan.has_identity(&state.stream) || state.lanes.len() != plan.lanes as usize {
             return Err(StreamError::OtherStream);
         }
         let lanes = (0..).zip(&state.lanes).map(|(lane, state)| Lane::resume(Arc::clone(&plan), lane, state));
@@ -181,19 +186,18 @@ impl Stream {
         Ok(Stream { plan, lanes, turn: state.turn as usize % state.lanes.len() })
     }
 
-    /// Where the stream is.
+    /// The state of the stream.
     pub fn state(&self) -> StreamState {
         let lanes = self.lanes.iter().map(Lane::state).collect();
-        StreamState { stream: self.plan.fingerprint(), turn: self.turn as u32, lanes }
+        StreamState { stream: self.plan.identity(), turn: self.turn as u32, lanes }
     }
 
-    /// The lanes; each can be drawn from on a thread of its own.
+    /// The lanes, which threads can draw from independently.
     pub fn lanes(&mut self) -> &mut [Lane] {
         &mut self.lanes
     }
 
-    /// Gives up to `count` samples to `take`, all from one lane, the lanes taking turns. Returns how many there were:
-    /// 0 means that the stream has ended.
+    /// Passes up to `count` samples of the next lane to `take`. Returns their number; 0 is the end of the stream.
     ///
     /// # Errors
     /// If a set cannot be read.

@@ -5,11 +5,11 @@ use super::{Filter, GameSample};
 use crate::{GameBytes, RecordError};
 
 impl GameBytes<'_> {
-    /// Gives the positions of the game that pass the filter, in their order: each as a stream gives it, with all positions
-    /// of the game before it.
+    /// Calls `each` with the positions of the game that pass the filter, in order, each as in a stream with all earlier
+    /// positions.
     ///
     /// # Errors
-    /// If the moves or clocks make no sense; what came before them has been given.
+    /// If the moves or clocks are invalid, after the positions before them.
     pub fn replay(
         &self,
         filter: &Filter,

@@ -5,56 +5,56 @@ use tabia_encoding::{ForWhite, Score, Situation};
 
 use crate::{EvaluationRecord, GameHead, Line};
 
-/// One position to learn from, and what is to be learned.
+/// A training sample: a position and its target.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// What an encoder may look at.
+    /// The encoder's input.
     pub situation: Situation<'a>,
-    /// What happened or was found there.
+    /// The training target.
     pub target: Target<'a>,
     /// Which of the stream's sets the record is of.
     pub set: u32,
     /// The record's place in that set.
     pub record: crate::RecordIndex,
-    /// How often the stream had gone through its sets before this record's turn came.
+    /// The epoch of the record.
     pub epoch: u32,
 }
 
-/// What is to be learned from a position.
+/// The target of a sample.
 #[derive(Clone, Copy, Debug)]
 pub enum Target<'a> {
     /// It was played in a game.
     Game(GameSample<'a>),
-    /// Engines looked at it.
+    /// It was analysed by engines.
     Evaluation(&'a EvaluationRecord),
-    /// An engine looked at one of its moves.
+    /// It comes after a move of an analysed position.
     Line(LineSample),
 }
 
-/// One move of an analysed position. What is to be learned is the position after it.
+/// A line of an analysed position. The sample is the position after its first move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineSample {
-    /// How deep the session looked.
+    /// Depth of the session.
     pub depth: u8,
-    /// How many lines of the session are better or as good.
+    /// Rank of the line in its session, from 0.
     pub number: u16,
-    /// The move, and its score as seen before it.
+    /// The move and its score.
     pub line: Line,
 }
 
 /// One move of a game.
 #[derive(Clone, Copy, Debug)]
 pub struct GameSample<'a> {
-    /// The game as a whole; its result is in here.
+    /// Facts about the game, including its result.
     pub head: &'a GameHead,
-    /// Moves played before.
+    /// Ply of the position.
     pub ply: u32,
-    /// Moves the whole game has.
+    /// Number of plies of the game.
     pub plies: u32,
     /// The move that was played.
     pub played: Move,
-    /// How long the player thought, where both clocks and the increment are known.
+    /// Thinking time, if both clocks and the increment are known.
     pub thought: Option<Duration>,
-    /// An engine's opinion of the position after the move.
+    /// Engine evaluation of the position after the move.
     pub evaluation: Option<ForWhite<Score>>,
 }

@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 
-/// Where a stream is: enough to go on with exactly the samples that would have come next.
+/// The state of a stream. A resumed stream yields exactly the same samples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamState {
-    /// Stands for the sets and options.
+    /// Identity of the sets and options (`identity.rs`).
     pub(super) stream: String,
     /// The lane whose turn is next.
     pub(super) turn: u32,
@@ -14,23 +14,23 @@ pub struct StreamState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneState {
     pub(super) epoch: u32,
-    /// Blocks of this epoch that the lane has begun.
+    /// Number of blocks of this epoch that were started.
     pub(super) blocks_begun: u32,
-    /// The next record of the block begun last.
+    /// Next record of the current block.
     pub(super) next_record: u32,
-    /// Whether the last epoch had any record to give.
+    /// Whether the last epoch yielded a record.
     pub(super) gave: bool,
     pub(super) filled: bool,
     #[serde(rename = "dice")]
     pub(super) rng: u64,
-    /// The cursor drawn last, which has not moved on yet.
+    /// The cursor drawn last, which has not advanced yet.
     pub(super) drawn: Option<u32>,
     #[serde(rename = "seats")]
     pub(super) cursors: Vec<CursorState>,
 }
 
-/// Where an open record is: block, record in it, epoch, ply or positions given, ply at which it was taken up, whether it
-/// began anew since.
+/// The state of an open record: block, record in it, epoch, ply or number of samples, ply at which it was entered, whether
+/// it has wrapped around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CursorState(
     pub(super) u32,

@@ -6,7 +6,7 @@ use tabia_data::{EvaluationRecord, LabelStrategy, Line, Session, entropy};
 use tabia_encoding::{Analysis, ForWhite, Score, TEMPERATURE_CP, parse_uci, soft_labels};
 
 #[test]
-fn deepest_is_the_rule_of_learning_a_chess_policy() {
+fn deepest_matches_learning_a_chess_policy() {
     for seed in 0..200 {
         let record = evaluation(seed);
         let mut analyses = Vec::new();
@@ -77,7 +77,7 @@ fn deeper_sessions_weigh_more() {
 }
 
 #[test]
-fn win_chances_forgive_in_decided_games_what_they_do_not_in_even_ones() {
+fn win_chance_labels_are_softer_in_decided_positions() {
     let strategy: LabelStrategy = "win-chance".parse().unwrap();
     let even = strategy.labels(&record(&[(30, &[("e2e4", 20), ("d2d4", -60)])]));
     let won = strategy.labels(&record(&[(30, &[("e2e4", 920), ("d2d4", 840)])]));

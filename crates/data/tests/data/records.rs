@@ -16,7 +16,7 @@ fn fen(position: &Chess) -> String {
 }
 
 #[test]
-fn games_come_back() {
+fn games_round_trip() {
     let (mut castled, mut promoted, mut passed) = (0, 0, 0);
     for seed in 0..400 {
         let game = game(seed);
@@ -35,7 +35,7 @@ fn games_come_back() {
 }
 
 #[test]
-fn a_move_takes_a_byte_and_what_is_unknown_nothing() {
+fn a_move_takes_one_byte_and_unknown_fields_none() {
     let mut game = game(3);
     game.head = Default::default();
     game.start = Chess::default();
@@ -59,7 +59,7 @@ fn illegal_moves_have_no_bytes() {
 }
 
 #[test]
-fn garbage_is_refused_without_a_panic() {
+fn garbage_is_an_error() {
     let mut rng = fastrand::Rng::with_seed(5);
     let (mut refused, mut accepted) = (0, 0);
     for seed in 0..60 {
@@ -102,7 +102,7 @@ fn fuzz_seeds_are_read() {
 }
 
 #[test]
-fn long_games_are_known_by_their_moves_short_ones_by_all() {
+fn keys_of_long_games_depend_on_moves_only() {
     let long = (0..).map(game).find(|game| game.plies.len() >= 24).unwrap();
     let short = (0..).map(game).find(|game| (1..24).contains(&game.plies.len())).unwrap();
     for (game, told_apart) in [(long, false), (short, true)] {
@@ -121,7 +121,7 @@ fn long_games_are_known_by_their_moves_short_ones_by_all() {
 }
 
 #[test]
-fn of_duplicates_the_best_known_is_kept() {
+fn the_most_complete_duplicate_is_kept() {
     let full = (0..).map(game).find(|game| game.plies.len() > 30 && game.plies[3].clock.is_some()).unwrap();
     let mut bare = full.clone();
     bare.plies.iter_mut().for_each(|ply| (ply.clock, ply.evaluation) = (None, None));
@@ -133,7 +133,7 @@ fn of_duplicates_the_best_known_is_kept() {
 }
 
 #[test]
-fn evaluations_come_back() {
+fn evaluations_round_trip() {
     let (mut bytes_in_all, mut lines) = (0, 0);
     for seed in 0..300 {
         let record = evaluation(seed);
@@ -147,7 +147,7 @@ fn evaluations_come_back() {
 }
 
 #[test]
-fn rows_become_the_record_they_were_taken_from_in_any_order() {
+fn rows_merge_into_their_record_in_any_order() {
     let mut rng = fastrand::Rng::with_seed(1);
     for seed in 0..100 {
         let record = evaluation(seed);
@@ -176,7 +176,7 @@ fn rows_become_the_record_they_were_taken_from_in_any_order() {
 }
 
 #[test]
-fn mates_come_first_and_black_sees_the_other_side() {
+fn lines_are_sorted_for_the_side_to_move() {
     let mate = |n| ForWhite(Score::Mate(NonZeroI32::new(n).unwrap()));
     let open = position("6k1/5ppp/8/8/8/8/r4PPP/6K1 b - - 0 1");
     let lines: Vec<_> = [

@@ -2,32 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
+use std::path::Path;
 
 use crate::random_games::{evaluation, game};
 use tabia_data::{
     AnyRecord, EvaluationRecord, GameRecord, PositionIndex, RecordIndex, RecordKey, RecordKind, Set,
-    SetError, SetPlan, SetWriter, Shard, ShardFault, ShardHead, ShardOptions, ShardWriter, SourceSummary,
+    SetError, SetPlan, SetWriter, Shard, ShardError, ShardFault, ShardHead, ShardOptions, ShardWriter,
+    SourceSummary,
 };
-
-/// A folder that goes away with the test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Self {
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sets-{name}"));
-        let _ = fs::remove_dir_all(&dir);
-        fs::create_dir_all(&dir).unwrap();
-        Scratch(dir)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use tempfile::tempdir;
 
 fn games(seeds: std::ops::Range<u64>) -> Vec<Vec<u8>> {
     seeds.map(|seed| game(seed).to_bytes().unwrap()).collect()
@@ -66,13 +50,13 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn records_come_back_by_number_and_in_order() {
+fn records_are_read_by_number_and_in_order() {
     for (kind, records) in
         [(RecordKind::Games, games(0..150)), (RecordKind::Evaluations, evaluations(0..150))]
     {
-        let scratch = Scratch::new(&format!("back-{kind}"));
+        let scratch = tempdir().unwrap();
         let expected = sorted(kind, &records);
-        let set = build(&scratch.0, plan(kind, 3), &records);
+        let set = build(scratch.path(), plan(kind, 3), &records);
         assert_eq!(set.records(), expected.len() as u64);
         let read: BTreeMap<_, _> = set.iter().map(Result::unwrap).collect();
         assert_eq!(read, expected);
@@ -104,33 +88,33 @@ fn records_come_back_by_number_and_in_order() {
 }
 
 #[test]
-fn a_set_depends_on_its_records_alone() {
+fn a_set_is_a_function_of_its_records() {
     for (kind, mut records) in
         [(RecordKind::Games, games(0..120)), (RecordKind::Evaluations, evaluations(0..120))]
     {
-        let (once, again) = (Scratch::new(&format!("once-{kind}")), Scratch::new(&format!("again-{kind}")));
-        build(&once.0, plan(kind, 4), &records);
+        let (once, again) = (tempdir().unwrap(), tempdir().unwrap());
+        build(once.path(), plan(kind, 4), &records);
         let twice = records[..50].to_vec();
         records.extend(twice);
         fastrand::Rng::with_seed(9).shuffle(&mut records);
-        build(&again.0, plan(kind, 4), &records);
-        assert_eq!(files(&once.0), files(&again.0));
-        assert_eq!(files(&once.0).len(), 5);
+        build(again.path(), plan(kind, 4), &records);
+        assert_eq!(files(once.path()), files(again.path()));
+        assert_eq!(files(once.path()).len(), 5);
     }
 }
 
 /// Opens a shard and reads all of it.
-fn read_all(path: &Path) -> Result<(), String> {
-    Shard::open(path).and_then(|shard| shard.verify()).map_err(|error| error.to_string())
+fn read_all(path: &Path) -> Result<(), ShardError> {
+    Shard::open(path).and_then(|shard| shard.verify())
 }
 
 #[test]
-fn no_damaged_byte_goes_unnoticed() {
+fn every_damaged_byte_is_detected() {
     for (kind, mut records) in
         [(RecordKind::Games, games(0..6)), (RecordKind::Evaluations, evaluations(0..12))]
     {
-        let scratch = Scratch::new(&format!("damage-{kind}"));
-        let path = scratch.0.join("small.tabia");
+        let scratch = tempdir().unwrap();
+        let path = scratch.path().join("small.tabia");
         records.sort_by_key(|bytes| kind.key(bytes).unwrap());
         let head = ShardHead { fingerprint: "x".into(), shard: 0, shards: 1 };
         let options = ShardOptions { block_records: 4, level: 3 };
@@ -139,7 +123,7 @@ fn no_damaged_byte_goes_unnoticed() {
         let totals = writer.finish().unwrap();
         let whole = fs::read(&path).unwrap();
         assert_eq!(totals.bytes, whole.len() as u64);
-        assert_eq!(read_all(&path), Ok(()));
+        read_all(&path).unwrap();
 
         // Changed in place: making the file anew each time would wait for the disk.
         let mut rng = fastrand::Rng::with_seed(3);
@@ -151,7 +135,7 @@ fn no_damaged_byte_goes_unnoticed() {
         for (at, &byte) in whole.iter().enumerate() {
             put(at, byte ^ 1 << rng.u8(0..8));
             let error = read_all(&path).expect_err(&format!("byte {at} of {}", whole.len()));
-            assert!(error.contains("small.tabia"), "{error}");
+            assert_eq!(error.path, path);
             put(at, byte);
         }
         put(whole.len(), b'\n');
@@ -164,9 +148,9 @@ fn no_damaged_byte_goes_unnoticed() {
 }
 
 #[test]
-fn errors_name_the_file_and_what_is_wrong() {
-    let scratch = Scratch::new("errors");
-    let set = build(&scratch.0, plan(RecordKind::Games, 1), &games(0..40));
+fn damage_is_reported_by_kind() {
+    let scratch = tempdir().unwrap();
+    let set = build(scratch.path(), plan(RecordKind::Games, 1), &games(0..40));
     let path = set.shards()[0].path().to_owned();
     let (second, len) = (set.shards()[0].blocks()[1].offset as usize, set.shards()[0].blocks()[1].len());
     assert!(len > 10);
@@ -176,63 +160,61 @@ fn errors_name_the_file_and_what_is_wrong() {
         let mut bytes = whole.clone();
         change(&mut bytes);
         fs::write(&path, bytes).unwrap();
-        read_all(&path).unwrap_err()
+        read_all(&path).unwrap_err().fault
     };
-    assert!(
-        fault(&|bytes| bytes[second + 5] ^= 4)
-            .ends_with("shard-00000.tabia: block 1 is damaged: it does not match its checksum")
-    );
-    assert!(fault(&|bytes| bytes[8] = 9).contains("shard version 9"));
-    assert!(fault(&|bytes| bytes[1] = b'P').contains("not a Tabia shard"));
-    assert!(fault(&|bytes| bytes.truncate(40)).contains("damaged"));
+    assert!(matches!(fault(&|bytes| bytes[second + 5] ^= 4), ShardFault::Block { block: 1, .. }));
+    assert!(matches!(fault(&|bytes| bytes[8] = 9), ShardFault::Version { have: 9, .. }));
+    assert!(matches!(fault(&|bytes| bytes[1] = b'P'), ShardFault::Magic));
+    assert!(matches!(fault(&|bytes| bytes.truncate(40)), ShardFault::Damaged { .. }));
     fs::remove_file(&path).unwrap();
-    assert!(Set::open(&scratch.0).unwrap_err().to_string().contains("shard-00000.tabia: cannot open it"));
+    let SetError::Shard(absent) = Set::open(scratch.path()).unwrap_err() else { panic!("a shard's error") };
+    assert!(absent.path == path && matches!(absent.fault, ShardFault::Io { .. }), "{absent}");
 }
 
 #[test]
-fn another_shard_of_the_same_name_is_not_taken_for_the_set_s() {
-    let (ours, theirs) = (Scratch::new("ours"), Scratch::new("theirs"));
-    build(&ours.0, plan(RecordKind::Games, 1), &games(0..40));
-    build(&theirs.0, plan(RecordKind::Games, 1), &games(40..80));
-    fs::copy(theirs.0.join("shard-00000.tabia"), ours.0.join("shard-00000.tabia")).unwrap();
-    let error = Set::open(&ours.0).unwrap_err().to_string();
-    assert!(error.contains("not the shard this set was built with"), "{error}");
+fn a_shard_of_another_set_is_rejected() {
+    let (ours, theirs) = (tempdir().unwrap(), tempdir().unwrap());
+    build(ours.path(), plan(RecordKind::Games, 1), &games(0..40));
+    build(theirs.path(), plan(RecordKind::Games, 1), &games(40..80));
+    fs::copy(theirs.path().join("shard-00000.tabia"), ours.path().join("shard-00000.tabia")).unwrap();
+    let error = Set::open(ours.path()).unwrap_err();
+    assert!(matches!(&error, SetError::OtherShard { file, .. } if file == "shard-00000.tabia"), "{error}");
 }
 
 #[test]
-fn a_build_that_was_interrupted_keeps_its_finished_shards() {
-    let (scratch, straight) = (Scratch::new("resume"), Scratch::new("straight"));
+fn an_interrupted_build_keeps_finished_shards() {
+    let (scratch, straight) = (tempdir().unwrap(), tempdir().unwrap());
     let records = games(0..200);
     let plan = plan(RecordKind::Games, 4);
     let sorted: Vec<_> = sorted(RecordKind::Games, &records).into_iter().collect();
-    let mut writer = SetWriter::create(&scratch.0, plan.clone()).unwrap();
+    let mut writer = SetWriter::create(scratch.path(), plan.clone()).unwrap();
     for (key, bytes) in &sorted[..sorted.len() * 5 / 8] {
         writer.push(*key, bytes).unwrap();
     }
     drop(writer);
-    assert_eq!(files(&scratch.0).len(), 2, "two shards, no half-written one, no manifest");
-    assert!(Set::open(&scratch.0).is_err());
+    assert_eq!(files(scratch.path()).len(), 2, "two shards, no half-written one, no manifest");
+    assert!(Set::open(scratch.path()).is_err());
 
     let other = SetPlan { fingerprint: "other sources".into(), ..plan.clone() };
-    assert!(SetWriter::create(&scratch.0, other).unwrap().finished().is_empty());
-    let mut writer = SetWriter::create(&scratch.0, plan.clone()).unwrap();
+    assert!(SetWriter::create(scratch.path(), other).unwrap().finished().is_empty());
+    let mut writer = SetWriter::create(scratch.path(), plan.clone()).unwrap();
     assert_eq!(writer.finished().keys().copied().collect::<Vec<_>>(), [0, 1]);
     for (key, bytes) in &sorted {
         writer.push(*key, bytes).unwrap();
     }
     writer.finish(vec![], BTreeMap::new()).unwrap();
-    build(&straight.0, plan.clone(), &records);
-    assert_eq!(files(&scratch.0), files(&straight.0));
-    assert!(matches!(SetWriter::create(&scratch.0, plan), Err(SetError::Occupied { .. })));
+    build(straight.path(), plan.clone(), &records);
+    assert_eq!(files(scratch.path()), files(straight.path()));
+    assert!(matches!(SetWriter::create(scratch.path(), plan), Err(SetError::Occupied { .. })));
 }
 
 #[test]
 fn shards_can_be_written_in_any_order() {
-    let (scratch, straight) = (Scratch::new("parts"), Scratch::new("whole"));
+    let (scratch, straight) = (tempdir().unwrap(), tempdir().unwrap());
     let records = games(0..100);
     let plan = plan(RecordKind::Games, 3);
     let sorted = sorted(RecordKind::Games, &records);
-    let writer = SetWriter::create(&scratch.0, plan.clone()).unwrap();
+    let writer = SetWriter::create(scratch.path(), plan.clone()).unwrap();
     for number in [2, 0] {
         let mut shard = writer.shard(number).unwrap();
         for (key, bytes) in sorted.iter().filter(|(key, _)| plan.shard_of(**key) == number) {
@@ -241,16 +223,14 @@ fn shards_can_be_written_in_any_order() {
         shard.finish().unwrap();
     }
     assert!(matches!(writer.seal(vec![], BTreeMap::new()), Err(SetError::Unfinished { shard: 1, .. })));
-    let writer = SetWriter::create(&scratch.0, plan.clone()).unwrap();
+    let writer = SetWriter::create(scratch.path(), plan.clone()).unwrap();
     let mut shard = writer.shard(1).unwrap();
     let elsewhere = sorted.iter().find(|(key, _)| plan.shard_of(**key) == 2).unwrap();
-    assert!(
-        shard
-            .push(*elsewhere.0, elsewhere.1)
-            .unwrap_err()
-            .to_string()
-            .contains("does not belong to shard 1 of 3")
-    );
+    let misplaced = shard.push(*elsewhere.0, elsewhere.1).unwrap_err();
+    assert!(matches!(
+        misplaced,
+        SetError::Shard(error) if matches!(error.fault, ShardFault::WrongShard { shard: 1, shards: 3, .. })
+    ));
     for (key, bytes) in sorted.iter().filter(|(key, _)| plan.shard_of(**key) == 1) {
         shard.push(*key, bytes).unwrap();
         let again = shard.push(*key, bytes).unwrap_err();
@@ -258,47 +238,51 @@ fn shards_can_be_written_in_any_order() {
     }
     shard.finish().unwrap();
     writer.seal(vec![], BTreeMap::new()).unwrap();
-    build(&straight.0, plan, &records);
-    assert_eq!(files(&scratch.0), files(&straight.0));
+    build(straight.path(), plan, &records);
+    assert_eq!(files(scratch.path()), files(straight.path()));
 }
 
 #[test]
-fn the_manifest_says_where_records_come_from() {
-    let scratch = Scratch::new("manifest");
-    let writer = SetWriter::create(&scratch.0, plan(RecordKind::Games, 2)).unwrap();
+fn the_manifest_lists_sources_and_options() {
+    let scratch = tempdir().unwrap();
+    let writer = SetWriter::create(scratch.path(), plan(RecordKind::Games, 2)).unwrap();
     let broken = BTreeMap::from([("illegal move".to_owned(), 3)]);
     let source = SourceSummary { name: "some.pgn".into(), records: 7, broken };
     let options = BTreeMap::from([("pool".to_owned(), "online".to_owned())]);
     let set = writer.finish(vec![source.clone()], options.clone()).unwrap();
     assert_eq!((set.records(), set.positions()), (0, 0));
     assert_eq!((&set.manifest().sources, &set.manifest().options), (&vec![source], &options));
-    let path = scratch.0.join("set.json");
+    let path = scratch.path().join("set.json");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("\"version\": 1", "\"version\": 2")).unwrap();
-    assert!(Set::open(&scratch.0).unwrap_err().to_string().contains("set version 2"));
+    let newer = Set::open(scratch.path()).unwrap_err();
+    assert!(matches!(newer, SetError::Version { have: 2, .. }), "{newer}");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_leaves_no_file_of_that_name() {
+fn a_full_disk_leaves_no_shard() {
     let head = ShardHead { fingerprint: "x".into(), shard: 0, shards: 1 };
     let options = ShardOptions::of(RecordKind::Games);
-    let scratch = Scratch::new("full");
-    let path = scratch.0.join("shard.tabia");
-    std::os::unix::fs::symlink("/dev/full", scratch.0.join("shard.tabia.part")).unwrap();
+    let scratch = tempdir().unwrap();
+    let path = scratch.path().join("shard.tabia");
+    std::os::unix::fs::symlink("/dev/full", scratch.path().join("shard.tabia.part")).unwrap();
     let mut writer = ShardWriter::create(&path, RecordKind::Games, &head, options).unwrap();
     let written = games(0..400).iter().try_for_each(|record| writer.push(record));
     let error = written.and_then(|()| writer.finish().map(|_| ())).unwrap_err();
-    assert!(error.to_string().contains("shard.tabia"), "{error}");
-    assert!(error.to_string().contains("No space left"), "{error}");
-    assert!(files(&scratch.0).is_empty());
+    assert_eq!(error.path, path);
+    assert!(
+        matches!(&error.fault, ShardFault::Io { error, .. } if error.kind() == ErrorKind::StorageFull),
+        "{error}"
+    );
+    assert!(files(scratch.path()).is_empty());
 }
 
 /// The sets in `fixtures/shards` were written by the first version of the format.
 #[test]
 fn golden_sets_are_read() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/shards");
-    let scratch = Scratch::new("golden");
+    let scratch = tempdir().unwrap();
     for (kind, records) in [(RecordKind::Games, games(0..40)), (RecordKind::Evaluations, evaluations(0..60))]
     {
         let dir = golden.join(kind.to_string());
@@ -311,7 +295,7 @@ fn golden_sets_are_read() {
         let read: BTreeSet<_> = set.iter().map(|record| record.unwrap().1).collect();
         let expected: BTreeSet<_> = sorted(kind, &records).into_values().collect();
         assert_eq!(read, expected, "the records of {kind} as they were");
-        let now = scratch.0.join(kind.to_string());
+        let now = scratch.path().join(kind.to_string());
         build(&now, plan(kind, 2), &records);
         for (name, bytes) in files(&now) {
             let same = files(&dir)[&name] == bytes;

@@ -1,9 +1,7 @@
 //! Streams: everything once, the same order on any number of threads, exact resumption, splits that do not leak.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,39 +10,33 @@ use shakmaty::{Chess, Color, Position};
 use tabia_data::{
     Analysed, AnyRecord, Feed, FeedError, Filter, GameBytes, GameHead, GameRecord, Need, PlayerHash,
     RecordIndex, RecordKind, Repeat, Sample, Set, SetPlan, SetWriter, ShardOptions, Side, Split, SplitBy,
-    Stream, StreamError, StreamOptions, StreamState, Target,
+    Stream, StreamError, StreamOptions, StreamState, Target, fingerprint,
 };
 use tabia_encoding::{Elo, Pace, RatingPool};
+use tempfile::{TempDir, tempdir};
 
 /// A set in a folder that goes away with the test.
-struct Scratch {
-    dir: PathBuf,
+struct TempSet {
+    _folder: TempDir,
     set: Arc<Set>,
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.dir);
-    }
-}
-
-fn set(name: &str, kind: RecordKind, records: impl IntoIterator<Item = Vec<u8>>) -> Scratch {
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("streams-{name}"));
-    let _ = fs::remove_dir_all(&dir);
+fn set(kind: RecordKind, records: impl IntoIterator<Item = Vec<u8>>) -> TempSet {
+    let folder = tempdir().unwrap();
     let packing = ShardOptions { block_records: 8, ..ShardOptions::of(kind) };
     let plan = SetPlan { kind, shards: 3, packing, fingerprint: String::new() };
-    let mut writer = SetWriter::create(&dir, plan).unwrap();
+    let mut writer = SetWriter::create(folder.path(), plan).unwrap();
     let sorted: BTreeMap<_, _> =
         records.into_iter().map(|bytes| (kind.key(&bytes).unwrap(), bytes)).collect();
     for (key, bytes) in sorted {
         writer.push(key, &bytes).unwrap();
     }
     let set = Arc::new(writer.finish(vec![], BTreeMap::new()).unwrap());
-    Scratch { dir, set }
+    TempSet { _folder: folder, set }
 }
 
-fn games(name: &str, count: u64) -> Scratch {
-    set(name, RecordKind::Games, (0..count).map(|seed| game(seed).to_bytes().unwrap()))
+fn games(count: u64) -> TempSet {
+    set(RecordKind::Games, (0..count).map(|seed| game(seed).to_bytes().unwrap()))
 }
 
 fn options() -> StreamOptions {
@@ -74,11 +66,9 @@ fn draw_all(stream: &mut Stream, batch: usize, limit: usize) -> Vec<Drawn> {
 }
 
 #[test]
-fn every_position_comes_once_an_epoch() {
-    let (games, others) = (
-        games("once", 100),
-        set("once-evals", RecordKind::Evaluations, (0..50).map(|s| evaluation(s).to_bytes().unwrap())),
-    );
+fn every_position_is_drawn_once_per_epoch() {
+    let (games, others) =
+        (games(100), set(RecordKind::Evaluations, (0..50).map(|s| evaluation(s).to_bytes().unwrap())));
     let sets = vec![Arc::clone(&games.set), Arc::clone(&others.set)];
     let total = (games.set.positions() + others.set.positions()) as usize;
     let drawn = draw_all(&mut Stream::new(sets.clone(), options()), 32, usize::MAX);
@@ -94,8 +84,8 @@ fn every_position_comes_once_an_epoch() {
 }
 
 #[test]
-fn batches_mix_games_and_do_not_begin_with_openings() {
-    let games = games("mix", 200);
+fn batches_mix_games_and_phases() {
+    let games = games(200);
     let mut stream = Stream::new(vec![Arc::clone(&games.set)], StreamOptions { cursors: 40, ..options() });
     let mut first = Vec::new();
     stream.draw(60, |sample| first.push(name(sample))).unwrap();
@@ -112,7 +102,7 @@ fn batches_mix_games_and_do_not_begin_with_openings() {
 
 #[test]
 fn the_order_does_not_depend_on_threads() {
-    let games = games("threads", 120);
+    let games = games(120);
     let straight = draw_all(&mut Stream::new(vec![Arc::clone(&games.set)], options()), 50, usize::MAX);
     for threads in [1, 2, 4, 9] {
         let stream = Stream::new(vec![Arc::clone(&games.set)], options());
@@ -131,8 +121,8 @@ fn the_order_does_not_depend_on_threads() {
 }
 
 #[test]
-fn a_stream_goes_on_exactly_where_it_was() {
-    let games = games("resume", 80);
+fn a_resumed_stream_yields_the_same_samples() {
+    let games = games(80);
     let options = StreamOptions { repeat: Repeat::Forever, earlier: 3, ..options() };
     let sets = || vec![Arc::clone(&games.set)];
     let total = games.set.positions() as usize;
@@ -152,9 +142,31 @@ fn a_stream_goes_on_exactly_where_it_was() {
     assert!(matches!(Stream::resume(sets(), changed, &state), Err(StreamError::OtherStream)));
 }
 
+/// A checkpoint of the first version holds a hash over the `Debug` output of its options.
 #[test]
-fn a_feed_s_state_is_that_of_the_batches_taken() {
-    let games = games("feed-state", 80);
+fn a_version_1_state_resumes() {
+    let games = games(80);
+    let sets = || vec![Arc::clone(&games.set)];
+    let debug = "StreamOptions { seed: 0, split: Split { seed: 0, held_out_ppm: 0, by: Record }, side: All, lanes: 8, \
+                 seats: 4096, repeat: Forever, filter: Filter { min_ply: 0, max_ply: None, ratings: None, pools: None, \
+                 result: Optional, evaluation: Optional, clock: Optional, min_depth: 0 }, earlier: 0, analysed: Roots }";
+    let checksums: Vec<u8> =
+        games.set.shards().iter().flat_map(|shard| shard.totals().checksum.to_le_bytes()).collect();
+    let mut stream = Stream::new(sets(), StreamOptions::default());
+    draw_all(&mut stream, 37, 370);
+    let mut state = serde_json::to_value(stream.state()).unwrap();
+    state["stream"] = fingerprint([debug.as_bytes(), &checksums]).into();
+    assert!(state["lanes"][0]["dice"].is_u64() && state["lanes"][0]["seats"].is_array());
+    let state: StreamState = serde_json::from_value(state).unwrap();
+    let mut resumed = Stream::resume(sets(), StreamOptions::default(), &state).unwrap();
+    assert_eq!(draw_all(&mut resumed, 37, 370), draw_all(&mut stream, 37, 370));
+    let other = StreamOptions { cursors: 4095, ..StreamOptions::default() };
+    assert!(matches!(Stream::resume(sets(), other, &state), Err(StreamError::OtherStream)));
+}
+
+#[test]
+fn the_state_of_a_feed_excludes_prepared_batches() {
+    let games = games(80);
     let sets = || vec![Arc::clone(&games.set)];
     let start = |stream| {
         Feed::start(stream, 3, 4, |lane| {
@@ -178,8 +190,8 @@ fn a_feed_s_state_is_that_of_the_batches_taken() {
 }
 
 #[test]
-fn a_batch_that_was_put_back_comes_again() {
-    let games = games("put-back", 80);
+fn a_batch_can_be_put_back() {
+    let games = games(80);
     let start = || {
         Feed::start(Stream::new(vec![Arc::clone(&games.set)], options()), 2, 2, |lane| {
             let mut batch = Vec::new();
@@ -209,7 +221,7 @@ fn a_batch_that_was_put_back_comes_again() {
 
 #[test]
 fn waiting_for_a_batch_can_be_cancelled() {
-    let games = games("cancel", 20);
+    let games = games(20);
     let (release, released) = std::sync::mpsc::channel::<()>();
     let released = std::sync::Mutex::new(released);
     let stream = Stream::new(vec![Arc::clone(&games.set)], StreamOptions { lanes: 1, ..options() });
@@ -230,8 +242,8 @@ fn waiting_for_a_batch_can_be_cancelled() {
 }
 
 #[test]
-fn a_dropped_feed_ends_in_the_middle_of_a_batch() {
-    let games = games("dropped", 20);
+fn dropping_a_feed_cancels_its_batches() {
+    let games = games(20);
     let stream =
         Stream::new(vec![Arc::clone(&games.set)], StreamOptions { repeat: Repeat::Forever, ..options() });
     let (started, starts) = std::sync::mpsc::channel();
@@ -247,8 +259,8 @@ fn a_dropped_feed_ends_in_the_middle_of_a_batch() {
 }
 
 #[test]
-fn samples_are_the_games() {
-    let games = games("samples", 60);
+fn samples_match_their_games() {
+    let games = games(60);
     let mut records = HashMap::new();
     for number in 0..games.set.records() {
         let AnyRecord::Game(game) = games.set.record(RecordIndex(number)).unwrap() else { unreachable!() };
@@ -295,8 +307,8 @@ fn samples_are_the_games() {
 }
 
 #[test]
-fn a_game_replayed_is_what_a_stream_gives_in_order() {
-    let games = games("replay", 40);
+fn replay_yields_the_samples_of_a_stream() {
+    let games = games(40);
     let filter = Filter { min_ply: 3, ..Filter::default() };
     let mut streamed = BTreeMap::new();
     let options = StreamOptions { filter: filter.clone(), earlier: 1_000, ..options() };
@@ -322,8 +334,8 @@ fn a_game_replayed_is_what_a_stream_gives_in_order() {
 }
 
 #[test]
-fn the_sides_of_a_split_share_nothing_and_miss_nothing() {
-    let games = games("split", 300);
+fn the_sides_of_a_split_are_disjoint_and_complete() {
+    let games = games(300);
     for by in [SplitBy::Record, SplitBy::Player] {
         let split = Split { seed: 3, held_out_ppm: 200_000, by };
         let mut sides = Vec::new();
@@ -361,7 +373,7 @@ fn the_sides_of_a_split_share_nothing_and_miss_nothing() {
 }
 
 #[test]
-fn a_key_is_always_on_the_same_side() {
+fn the_side_of_a_key_is_stable() {
     let split = Split { seed: 1, held_out_ppm: 10_000, by: SplitBy::Record };
     let side = |key: u64| split.side(tabia_data::RecordKey(key), Default::default());
     let held: Vec<_> = (0..100_000u64)
@@ -380,7 +392,7 @@ fn a_key_is_always_on_the_same_side() {
     );
 }
 
-fn draw_with(games: &Scratch, filter: Filter, mut look: impl FnMut(&Sample<'_>)) -> usize {
+fn draw_with(games: &TempSet, filter: Filter, mut look: impl FnMut(&Sample<'_>)) -> usize {
     let mut stream = Stream::new(vec![Arc::clone(&games.set)], StreamOptions { filter, ..options() });
     let mut drawn = 0;
     while stream
@@ -395,8 +407,8 @@ fn draw_with(games: &Scratch, filter: Filter, mut look: impl FnMut(&Sample<'_>))
 }
 
 #[test]
-fn filters_leave_out_what_they_say() {
-    let games = games("filter", 150);
+fn filters_skip_positions() {
+    let games = games(150);
     let all: Vec<GameRecord> = (0..games.set.records())
         .map(|number| match games.set.record(RecordIndex(number)).unwrap() {
             AnyRecord::Game(game) => game,
@@ -439,7 +451,7 @@ fn filters_leave_out_what_they_say() {
 }
 
 #[test]
-fn of_puzzles_only_the_solver_s_moves_are_given() {
+fn only_the_solvers_moves_of_puzzles_are_drawn() {
     let puzzles = (0..30).map(|seed| {
         let mut puzzle = game(seed);
         puzzle.head = GameHead {
@@ -449,7 +461,7 @@ fn of_puzzles_only_the_solver_s_moves_are_given() {
         };
         puzzle.to_bytes().unwrap()
     });
-    let puzzles = set("puzzles", RecordKind::Games, puzzles);
+    let puzzles = set(RecordKind::Games, puzzles);
     let drawn = draw_with(&puzzles, Filter::default(), |sample| {
         let Target::Game(game) = sample.target else { unreachable!() };
         assert_eq!(game.ply % 2, 0);
@@ -458,8 +470,8 @@ fn of_puzzles_only_the_solver_s_moves_are_given() {
 }
 
 #[test]
-fn shallow_evaluations_are_left_out() {
-    let set = set("depth", RecordKind::Evaluations, (0..80).map(|s| evaluation(s).to_bytes().unwrap()));
+fn shallow_evaluations_are_skipped() {
+    let set = set(RecordKind::Evaluations, (0..80).map(|s| evaluation(s).to_bytes().unwrap()));
     let filter = Filter { min_depth: 40, ..Filter::default() };
     let drawn = draw_with(&set, filter, |sample| {
         let Target::Evaluation(record) = sample.target else { unreachable!() };
@@ -469,13 +481,13 @@ fn shallow_evaluations_are_left_out() {
     assert!((5..75).contains(&drawn), "{drawn}");
 }
 
-fn analysed(name: &str) -> Scratch {
-    set(name, RecordKind::Evaluations, (0..80).map(|seed| evaluation(seed).to_bytes().unwrap()))
+fn analysed() -> TempSet {
+    set(RecordKind::Evaluations, (0..80).map(|seed| evaluation(seed).to_bytes().unwrap()))
 }
 
 #[test]
-fn the_moves_of_analysed_positions_come_once_each_and_not_one_after_the_other() {
-    let set = analysed("children");
+fn lines_of_analysed_positions_are_drawn_once_and_mixed() {
+    let set = analysed();
     let mut wanted = HashSet::new();
     for number in 0..set.set.records() {
         let AnyRecord::Evaluation(record) = set.set.record(RecordIndex(number)).unwrap() else {
@@ -505,7 +517,7 @@ fn the_moves_of_analysed_positions_come_once_each_and_not_one_after_the_other() 
 
 #[test]
 fn lines_are_those_of_the_deepest_session() {
-    let set = analysed("lines");
+    let set = analysed();
     let options = StreamOptions { analysed: Analysed::Children { most: 0 }, ..options() };
     let check = |sample: &Sample<'_>| {
         let AnyRecord::Evaluation(record) = set.set.record(sample.record).unwrap() else { unreachable!() };
@@ -526,8 +538,8 @@ fn lines_are_those_of_the_deepest_session() {
 }
 
 #[test]
-fn analysed_positions_go_on_exactly_where_they_were() {
-    let set = analysed("children-resume");
+fn resumed_analysed_positions_yield_the_same_samples() {
+    let set = analysed();
     let analysed = Analysed::Both { most: 2 };
     let options = StreamOptions { repeat: Repeat::Forever, analysed, ..options() };
     let sets = || vec![Arc::clone(&set.set)];

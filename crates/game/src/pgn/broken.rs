@@ -2,75 +2,75 @@ use std::{fmt, io};
 
 use crate::{FenError, Game};
 
-/// Where a game begins in its stream.
+/// The place of a game in its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The number of the game, from 1. Broken games count.
     pub game: u64,
-    /// The byte the game begins at, from 0.
+    /// Offset of its first byte.
     pub offset: u64,
-    /// The line the game begins in, from 1.
+    /// Its first line, from 1.
     pub line: u64,
 }
 
-/// A game that could not be read, or not to its end: what is wrong, and where.
+/// A game that could not be read, or not to its end.
 #[derive(Debug)]
 pub struct BrokenGame {
     /// Where the game begins.
     pub place: Place,
     /// What is wrong.
     pub problem: Problem,
-    /// The byte of the stream where it is wrong, when that is known.
+    /// Offset of the fault in the stream, if known.
     pub offset: Option<u64>,
-    /// The ply it is wrong at: the first move is 1. In a variation, the ply of the main line is counted on.
+    /// Ply of the fault, from 1. Variations count on from the main line.
     pub ply: u32,
-    /// The text that is wrong, shortened; empty when nothing can be pointed at.
+    /// The offending text, shortened; may be empty.
     pub token: String,
-    /// What could be read: everything up to the fault, or all but the rest of a broken variation.
+    /// The readable part: everything before the fault, or all but the rest of a broken variation.
     pub readable: Option<Box<Game>>,
 }
 
 /// What is wrong with a game.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// A move the rules do not allow.
+    /// An illegal move.
     #[error("is not a legal move")]
     IllegalMove,
     /// A move that several pieces could make.
-    #[error("fits more than one legal move")]
+    #[error("is ambiguous")]
     AmbiguousMove,
-    /// A move the rules do not allow, inside a variation; the main line is whole.
-    #[error("is not a legal move of the variation")]
+    /// An illegal move inside a variation; the main line is complete.
+    #[error("is not a legal move in the variation")]
     IllegalVariation,
     /// A word that looks like a move but is not one.
     #[error("cannot be read as a move")]
     UnreadableMove,
     /// Moves after the result.
-    #[error("stands after the result")]
+    #[error("after the result")]
     AfterResult,
     /// A `{` without its `}`.
-    #[error("comment does not end")]
+    #[error("unclosed comment")]
     UnclosedComment,
-    /// A `}` without its `{`: what looked like moves before it may have been a comment.
-    #[error("closes no comment")]
+    /// A `}` without its `{`: the moves before it may have been a comment.
+    #[error("unmatched closing brace")]
     StrayBrace,
     /// A `(` without its `)`.
-    #[error("variation does not end")]
+    #[error("unclosed variation")]
     UnclosedVariation,
     /// A tag pair without an end.
-    #[error("a tag pair does not end")]
+    #[error("unclosed tag pair")]
     UnclosedTag,
     /// The `FEN` tag gives no position.
-    #[error("the FEN tag is {0}")]
+    #[error("in the FEN tag: {0}")]
     BadFen(FenError),
     /// The `Variant` tag names rules other than those of chess.
-    #[error("is a variant of chess that is not supported")]
+    #[error("is not a supported variant")]
     UnsupportedVariant,
     /// The moves end without a result.
     #[error("the moves end without a result")]
     NoResult,
     /// No tag pair, no move and no result.
-    #[error("the text holds no game")]
+    #[error("no game found")]
     NoGame,
     /// More bytes than a game may have.
     #[error("the game is longer than {limit} bytes")]

@@ -1,6 +1,5 @@
-//! Games as text. Reading is three steps, each of which a fault cannot get past: [`split`] cuts a stream into the
-//! bytes of one game each, [`survey`] looks over a game's moves for what pgn-reader passes over in silence, and
-//! [`read`] lets pgn-reader parse it into a tree.
+//! PGN. Reading takes three steps: [`split`] cuts a stream into the bytes of one game each, [`survey`] checks the moves for
+//! what pgn-reader silently ignores, and [`read`] parses the game into a tree with pgn-reader.
 
 mod broken;
 mod read;

@@ -17,35 +17,35 @@ use crate::{Game, Headers, NodeId, notes::append_text, position_from_fen};
 /// How a game is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// What becomes of variations.
+    /// Handling of variations.
     pub variations: Variations,
-    /// What becomes of a game whose moves end without a result.
+    /// Handling of games without a result.
     pub missing_result: MissingResult,
 }
 
-/// What becomes of variations.
+/// Handling of variations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Variations {
-    /// They become part of the tree.
+    /// Keep them in the tree.
     #[default]
     Keep,
-    /// They are passed over: faster, and faults inside them do not matter.
+    /// Skip them, and faults inside them.
     Skip,
 }
 
-/// What becomes of a game whose moves end without a result.
+/// Handling of games without a result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MissingResult {
-    /// The result is that of the `Result` tag, else unknown.
+    /// Take the `Result` tag, or else no result.
     #[default]
     Accept,
-    /// The game counts as broken: its end may be missing.
+    /// Reject the game, as its end may be missing.
     Reject,
 }
 
 /// Reads games from a PGN stream, one at a time; broken ones come as errors and the next game follows.
 ///
-/// Only a failing stream ends the reading early; it is the last item then.
+/// A failing stream is the last item.
 #[derive(Debug)]
 pub struct PgnReader<R> {
     games: RawGames<R>,
@@ -76,7 +76,7 @@ impl<R: Read> Iterator for PgnReader<R> {
 /// Reads the text of one game, with variations.
 ///
 /// # Errors
-/// When the game is broken; what is readable of it comes with the error.
+/// If the game is broken; the readable part comes with the error.
 pub fn read_game(text: &[u8]) -> Result<Game, BrokenGame> {
     RawGame::alone(text).read(ReadOptions::default())
 }
@@ -85,7 +85,7 @@ impl RawGame<'_> {
     /// Parses the game.
     ///
     /// # Errors
-    /// When the game is broken; what is readable of it comes with the error.
+    /// If the game is broken; the readable part comes with the error.
     pub fn read(&self, options: ReadOptions) -> Result<Game, BrokenGame> {
         let movetext = self.bytes.get(self.movetext..).unwrap_or_default();
         let survey = survey(movetext);
@@ -154,7 +154,7 @@ impl RawGame<'_> {
     }
 }
 
-/// The beginning of a faulty text, fit to print.
+/// A printable prefix of an invalid text.
 fn shortened(text: &[u8]) -> String {
     const LONGEST: usize = 40;
     let decoded = decode(text);
@@ -166,7 +166,7 @@ fn shortened(text: &[u8]) -> String {
     short
 }
 
-/// Text as UTF-8, or else as Latin-1, which is what the PGN standard asked for before.
+/// Text as UTF-8, or else as Latin-1, the encoding of the PGN standard.
 fn decode(text: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(text) {
         Ok(text) => Cow::Borrowed(text),
@@ -178,9 +178,9 @@ fn decode(text: &[u8]) -> Cow<'_, str> {
 enum Stop {
     /// A move of the main line that is not legal.
     BadMove(Problem, SanPlus),
-    /// The game cannot begin; with the tag's value.
+    /// An invalid tag, with its value.
     Setup(Problem, String),
-    /// The moves known to be sound are read.
+    /// All valid moves have been read.
     Sound,
 }
 
@@ -192,11 +192,11 @@ struct Line {
     before: Option<Chess>,
     /// A comment before the line's first move.
     opening: String,
-    /// A move could not be made: the rest of the line is passed over.
+    /// A move was illegal: the rest of the line is skipped.
     broken: bool,
 }
 
-/// Builds a game from what pgn-reader sees. It outlives pgn-reader's notion of a game, see [`RawGame::read`].
+/// Builds a game from the events of pgn-reader, which may see several games in it, see [`RawGame::read`].
 struct Builder {
     options: ReadOptions,
     /// How many moves of the main line to read.
@@ -326,7 +326,7 @@ impl Visitor for Builder {
         let value = value.decode();
         let value = decode(&value);
         match name {
-            // Too late to say by which rules the game is played.
+            // A `Variant` tag after moves is ignored.
             "FEN" | "Variant" if self.moves > 0 => {}
             "FEN" => self.fen = Some(value.into_owned()),
             "SetUp" => {}
@@ -335,7 +335,7 @@ impl Visitor for Builder {
                 if name == "Variant" {
                     self.variant = Some(value.clone().into_owned());
                 }
-                // A name that cannot be written again is not a tag; the game does not depend on it.
+                // An invalid tag name is ignored.
                 let _not_a_tag = self.headers.set(name, value);
             }
         }
@@ -343,7 +343,7 @@ impl Visitor for Builder {
     }
 
     fn begin_movetext(&mut self, (): ()) -> ControlFlow<()> {
-        // Tags come in two parts when something stray stands between them; the later part may hold the FEN.
+        // Stray text may separate tags into two parts; the second may hold the FEN.
         let more = self.fen.is_some() || self.variant.is_some();
         if self.game.is_none() || (self.moves == 0 && more) {
             self.set_up()
@@ -389,7 +389,7 @@ impl Visitor for Builder {
 
     fn nag(&mut self, (): &mut (), nag: Nag) -> ControlFlow<()> {
         let at = self.line.at;
-        // At a line's beginning there is no move to judge.
+        // There is no move at the start of a line.
         let has_move = if self.in_variation() { self.line.before.is_some() } else { self.moves > 0 };
         if has_move && !self.line.broken {
             self.game().notes_mut(at).nags.push(nag);

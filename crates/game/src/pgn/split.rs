@@ -6,23 +6,23 @@ use memchr::{memchr, memchr3_iter};
 
 use super::{BrokenGame, Place, Problem};
 
-/// The most bytes a game may have unless a caller says otherwise: 4 MiB.
+/// Default limit on the size of a game: 4 MiB.
 pub const DEFAULT_GAME_LIMIT: usize = 4 << 20;
 
-/// How much is read at a time.
+/// Read size.
 const PORTION: u64 = 256 << 10;
 
 /// Cuts a PGN stream into the bytes of one game each, without parsing them.
 ///
-/// A game begins at a tag pair after moves, or after a blank line that follows a result. An unclosed comment cannot
-/// swallow what follows: inside one, a whole-line `Event` tag pair, or any whole-line tag pair after a blank line,
-/// begins a game too. Memory is bounded by the limit on one game's bytes.
+/// A game starts at a tag pair after moves, or after a blank line that follows a result. Inside a comment, a whole-line
+/// `Event` tag pair, or any whole-line tag pair after a blank line, starts a game too, so that an unclosed comment affects
+/// one game only. Memory is bounded by the limit on a game's size.
 #[derive(Debug)]
 pub struct RawGames<R> {
     input: R,
     state: Stream,
     limit: usize,
-    /// Bytes read and not yet given out, after `start`.
+    /// Bytes read but not yet returned, after `start`.
     buffer: Vec<u8>,
     /// Where the next game begins in the buffer.
     start: usize,
@@ -49,7 +49,7 @@ pub struct RawGame<'a> {
     pub place: Place,
 }
 
-/// What part of a game a line belongs to.
+/// The part of a game that a line belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
     Nothing,
@@ -57,7 +57,7 @@ enum Section {
     Moves,
 }
 
-/// What the lines of one game have shown so far.
+/// State of scanning the lines of a game.
 #[derive(Debug)]
 struct Outline {
     section: Section,
@@ -69,7 +69,7 @@ struct Outline {
     movetext: Option<usize>,
 }
 
-/// Where a line leaves the game.
+/// The effect of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Belongs,
@@ -97,10 +97,10 @@ impl<R: Read> RawGames<R> {
         }
     }
 
-    /// The next game, or why it cannot be given; `None` at the end.
+    /// The next game; `None` at the end.
     ///
     /// # Errors
-    /// When a game is longer than the limit (the one after it comes next) or the stream fails (nothing comes next).
+    /// If a game is longer than the limit (the next call returns the one after it) or the stream fails (the next returns `None`).
     #[expect(
         clippy::should_implement_trait,
         reason = "a game borrows the buffer, which an Iterator cannot lend"
@@ -138,7 +138,7 @@ impl<R: Read> RawGames<R> {
             length += line.len();
             lines += u64::from(line_end.is_some());
             if outline.section == Section::Nothing {
-                // Blank lines before a game belong to none.
+                // Skip blank lines before a game.
                 self.drop_front(length, lines);
                 (length, lines) = (0, 0);
                 place = self.next;
@@ -166,7 +166,7 @@ impl<R: Read> RawGames<R> {
         Some(Ok(RawGame { bytes, movetext: outline.movetext.unwrap_or(length), place }))
     }
 
-    /// Passes over bytes at the front without forgetting them yet.
+    /// Skips bytes at the front without dropping them yet.
     fn drop_front(&mut self, bytes: usize, lines: u64) {
         self.start += bytes;
         self.next.offset += bytes as u64;
@@ -326,7 +326,7 @@ mod tests {
         pieces(text.as_bytes(), 1000).into_iter().map(|(_, text)| text.unwrap()).collect()
     }
 
-    /// Gives few bytes at a time, so that every boundary falls inside a read once.
+    /// Returns few bytes at a time, so that every boundary falls inside a read once.
     struct Trickle<'a>(&'a [u8]);
 
     impl Read for Trickle<'_> {
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unclosed_comment_ends_where_a_game_unmistakably_begins() {
+    fn an_unclosed_comment_ends_at_the_next_game() {
         let one = "[Event \"a\"]\n\n1. e4 { never closed\n[%clk 0:01:00]\n[White \"quoted in a comment\"]";
         let two = "[Event \"b\"]\n\n1. d4 { again\n";
         let three = "[White \"after a blank line\"]\n\n1. c4 *";
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_game_is_dropped_and_the_next_one_found() {
+    fn an_overlong_game_is_skipped() {
         let long =
             format!("[Event \"long\"]\n\n1. e4 {{{}\n{}}}\n*\n\n", "x".repeat(5000), "y\n".repeat(500));
         let text = format!("[Event \"a\"]\n\n*\n\n{long}[Event \"b\"]\n\n*");
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_does_not_fill_the_memory() {
+    fn an_endless_line_takes_bounded_memory() {
         let mut games = RawGames::with_limit(io::repeat(b'x').take(3 << 20), 1 << 10);
         assert!(matches!(games.next(), Some(Err(BrokenGame { problem: Problem::TooLong { .. }, .. }))));
         assert!(games.next().is_none());

@@ -1,8 +1,7 @@
-//! A look over the moves of a game before pgn-reader reads them.
+//! Checks the moves of a game before pgn-reader reads them.
 //!
-//! pgn-reader passes over words it cannot read, braces that do not match and text after the result, which is what a
-//! tolerant reader should do and what someone who counts on the moves has to know about. The survey walks the words
-//! of the main line only; it does not know the rules of chess.
+//! pgn-reader ignores unknown tokens, unmatched braces and text after the result. Training data must not have such games,
+//! so they are detected here. Only the tokens of the main line are checked, without the rules of chess.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::ops::Range;
@@ -12,7 +11,7 @@ use shakmaty::san::SanPlus;
 
 use super::Problem;
 
-/// What the survey of a game's moves found.
+/// Result of the check.
 #[derive(Debug)]
 pub(super) struct Survey {
     /// The first fault.
@@ -26,12 +25,12 @@ pub(super) struct Survey {
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) problem: Problem,
-    /// How many moves of the main line are sound before it.
+    /// Number of valid moves of the main line before it.
     pub(super) sound: usize,
     pub(super) at: Range<usize>,
 }
 
-/// Looks over the moves of a game.
+/// Checks the moves of a game.
 pub(super) fn survey(movetext: &[u8]) -> Survey {
     let mut survey = Survey { fault: None, has_result: false, moves: 0 };
     let mut moves_at_last_comment = None;
@@ -62,7 +61,7 @@ pub(super) fn survey(movetext: &[u8]) -> Survey {
             }
             Mark::UnclosedComment(at) => (Problem::UnclosedComment, survey.moves, at..at + 1),
             Mark::StrayBrace(at) => {
-                // The comment may have ended too early, at a brace inside it, and words of it been taken for moves.
+                // The comment may have ended at a brace inside it, so that words of it look like moves.
                 let doubtful = moves_at_last_comment.filter(|_| !survey.has_result);
                 (Problem::StrayBrace, doubtful.unwrap_or(survey.moves), at..at + 1)
             }
@@ -212,9 +211,9 @@ enum Kind {
     Move,
     Result,
     Number,
-    /// Looks like a move, but pgn-reader does not take it for one.
+    /// Looks like a move, but is not one for pgn-reader.
     Unreadable,
-    /// Text that pgn-reader passes over, as one would.
+    /// Text that pgn-reader ignores.
     Other,
 }
 
@@ -261,7 +260,7 @@ fn looks_like_a_move(word: &[u8]) -> bool {
     word.windows(2).any(square) || word.starts_with(b"O-O") || word.starts_with(b"o-o")
 }
 
-/// Whether the last word may be a move that lost its end, and so is too short to look like one.
+/// Whether the last word may be a truncated move.
 fn may_be_cut_off(word: Option<&[u8]>) -> bool {
     let part_of_a_move = |byte: &u8| matches!(byte, b'a'..=b'h' | b'1'..=b'8' | b'N' | b'B' | b'R' | b'Q' | b'K' | b'O' | b'x' | b'-' | b'=');
     word.is_some_and(|word| word.iter().all(part_of_a_move))
@@ -269,14 +268,18 @@ fn may_be_cut_off(word: Option<&[u8]>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::mem::{Discriminant, discriminant};
+
     use super::*;
 
-    fn fault(text: &str) -> Option<(String, usize, &str)> {
-        survey(text.as_bytes()).fault.map(|fault| (fault.problem.to_string(), fault.sound, &text[fault.at]))
+    fn fault(text: &str) -> Option<(Discriminant<Problem>, usize, &str)> {
+        survey(text.as_bytes())
+            .fault
+            .map(|fault| (discriminant(&fault.problem), fault.sound, &text[fault.at]))
     }
 
     #[test]
-    fn sound_moves_have_no_fault() {
+    fn valid_moves_have_no_fault() {
         for text in [
             "1. e4 e5 2. Nf3! (2. f4 (2. d4 {)} d5) ; ( {\n exf4) 2... Nc6 $14 3. O-O 0-1",
             "1.e4 e5 2.Nf3 Nc6 1/2-1/2 {agreed}",
@@ -292,17 +295,20 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_pointed_at() {
-        let unreadable = "cannot be read as a move".to_owned();
-        assert_eq!(fault("1. e4 e5 2. Nf3 e8Q 1-0"), Some((unreadable.clone(), 3, "e8Q")));
-        assert_eq!(fault("1. e4 o-o *"), Some((unreadable.clone(), 1, "o-o")));
-        assert_eq!(fault("1. e4 e5 2. N"), Some((unreadable, 2, "N")));
-        assert_eq!(fault("1. e4 { e5 *"), Some(("comment does not end".to_owned(), 1, "{")));
-        assert_eq!(fault("1. e4 {a {b} e5 } d5 *"), Some(("closes no comment".to_owned(), 1, "}")));
-        assert_eq!(fault("1. e4 {a} e5 1-0 } *"), Some(("closes no comment".to_owned(), 2, "}")));
-        assert_eq!(fault("1. e4 (1. d4 (c4) *"), Some(("variation does not end".to_owned(), 1, "(")));
-        assert_eq!(fault("1. e4 (1. d4 { ) *"), Some(("comment does not end".to_owned(), 1, "{")));
-        assert_eq!(fault("1. e4 1-0 1. d4"), Some(("stands after the result".to_owned(), 1, "d4")));
+    fn faults_have_offsets() {
+        for (text, problem, moves, token) in [
+            ("1. e4 e5 2. Nf3 e8Q 1-0", Problem::UnreadableMove, 3, "e8Q"),
+            ("1. e4 o-o *", Problem::UnreadableMove, 1, "o-o"),
+            ("1. e4 e5 2. N", Problem::UnreadableMove, 2, "N"),
+            ("1. e4 { e5 *", Problem::UnclosedComment, 1, "{"),
+            ("1. e4 {a {b} e5 } d5 *", Problem::StrayBrace, 1, "}"),
+            ("1. e4 {a} e5 1-0 } *", Problem::StrayBrace, 2, "}"),
+            ("1. e4 (1. d4 (c4) *", Problem::UnclosedVariation, 1, "("),
+            ("1. e4 (1. d4 { ) *", Problem::UnclosedComment, 1, "{"),
+            ("1. e4 1-0 1. d4", Problem::AfterResult, 1, "d4"),
+        ] {
+            assert_eq!(fault(text), Some((discriminant(&problem), moves, token)), "{text}");
+        }
     }
 
     #[test]

@@ -55,8 +55,7 @@ fn write_tag(name: &str, value: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "[{name} \"{escaped}\"]")
 }
 
-/// What is left to write, the next thing last. A stack of its own, because variations can be nested deeper than
-/// the machine's.
+/// What is left to write, the next item last. An explicit stack, as variations can be nested deeply.
 enum Task {
     Move { node: NodeId, before: Chess },
     LineAfter { node: NodeId, position: Chess },

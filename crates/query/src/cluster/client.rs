@@ -20,14 +20,14 @@ use super::{ClusterError, SchedulerAddress, report};
 use crate::functions::functions;
 use crate::table::{ChessTable, Reading};
 
-/// Into how many parts what is grouped is cut for each executor.
+/// Number of partitions of a grouping per executor.
 const PARTITIONS_PER_EXECUTOR: usize = 8;
-/// Bytes that each sort keeps aside for merging what it has spilled.
+/// Memory that each sort reserves for merging spilled runs, in bytes.
 const SORT_RESERVE: usize = 2 << 20;
-/// Bytes that what executors say of their files may take.
+/// Limit on the size of executors' reports, in bytes.
 const LARGEST_REPORT: usize = 256 << 20;
 
-/// A cluster that answers and has executors.
+/// A connection to a cluster with executors.
 #[derive(Clone, Debug)]
 pub struct Cluster {
     scheduler: SchedulerAddress,
@@ -38,7 +38,7 @@ impl Cluster {
     /// Finds the scheduler.
     ///
     /// # Errors
-    /// When no scheduler of this version answers at the address, or it has no executors.
+    /// If no scheduler of this version answers at the address, or it has no executors.
     pub async fn connect(scheduler: SchedulerAddress) -> Result<Self, ClusterError> {
         let executors = probe(&scheduler).await?.executors;
         if executors == 0 {
@@ -47,7 +47,7 @@ impl Cluster {
         Ok(Self { scheduler, executors })
     }
 
-    /// How many executors there were when the scheduler was found.
+    /// Number of executors at the time of connecting.
     pub fn executors(&self) -> usize {
         self.executors
     }
@@ -57,22 +57,21 @@ impl Cluster {
     /// # Errors
     /// When the session cannot be made.
     pub async fn context(&self) -> Result<SessionContext, ClusterError> {
-        // What is grouped is cut into parts for all slots, whose number only the scheduler knows. Parts too many cost
-        // little: an executor takes several at a time.
+        // Only the scheduler knows the number of slots. Extra partitions are cheap, as an executor takes several at a time.
         let partitions = self.executors.saturating_mul(PARTITIONS_PER_EXECUTOR);
         let mut config = SessionConfig::new_with_ballista()
             .with_target_partitions(partitions)
-            // A client that asks how its job is doing knows the job's number from the start, and so can cancel it; one
-            // that waits to be told learns the number with the first news.
+            // A client that polls knows the job's id from the start and can cancel it; one that is notified learns it with the first
+            // notification.
             .set_bool(BALLISTA_CLIENT_PULL, true)
             .with_ballista_logical_extension_codec(Arc::new(LogicalCodec::default()))
             .with_ballista_physical_extension_codec(Arc::new(PhysicalCodec::default()));
-        // What each sort keeps aside for merging must leave room for sorting where an executor's memory is small.
+        // The reservation for merging must leave room for sorting if an executor's memory is small.
         config.options_mut().execution.sort_spill_reservation_bytes = SORT_RESERVE;
         let context =
             SessionContext::remote_with_state(&format!("df://{}", self.scheduler), session_state(config)?)
                 .await?;
-        // Ballista puts its own list of functions in place of the state's.
+        // Ballista replaces the state's functions by its own.
         functions().register(&context);
         Ok(context)
     }
@@ -80,7 +79,7 @@ impl Cluster {
     /// Starts a plan of one of this cluster's contexts.
     ///
     /// # Errors
-    /// When the plan reads what only this process can, or cannot be sent.
+    /// If the plan reads standard input, or cannot be serialised.
     pub async fn run(&self, context: &SessionContext, plan: DataFrame) -> Result<Job, ClusterError> {
         refuse_standard_input(plan.logical_plan())?;
         let plan = plan.create_physical_plan().await?;
@@ -103,18 +102,18 @@ fn refuse_standard_input(plan: &LogicalPlan) -> Result<(), ClusterError> {
     if here { Err(ClusterError::StandardInput) } else { Ok(()) }
 }
 
-/// A plan that runs on a cluster. Nothing comes before everything is computed; the rows then lie on the executors.
+/// A plan that runs on a cluster. Its rows arrive when all are computed; until read, they are stored on the executors.
 pub struct Job {
     scheduler: String,
     plan: Arc<dyn ExecutionPlan>,
-    /// The rows, in the order the plan asks for. The first one starts the job.
+    /// The rows in the plan's order. Polling for the first one starts the job.
     pub rows: SendableRecordBatchStream,
 }
 
 impl Job {
-    /// Adds what the executors read to `reading`, and lets them forget the rows. Call it when those have been read.
+    /// Adds the executors' reports to `reading`, and lets them delete the rows. Call it after reading the rows.
     ///
-    /// Executors forget them on their own after a day, so a failure to tell them is not one.
+    /// Executors delete them after a day anyway, so failing to tell them is not an error.
     pub async fn finish(self, reading: &Reading) {
         if let Some(job_id) = self.id()
             && let Ok(scheduler) = SchedulerGrpcClient::connect(self.scheduler).await
@@ -130,7 +129,7 @@ impl Job {
         }
     }
 
-    /// Stops the job: the executors drop what they are doing for it. A scheduler that cannot be reached has stopped it.
+    /// Cancels the job. A scheduler that cannot be reached has stopped it already.
     pub async fn cancel(self) {
         if let Some(job_id) = self.id()
             && let Ok(mut scheduler) = SchedulerGrpcClient::connect(self.scheduler).await

@@ -1,5 +1,5 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-//! How our tables and scans travel: as their description, stamped with the version that wrote it.
+//! Serialisation of tables and scans, with the version that wrote them.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use super::slice::{Reader, ScanDescription, SlicedScan};
 use super::table::ClusterTable;
 use crate::table::ChessTable;
 
-/// What is sent, and by which version of this program: descriptions of another version may mean something else.
+/// A message with the version of its sender.
 #[derive(Serialize, Deserialize)]
 struct Stamped<T> {
     version: String,
@@ -37,7 +37,7 @@ fn write<T: Serialize>(content: &T, buffer: &mut Vec<u8>) -> Result<()> {
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     let unreadable = |fault| DataFusionError::Plan(format!("a part of the plan cannot be read: {fault}"));
-    // The version is looked at before the content, whose form it decides.
+    // Check the version before parsing the content.
     let Stamped { version, content } =
         serde_json::from_slice::<Stamped<serde_json::Value>>(bytes).map_err(unreadable)?;
     if version != VERSION {
@@ -78,7 +78,7 @@ impl LogicalExtensionCodec for LogicalCodec {
         buf: &mut Vec<u8>,
     ) -> Result<()> {
         let Some(chess) = node.downcast_ref::<ChessTable>() else {
-            return plan_err!("the table '{table}' lives in this process only: a cluster cannot read it");
+            return plan_err!("a cluster cannot read the table '{table}' of this process");
         };
         write(chess.spec(), buf)
     }
@@ -92,7 +92,7 @@ impl LogicalExtensionCodec for LogicalCodec {
     }
 }
 
-/// Ballista's codec for physical plans, and our scans. The first byte says whose node it is.
+/// Ballista's codec for physical plans, extended by our scans. The first byte tells them apart.
 #[derive(Debug, Default)]
 pub(super) struct PhysicalCodec {
     ballistas: BallistaPhysicalExtensionCodec,
@@ -124,7 +124,7 @@ impl PhysicalExtensionCodec for PhysicalCodec {
                 Arc::clone(numbers),
                 self.reader.clone(),
             )?)),
-            _ => plan_err!("a node of the plan is of no known kind: run the same tabia-lab everywhere"),
+            _ => plan_err!("unknown node in the plan: run the same version of tabia-lab on all machines"),
         }
     }
 
@@ -175,9 +175,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_task_reads_its_own_files_only() {
-        let folder = std::env::temp_dir().join(format!("tabia-codec-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let paths: Vec<_> = ["a", "b", "c"].map(|name| folder.join(name).with_extension("pgn")).into();
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<_> = ["a", "b", "c"].map(|name| folder.path().join(name).with_extension("pgn")).into();
         for (games, path) in paths.iter().enumerate() {
             std::fs::write(path, "[Result \"*\"]\n\n1. e4 e5 *\n\n".repeat(games + 1)).unwrap();
         }
@@ -192,11 +191,10 @@ mod tests {
             let rows = collect(task, context.task_ctx()).await.unwrap();
             assert_eq!(rows.iter().map(RecordBatch::num_rows).sum::<usize>(), games, "{partitions:?}");
         }
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[tokio::test]
-    async fn a_file_that_is_not_there_is_named_with_the_machine() {
+    async fn a_missing_file_is_reported_with_the_executor() {
         let context = SessionContext::new();
         let scan = ScanDescription { table: spec(&[Path::new("/no/such/games.pgn")]), projection: None };
         let task = there_and_back(Arc::new(SlicedScan::whole(scan).unwrap()), &context);
@@ -208,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn tables_of_this_process_are_refused_by_name() {
+    fn tables_of_this_process_are_errors() {
         let provider = Arc::new(datafusion::datasource::empty::EmptyTable::new(spec(&[]).schema()));
         let outcome =
             LogicalCodec::default().try_encode_table_provider(&"t".into(), provider, &mut Vec::new());
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_is_refused_before_its_content_is_read() {
+    fn another_version_is_an_error() {
         let mut bytes = Vec::new();
         write(&5, &mut bytes).unwrap();
         assert_eq!(read::<u32>(&bytes).unwrap(), 5);

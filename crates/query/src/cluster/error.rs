@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use datafusion::error::DataFusionError;
 use thiserror::Error;
 
-/// Why a cluster could not be started, joined or used.
+/// An error of a cluster.
 #[derive(Debug, Error)]
 pub enum ClusterError {
     /// The address given for the scheduler is not `HOST:PORT`.
-    #[error("'{0}' is not an address: expected HOST:PORT, for example 127.0.0.1:50050")]
+    #[error("invalid address '{0}' (expected HOST:PORT, for example 127.0.0.1:50050)")]
     Address(String),
-    /// A service could not listen where it was told to.
-    #[error("cannot listen at {address}: {error}{}", if error.kind() == io::ErrorKind::AddrInUse { " (another program has the port; choose one with --port)" } else { "" })]
+    /// A service could not bind its address.
+    #[error("cannot listen at {address}: {error}{}", if error.kind() == io::ErrorKind::AddrInUse { " (choose another port with --port)" } else { "" })]
     Listen {
         /// Where.
         address: SocketAddr,
         /// Why not.
         error: io::Error,
     },
-    /// A service that listens on every address has no address to tell others.
-    #[error("listening on {0} needs --advertise HOST: the name by which the other machines reach this one")]
+    /// A service that listens on all addresses needs a host name for the others.
+    #[error("listening on {0} needs --advertise HOST, the name of this machine for the others")]
     Advertise(std::net::IpAddr),
     /// Nothing answers at the scheduler's address.
     #[error("no scheduler answers at {address}: {error} (start one with `tabia-lab cluster scheduler`)")]
@@ -31,7 +31,7 @@ pub enum ClusterError {
         error: io::Error,
     },
     /// Something answers at the scheduler's address, but it is not a scheduler.
-    #[error("what answers at {address} is not a cluster scheduler")]
+    #[error("the service at {address} is not a cluster scheduler")]
     NotAScheduler {
         /// Where.
         address: String,
@@ -48,7 +48,7 @@ pub enum ClusterError {
         /// This program's version.
         ours: &'static str,
     },
-    /// The scheduler has nobody to give work to.
+    /// The scheduler has no executors.
     #[error(
         "the scheduler at {address} has no executors (start one with `tabia-lab cluster executor --scheduler {address}`)"
     )]
@@ -56,8 +56,8 @@ pub enum ClusterError {
         /// Where.
         address: String,
     },
-    /// The plan reads what only this process can.
-    #[error("standard input belongs to this process only: a cluster reads files")]
+    /// The plan reads standard input.
+    #[error("a cluster cannot read standard input; use files")]
     StandardInput,
     /// The folder for intermediate results cannot be used.
     #[error("cannot use {} for intermediate results: {error}", path.display())]
@@ -67,7 +67,7 @@ pub enum ClusterError {
         /// Why not.
         error: io::Error,
     },
-    /// The executor ended without being told to.
+    /// The executor stopped unexpectedly.
     #[error(
         "the executor stopped: the scheduler at {address} no longer answers, or has given this executor up"
     )]
@@ -83,7 +83,7 @@ pub enum ClusterError {
         /// Why it failed.
         error: Box<ballista_core::error::BallistaError>,
     },
-    /// The plan could not be made or run.
+    /// The plan failed.
     #[error(transparent)]
     Plan(#[from] DataFusionError),
 }

@@ -21,36 +21,36 @@ use super::{ClusterError, SchedulerAddress};
 use crate::locked_folder::LockedFolder;
 use crate::session::runtime;
 
-/// How long a stopping executor waits for its tasks. What it has not finished by then is done again elsewhere.
+/// How long a stopping executor waits for its tasks. Unfinished tasks run again elsewhere.
 const LAST_TASKS: Duration = Duration::from_secs(5);
 
-/// How an executor is run.
+/// Options of an executor.
 #[derive(Clone, Debug)]
 pub struct ExecutorOptions {
     /// The scheduler to work for.
     pub scheduler: SchedulerAddress,
-    /// How long to wait for the scheduler to come up.
+    /// How long to wait for the scheduler to start.
     pub patience: Duration,
-    /// The address to listen at; without one, the address from which the scheduler is reached, so that an executor of
-    /// a scheduler on the loopback address is on the loopback address too.
+    /// The address to listen at; by default the local address of the connection to the scheduler, so that an executor of a
+    /// scheduler on the loopback address is on the loopback address, too.
     pub bind: Option<IpAddr>,
-    /// The name by which the other machines reach this one; needed only when listening on every address.
+    /// The name of this machine for the others; needed only when listening on all addresses.
     pub advertise: Option<String>,
     /// The first of the two ports to listen on, the other being the next; 0 lets the system choose both.
     pub port: u16,
-    /// How many partitions are worked on at a time.
+    /// Number of partitions processed at a time.
     pub slots: usize,
-    /// Bytes of memory, about, that the executor may take; what needs more is written to the work folder.
+    /// Approximate memory limit in bytes; larger intermediate results are spilled to the work folder.
     pub memory: u64,
-    /// The folder inside which the executor makes its own for intermediate results.
+    /// Parent of the executor's folder for intermediate results.
     pub work_dir: PathBuf,
-    /// How often the executor tells the scheduler that it is there.
+    /// Heartbeat interval.
     pub heartbeat: Duration,
-    /// How long to pause after each batch a scan has read: for tests of machines that fail while they work.
+    /// Pause after each batch of a scan, for tests of failing machines.
     pub pause: Duration,
 }
 
-/// An executor that has found its scheduler and has its folder and ports: it runs tasks and keeps their results.
+/// An executor that has connected to its scheduler and reserved its folder and ports.
 #[derive(Debug)]
 pub struct Executor {
     scheduler: SchedulerAddress,
@@ -65,10 +65,10 @@ pub struct Executor {
 }
 
 impl Executor {
-    /// Finds the scheduler and takes a folder and two ports.
+    /// Connects to the scheduler and reserves a folder and two ports.
     ///
     /// # Errors
-    /// When no scheduler of this version answers, a port is taken or the folder cannot be used.
+    /// If no scheduler of this version answers, a port is in use or the folder cannot be used.
     pub async fn join(options: ExecutorOptions) -> Result<Self, ClusterError> {
         let probe = probe_until(&options.scheduler, options.patience).await?;
         let bind = options.bind.unwrap_or(probe.local);
@@ -102,10 +102,10 @@ impl Executor {
         self.work_dir.path()
     }
 
-    /// Works until the process is told to stop (Ctrl-C or SIGTERM); `ready` is called once the scheduler knows of it.
+    /// Runs until Ctrl-C or SIGTERM; `ready` is called once the executor is registered.
     ///
     /// # Errors
-    /// When the scheduler refuses the executor or is lost.
+    /// If the scheduler rejects the executor or is lost.
     pub async fn work(self, ready: impl FnOnce()) -> Result<(), ClusterError> {
         let failed =
             |error| ClusterError::Service { doing: "working for the scheduler", error: Box::new(error) };
@@ -123,7 +123,7 @@ impl Executor {
             vcores: self.slots,
             work_dir: Some(self.work_dir.path().to_string_lossy().into_owned()),
             executor_heartbeat_interval_seconds: self.heartbeat.as_secs().max(1),
-            // Tasks share the pool of the runtime; Ballista would give each a part of its own.
+            // Tasks share the memory pool; Ballista would split it.
             memory_pool_size: Some(0),
             override_runtime_producer: Some(Arc::new(move |_| Ok(Arc::clone(&runtime)))),
             override_function_registry: Some(Arc::new(BallistaFunctionRegistry::from(&state))),
@@ -144,7 +144,7 @@ impl Executor {
         tokio::select! {
             biased;
             () = told_to_stop() => {
-                // The process heard the same signal: it tells the scheduler and waits for its tasks, which may be long.
+                // Ballista handles the same signal: it tells the scheduler and waits for its tasks, which can take long.
                 let _ = timeout(LAST_TASKS, process).await;
                 Ok(())
             }
@@ -157,10 +157,10 @@ impl Executor {
     }
 }
 
-/// Two ports nobody listens on: `first` and the next, or any two when `first` is 0.
+/// Two free ports: `first` and the next, or any two if `first` is 0.
 ///
-/// The executor takes numbers, not sockets, so a port could be lost again between here and there; ports the system
-/// gives out are not given out again soon.
+/// Ballista takes port numbers, not sockets, so a port could be taken in between; the system does not reuse ephemeral
+/// ports soon.
 fn free_ports(bind: IpAddr, first: u16) -> Result<[u16; 2], ClusterError> {
     let listen = |port| {
         let address = SocketAddr::new(bind, port);

@@ -1,8 +1,8 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-//! What executors say of the files they read, on its way back to the client.
+//! Executors' reports of the files they read.
 //!
-//! Ballista carries the metrics of finished tasks to the client: numbers with names. A report is such a name. A partition
-//! that is read again, because a machine was lost, gives the same report again, so that each counts once.
+//! Ballista sends the metrics of finished tasks to the client: named numbers. A report is encoded as such a name. A
+//! partition that is read again after a failure gives the same report, so that each counts once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ struct Report {
     faults: tabia_data::Faults,
 }
 
-/// The same context, whose scans count what they read.
+/// The context with `reading`, which scans update.
 pub(super) fn counting(context: &TaskContext, reading: &Arc<Reading>) -> Arc<TaskContext> {
     Arc::new(TaskContext::new(
         context.task_id(),
@@ -39,17 +39,17 @@ pub(super) fn counting(context: &TaskContext, reading: &Arc<Reading>) -> Arc<Tas
     ))
 }
 
-/// Notes what became of a partition.
+/// Records the report of a partition.
 pub(super) fn write(partition: usize, reading: &Reading, metrics: &ExecutionPlanMetricsSet) {
     for (source, SourceReport { records, positions, faults }) in reading.sources() {
-        // A report that could not be written would be missing at the client; nothing depends on it.
+        // A missing report affects only the statistics.
         if let Ok(name) = serde_json::to_string(&Report { partition, source, records, positions, faults }) {
             MetricBuilder::new(metrics).counter(name, partition).add(1);
         }
     }
 }
 
-/// Adds every report of a job to what was read.
+/// Adds all reports of a job to `reading`.
 pub(super) fn read(metrics: GetJobMetricsResult, reading: &Reading) {
     let operators = metrics.stages.into_iter().flat_map(|stage| stage.operators);
     let scans = operators.filter(|operator| operator.operator_type == SlicedScan::NAME);

@@ -16,23 +16,23 @@ use super::codec::{LogicalCodec, PhysicalCodec};
 use super::session::session_state;
 use super::signal::told_to_stop;
 
-/// How long the rows of a finished job are kept for a client that reads them slowly. A client that is done says so.
+/// How long the rows of a finished job are kept, unless the client deletes them.
 const KEEP_RESULTS: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How a scheduler is run.
+/// Options of a scheduler.
 #[derive(Clone, Debug)]
 pub struct SchedulerOptions {
     /// The address to listen at; the loopback address keeps other machines out.
     pub bind: IpAddr,
     /// The port to listen on; 0 lets the system choose.
     pub port: u16,
-    /// The name by which executors reach this machine; needed only when listening on every address.
+    /// The name of this machine for executors; needed only when listening on all addresses.
     pub advertise: Option<String>,
-    /// How long an executor may be silent before its work is given to others. Several of its heartbeats.
+    /// Timeout of an executor's heartbeat before its tasks are reassigned.
     pub executor_timeout: Duration,
 }
 
-/// A scheduler that has its port: it takes plans from clients, cuts them into tasks and hands those to executors.
+/// A scheduler with its port: it takes plans from clients and assigns their tasks to executors.
 pub struct Scheduler {
     listener: TcpListener,
     config: SchedulerConfig,
@@ -40,10 +40,10 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Takes the port.
+    /// Binds the port.
     ///
     /// # Errors
-    /// When the port is taken, or nobody could be told where the scheduler is.
+    /// If the port is in use, or listening on all addresses without `advertise`.
     pub async fn bind(options: SchedulerOptions) -> Result<Self, ClusterError> {
         let host = match options.advertise {
             Some(host) => host,
@@ -77,7 +77,7 @@ impl Scheduler {
         self.address
     }
 
-    /// Serves until the process is told to stop (Ctrl-C or SIGTERM).
+    /// Runs until Ctrl-C or SIGTERM.
     ///
     /// # Errors
     /// When the service fails.

@@ -1,6 +1,6 @@
-/// Returns when the process is told to stop: Ctrl-C, or SIGTERM where there is one.
+/// Waits for Ctrl-C or SIGTERM.
 ///
-/// Where the system lets nobody listen for a signal, that signal ends the process as it always does.
+/// If a handler cannot be installed, the signal ends the process as usual.
 pub(super) async fn told_to_stop() {
     let interrupted = async {
         if tokio::signal::ctrl_c().await.is_err() {

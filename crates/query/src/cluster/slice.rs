@@ -23,28 +23,28 @@ use tokio::time::sleep;
 use super::report;
 use crate::table::{Reading, TableSpec};
 
-/// What a scan reads: enough to make it again on another machine.
+/// Description of a scan, sufficient to rebuild it on another machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct ScanDescription {
     /// The table.
     pub(super) table: TableSpec,
-    /// Which of its columns, in which order; all of them where there is none.
+    /// The selected columns; `None` selects all.
     pub(super) projection: Option<Vec<usize>>,
 }
 
-/// The machine that reads.
+/// The machine that executes a scan.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reader {
-    /// What the machine is called in errors.
+    /// The machine's name in errors.
     pub(super) name: String,
-    /// How long it pauses after each batch.
+    /// Pause after each batch.
     pub(super) pause: Duration,
 }
 
-/// A scan whose partitions are chosen by its input: each row of the input is the number of a partition to read.
+/// A scan of the partitions whose numbers are the rows of its input.
 ///
-/// The scheduler gives a task some of a stage's partitions by rewriting the leaves it knows. A scan of ours it would
-/// leave whole, and every task would read everything; the memory leaf below this node it does know.
+/// The scheduler assigns partitions to tasks by rewriting the leaves it knows. It would leave our own scan as it is, and
+/// every task would read everything; it does know the memory leaf below this node.
 #[derive(Debug)]
 pub(super) struct SlicedScan {
     description: Arc<ScanDescription>,
@@ -58,7 +58,7 @@ pub(super) struct SlicedScan {
 impl SlicedScan {
     pub(super) const NAME: &str = "SlicedScan";
 
-    /// The whole of a table, ready to be cut.
+    /// A scan of all partitions of a table.
     pub(super) fn whole(description: ScanDescription) -> Result<Self> {
         let schema = Arc::new(Schema::new(vec![Field::new("partition", DataType::UInt32, false)]));
         let mut numbers = Vec::new();
@@ -70,7 +70,7 @@ impl SlicedScan {
         Self::new(description, MemorySourceConfig::try_new_exec(&numbers, schema, None)?, Reader::default())
     }
 
-    /// The partitions of a table that `numbers` names.
+    /// A scan of the partitions in `numbers`.
     pub(super) fn new(
         description: impl Into<Arc<ScanDescription>>,
         numbers: Arc<dyn ExecutionPlan>,
@@ -89,7 +89,7 @@ impl SlicedScan {
         Ok(Self { description, scan, numbers, reader, properties: Arc::new(properties), metrics })
     }
 
-    /// What is read.
+    /// The description.
     pub(super) fn description(&self) -> &ScanDescription {
         &self.description
     }
@@ -119,7 +119,7 @@ impl ExecutionPlan for SlicedScan {
         vec![&self.numbers]
     }
 
-    /// Spreading the numbers over more partitions would gain nothing: there is one per partition already.
+    /// There is already one number per partition.
     fn benefits_from_input_partitioning(&self) -> Vec<bool> {
         vec![false]
     }
@@ -175,8 +175,8 @@ impl ExecutionPlan for SlicedScan {
     }
 }
 
-/// Whether this machine sees the file of a partition. A job fails at the first that does not: trying again on another
-/// machine would only hide which one is set up wrongly.
+/// Checks that this machine can open the file of a partition. The job fails at once if not, as a retry on another machine
+/// would hide the misconfigured one.
 fn visible(table: &TableSpec, partition: usize, reader: &str) -> Result<()> {
     let Some(path) = table.files.get(partition).and_then(|file| file.path.as_deref()) else {
         return plan_err!("the table has no file {partition}");
@@ -184,8 +184,8 @@ fn visible(table: &TableSpec, partition: usize, reader: &str) -> Result<()> {
     match File::open(path) {
         Ok(_) => Ok(()),
         Err(fault) => exec_err!(
-            "the executor at {reader} cannot read {}: {fault}; every executor has to see the input files under the paths \
-             the client names, as in a shared folder",
+            "the executor at {reader} cannot read {}: {fault}; every executor needs the input files under the client's \
+             paths, as in a shared folder",
             path.display()
         ),
     }

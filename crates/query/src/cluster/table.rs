@@ -11,7 +11,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use super::slice::{ScanDescription, SlicedScan};
 use crate::table::TableSpec;
 
-/// A table as the scheduler sees it: its scans can be cut into tasks.
+/// A table on a cluster: its scans can be split into tasks.
 #[derive(Debug)]
 pub(super) struct ClusterTable {
     table: TableSpec,

@@ -11,7 +11,7 @@ use datafusion::scalar::ScalarValue;
 use shakmaty::Chess;
 use tabia_game::position_from_fen;
 
-/// A function of one row: its name, what it takes and gives, and how a column of it is computed.
+/// A scalar function.
 pub(super) struct ChessFunction {
     name: &'static str,
     signature: Signature,
@@ -20,7 +20,7 @@ pub(super) struct ChessFunction {
 }
 
 impl ChessFunction {
-    /// A function with one list of argument types, or several where arguments may be left out.
+    /// A function with one or more signatures.
     pub(super) fn new<const N: usize>(
         name: &'static str,
         arguments: [Vec<DataType>; N],
@@ -83,9 +83,9 @@ pub(super) fn texts(column: &ArrayRef) -> &StringArray {
     column.as_string::<i32>()
 }
 
-/// The positions of a column of FENs; `None` where there is none.
+/// The positions of a column of FENs; `None` for invalid ones.
 ///
-/// Rows with the same FEN often follow each other, and are then read once.
+/// Consecutive equal FENs are parsed once.
 pub(super) fn positions(column: &ArrayRef) -> impl Iterator<Item = Option<Chess>> {
     let mut last: Option<(&str, Option<Chess>)> = None;
     texts(column).iter().map(move |fen| {

@@ -6,8 +6,8 @@ use datafusion::error::Result;
 
 use super::chess_function::ChessFunction;
 
-/// `draw(key)`: a number from 0 up to 1 that depends on the key alone, spread evenly: `draw(key) < 0.1` is a tenth of
-/// the records, and the same tenth every time.
+/// `draw(key)`: a uniform number in [0, 1) that depends only on the key: `draw(key) < 0.1` selects the same tenth of the
+/// records every time.
 pub(super) fn draw() -> ChessFunction {
     fn compute(columns: &[ArrayRef]) -> Result<ArrayRef> {
         let keys = columns[0].as_primitive::<UInt64Type>();
@@ -18,8 +18,7 @@ pub(super) fn draw() -> ChessFunction {
     ChessFunction::new("draw", [vec![DataType::UInt64]], DataType::Float64, compute)
 }
 
-/// The finishing step of MurmurHash3: neither the shard of a key nor its side of a split, which other functions of the
-/// key decide, says anything about its draw.
+/// The finaliser of MurmurHash3, so that draws are independent of the shard of a key and of its side of a split.
 fn scattered(mut key: u64) -> u64 {
     key ^= key >> 33;
     key = key.wrapping_mul(0xff51_afd7_ed55_8ccd);

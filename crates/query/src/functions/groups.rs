@@ -8,18 +8,18 @@ use datafusion::error::Result;
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 use datafusion::scalar::ScalarValue;
 
-/// What an aggregate does with the rows of one group, whose state is bytes.
+/// An aggregate whose state is bytes.
 ///
-/// Any order of rows and any grouping of them into states must give the same result: that is what lets an aggregation
-/// run in pieces, spill, and run on several machines.
+/// The result must not depend on the order of rows or on how states are merged, so that an aggregation can be split,
+/// spilled and distributed.
 pub(super) trait Fold: Debug + Send + 'static {
-    /// A row of the arguments as the state of a group with that row alone; empty when the row does not count.
+    /// The state of a single row; empty if the row is ignored.
     fn state_of_row(&self, arguments: &[ArrayRef], row: usize, state: &mut Vec<u8>);
 
     /// Adds a state, which is not empty, to another.
     fn merge(&self, kept: &mut Vec<u8>, other: &[u8]);
 
-    /// The results of groups; an empty state is a group without rows that count.
+    /// The results of groups; an empty state is a group without rows.
     fn results(&self, states: &[Vec<u8>]) -> Result<ArrayRef>;
 }
 
@@ -28,12 +28,12 @@ pub(super) trait Fold: Debug + Send + 'static {
 pub(super) struct Groups<F> {
     fold: F,
     states: Vec<Vec<u8>>,
-    /// What the states hold on the heap.
+    /// Heap size of the states.
     held: usize,
     scratch: Vec<u8>,
 }
 
-/// What an allocator needs beside the bytes it was asked for, about.
+/// Estimated overhead of an allocation.
 const ALLOCATION: usize = 16;
 
 fn held_by(state: &Vec<u8>) -> usize {
@@ -135,7 +135,7 @@ fn counts(filter: Option<&BooleanArray>, row: usize) -> bool {
     filter.is_none_or(|filter| filter.is_valid(row) && filter.value(row))
 }
 
-/// The same aggregate over one group: queries without GROUP BY and windows ask for it.
+/// The aggregate over one group, for queries without GROUP BY and for windows.
 #[derive(Debug)]
 pub(super) struct OneGroup<F> {
     fold: F,

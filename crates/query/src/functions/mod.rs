@@ -1,7 +1,7 @@
-//! Chess as SQL functions: one list, which every context, scheduler and executor registers.
+//! Chess functions for SQL, registered in every context, scheduler and executor.
 //!
-//! A scalar function gives NULL for what it cannot read (a text that is no FEN, an illegal move), so that one bad row
-//! never fails a query. Aggregates pass over such rows.
+//! Scalar functions return NULL for invalid arguments (an invalid FEN, an illegal move), so that one bad row never fails a
+//! query. Aggregates skip such rows.
 
 mod chess_function;
 mod draw;
@@ -23,7 +23,7 @@ use tabia_data::RecordKind;
 use self::record_aggregate::RecordAggregate;
 pub(crate) use self::record_aggregate::aggregate_name;
 
-/// Every function this crate adds to SQL.
+/// The functions of this crate.
 #[derive(Clone, Debug)]
 pub struct Functions {
     /// Functions of one row.
@@ -32,7 +32,7 @@ pub struct Functions {
     pub aggregate: Vec<Arc<AggregateUDF>>,
 }
 
-/// Every function this crate adds to SQL: what a client, a scheduler and its executors all have to know.
+/// All functions of this crate, for clients, schedulers and executors.
 pub fn functions() -> Functions {
     Functions {
         scalar: [
@@ -58,7 +58,7 @@ pub fn functions() -> Functions {
 }
 
 impl Functions {
-    /// Makes the functions known to a context.
+    /// Registers the functions in a context.
     pub fn register(self, context: &SessionContext) {
         for function in self.scalar {
             context.register_udf(function.as_ref().clone());
@@ -68,10 +68,10 @@ impl Functions {
         }
     }
 
-    /// Makes the functions known to a registry, as a session state is one.
+    /// Registers the functions in a registry, such as a session state.
     ///
     /// # Errors
-    /// When the registry refuses a function.
+    /// If the registry rejects a function.
     pub fn register_in(self, registry: &mut dyn FunctionRegistry) -> datafusion::error::Result<()> {
         for function in self.scalar {
             registry.register_udf(function)?;

@@ -10,10 +10,9 @@ use super::chess_function::{ChessFunction, positions, values};
 
 const DEFAULT_VOCABULARY: &str = "canonical-1968";
 
-/// `move_index(fen, uci [, vocabulary])`: the index of a legal move in a policy head, `canonical-1968` unless said.
+/// `move_index(fen, uci [, vocabulary])`: the index of a legal move in a policy head, by default of `canonical-1968`.
 ///
-/// A promotion head of its own, where the vocabulary has one, is not part of the index. Not a legal move: NULL. An
-/// unknown vocabulary is a fault of the query, which then fails and names the known ones.
+/// A separate promotion head is not part of the index. NULL for an illegal move; an unknown vocabulary fails the query.
 pub(super) fn move_index() -> ChessFunction {
     let (two, three) = (vec![DataType::Utf8; 2], vec![DataType::Utf8; 3]);
     ChessFunction::new("move_index", [two, three], DataType::UInt16, compute)

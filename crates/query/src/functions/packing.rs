@@ -9,8 +9,7 @@ use tabia_game::fen_of;
 
 use super::chess_function::{ChessFunction, positions};
 
-/// `pack_position(fen)`: shakmaty's packed form, at most 24 bytes, without the move counters: equal positions have equal
-/// bytes.
+/// `pack_position(fen)`: shakmaty's packed form without move counters, at most 24 bytes. Equal positions have equal bytes.
 pub(super) fn pack_position() -> ChessFunction {
     fn compute(columns: &[ArrayRef]) -> Result<ArrayRef> {
         let mut column = BinaryBuilder::new();
@@ -22,7 +21,7 @@ pub(super) fn pack_position() -> ChessFunction {
     ChessFunction::new("pack_position", [vec![DataType::Utf8]], DataType::Binary, compute)
 }
 
-/// `unpack_position(bytes)`: the FEN of a packed position, with the move counters of a fresh one.
+/// `unpack_position(bytes)`: the FEN of a packed position, with move counters `0 1`.
 pub(super) fn unpack_position() -> ChessFunction {
     fn compute(columns: &[ArrayRef]) -> Result<ArrayRef> {
         let packed = columns[0].as_binary::<i32>();

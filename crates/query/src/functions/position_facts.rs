@@ -9,7 +9,7 @@ use tabia_encoding::piece_value;
 
 use super::chess_function::{ChessFunction, positions};
 
-/// `fen_key(fen)`: the key of the position in evaluation sets, the same whatever the move counters say.
+/// `fen_key(fen)`: the key of the position in evaluation sets, independent of move counters.
 pub(super) fn fen_key() -> ChessFunction {
     fn compute(columns: &[ArrayRef]) -> Result<ArrayRef> {
         let key = |position| EvaluationRecord { position, sessions: Vec::new() }.key().ok();
@@ -19,7 +19,7 @@ pub(super) fn fen_key() -> ChessFunction {
     ChessFunction::new("fen_key", [vec![DataType::Utf8]], DataType::UInt64, compute)
 }
 
-/// `material(fen)`: White's material less Black's in centipawns, with P 100, N 320, B 330, R 500, Q 900.
+/// `material(fen)`: White's material minus Black's in centipawns, with P 100, N 320, B 330, R 500, Q 900.
 pub(super) fn material() -> ChessFunction {
     fn compute(columns: &[ArrayRef]) -> Result<ArrayRef> {
         let balances = positions(&columns[0]).map(|position| position.map(|p| balance(p.board())));
@@ -36,9 +36,9 @@ fn balance(board: &Board) -> i32 {
     worth(Color::White) - worth(Color::Black)
 }
 
-/// `phase(fen)`: how much of the middlegame is left, N 1, B 1, R 2, Q 4 for both sides: 24 is all of it, 0 a pawn ending.
+/// `phase(fen)`: game phase from 24 (all pieces) to 0 (pawn endgame), with N 1, B 1, R 2, Q 4 for both sides.
 ///
-/// More than 24, by promotions, counts as 24.
+/// Capped at 24 if pawns have promoted.
 pub(super) fn phase() -> ChessFunction {
     fn compute(columns: &[ArrayRef]) -> Result<ArrayRef> {
         let phases = positions(&columns[0]).map(|position| position.map(|p| pieces_left(&p)));
@@ -54,7 +54,7 @@ fn pieces_left(position: &Chess) -> u8 {
     left.min(24) as u8
 }
 
-/// `side(fen)`: who is to move, `w` or `b`.
+/// `side(fen)`: the side to move, `w` or `b`.
 pub(super) fn side() -> ChessFunction {
     fn compute(columns: &[ArrayRef]) -> Result<ArrayRef> {
         let sides = positions(&columns[0]).map(|position| position.map(|p| p.turn().fold_wb("w", "b")));

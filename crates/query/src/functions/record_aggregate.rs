@@ -11,11 +11,11 @@ use tabia_data::RecordKind;
 
 use super::groups::{Fold, Groups, OneGroup};
 
-/// `best_record(record)` and `merge_evaluations(record)`: one record for all records with the same key.
+/// `best_record(record)` and `merge_evaluations(record)`: merge records with the same key.
 ///
-/// Of games it is the one of which most is known, then the one with the smaller bytes; of evaluations of a position, one
-/// with the sessions of all. Bytes that are no record give way to bytes that are. Different positions under one key,
-/// which takes two equal hashes of 64 bits, keep the one with the smaller bytes.
+/// Of games, the one with the most information, then the one with the smaller bytes; of evaluations, all sessions. Valid
+/// records replace invalid bytes. Of different positions with equal keys, which takes a collision of 64-bit hashes, the
+/// one with the smaller bytes is kept.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct RecordAggregate {
     kind: RecordKind,
@@ -29,7 +29,7 @@ impl RecordAggregate {
     }
 }
 
-/// The name of the aggregate that makes one record of several.
+/// The name of the aggregate that merges records.
 pub(crate) fn aggregate_name(kind: RecordKind) -> &'static str {
     match kind {
         RecordKind::Games => "best_record",
@@ -68,13 +68,13 @@ impl AggregateUDFImpl for RecordAggregate {
     }
 }
 
-/// A state is records, each after its length (32 bits): the first is what was united already, the others wait for it.
+/// A state is a list of records, each after its 32-bit length: the first is merged, the others are pending.
 ///
-/// Uniting whenever as much waits as is united keeps a group of many records from being written again for each of them.
+/// Merging when as many bytes are pending as merged keeps the cost of large groups linear.
 #[derive(Debug)]
 struct Unite(RecordKind);
 
-/// How many bytes may wait in any case.
+/// Pending bytes below which no merge happens.
 const WAITING: usize = 4096;
 
 fn push_record(state: &mut Vec<u8>, record: &[u8]) {
@@ -104,8 +104,7 @@ impl Unite {
         if let Ok(united) = kind.unite(records(state)) {
             return Some(united.into());
         }
-        // Not all are records of one thing. Records of different positions differ in the position already, which comes
-        // first: whatever is united in between, the same one stays.
+        // A hash collision. The position comes first in the bytes, so the same record stays in any order of merging.
         let rank = |bytes: &[u8]| kind.key(bytes).is_err();
         records(state).map(Cow::from).reduce(|kept, other| {
             match kind.unite([kept.as_ref(), other.as_ref()]) {

@@ -16,12 +16,12 @@ use tabia_encoding::{Analysis, ForMover, ForWhite, Score, TEMPERATURE_CP, soft_l
 
 use super::groups::{Fold, Groups, OneGroup};
 
-/// `soft_label(move, depth, cp, mate, side [, temperature])`: a probability for each move of a position, from engine lines.
+/// `soft_label(move, depth, cp, mate, side [, temperature])`: move probabilities of a position from engine lines.
 ///
-/// The rows of a group are the lines of one position: first move, depth, centipawns or mate from White's point of view,
-/// and who is to move (`w` or `b`). Only the deepest lines count, a move has its best line, and a move `temperature`
-/// centipawns worse than the best (50 unless said) gets 1/e of its weight. The list is sorted by probability, then by
-/// move. Rows without a move, a depth, a score or a side do not count; a group without rows that do is NULL.
+/// The rows of a group are the lines of one position: first move, depth, centipawns or mate from White's point of view, and
+/// the side to move (`w` or `b`). The probabilities are a softmax over the best scores of the moves at the greatest depth,
+/// with a temperature in centipawns (default 50), sorted by probability, then by move. Rows with a missing move, depth,
+/// score or side are ignored; a group without rows is NULL.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct SoftLabel {
     signature: Signature,
@@ -75,7 +75,7 @@ impl AggregateUDFImpl for SoftLabel {
     }
 }
 
-/// Keeps the lines of the greatest depth, as the side to move sees them.
+/// Keeps the lines of the greatest depth, from the point of view of the side to move.
 ///
 /// A state is the temperature (f64), the depth (i32), and for each line the score (tag and i32) and the move with its
 /// length.
@@ -168,7 +168,7 @@ impl Fold for DeepestLines {
                 lists.append_null();
                 continue;
             };
-            // Only the deepest are here, and already as the side to move sees them: as if White were to move.
+            // Scores are already from the point of view of the side to move, as if that were White.
             let analyses: Vec<Analysis<&str>> =
                 lines(bytes).map(|(mv, score)| Analysis { mv, depth: 0, score: ForWhite(score) }).collect();
             let mut probabilities = soft_labels(&analyses, Color::White, temperature);

@@ -2,16 +2,16 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, Int32Array, UInt8Array, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, SchemaRef};
-use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::error::{DataFusionError, Result};
 use shakmaty::CastlingMode;
 use tabia_data::{EvaluationBytes, EvaluationRow};
 use tabia_game::fen_of;
 
-use super::columns::{bytes_column, cp_and_mate, nullable, text_column};
+use super::columns::{bytes_column, needs_key, nullable, record_batch, text_column, white_cp_and_mate};
 
-/// The columns of a table of evaluations: a row a line, of which the first move counts. `cp` and `mate` are White's
-/// point of view.
+/// The columns of a table of evaluations: one row per line, with its first move. `cp` and `mate` are from White's point of
+/// view.
 pub(super) fn fields() -> Vec<Field> {
     vec![
         nullable("file", DataType::Utf8),
@@ -40,14 +40,13 @@ struct Row {
 
 impl EvaluationBatch {
     pub(super) fn new(schema: &SchemaRef) -> EvaluationBatch {
-        let keyed = schema.fields().iter().any(|field| matches!(field.name().as_str(), "key" | "record"));
-        EvaluationBatch { rows: Vec::new(), keyed }
+        EvaluationBatch { rows: Vec::new(), keyed: needs_key(schema) }
     }
 
     pub(super) fn push(&mut self, row: EvaluationRow) {
         let (mut key, mut bytes) = (0, Vec::new());
         if self.keyed {
-            // Rows are legal moves of positions of standard chess, which is all that bytes ask for.
+            // Cannot fail: rows are legal moves of positions of standard chess.
             let Ok(record) = row.to_bytes() else { return };
             let Ok(parts) = EvaluationBytes::parse(&record) else { return };
             (key, bytes) = (parts.key().0, record);
@@ -60,10 +59,7 @@ impl EvaluationBatch {
     }
 
     pub(super) fn finish(self, schema: &SchemaRef, source: &str) -> Result<RecordBatch> {
-        let columns = schema.fields().iter().map(|field| self.column(field.name(), source));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let rows = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &rows)?)
+        record_batch(schema, self.rows.len(), |name| self.column(name, source))
     }
 
     fn column(&self, name: &str, source: &str) -> Result<ArrayRef> {
@@ -77,8 +73,10 @@ impl EvaluationBatch {
             }
             "depth" => Arc::new(rows.map(|row| row.row.depth).collect::<UInt8Array>()),
             "knodes" => Arc::new(rows.map(|row| row.row.knodes).collect::<UInt64Array>()),
-            "cp" => Arc::new(rows.map(|row| cp_and_mate(row.row.line.score.0).0).collect::<Int32Array>()),
-            "mate" => Arc::new(rows.map(|row| cp_and_mate(row.row.line.score.0).1).collect::<Int32Array>()),
+            "cp" => Arc::new(rows.map(|row| white_cp_and_mate(row.row.line.score).0).collect::<Int32Array>()),
+            "mate" => {
+                Arc::new(rows.map(|row| white_cp_and_mate(row.row.line.score).1).collect::<Int32Array>())
+            }
             "key" => Arc::new(rows.map(|row| row.key).collect::<UInt64Array>()),
             "record" => bytes_column(rows.map(|row| row.bytes.as_slice())),
             _ => return Err(DataFusionError::Internal(format!("evaluations have no column {name}"))),

@@ -17,7 +17,7 @@ use crate::humchess;
 
 use super::{TableFile, TableKind, TableSpec};
 
-/// Cuts the files of a table into pieces, one after the other; memory holds one piece.
+/// Reads the files of a table in pieces; memory holds one piece.
 #[derive(Debug)]
 pub(super) struct Feed {
     kind: TableKind,
@@ -26,16 +26,16 @@ pub(super) struct Feed {
     unopened: Unopened,
 }
 
-/// What becomes of a file that cannot be opened.
+/// Handling of files that cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unopened {
-    /// It is a fault like others, where somebody counts them.
+    /// Count it as a fault.
     Counts,
-    /// It ends the reading.
+    /// Fail.
     Fails,
 }
 
-/// Why a file of a table cannot be read at all.
+/// Why a file of a table cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FeedError {
     #[error(transparent)]
@@ -46,7 +46,7 @@ pub(super) enum FeedError {
     Shard(#[from] ShardError),
     #[error("{name}: neither evaluations nor training rows of HumChess: {error}")]
     Parquet { name: Arc<str>, error: ParquetError },
-    #[error("{name}: holds {found}, not {wanted}")]
+    #[error("{name}: holds {found} (expected {wanted})")]
     Other { name: Arc<str>, found: &'static str, wanted: &'static str },
 }
 
@@ -68,10 +68,10 @@ impl std::fmt::Debug for Open {
     }
 }
 
-/// Some rows of one file, not parsed yet.
+/// A part of a file, not parsed yet.
 pub(super) enum Piece {
     Text(Chunk),
-    /// Rows of a Parquet file, of which `before` came before.
+    /// Rows of a Parquet file, after the first `before`.
     Rows {
         name: Arc<str>,
         before: u64,
@@ -95,7 +95,7 @@ pub(super) enum Piece {
     },
 }
 
-/// How many positions of a NumPy set make a piece.
+/// Positions of a NumPy set per piece.
 const POSITIONS: usize = 2048;
 
 impl Feed {
@@ -175,7 +175,7 @@ impl Open {
             Open::Npy { ended: true, .. } => None,
             Open::Npy { name, set, ended } => {
                 let positions: Vec<EvaluationRecord> = set.by_ref().take(POSITIONS).collect();
-                // The set counts its faults from its beginning: its last piece tells them.
+                // Faults of the set are reported with its last piece.
                 *ended = positions.len() < POSITIONS;
                 let faults = if *ended { set.faults().clone() } else { Faults::default() };
                 Some(Piece::Positions { name: name.clone(), positions, faults })
@@ -211,7 +211,7 @@ impl Piece {
         }
     }
 
-    /// Parses games into a batch; gives their source, their number and what went wrong.
+    /// Parses games into a batch; returns the source, their number and the faults.
     pub(super) fn games(&self, spec: &TableSpec, batch: &mut GameBatch) -> (&str, u64, Faults) {
         let mut faults = Faults::default();
         let mut games = 0;
@@ -227,9 +227,9 @@ impl Piece {
                         batch.push(game.number, Some(game.headers), game.record);
                     });
                 } else {
-                    let harvest = chunk.read(&rules);
-                    faults = harvest.faults;
-                    for record in harvest.games {
+                    let parsed = chunk.read(&rules);
+                    faults = parsed.faults;
+                    for record in parsed.games {
                         games += 1;
                         batch.push(games, None, record);
                     }
@@ -279,14 +279,14 @@ impl Piece {
         (self.source(), games, faults)
     }
 
-    /// Parses evaluations into a batch; gives their source, their number and what went wrong.
+    /// Parses evaluations into a batch; returns the source, their number and the faults.
     pub(super) fn evaluations(&self, batch: &mut EvaluationBatch) -> (&str, u64, Faults) {
         let mut faults = Faults::default();
         match self {
             Piece::Text(chunk) => {
-                let harvest = chunk.read(&GameRules::default());
-                faults = harvest.faults;
-                for row in harvest.evaluations {
+                let parsed = chunk.read(&GameRules::default());
+                faults = parsed.faults;
+                for row in parsed.evaluations {
                     batch.push(row);
                 }
             }

@@ -5,19 +5,21 @@ use datafusion::arrow::array::{
     UInt16Array, UInt32Array, UInt64Array,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Fields, SchemaRef};
-use datafusion::arrow::record_batch::{RecordBatch, RecordBatchOptions};
+use datafusion::arrow::record_batch::RecordBatch;
 use datafusion::error::{DataFusionError, Result};
 use shakmaty::{CastlingMode, Color};
 use tabia_data::{FaultKind, Faults, GameBytes, GameRecord, Part, Ply, Whereabouts};
 use tabia_game::{Headers, fen_of};
 
 use super::TableKind;
-use super::columns::{bytes_column, cp_and_mate, list, nullable, text_column};
+use super::columns::{
+    bytes_column, list, needs_key, nullable, record_batch, text_column, white_cp_and_mate,
+};
 
 /// The columns of a table of games.
 ///
-/// `moves` is UCI notation, `clocks` seconds after each move, `evals` the engine's opinion after each move from White's
-/// point of view, `fen` the position before the first move.
+/// `moves` is in UCI notation, `clocks` in seconds after each move, `evals` the evaluation after each move from White's point
+/// of view, `fen` the position before the first move.
 pub(super) fn fields(kind: TableKind) -> Vec<Field> {
     let all = [
         nullable("file", DataType::Utf8),
@@ -77,8 +79,7 @@ struct Row {
 
 impl GameBatch {
     pub(super) fn new(schema: &SchemaRef) -> GameBatch {
-        let keyed = schema.fields().iter().any(|field| matches!(field.name().as_str(), "key" | "record"));
-        GameBatch { rows: Vec::new(), keyed }
+        GameBatch { rows: Vec::new(), keyed: needs_key(schema) }
     }
 
     pub(super) fn push(&mut self, number: u64, headers: Option<Headers>, record: GameRecord) {
@@ -89,7 +90,7 @@ impl GameBatch {
         self.rows.iter().map(|row| row.record.plies.len() as u64).sum()
     }
 
-    /// Gives the rows their bytes, and leaves out those that have none.
+    /// Encodes the rows, and drops those that cannot be encoded.
     pub(super) fn drop_unkeepable(&mut self, source: &str, faults: &mut Faults) {
         if !self.keyed {
             return;
@@ -111,10 +112,7 @@ impl GameBatch {
     }
 
     pub(super) fn finish(self, schema: &SchemaRef, source: &str) -> Result<RecordBatch> {
-        let columns = schema.fields().iter().map(|field| self.column(field.name(), source));
-        let columns = columns.collect::<Result<Vec<_>>>()?;
-        let rows = RecordBatchOptions::new().with_row_count(Some(self.rows.len()));
-        Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &rows)?)
+        record_batch(schema, self.rows.len(), |name| self.column(name, source))
     }
 
     fn column(&self, name: &str, source: &str) -> Result<ArrayRef> {
@@ -191,7 +189,7 @@ impl GameBatch {
         for row in &self.rows {
             let has_any = row.record.plies.iter().any(|ply| ply.evaluation.is_some());
             for ply in row.record.plies.iter().filter(|_| has_any) {
-                let (cp, mate) = ply.evaluation.map_or((None, None), |score| cp_and_mate(score.0));
+                let (cp, mate) = ply.evaluation.map_or((None, None), white_cp_and_mate);
                 let scores = lists.values();
                 let field = "the fields of an evaluation are 32-bit numbers";
                 scores.field_builder::<Int32Builder>(0).expect(field).append_option(cp);

@@ -1,7 +1,7 @@
 //! Files of games and evaluations as tables.
 //!
-//! A table is a value ([`TableSpec`]): what kind of rows, from which files. It can be sent to another machine and
-//! scanned there, one partition a file.
+//! A table is described by a [`TableSpec`]: the kind of rows and the files. It can be sent to another machine and scanned
+//! there, one partition per file.
 
 mod columns;
 mod evaluation_columns;
@@ -32,7 +32,7 @@ pub use self::reading::{Reading, SourceReport};
 use self::scan::{ChessScan, Dealing};
 pub(crate) use self::table_functions::register;
 
-/// What the rows of a table are, and so which columns they have.
+/// The kind of rows of a table, which decides its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TableKind {
@@ -48,29 +48,29 @@ pub enum TableKind {
     EvaluationShards,
 }
 
-/// A table by value: enough to scan it on any machine that sees its files.
+/// Description of a table, sufficient to scan it on any machine that has its files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableSpec {
-    /// What the rows are.
+    /// The kind of rows.
     pub kind: TableKind,
-    /// The files, one for each partition of a scan.
+    /// The files, one per partition of a scan.
     pub files: Vec<TableFile>,
-    /// Whose scale the ratings of games are on; `None` is what each game's tags tell.
+    /// The rating pool of games; `None` detects it from each game's tags.
     pub pool: Option<RatingPool>,
 }
 
 /// One file of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableFile {
-    /// What the user calls it.
+    /// Its name in messages.
     pub name: String,
-    /// Where it is, from the root; `None` is standard input, which no other machine can read.
+    /// Its absolute path; `None` is standard input.
     pub path: Option<PathBuf>,
-    /// How many bytes it has on disk, where that is known.
+    /// Its size on disk, if known.
     pub bytes: Option<u64>,
 }
 
-/// Why a path makes no table.
+/// Why a path cannot be read as a table.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
     /// The files cannot be found.
@@ -79,20 +79,20 @@ pub enum TableError {
     /// The set cannot be read.
     #[error(transparent)]
     Set(#[from] SetError),
-    /// A file that has no such rows.
-    #[error("{name}: holds no {wanted}")]
+    /// A file without such rows.
+    #[error("{name}: no {wanted} found")]
     OtherKind {
         /// The file.
         name: String,
-        /// What was asked for.
+        /// What was requested.
         wanted: &'static str,
     },
-    /// The path cannot be made one from the root.
+    /// The path cannot be made absolute.
     #[error("{path}: {error}")]
     Path {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The underlying error.
         error: std::io::Error,
     },
 }
@@ -106,7 +106,7 @@ impl TableKind {
         }
     }
 
-    /// The kind of table a file of this kind makes.
+    /// The kind of table of a file.
     fn of_source(kind: SourceKind) -> TableKind {
         match kind {
             SourceKind::Pgn => TableKind::Pgn,
@@ -125,11 +125,10 @@ impl TableKind {
 }
 
 impl TableSpec {
-    /// The tables of everything an argument names: a file, a folder, a set, or `-` for standard input. Files of
-    /// different kinds make a table each.
+    /// The tables of an argument: a file, a folder, a set, or `-` for standard input. There is one table per kind of file.
     ///
     /// # Errors
-    /// When there is nothing to read there.
+    /// If there is nothing to read.
     pub fn find(argument: &Path, pool: Option<RatingPool>) -> Result<Vec<TableSpec>, TableError> {
         if argument.join("set.json").is_file() {
             return Ok(vec![TableSpec::of_set(argument)?]);
@@ -137,7 +136,7 @@ impl TableSpec {
         let mut tables: Vec<TableSpec> = Vec::new();
         for file in SourceFile::find(argument)? {
             let kind = match (recognise(&file)?, file.path.as_deref()) {
-                // What cannot be read now is a fault of the reading.
+                // Unreadable files are reported when they are read.
                 (SourceKind::Parquet, Some(path)) if has_humchess_rows(path).unwrap_or(false) => {
                     TableKind::Pgn
                 }
@@ -152,11 +151,10 @@ impl TableSpec {
         Ok(tables)
     }
 
-    /// The table of one kind of rows of what an argument names. In a folder, files of other kinds are passed over; a
-    /// single file has to be of the kind.
+    /// The table of one kind of an argument. In a folder, files of other kinds are skipped; a single file must be of the kind.
     ///
     /// # Errors
-    /// When there is no such file.
+    /// If there is no such file.
     pub fn of_kind(
         kind: TableKind,
         argument: &Path,
@@ -173,7 +171,7 @@ impl TableSpec {
     /// The table of a set.
     ///
     /// # Errors
-    /// When the folder holds no set.
+    /// If the folder is not a set.
     pub fn of_set(dir: &Path) -> Result<TableSpec, TableError> {
         let manifest = SetManifest::read(dir)?;
         let kind = match manifest.kind {
@@ -197,20 +195,20 @@ impl TableSpec {
         }))
     }
 
-    /// How many partitions a [`scan`](TableSpec::scan) has: one a file.
+    /// Number of partitions of a [`scan`](TableSpec::scan): one per file.
     pub fn partitions(&self) -> usize {
         self.files.len()
     }
 
-    /// A scan of some of the columns, with one partition a file.
+    /// A scan of some of the columns, with one partition per file.
     ///
     /// # Errors
-    /// When the projection names columns that are not there.
+    /// If the projection names unknown columns.
     pub fn scan(&self, projection: Option<&Vec<usize>>) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(Arc::new(ChessScan::new(self.clone(), projection, Dealing::FileByFile)?))
     }
 
-    /// Bytes of all files on disk, where they are known.
+    /// Total size of the files on disk, as far as known.
     pub fn bytes(&self) -> u64 {
         self.files.iter().filter_map(|file| file.bytes).sum()
     }
@@ -223,8 +221,7 @@ impl TableFile {
     }
 }
 
-/// What a file holds: what its name tells, else what it begins with. Standard input, which can be read only once, is taken
-/// for games.
+/// The kind of a file by its name, or else by its content. Standard input, which can be read only once, is taken as games.
 fn recognise(file: &SourceFile) -> Result<SourceKind, OpenError> {
     match (file.kind, &file.path) {
         (Some(kind), _) => Ok(kind),
@@ -237,10 +234,9 @@ fn absolute(path: &Path) -> Result<PathBuf, TableError> {
     std::path::absolute(path).map_err(|error| TableError::Path { path: path.to_owned(), error })
 }
 
-/// A [`TableSpec`] that SQL can read from.
+/// A [`TableSpec`] as a DataFusion table.
 ///
-/// Where the session has a [`Reading`], its threads share the work chunk by chunk, whichever file it is in; else a
-/// partition is a file.
+/// If the session has a [`Reading`], its threads share the chunks of all files; otherwise a partition is a file.
 #[derive(Debug)]
 pub struct ChessTable {
     spec: TableSpec,
@@ -248,13 +244,13 @@ pub struct ChessTable {
 }
 
 impl ChessTable {
-    /// The table of a description.
+    /// A table of a description.
     pub fn new(spec: TableSpec) -> ChessTable {
         let schema = spec.schema();
         ChessTable { spec, schema }
     }
 
-    /// What it is.
+    /// The description.
     pub fn spec(&self) -> &TableSpec {
         &self.spec
     }

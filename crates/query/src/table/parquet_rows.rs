@@ -16,7 +16,7 @@ use tabia_data::{BytesRead, EvaluationRow, RowFault, evaluation_row};
 
 use crate::humchess;
 
-/// The columns that make a row, in the order a piece has them.
+/// The required columns, in their order in a piece.
 const COLUMNS: [(&str, DataType); 6] = [
     ("fen", DataType::Utf8),
     ("line", DataType::Utf8),
@@ -26,14 +26,14 @@ const COLUMNS: [(&str, DataType); 6] = [
     ("mate", DataType::Int32),
 ];
 
-/// How many rows make a piece.
+/// Rows per piece.
 const ROWS: usize = 8192;
 
 /// Batches of the columns that are read.
 pub(super) struct ParquetRows {
     reader: ParquetRecordBatchReader,
     progress: BytesRead,
-    /// Bytes a row takes on disk, about, and what is left of those that were not counted yet.
+    /// Approximate bytes per row on disk, and the remainder that was not counted yet.
     bytes_per_row: f64,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn open_humchess(path: &Path, progress: &BytesRead) -> Result<Parquet
     open_columns(path, progress, &humchess::NEEDED, &["promo_id"])
 }
 
-/// Opens a table, which has to have the needed columns; of the others only the welcome ones are read.
+/// Opens a table with these required and optional columns.
 fn open_columns(path: &Path, progress: &BytesRead, needed: &[&str], welcome: &[&str]) -> Result<ParquetRows> {
     let file = File::open(path).map_err(|error| ParquetError::External(Box::new(error)))?;
     let bytes = file.metadata().map_or(0, |about| about.len());
@@ -55,7 +55,7 @@ fn open_columns(path: &Path, progress: &BytesRead, needed: &[&str], welcome: &[&
     let names: Vec<&str> = builder.schema().fields().iter().map(|field| field.name().as_str()).collect();
     let missing: Vec<&str> = needed.iter().copied().filter(|name| !names.contains(name)).collect();
     if !missing.is_empty() {
-        let what = format!("it has no column {} (it has {})", missing.join(", "), names.join(", "));
+        let what = format!("missing column {} (found {})", missing.join(", "), names.join(", "));
         return Err(ParquetError::General(what));
     }
     let mask = ProjectionMask::columns(builder.parquet_schema(), needed.iter().chain(welcome).copied());
@@ -76,7 +76,7 @@ impl Iterator for ParquetRows {
     }
 }
 
-/// Parses the rows of a piece, giving each with its number in the piece, from 0.
+/// Parses the rows of a piece, with their numbers in the piece.
 pub(super) fn read(rows: &RecordBatch, mut each: impl FnMut(usize, Result<EvaluationRow, RowFault>)) {
     let column = |(name, of): &(&'static str, DataType)| -> Option<ArrayRef> {
         cast(rows.column_by_name(name)?, of).ok()

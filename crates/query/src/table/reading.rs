@@ -4,9 +4,9 @@ use std::sync::{Mutex, PoisonError};
 
 use tabia_data::{BytesRead, Faults};
 
-/// What scans of this process have read so far: for a progress bar and for a report at the end.
+/// Counts of what scans of this process have read, for progress meters and reports.
 ///
-/// A session that has one (as an extension of its configuration) shares the reading of a file between its threads.
+/// In a session with one, as an extension of its configuration, threads share the reading of files.
 #[derive(Debug, Default)]
 pub struct Reading {
     bytes: BytesRead,
@@ -15,19 +15,19 @@ pub struct Reading {
     sources: Mutex<BTreeMap<String, SourceReport>>,
 }
 
-/// What became of one file.
+/// Report of one file.
 #[derive(Clone, Debug, Default)]
 pub struct SourceReport {
-    /// Records read from it, duplicates and what a query leaves out included.
+    /// Records read, including duplicates and filtered ones.
     pub records: u64,
-    /// Positions with a move that they have.
+    /// Number of their positions with a move.
     pub positions: u64,
-    /// What could not be used.
+    /// Faults.
     pub faults: Faults,
 }
 
 impl Reading {
-    /// Bytes read from the files as they lie on disk.
+    /// Bytes read from disk.
     pub fn bytes(&self) -> u64 {
         self.bytes.get()
     }
@@ -42,7 +42,7 @@ impl Reading {
         self.faults.load(Ordering::Relaxed)
     }
 
-    /// What became of each file so far, by its name.
+    /// Reports by file name.
     pub fn sources(&self) -> BTreeMap<String, SourceReport> {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

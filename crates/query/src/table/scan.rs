@@ -20,7 +20,7 @@ use super::feed::{Feed, Piece, Unopened};
 use super::game_columns::GameBatch;
 use super::{Reading, TableSpec};
 
-/// Reads a table: some of its columns, in partitions that know nothing of each other's rows.
+/// Scans some columns of a table.
 #[derive(Debug)]
 pub(super) struct ChessScan {
     spec: Arc<TableSpec>,
@@ -29,12 +29,12 @@ pub(super) struct ChessScan {
     properties: Arc<PlanProperties>,
 }
 
-/// Which partition reads what.
+/// Assignment of input to partitions.
 #[derive(Debug)]
 pub(super) enum Dealing {
-    /// Each reads one file: what a partition gives can be made again anywhere.
+    /// One file per partition, so that a partition can be recomputed anywhere.
     FileByFile,
-    /// Partitions of one process take chunks in turn from all files, so that a single file keeps all of them busy.
+    /// Partitions of one process share the chunks of all files, so that all of them work on a single file, too.
     Shared {
         /// How many there are.
         partitions: usize,
@@ -43,7 +43,7 @@ pub(super) enum Dealing {
     },
 }
 
-/// One time that a table is read by all partitions together.
+/// One pass of all partitions over a table.
 #[derive(Debug, Default)]
 pub(super) struct Round {
     feed: Option<Arc<Mutex<Feed>>>,
@@ -80,7 +80,7 @@ impl ChessScan {
         Ok(ChessScan { spec: Arc::new(spec), schema, dealing, properties: Arc::new(properties) })
     }
 
-    /// What a partition takes its chunks from.
+    /// The source of a partition's chunks.
     fn feed(&self, partition: usize) -> Arc<Mutex<Feed>> {
         match &self.dealing {
             Dealing::FileByFile => {
@@ -89,7 +89,7 @@ impl ChessScan {
             }
             Dealing::Shared { round, .. } => {
                 let mut round = round.lock().unwrap_or_else(PoisonError::into_inner);
-                // A partition that begins again begins another round: the plan is run anew.
+                // A partition that starts again starts another pass: the plan runs again.
                 if !round.begun.insert(partition) {
                     *round = Round { feed: None, begun: BTreeSet::from([partition]) };
                 }
@@ -147,7 +147,7 @@ impl ExecutionPlan for ChessScan {
         let (spec, schema) = (Arc::clone(&self.spec), Arc::clone(&self.schema));
         let batches = stream::iter(std::iter::from_fn(move || {
             loop {
-                // Cutting the stream into chunks is quick, and only one can do it; parsing them is not.
+                // Splitting the stream into chunks is serial but cheap; parsing them is parallel.
                 let piece = feed.lock().unwrap_or_else(PoisonError::into_inner).next(reading.counter());
                 match piece {
                     Ok(Some(piece)) => match batch_of(&piece, &spec, &schema, &reading) {

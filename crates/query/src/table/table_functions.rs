@@ -10,7 +10,7 @@ use tabia_encoding::UnknownRatingPool;
 
 use super::{ChessTable, TableKind, TableSpec};
 
-/// Makes the table functions known to a context: `pgn('path' [, pool])`, `evaluations('path')`, `puzzles('path')` and
+/// Registers the table functions in a context: `pgn('path' [, pool])`, `evaluations('path')`, `puzzles('path')` and
 /// `shards('folder')`.
 pub(crate) fn register(context: &SessionContext) {
     for (name, form) in [

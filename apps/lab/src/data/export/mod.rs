@@ -1,4 +1,4 @@
-//! `tabia-lab data export`: sets as files that other programs read.
+//! `tabia-lab data export`: writes sets in the formats of other programs.
 
 mod written_game;
 
@@ -15,14 +15,14 @@ use tabia_game::write_game;
 use tabia_query::HumChessWriter;
 
 use self::written_game::written_game;
-use super::meter::Meter;
 use super::rows::Row;
 use crate::finished_file::FinishedFile;
+use tabia_report::Progress;
 
-/// Rows and games are text with much repetition.
+/// zstd level of text.
 const ZSTD_LEVEL: i32 = 9;
 
-/// Write a set as files for other programs.
+/// Write a set in the format of other programs.
 ///
 /// Games become PGN or HumChess's training rows; evaluations become Lichess's rows or the arrays of Learning a Chess
 /// Policy. Text is compressed when the name ends in .zst.
@@ -33,25 +33,25 @@ Examples:
   tabia-lab data export games --format humchess-parquet --out rows.parquet --side training --held-out 0.01
   tabia-lab data export evaluations --format npy --out arrays --prefix train")]
 pub(crate) struct ExportArgs {
-    /// The folder of the set.
+    /// Folder of the set.
     #[arg(value_name = "DIR")]
     set: PathBuf,
-    /// What to write.
+    /// Output format.
     #[arg(long, value_enum)]
     format: Format,
-    /// The file to write; for npy the folder.
+    /// Output file; a folder for npy.
     #[arg(long, value_name = "PATH")]
     out: PathBuf,
-    /// What the names of npy files begin with.
+    /// Prefix of npy files.
     #[arg(long, default_value = "data", value_name = "NAME")]
     prefix: String,
-    /// Which side of the split to write.
+    /// Side of the split to write.
     #[arg(long, value_enum, default_value_t = Part::All)]
     side: Part,
-    /// The share of records that is kept aside, from 0 to 1.
+    /// Share of held-out records, from 0 to 1.
     #[arg(long, default_value_t = 0.01, value_name = "SHARE", value_parser = super::verify::share)]
     held_out: f64,
-    /// Draws what is kept aside.
+    /// Random seed of the split.
     #[arg(long, default_value_t = 0, value_name = "S")]
     seed: u64,
 }
@@ -70,21 +70,20 @@ enum Format {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Part {
-    /// What is learned from.
+    /// Training records.
     Training,
-    /// What is kept aside.
+    /// Held-out records.
     HeldOut,
-    /// Everything.
+    /// All records.
     All,
 }
 
 pub(crate) fn run(args: &ExportArgs) -> Result<()> {
     let set = Set::open(&args.set)?;
     let (kind, wanted) = (set.kind(), args.format.kind());
-    ensure!(kind == wanted, "{} holds {kind}; this format is of {wanted}", args.set.display());
-    let meter = Meter::new("records");
-    meter.set_total(set.records());
-    let records = Records { set: &set, args, meter: &meter };
+    ensure!(kind == wanted, "{} holds {kind}, but this format is for {wanted}", args.set.display());
+    let progress = Progress::of(set.records(), "records");
+    let records = Records { set: &set, args, progress: &progress };
     let written = match args.format {
         Format::Pgn => records.write_text(|out, bytes| {
             let game = written_game(&GameRecord::from_bytes(bytes)?)?;
@@ -96,7 +95,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<()> {
         Format::HumchessParquet => records.write_humchess(),
         Format::Npy => records.write_npy(),
     };
-    meter.finish();
+    progress.finish();
     println!("{}", written.with_context(|| format!("cannot export to {}", args.out.display()))?);
     Ok(())
 }
@@ -110,15 +109,15 @@ impl Format {
     }
 }
 
-/// The chosen records of a set.
+/// The selected records of a set.
 struct Records<'a> {
     set: &'a Set,
     args: &'a ExportArgs,
-    meter: &'a Meter,
+    progress: &'a Progress,
 }
 
 impl Records<'_> {
-    /// Shows each chosen record's bytes; gives how many there are.
+    /// Calls `each` with the bytes of each selected record; returns their number.
     fn each(&self, mut show: impl FnMut(&[u8]) -> Result<()>) -> Result<u64> {
         let held_out_ppm = (self.args.held_out * 1e6).round() as u32;
         let split = Split { seed: self.args.seed, held_out_ppm, by: SplitBy::Record };
@@ -130,17 +129,17 @@ impl Records<'_> {
         let mut shown = 0;
         for record in self.set.iter() {
             let (key, bytes) = record?;
-            // Records are split by their keys: who played does not matter.
+            // Split by key, so players do not matter.
             if side.takes(split.side(key, shakmaty::ByColor::<Option<PlayerHash>>::default())) {
                 show(&bytes)?;
                 shown += 1;
             }
-            self.meter.add(1);
+            self.progress.add(1);
         }
         Ok(shown)
     }
 
-    /// Writes text, compressed where the name asks for it.
+    /// Writes text, compressed if the name ends in .zst.
     fn write_text(&self, mut write: impl FnMut(&mut dyn Write, &[u8]) -> Result<()>) -> Result<String> {
         let out = &self.args.out;
         let mut file = FinishedFile::create(out)?;
@@ -151,7 +150,7 @@ impl Records<'_> {
             encoder.finish()?;
             records
         } else if name.ends_with(".gz") || name.ends_with(".bz2") {
-            bail!("text is compressed as .zst, or not at all");
+            bail!("unsupported compression (expected .zst or none)");
         } else {
             self.each(|bytes| write(&mut file, bytes))?
         };

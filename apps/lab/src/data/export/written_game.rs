@@ -1,4 +1,4 @@
-//! A record as a game to write down.
+//! Converts a record to a game.
 
 use anyhow::{Context, Result};
 use shakmaty::{Color, KnownOutcome, Outcome};
@@ -6,8 +6,7 @@ use tabia_data::GameRecord;
 use tabia_data::stats::{Category, Pool};
 use tabia_game::{Evaluation, Game, NodeId, TimeControl};
 
-/// The game with what the record knows in its tags and comments. Players have names made of their hashes, so that they
-/// stay apart.
+/// The game of a record, with its facts as tags and comments. Players are named by their hashes.
 pub(super) fn written_game(record: &GameRecord) -> Result<Game> {
     let head = &record.head;
     let mut game = Game::from_position(record.start.clone());

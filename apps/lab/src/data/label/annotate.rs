@@ -1,4 +1,4 @@
-//! `tabia-lab data annotate`: games in, the same games with an engine's opinion of their positions out.
+//! `tabia-lab data annotate`: adds engine evaluations to games.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,15 @@ use super::engine::EngineArgs;
 use super::heed_ctrl_c;
 use super::session::Labeller;
 use super::work::MOST_FAULTS_IN_A_ROW;
-use crate::data::meter::Meter;
+use tabia_report::Progress;
 
-/// How many games an engine takes at a time; what is finished is kept if the work is interrupted.
+/// Games per chunk; finished chunks are kept if the command is interrupted.
 const CHUNK: usize = 128;
 
-/// Let a UCI engine evaluate the positions of games, and write the games with its opinions.
+/// Evaluate the positions of games with a UCI engine, and write the games with the evaluations.
 ///
-/// A set with opinions costs two to three bytes a position, where rows of evaluations cost thirty: the way to label
-/// many positions for value networks. Stopped or killed, the same command goes on where it was.
+/// An annotated set takes two to three bytes per position, rows of evaluations about thirty; use it to label many positions
+/// for value networks. To resume a stopped or killed run, run the same command.
 #[derive(Args)]
 #[command(after_help = "\
 Example:
@@ -35,24 +35,24 @@ pub(crate) struct AnnotateArgs {
     /// A set of games.
     #[arg(value_name = "SET")]
     set: PathBuf,
-    /// Where the annotated set goes.
+    /// Folder of the annotated set.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
     engine: EngineArgs,
-    /// Which positions are evaluated.
+    /// Which positions to evaluate.
     #[arg(long, value_enum, default_value_t = Positions::NoControl)]
     positions: Positions,
-    /// The share of games to annotate, drawn by the seed.
+    /// Share of the games to annotate, sampled at random.
     #[arg(long, default_value_t = 1.0, value_name = "P", value_parser = super::share)]
     sample: f64,
-    /// Draws the sample.
+    /// Random seed of the sample.
     #[arg(long, default_value_t = 0, value_name = "S")]
     seed: u64,
-    /// Stop after so long, and make a set of what is finished; 0 makes one of what earlier runs finished.
+    /// Time limit; the set then has the games finished so far. 0 completes it with the games of earlier runs.
     #[arg(long, value_name = "N")]
     max_seconds: Option<u64>,
-    /// Over how many shards the set is spread.
+    /// Number of shards.
     #[arg(long, default_value_t = 8, value_name = "N")]
     shards: u32,
 }
@@ -60,8 +60,7 @@ pub(crate) struct AnnotateArgs {
 /// Which positions of a game are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Positions {
-    /// Those where nobody is in check and the move that follows takes nothing and promotes nothing: what a search asks
-    /// its evaluation about.
+    /// Quiet positions: not in check, and the move played is no capture or promotion.
     NoControl,
     /// All.
     All,
@@ -72,17 +71,17 @@ type Chunk = Vec<(RecordKey, Vec<u8>)>;
 
 pub(crate) fn run(args: &AnnotateArgs) -> Result<()> {
     let set = Set::open(&args.set)?;
-    ensure!(set.kind() == RecordKind::Games, "{} is no set of games", args.set.display());
+    ensure!(set.kind() == RecordKind::Games, "{} is not a set of games", args.set.display());
     ensure!(
         !args.out.join("set.json").exists(),
-        "{} holds a whole set already; remove it or choose another folder",
+        "{} already holds a set; remove it or choose another folder",
         args.out.display()
     );
     let first = args.engine.start()?;
     let plan = plan(args, &set, first.name())?;
     let chunks = sampled(&set, args)?;
     let parts = args.out.join("parts");
-    std::fs::create_dir_all(&parts).with_context(|| format!("cannot make {}", parts.display()))?;
+    std::fs::create_dir_all(&parts).with_context(|| format!("cannot create {}", parts.display()))?;
     let stop = Arc::new(AtomicBool::new(false));
     heed_ctrl_c(&stop)?;
     let work = Work {
@@ -94,25 +93,25 @@ pub(crate) fn run(args: &AnnotateArgs) -> Result<()> {
         faults: AtomicU64::new(0),
         interrupted: &stop,
         deadline: args.max_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds)),
-        meter: Meter::new("games"),
+        progress: Progress::new("games"),
     };
-    work.meter.set_total(chunks.iter().map(|chunk| chunk.len() as u64).sum());
+    work.progress.set_total(chunks.iter().map(|chunk| chunk.len() as u64).sum());
     let done = work.run(first, args);
-    work.meter.finish();
+    work.progress.finish();
     done?;
     if stop.load(Ordering::Relaxed) {
-        bail!("stopped; the same command goes on from there");
+        bail!("stopped; run the same command to resume");
     }
     let faults = work.faults.load(Ordering::Relaxed);
     let finished: Vec<usize> = (0..chunks.len()).filter(|&number| work.finished(number).is_some()).collect();
     if finished.is_empty() {
-        bail!("no game was finished in time; no set is written, and the same command begins anew");
+        bail!("no game was finished in time; no set is written");
     }
     let plan = SetPlan { fingerprint: fingerprint_of_parts(&plan, &finished, chunks.len()), ..plan.clone() };
     unite(args, plan, &parts, &finished, faults)
 }
 
-/// A set of some of the parts is another set: its shards must not be taken for those of a run that finished more.
+/// Distinguishes the shards of sets with different parts.
 fn fingerprint_of_parts(plan: &SetPlan, finished: &[usize], all: usize) -> String {
     if finished.len() == all {
         return plan.fingerprint.clone();
@@ -121,7 +120,7 @@ fn fingerprint_of_parts(plan: &SetPlan, finished: &[usize], all: usize) -> Strin
     fingerprint([plan.fingerprint.as_bytes(), &numbers])
 }
 
-/// What the parts are made from and how: an engine with other options has other opinions.
+/// Fingerprint of the input, the engine and its options.
 fn plan(args: &AnnotateArgs, set: &Set, engine: &str) -> Result<SetPlan> {
     let shards = set.manifest().shards.iter().map(|shard| shard.checksum.as_str()).collect::<String>();
     let what = format!(
@@ -137,7 +136,7 @@ fn plan(args: &AnnotateArgs, set: &Set, engine: &str) -> Result<SetPlan> {
     Ok(SetPlan { kind, shards: args.shards, packing: ShardOptions::of(kind), fingerprint })
 }
 
-/// The games to annotate. A game's place in the sample depends on its key and the seed alone.
+/// The games to annotate. Sampling depends only on a game's key and the seed.
 fn sampled(set: &Set, args: &AnnotateArgs) -> Result<Vec<Chunk>> {
     let mut chunks = vec![Chunk::new()];
     for entry in set.iter() {
@@ -154,7 +153,7 @@ fn sampled(set: &Set, args: &AnnotateArgs) -> Result<Vec<Chunk>> {
     Ok(chunks)
 }
 
-/// What the engines share.
+/// State shared by the engines.
 struct Work<'a> {
     plan: &'a SetPlan,
     parts: &'a Path,
@@ -164,7 +163,7 @@ struct Work<'a> {
     faults: AtomicU64,
     interrupted: &'a AtomicBool,
     deadline: Option<Instant>,
-    meter: Meter,
+    progress: Progress,
 }
 
 impl Work<'_> {
@@ -199,7 +198,7 @@ impl Work<'_> {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(chunk) = self.chunks.get(number) else { break };
             if self.finished(number).is_some() {
-                self.meter.skip(chunk.len() as u64);
+                self.progress.skip(chunk.len() as u64);
                 continue;
             }
             engine.forget();
@@ -208,7 +207,7 @@ impl Work<'_> {
                 let mut game = GameBytes::parse(bytes)?.decode()?;
                 self.annotate(engine, &mut game, &mut faults_in_a_row)?;
                 annotated.push(game.to_bytes()?);
-                self.meter.add(1);
+                self.progress.add(1);
                 if self.interrupted.load(Ordering::Relaxed) {
                     return Ok(());
                 }
@@ -224,7 +223,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A part stands for the whole work it belongs to, so that parts of other work are not taken for its own.
+    /// The head of a part has the fingerprint of the work, so that parts of other work are not reused.
     fn head(&self, number: usize) -> ShardHead {
         let shards = u32::try_from(self.chunks.len()).unwrap_or(u32::MAX);
         ShardHead {
@@ -257,7 +256,7 @@ impl Work<'_> {
                         if *faults_in_a_row == MOST_FAULTS_IN_A_ROW {
                             bail!("no answer to {MOST_FAULTS_IN_A_ROW} positions in a row: {fault}");
                         }
-                        self.meter.say(&format!("a position without an answer: {fault}"));
+                        self.progress.say(&format!("a position without an answer: {fault}"));
                     }
                 }
             }
@@ -274,7 +273,7 @@ fn part_path(parts: &Path, number: usize) -> PathBuf {
     parts.join(format!("part-{number:06}.tabia"))
 }
 
-/// Makes a set of the finished parts, and removes them.
+/// Merges the finished parts into a set, and removes them.
 fn unite(args: &AnnotateArgs, plan: SetPlan, parts: &Path, finished: &[usize], faults: u64) -> Result<()> {
     let mut writer = SetWriter::create(&args.out, plan)?;
     let (mut games, mut positions) = (0_u64, 0_u64);

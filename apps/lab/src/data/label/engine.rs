@@ -1,4 +1,4 @@
-//! Which engine labels, and how it is started.
+//! Engine options and start.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,34 +10,34 @@ use tabia_uci::message::Go;
 
 use super::session::Labeller;
 
-/// Which engine, and how long it looks at a position.
+/// The engine and its limits.
 #[derive(Args)]
 pub(super) struct EngineArgs {
-    /// The engine's command, with its arguments [default: stockfish in PATH or /usr/games].
+    /// Engine command with arguments [default: stockfish in PATH or /usr/games].
     #[arg(long, value_name = "COMMAND")]
     engine: Option<String>,
-    /// An option to set, NAME=VALUE; may be given many times.
+    /// UCI option as NAME=VALUE; repeatable.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = name_and_value)]
     options: Vec<(String, String)>,
-    /// How many nodes a position may cost [default: 1000, unless there is a depth].
+    /// Node limit per position [default: 1000, unless --depth is given].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     nodes: Option<u64>,
-    /// How many plies deep to look.
+    /// Depth limit per position.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=255))]
     depth: Option<u32>,
-    /// How many engines run at the same time [default: one a core].
+    /// Number of engine processes [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// The memory of each engine, in MB.
+    /// Hash size of each engine in MB.
     #[arg(long, default_value_t = 16, value_name = "MB")]
     hash: u32,
-    /// How long an engine may think about a position before it counts as hung, in seconds.
+    /// Timeout per position in seconds, after which the engine is restarted.
     #[arg(long, default_value_t = 60.0, value_name = "SECONDS", value_parser = seconds)]
     patience: f64,
 }
 
 impl EngineArgs {
-    /// What an engine is told about each position.
+    /// The `go` command of each position.
     pub(super) fn go(&self) -> Go {
         Go {
             depth: self.depth,
@@ -46,7 +46,7 @@ impl EngineArgs {
         }
     }
 
-    /// How many engines run at the same time.
+    /// Number of engine processes.
     pub(super) fn jobs(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         self.jobs.map_or(cores, usize::from)
@@ -57,7 +57,7 @@ impl EngineArgs {
         self.engine.as_deref().unwrap_or_else(|| stockfish())
     }
 
-    /// Starts an engine that gives one line a position.
+    /// Starts an engine with one line per position.
     pub(super) fn start(&self) -> Result<Labeller> {
         Labeller::start(self.launch()?, self.go(), 1)
     }
@@ -67,7 +67,7 @@ impl EngineArgs {
         let command = self.command();
         let words = shlex::split(command)
             .filter(|words| !words.is_empty())
-            .with_context(|| format!("'{command}' is not a command"))?;
+            .with_context(|| format!("invalid command '{command}'"))?;
         let (program, arguments) = words.split_first().context("no command")?;
         let mut launch = EngineConfig::new(program);
         launch.args.extend(arguments.iter().map(Into::into));

@@ -1,4 +1,4 @@
-//! What labels become: rows of text, or the records of a set.
+//! Output formats of labels: rows of text, or the records of a set.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::positions::Keyed;
 use super::session::Findings;
 use crate::data::rows::Row;
 
-/// What labels become.
+/// Output format of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Form {
@@ -22,11 +22,11 @@ pub(super) enum Form {
     Set,
 }
 
-/// The unfinished labels in the folder of a set.
+/// File of unfinished labels in the folder of a set.
 const UNFINISHED: &str = "labels";
 
 impl Form {
-    /// A name that ends as files of rows do is one; any other is a folder.
+    /// The format by file name: rows for .jsonl.zst, otherwise a set.
     pub(super) fn of(out: &Path) -> Form {
         let extension = out.extension().and_then(|extension| extension.to_str());
         match extension {
@@ -35,23 +35,23 @@ impl Form {
         }
     }
 
-    /// Begins an output, or goes on with one begun under the same settings.
+    /// Starts an output, or resumes one with the same settings.
     pub(super) fn open(self, out: &Path, settings: &Settings) -> Result<Output> {
         match self {
             Form::Rows => Output::open(out, settings),
             Form::Set => {
                 ensure!(
                     !out.join("set.json").exists(),
-                    "{} holds a whole set already; remove it or choose another folder",
+                    "{} already holds a set; remove it or choose another folder",
                     out.display()
                 );
-                std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
+                std::fs::create_dir_all(out).with_context(|| format!("cannot create {}", out.display()))?;
                 Output::open(&out.join(UNFINISHED), settings)
             }
         }
     }
 
-    /// Adds what an engine found about a position to the text of a chunk.
+    /// Appends the labels of a position to a chunk.
     pub(super) fn write(self, text: &mut Vec<u8>, keyed: &Keyed, findings: &Findings) -> Result<()> {
         let knodes = (findings.nodes + 500) / 1000;
         match self {

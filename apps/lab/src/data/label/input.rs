@@ -1,4 +1,4 @@
-//! Where positions come from: texts of any kind, and sets of shards.
+//! Input positions: text files and sets.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use tabia_data::{
 
 use super::positions::{Keyed, Picker};
 
-/// Shows every position of the inputs in order, until there are enough; gives what could not be read.
+/// Passes the positions of the inputs to the picker until it has enough; returns the faults.
 pub(super) fn show_all<S>(inputs: &[PathBuf], picker: &mut Picker<S>) -> Result<Faults>
 where
     S: FnMut(Keyed) -> ControlFlow<()>,
@@ -26,18 +26,14 @@ where
         }
         for file in SourceFile::find(input)? {
             for chunk in Chunks::open(&file, &BytesRead::default())? {
-                let harvest = chunk.read(&GameRules::default());
-                faults.merge(harvest.faults);
-                let shown = harvest
+                let parsed = chunk.read(&GameRules::default());
+                faults.merge(parsed.faults);
+                let shown = parsed
                     .games
                     .iter()
                     .try_for_each(|game| picker.show_game(positions_of(game).iter()))
                     .is_continue()
-                    && harvest
-                        .evaluations
-                        .iter()
-                        .try_for_each(|row| picker.show(&row.position))
-                        .is_continue();
+                    && parsed.evaluations.iter().try_for_each(|row| picker.show(&row.position)).is_continue();
                 if !shown {
                     return Ok(faults);
                 }
@@ -47,7 +43,7 @@ where
     Ok(faults)
 }
 
-/// Shows the positions of a set; a record that cannot be read ends it.
+/// Passes the positions of a set to the picker; fails at an unreadable record.
 fn show_set<S>(set: &Set, picker: &mut Picker<S>) -> Result<ControlFlow<()>>
 where
     S: FnMut(Keyed) -> ControlFlow<()>,

@@ -1,4 +1,4 @@
-//! `tabia-lab data label`: positions in, an engine's evaluations of them out.
+//! `tabia-lab data label`: evaluates positions with an engine.
 
 mod annotate;
 mod engine;
@@ -28,14 +28,13 @@ use self::output::{Output, Settings, Written};
 use self::positions::Choice;
 use self::session::Labeller;
 use self::work::{Ending, Labelled, Work};
-use super::meter::Meter;
+use tabia_report::Progress;
 
-/// Let a UCI engine evaluate positions, and write what it says as rows or as a set.
+/// Evaluate positions with a UCI engine, and write the evaluations as rows or as a set.
 ///
-/// Positions come from FEN or EPD lines, from the games of a PGN, from puzzles, or from a set of shards; each is
-/// labelled once. The output is a set of evaluations in a folder or, where its name ends in .jsonl.zst, a file as
-/// Lichess writes evaluations: one JSON object a line with fen, line, depth, knodes, and cp or mate for White.
-/// Stopped or killed, the same command goes on where it was.
+/// Positions come from FEN or EPD lines, the games of a PGN, puzzles, or a set; each is labelled once. The output is a set
+/// of evaluations or, if its name ends in .jsonl.zst, a file in the format of Lichess: JSON Lines with fen, line, depth,
+/// knodes, and cp or mate from White's point of view. To resume a stopped or killed run, run the same command.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -47,46 +46,46 @@ pub(crate) struct LabelArgs {
     /// Files, folders or sets with positions; - is standard input.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Where the labels go: a folder for a set, or a file for rows if the name ends in .jsonl.zst.
+    /// Output: a folder for a set, or a file that ends in .jsonl.zst.
     #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     #[command(flatten)]
     engine: EngineArgs,
-    /// How many lines a position, or all: one for every legal move.
+    /// Lines per position, or all for one per legal move.
     #[arg(long, default_value = "1", value_name = "K|all", value_parser = lines)]
     multipv: Lines,
-    /// How many positions at most.
+    /// Maximum number of positions.
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// The share of positions to label, drawn by the seed.
+    /// Share of the positions to label, sampled at random.
     #[arg(long, default_value_t = 1.0, value_name = "P", value_parser = share)]
     sample: f64,
-    /// How many positions of a game at most, drawn by the seed.
+    /// Maximum number of positions per game, sampled at random.
     #[arg(long, value_name = "N")]
     per_game: Option<usize>,
-    /// Pass over the positions of a game before this ply; its start is ply 0.
+    /// Skip the positions of a game before this ply.
     #[arg(long, default_value_t = 0, value_name = "N")]
     first_ply: usize,
-    /// The share of positions that give way to one that is a random move or two away, drawn by the seed.
+    /// Share of positions that are replaced by one after one or two random moves.
     #[arg(long, default_value_t = 0.0, value_name = "P", value_parser = share_or_none)]
     stray: f64,
-    /// Draws samples and strays.
+    /// Random seed of samples and random moves.
     #[arg(long, default_value_t = 0, value_name = "S")]
     seed: u64,
-    /// Stop after so long, and finish the output with what there is; 0 finishes what earlier runs labelled.
+    /// Time limit; the output then has the positions labelled so far. 0 completes it with those of earlier runs.
     #[arg(long, value_name = "N")]
     max_seconds: Option<u64>,
-    /// Over how many shards a set is spread.
+    /// Number of shards of a set.
     #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     shards: u32,
 }
 
-/// How many lines a position gets.
+/// Number of lines per position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lines {
-    /// Those of the best moves, so many.
+    /// The best moves.
     Best(usize),
-    /// One for every legal move.
+    /// All legal moves.
     All,
 }
 
@@ -111,7 +110,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
     let deadline = args.max_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let go = args.engine.go();
     let mut launch = args.engine.launch()?;
-    // The first engine says who it is, and what it can do, before anything is written.
+    // Start the first engine before writing anything, for its name and options.
     let (first, lines) = match args.multipv {
         Lines::Best(lines) => {
             if lines > 1 {
@@ -142,11 +141,11 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
     let mut output = form.open(&args.out, &settings)?;
     let before = output.written();
     if before.positions > 0 {
-        eprintln!("going on after {} positions that are labelled already", before.positions);
+        eprintln!("resuming after {} labelled positions", before.positions);
     }
     let stop = Arc::new(AtomicBool::new(false));
     heed_ctrl_c(&stop)?;
-    let meter = Meter::new("positions");
+    let progress = Progress::new("positions");
     let work = Work {
         inputs: &args.inputs,
         choice: args.choice(),
@@ -156,17 +155,17 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
         jobs: args.engine.jobs(),
         stop: &stop,
         deadline,
-        meter: &meter,
+        progress: &progress,
     };
     let labelled = work.run(first, &mut output);
-    meter.finish();
+    progress.finish();
     let (labelled, written) = (labelled?, output.written());
     match labelled.ending {
         Ending::Stopped => {
-            bail!("stopped after {} positions; the same command goes on from there", written.positions)
+            bail!("stopped after {} positions; run the same command to resume", written.positions)
         }
         Ending::OutOfTime if written.positions == 0 => {
-            bail!("no position was labelled in time; the same command begins anew")
+            bail!("no position was labelled in time")
         }
         Ending::OutOfTime | Ending::Whole => {}
     }
@@ -177,7 +176,7 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
         }
         Form::Set => args.make_set(&settings, output, &labelled)?,
     };
-    report(args, written, bytes, &labelled, &meter);
+    report(args, written, bytes, &labelled, &progress);
     Ok(())
 }
 
@@ -193,11 +192,11 @@ impl LabelArgs {
         }
     }
 
-    /// Makes a set of what is written, in the place of it; gives how long its shards are.
+    /// Replaces the written labels by a set; returns the size of its shards.
     fn make_set(&self, settings: &Settings, output: Output, labelled: &Labelled) -> Result<u64> {
         let written = output.written();
         let kind = RecordKind::Evaluations;
-        // A set of less of the input is another set: its shards must not be taken for those of a run that did more.
+        // Distinguishes the shards of sets with different parts of the input.
         let made_of = (serde_json::to_vec(settings)?, serde_json::to_vec(&written)?);
         let plan = SetPlan {
             kind,
@@ -205,7 +204,7 @@ impl LabelArgs {
             packing: ShardOptions { level: SET_ZSTD_LEVEL, ..ShardOptions::of(kind) },
             fingerprint: fingerprint([made_of.0.as_slice(), made_of.1.as_slice()]),
         };
-        // The folder an input was in says nothing about it.
+        // File name only.
         let name =
             |input: &PathBuf| input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
         let inputs: Vec<String> = self.inputs.iter().map(name).collect();
@@ -239,13 +238,12 @@ impl LabelArgs {
     }
 }
 
-/// A set is written once and read often.
+/// zstd level of shards, which are written once and read often.
 const SET_ZSTD_LEVEL: i32 = 19;
 
-/// How many positions are labelled between two notes in the journal by one engine: some seconds of work.
+/// Positions per chunk: some seconds of work.
 ///
-/// An engine forgets what it saw at the beginning of each chunk, so what it says depends on the chunk alone, and not on
-/// how many engines there are.
+/// The hash table is cleared at the start of each chunk, so that evaluations do not depend on the number of engines.
 fn chunk_len(go: &Go) -> usize {
     let by_nodes = go.nodes.map_or(512, |nodes| 1_000_000 / nodes);
     let by_depth = go.depth.map_or(512, |depth| 512 >> (depth / 3).min(9));
@@ -262,7 +260,7 @@ fn heed_ctrl_c(stop: &Arc<AtomicBool>) -> Result<()> {
     heeded.context("Ctrl-C cannot be heeded")
 }
 
-fn report(args: &LabelArgs, written: Written, bytes: u64, labelled: &Labelled, meter: &Meter) {
+fn report(args: &LabelArgs, written: Written, bytes: u64, labelled: &Labelled, progress: &Progress) {
     let Labelled { met, unreadable, restarts, ending } = labelled;
     let answered = written.positions - written.faults;
     println!(
@@ -270,10 +268,10 @@ fn report(args: &LabelArgs, written: Written, bytes: u64, labelled: &Labelled, m
         args.out.display(),
         written.rows,
         bytes as f64 / answered.max(1) as f64,
-        meter.rate()
+        progress.rate()
     );
     if *ending == Ending::OutOfTime {
-        println!("  the time was up before the end of the input");
+        println!("  the time limit was reached before the end of the input");
     }
     for (count, what) in [
         (met.duplicates, "duplicates passed over"),

@@ -1,4 +1,4 @@
-//! The labels written so far and a journal of them, so that a run that was killed goes on where it was.
+//! The output file and its journal, from which a killed run is resumed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
@@ -10,37 +10,37 @@ use serde::{Deserialize, Serialize};
 
 use super::form::Form;
 
-/// What must be the same for two runs to write the same labels.
+/// Settings that decide the labels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Settings {
-    /// The name the engine gives itself.
+    /// The engine's name.
     pub(super) engine: String,
     /// Its options, in order.
     pub(super) options: Vec<(String, String)>,
-    /// What a position may cost, as `go` says it.
+    /// Limits per position as a `go` command.
     pub(super) go: String,
     pub(super) lines: usize,
     pub(super) chunk: usize,
-    /// What the labels become.
+    /// Output format.
     pub(super) form: Form,
 }
 
-/// What is written, as the journal counts it: everything from the beginning of the output.
+/// Totals of the output according to the journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Written {
-    /// How many chunks of positions.
+    /// Number of chunks.
     pub(super) chunks: u64,
-    /// How many positions, with and without an answer.
+    /// Number of positions, with and without labels.
     pub(super) positions: u64,
-    /// How many lines of moves they have.
+    /// Number of lines.
     pub(super) rows: u64,
-    /// Positions with fewer lines than were asked for.
+    /// Positions with fewer lines than requested.
     pub(super) short: u64,
-    /// Positions without an answer.
+    /// Positions without labels.
     pub(super) faults: u64,
     /// The length of the output.
     pub(super) bytes: u64,
-    /// A hash of all these positions: another input has another.
+    /// Hash of these positions, to detect another input.
     pub(super) input: u64,
 }
 
@@ -57,23 +57,23 @@ enum Entry {
 
 const VERSION: u32 = 2;
 
-/// How much work is lost at most when the process is killed or the power fails.
+/// Interval between journal entries.
 const NOTE_EVERY: Duration = Duration::from_millis(500);
 
-/// An output being written: `NAME.part` and `NAME.journal` until it is finished, then `NAME`.
+/// An unfinished output: `NAME.part` and `NAME.journal`, later renamed to `NAME`.
 pub(super) struct Output {
     path: PathBuf,
     part: File,
     journal: File,
-    /// What is appended; the journal may lag behind.
+    /// Appended so far; the journal may lag behind.
     written: Written,
     noted: Instant,
 }
 
 impl Output {
-    /// Begins an output, or goes on with one begun under the same settings.
+    /// Starts an output, or resumes one with the same settings.
     pub(super) fn open(path: &Path, settings: &Settings) -> Result<Output> {
-        ensure!(!path.exists(), "{} is already there", path.display());
+        ensure!(!path.exists(), "{} already exists", path.display());
         let mut part = open_to_go_on(&with_suffix(path, "part"))?;
         let mut journal = open_to_go_on(&with_suffix(path, "journal"))?;
         if journal.try_lock().is_err() {
@@ -85,13 +85,13 @@ impl Output {
         {
             Some(found) if found.settings == *settings => (found.written, found.end),
             Some(found) => bail!(
-                "{} was begun with other settings: {:?}, not {settings:?}; use the same, or delete it and its journal",
+                "{} was started with other settings: {:?} (now {settings:?}); use the same, or delete it and its journal",
                 with_suffix(path, "part").display(),
                 found.settings
             ),
             None => (Written::default(), 0),
         };
-        // What a killed run wrote without noting it down is written again.
+        // Truncate what a killed run wrote after its last journal entry.
         part.set_len(written.bytes)?;
         part.seek(SeekFrom::End(0))?;
         journal.set_len(journal_end)?;
@@ -108,14 +108,14 @@ impl Output {
         self.written
     }
 
-    /// Appends the labels of the next chunk, a whole compressed frame, and notes it down now and then.
+    /// Appends a compressed frame, and adds a journal entry from time to time.
     pub(super) fn append(&mut self, frame: &[u8], now: Written) -> Result<()> {
         self.part.write_all(frame).with_context(|| self.unwritable())?;
         self.written = Written { bytes: self.written.bytes + frame.len() as u64, ..now };
         if self.noted.elapsed() >= NOTE_EVERY { self.note() } else { Ok(()) }
     }
 
-    /// Notes down what is appended, once it is safe on the disk.
+    /// Syncs the output and adds a journal entry.
     pub(super) fn note(&mut self) -> Result<()> {
         self.noted = Instant::now();
         self.part.sync_data().with_context(|| self.unwritable())?;
@@ -126,12 +126,12 @@ impl Output {
         format!("cannot write {}", with_suffix(&self.path, "part").display())
     }
 
-    /// Where the labels are while the output is unfinished.
+    /// The path of the unfinished output.
     pub(super) fn part(&self) -> PathBuf {
         with_suffix(&self.path, "part")
     }
 
-    /// Removes what was written: it has become something else.
+    /// Removes the unfinished output, which has been converted.
     pub(super) fn remove(self) -> Result<()> {
         for suffix in ["part", "journal"] {
             let path = with_suffix(&self.path, suffix);
@@ -140,7 +140,7 @@ impl Output {
         Ok(())
     }
 
-    /// Gives the output its name: everything is written.
+    /// Renames the complete output.
     pub(super) fn finish(self) -> Result<()> {
         let part = with_suffix(&self.path, "part");
         self.part.sync_all()?;
@@ -173,12 +173,12 @@ fn write_entry(journal: &mut File, entry: &Entry) -> Result<()> {
 struct Found {
     settings: Settings,
     written: Written,
-    /// Where the last entry that counts ends.
+    /// End of the last valid entry.
     end: u64,
 }
 
-/// The last entry of which the output, `length` bytes long, has everything. A last line that was cut off does not
-/// count; a journal without its first line says nothing.
+/// The last entry that is covered by the output's `length`. A truncated last line is ignored, and so is a journal without a
+/// first line.
 fn read_journal(journal: &File, length: u64) -> Result<Option<Found>> {
     let mut lines = BufReader::new(journal);
     let mut line = Vec::new();
@@ -196,7 +196,7 @@ fn read_journal(journal: &File, length: u64) -> Result<Option<Found>> {
             (Entry::TabiaLabelJournal { version: VERSION, settings }, None) => {
                 found = Some(Found { settings, written: Written::default(), end });
             }
-            (Entry::TabiaLabelJournal { version, .. }, None) => bail!("version {version} is not known"),
+            (Entry::TabiaLabelJournal { version, .. }, None) => bail!("unknown version {version}"),
             (Entry::Written(written), Some(found)) if written.bytes <= length => {
                 (found.written, found.end) = (written, end);
             }
@@ -216,19 +216,14 @@ mod tests {
         Settings { engine, options, go, lines: 1, chunk: 2, form: Form::Rows }
     }
 
-    fn fresh(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("tabia-label-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        folder.join("rows")
-    }
-
     fn chunk(chunks: u64) -> Written {
         Written { chunks, positions: 2 * chunks, rows: 2 * chunks, input: chunks, ..Written::default() }
     }
 
     #[test]
-    fn what_was_not_noted_down_is_written_again() {
-        let path = fresh("again");
+    fn output_after_the_last_entry_is_truncated() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows");
         let mut output = Output::open(&path, &settings()).unwrap();
         output.append(b"one", chunk(1)).unwrap();
         output.append(b"two", chunk(2)).unwrap();
@@ -248,12 +243,12 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"onetwothree");
         assert!(!with_suffix(&path, "journal").exists() && !with_suffix(&path, "part").exists());
         assert!(Output::open(&path, &settings()).is_err());
-        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 
     #[test]
-    fn an_output_that_lost_its_end_goes_on_from_what_is_left() {
-        let path = fresh("short");
+    fn a_truncated_output_resumes_from_an_earlier_entry() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows");
         let mut output = Output::open(&path, &settings()).unwrap();
         for (number, frame) in [(1, b"one"), (2, b"two")] {
             output.append(frame, chunk(number)).unwrap();
@@ -263,12 +258,12 @@ mod tests {
         File::options().write(true).open(with_suffix(&path, "part")).unwrap().set_len(4).unwrap();
         let output = Output::open(&path, &settings()).unwrap();
         assert_eq!(output.written().chunks, 1);
-        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 
     #[test]
-    fn other_settings_and_a_second_writer_are_refused() {
-        let path = fresh("other");
+    fn other_settings_and_a_second_writer_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows");
         let output = Output::open(&path, &settings()).unwrap();
         let refused = Output::open(&path, &settings()).err().unwrap();
         assert!(refused.to_string().starts_with("another run is writing"), "{refused}");
@@ -276,6 +271,5 @@ mod tests {
         let other = Settings { lines: 2, ..settings() };
         let refused = Output::open(&path, &other).err().unwrap();
         assert!(refused.to_string().contains("other settings"), "{refused}");
-        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 }

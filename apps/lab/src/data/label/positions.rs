@@ -1,4 +1,4 @@
-//! The positions to label: each once, in an order that depends on nothing but the input.
+//! Selection of the positions to label, each once, in the order of the input.
 
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -8,48 +8,48 @@ use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup, Position};
 use tabia_data::EvaluationRecord;
 use twox_hash::XxHash3_64;
 
-/// Which of the positions that are met are labelled.
+/// Which positions to label.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice {
-    /// The share of positions that is kept, from 0 to 1.
+    /// Share of positions to keep, from 0 to 1.
     pub(super) share: f64,
-    /// How many of a game's positions are kept at most.
+    /// Maximum number of positions per game.
     pub(super) per_game: Option<usize>,
     pub(super) seed: u64,
-    /// How many positions there are at most.
+    /// Maximum number of positions.
     pub(super) limit: Option<u64>,
-    /// How many positions of a game are passed over from its start.
+    /// First ply of a game to label.
     pub(super) first_ply: usize,
-    /// The share of positions that give way to one a random move or two away, from 0 to 1.
+    /// Share of positions replaced by one after one or two random moves, from 0 to 1.
     pub(super) stray: f64,
 }
 
-/// What was met on the way.
+/// Counts of the input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Met {
     pub(super) chosen: u64,
     pub(super) duplicates: u64,
-    /// Checkmates and stalemates: nothing is left to say about them.
+    /// Checkmates and stalemates, which are skipped.
     pub(super) over: u64,
-    /// Positions that only Chess960 has.
+    /// Chess960 positions, which are skipped.
     pub(super) chess960: u64,
-    /// Chosen positions that are a random move or two away from what was met.
+    /// Positions that were replaced by random moves.
     pub(super) strays: u64,
 }
 
-/// A position and the hash by which it is told apart and drawn.
+/// A position and its hash, for deduplication and sampling.
 #[derive(Clone)]
 pub(super) struct Keyed {
     pub(super) position: Chess,
     pub(super) key: u64,
 }
 
-/// Picks positions out of what it is shown.
+/// Selects positions from a sequence.
 pub(super) struct Picker<S> {
     choice: Choice,
     seen: HashSet<u64>,
     met: Met,
-    /// Takes a chosen position; may have had enough.
+    /// Takes a selected position; may stop the selection.
     sink: S,
 }
 
@@ -62,7 +62,7 @@ impl<S: FnMut(Keyed) -> ControlFlow<()>> Picker<S> {
         self.met
     }
 
-    /// Shows a single position.
+    /// Offers a single position.
     pub(super) fn show(&mut self, position: &Chess) -> ControlFlow<()> {
         match self.look_at(position) {
             Some(keyed) => self.take(keyed),
@@ -70,7 +70,7 @@ impl<S: FnMut(Keyed) -> ControlFlow<()>> Picker<S> {
         }
     }
 
-    /// Shows the positions of one game, in order.
+    /// Offers the positions of one game, in order.
     pub(super) fn show_game<'a>(&mut self, positions: impl Iterator<Item = &'a Chess>) -> ControlFlow<()> {
         let positions = positions.skip(self.choice.first_ply);
         let mut candidates: Vec<Keyed> = positions.filter_map(|position| self.look_at(position)).collect();
@@ -83,7 +83,7 @@ impl<S: FnMut(Keyed) -> ControlFlow<()>> Picker<S> {
         candidates.into_iter().try_for_each(|keyed| self.take(keyed))
     }
 
-    /// The position as it is labelled, if it can be and is drawn.
+    /// The position as it is labelled, if it is selected.
     fn look_at(&mut self, position: &Chess) -> Option<Keyed> {
         if position.castles().mode() == CastlingMode::Chess960 {
             self.met.chess960 += 1;
@@ -123,9 +123,8 @@ impl<S: FnMut(Keyed) -> ControlFlow<()>> Picker<S> {
         (self.sink)(keyed)
     }
 
-    /// The position that is labelled instead of this one, if it is drawn: what comes after a random move or, as often,
-    /// two. Depends on the position and the seed alone. People avoid most of such positions, so their games do not
-    /// have them, but whoever looks a move ahead meets them all the time.
+    /// The replacement of a position after one or, as often, two random moves, if it is selected. Depends only on the position
+    /// and the seed. Such positions are rare in games but common in searches.
     fn stray(&self, from: &Keyed) -> Option<Keyed> {
         let mut random = fastrand::Rng::with_seed(self.draw(self.draw(from.key)));
         if random.f64() >= self.choice.stray {
@@ -142,7 +141,7 @@ impl<S: FnMut(Keyed) -> ControlFlow<()>> Picker<S> {
     }
 }
 
-/// The position with the counters of a fresh FEN, and its key, as evaluations have it.
+/// The position with move counters `0 1`, and its key.
 fn keyed(position: &Chess) -> Option<Keyed> {
     let mut setup = position.to_setup(EnPassantMode::Legal);
     setup.halfmoves = 0;
@@ -185,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn every_position_comes_once_and_a_limit_holds() {
+    fn positions_are_unique_and_limited() {
         let games = [game(1), game(1), game(2)];
         let (keys, met) = pick(ALL, &games);
         let distinct: HashSet<u64> = keys.iter().copied().collect();
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_a_share_and_depends_on_the_seed_alone() {
+    fn samples_depend_on_the_seed_only() {
         let games: Vec<_> = (0..50).map(game).collect();
         let (all, _) = pick(ALL, &games);
         let tenth = Choice { share: 0.1, ..ALL };
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_gives_no_more_than_its_share() {
+    fn positions_per_game_are_limited() {
         let games = [game(3), game(4)];
         let (keys, _) = pick(Choice { per_game: Some(5), ..ALL }, &games);
         // The start may be drawn from both.
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn strays_are_a_share_and_one_or_two_moves_away() {
+    fn replacements_are_one_or_two_moves_away() {
         let games: Vec<_> = (0..50).map(game).collect();
         let choice = Choice { stray: 0.5, first_ply: 8, ..ALL };
         let mut chosen = Vec::new();
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_differ_by_more_than_their_counters() {
+    fn move_counters_are_ignored() {
         let of = |fen: &str| keyed(&tabia_game::position_from_fen(fen).unwrap()).unwrap();
         assert_eq!(of("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").key, of("4k3/8/8/8/8/8/4P3/4K3 w - - 30 77").key);
         assert_ne!(of("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").key, of("4k3/8/8/8/8/8/4P3/4K3 b - - 0 1").key);

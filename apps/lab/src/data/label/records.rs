@@ -1,4 +1,4 @@
-//! The records that were written chunk by chunk, made into a set.
+//! Converts records written in chunks to a set.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use anyhow::{Context, Result};
 use tabia_data::{EvaluationBytes, RecordKey, Set, SetPlan, SetWriter, SourceSummary};
 
-/// Records in memory, in the order of their keys.
+/// Records in memory, sorted by key.
 struct Records {
     bytes: Vec<u8>,
-    /// Where each record is.
+    /// Place of each record.
     places: Vec<(RecordKey, Range<usize>)>,
 }
 
 impl Records {
-    /// Reads whole compressed frames of records, the length of each before it.
+    /// Reads compressed frames of length-prefixed records.
     fn read(path: &Path) -> Result<Records> {
         let file = File::open(path)?;
         let mut text = BufReader::with_capacity(1 << 16, zstd::Decoder::new(file)?);
@@ -52,7 +52,7 @@ impl Records {
     }
 }
 
-/// Makes a set in `dir` of the records in `part`, packing as many shards at a time as there are `jobs`.
+/// Writes the records in `part` as a set in `dir`, with `jobs` threads.
 pub(super) fn make_set(
     part: &Path,
     dir: &Path,

@@ -1,4 +1,4 @@
-//! One engine process and what it says of a position.
+//! An engine process and its evaluations.
 
 use std::num::NonZeroI32;
 use std::ops::Range;
@@ -10,23 +10,23 @@ use tabia_encoding::{ForMover, ForWhite, Score};
 use tabia_uci::client::{Client, EngineConfig, EngineError, SearchEnd};
 use tabia_uci::message::{GameHistory, Go, Info, MoverScore, OptionKind, OptionSpec, ScoreInfo};
 
-/// An engine that is asked about positions. Its process is started again when it fails.
+/// An engine that evaluates positions. Its process is restarted when it fails.
 pub(super) struct Labeller {
     client: Client,
     go: Go,
     lines: usize,
-    /// What it says about the position it is asked about.
+    /// Its output for the current position.
     heard: Arc<Mutex<Heard>>,
 }
 
-/// The scored lines an engine said about one position, in their order. With a line for every move there are hundreds,
-/// so only what counts is kept, and the memory is used again for the next position.
+/// The scored lines of one position. With a line for every move there can be hundreds, so only the needed fields are kept,
+/// and the memory is reused.
 #[derive(Default)]
 struct Heard {
     lines: Vec<HeardLine>,
     /// The moves of all lines, one after the other.
     moves: Vec<UciMove>,
-    /// The most nodes it spoke of.
+    /// Greatest node count.
     nodes: u64,
 }
 
@@ -62,14 +62,14 @@ impl Heard {
     }
 }
 
-/// What an engine found about one position: lines of the same search.
+/// The evaluation of a position: lines of the same search.
 #[derive(Debug, PartialEq)]
 pub(super) struct Findings {
     pub(super) depth: u32,
     pub(super) nodes: u64,
     /// Best for the side to move first, each first move once.
     pub(super) lines: Vec<FoundLine>,
-    /// How many lines there should be.
+    /// Expected number of lines.
     pub(super) expected: usize,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Findings {
 pub(super) struct FoundLine {
     /// A legal move.
     pub(super) first: Move,
-    /// The line as the engine says it, from the first move on.
+    /// The engine's line.
     pv: Vec<UciMove>,
     pub(super) score: ForWhite<Score>,
 }
@@ -103,33 +103,33 @@ impl FoundLine {
 /// More than the legal moves of any position.
 const MOST_LINES: usize = 256;
 
-/// Why a position has no answer.
+/// Why a position has no labels.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoAnswer {
     /// The engine failed.
     #[error("{0}")]
     Engine(#[from] EngineError),
-    /// It answered only when it was told to stop.
+    /// It answered only after `stop`.
     #[error("the engine took too long")]
     Overdue,
-    /// It moved without saying what it thinks.
+    /// It gave a move without a score.
     #[error("the engine gave no line with a score")]
     NoScore,
 }
 
 impl Labeller {
-    /// Starts the engine, to be asked for `lines` lines within the limits of `go`.
+    /// Starts the engine with `lines` lines and the limits of `go`.
     pub(super) fn start(launch: EngineConfig, go: Go, lines: usize) -> Result<Labeller> {
         let program = launch.program.display().to_string();
         let client = Client::start(launch).with_context(|| format!("cannot use the engine {program}"))?;
         Ok(Labeller { client, go, lines, heard: Arc::default() })
     }
 
-    /// From now on every legal move gets a line, as far as the engine can: gives how many it can.
+    /// Requests a line for every legal move; returns the engine's maximum.
     pub(super) fn look_at_all_moves(&mut self) -> Result<usize> {
         let spec = OptionSpec::find(&self.client.info().options, "MultiPV")?;
         let OptionKind::Spin { max, .. } = spec.kind else {
-            bail!("the engine's option MultiPV is not a number");
+            bail!("the engine has no numeric option MultiPV");
         };
         let lines = usize::try_from(max).unwrap_or(1).clamp(1, MOST_LINES);
         self.client.set_option("MultiPV", Some(&lines.to_string()))?;
@@ -137,23 +137,23 @@ impl Labeller {
         Ok(lines)
     }
 
-    /// What the engine calls itself.
+    /// The engine's name.
     pub(super) fn name(&self) -> &str {
         &self.client.info().name
     }
 
-    /// How often its process had to be started again.
+    /// Number of restarts.
     pub(super) fn restarts(&self) -> u32 {
         self.client.restarts()
     }
 
-    /// Makes the engine forget what it saw, so that what it says next depends on nothing before.
+    /// Clears the engine's state (`ucinewgame`).
     pub(super) fn forget(&self) {
-        // An engine that fails here fails at the next position too, and that is counted.
+        // A failure shows at the next position, too.
         let _counted_at_the_next_position = self.client.new_game();
     }
 
-    /// Asks about a position with legal moves; an engine that fails is started again and asked once more.
+    /// Evaluates a position with legal moves; a failed engine is restarted once.
     pub(super) fn ask(&self, position: &Chess) -> Result<Findings, NoAnswer> {
         self.ask_once(position).or_else(|_| self.ask_once(position))
     }
@@ -175,8 +175,8 @@ impl Labeller {
     }
 }
 
-/// The latest iteration in which every expected line has an exact score: only such lines are comparable. Where an
-/// engine never gets so far, its last word on each line, at the least of their depths.
+/// The last iteration in which every expected line has an exact score, as only such lines are comparable. Without one, the
+/// last output of each line, at the smallest of their depths.
 fn findings(heard: &Heard, expected: usize, position: &Chess) -> Option<Findings> {
     let mut last: Vec<Option<&HeardLine>> = vec![None; expected];
     let mut complete = None;
@@ -189,7 +189,7 @@ fn findings(heard: &Heard, expected: usize, position: &Chess) -> Option<Findings
     }
     let mut chosen: Vec<&HeardLine> = complete.unwrap_or(last).into_iter().flatten().collect();
     if chosen.is_empty() {
-        // Nothing exact: a bound is better than nothing.
+        // No exact score: take a bound.
         chosen.extend(heard.lines.iter().rev().find(|line| line.rank == 0));
     }
     let depth = chosen.iter().filter_map(|line| line.depth).min().unwrap_or(0);
@@ -236,7 +236,7 @@ mod tests {
     const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -";
 
     #[test]
-    fn lines_come_from_the_last_iteration_that_all_of_them_finished() {
+    fn lines_come_from_the_last_complete_iteration() {
         let position = tabia_game::position_from_fen(START).unwrap();
         let found = of(
             &[
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_no_score_unless_there_is_nothing_else() {
+    fn bounds_count_only_without_exact_scores() {
         let lines =
             ["depth 5 score cp 10 nodes 10 pv e2e4", "depth 6 score cp 99 lowerbound nodes 20 pv d2d4"];
         assert_eq!(of(&lines, 1, START).unwrap().lines[0].score, ForWhite(Score::Centipawns(10)));

@@ -1,4 +1,4 @@
-//! Engines at work: one thread reads positions, one a process asks, and this one writes in the order of the input.
+//! Labelling with several engines: one thread reads, one per engine evaluates, and this one writes in input order.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,22 +18,21 @@ use super::input;
 use super::output::{Output, Written};
 use super::positions::{Choice, Keyed, Met, Picker};
 use super::session::Labeller;
-use crate::data::meter::Meter;
+use tabia_report::Progress;
 
-/// How many positions may wait for an engine: the reader runs so far ahead, which is how the meter learns how many
-/// there are.
+/// Size of the queue of positions. The reader runs ahead, so that the progress meter knows the total.
 const AHEAD: usize = 1 << 20;
 
-/// How long a chunk that is begun may take after the time is up; then it is given up.
+/// Grace period of a chunk after the time limit.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// After so many positions in a row without an answer the engine is at fault, not the positions.
+/// Consecutive positions without labels after which the command fails.
 pub(super) const MOST_FAULTS_IN_A_ROW: u32 = 8;
 
-/// A high level is cheap next to any engine.
+/// zstd level; cheap compared to an engine.
 const ZSTD_LEVEL: i32 = 9;
 
-/// What is to be done, and by whom.
+/// The work and its resources.
 pub(super) struct Work<'a> {
     pub(super) inputs: &'a [PathBuf],
     pub(super) choice: Choice,
@@ -43,15 +42,15 @@ pub(super) struct Work<'a> {
     pub(super) engine: &'a (dyn Fn() -> Result<Labeller> + Sync),
     pub(super) jobs: usize,
     pub(super) stop: &'a AtomicBool,
-    /// No chunk is begun after this.
+    /// No chunk is started after this.
     pub(super) deadline: Option<Instant>,
-    pub(super) meter: &'a Meter,
+    pub(super) progress: &'a Progress,
 }
 
-/// What came of it.
+/// The result.
 pub(super) struct Labelled {
     pub(super) met: Met,
-    /// What of the input could not be read.
+    /// Faults of the input.
     pub(super) unreadable: Faults,
     pub(super) restarts: u32,
     pub(super) ending: Ending,
@@ -62,13 +61,13 @@ pub(super) struct Labelled {
 pub(super) enum Ending {
     /// Everything is labelled.
     Whole,
-    /// The time was up; what is labelled is a beginning of the input.
+    /// The time limit was reached; a prefix of the input is labelled.
     OutOfTime,
-    /// It was stopped, to go on another time.
+    /// It was stopped and can be resumed.
     Stopped,
 }
 
-/// Positions to label, and where they stand in the input.
+/// A chunk of positions to label.
 struct Task {
     number: u64,
     positions: Vec<Keyed>,
@@ -76,7 +75,7 @@ struct Task {
     input: u64,
 }
 
-/// A task done.
+/// A finished task.
 struct Done {
     number: u64,
     frame: Vec<u8>,
@@ -88,14 +87,14 @@ struct Done {
 }
 
 impl Work<'_> {
-    /// Labels everything as long as there is time, `first` being one of the engines.
+    /// Labels positions until the end of the input or the time limit; `first` is one of the engines.
     pub(super) fn run(&self, first: Labeller, output: &mut Output) -> Result<Labelled> {
         let (tasks, todo) = mpsc::sync_channel((AHEAD / self.chunk).max(self.jobs));
         let (results, done) = mpsc::channel();
         let before = output.written();
         let (read, asked, written) = std::thread::scope(|scope| {
             let reader = scope.spawn(move || self.read(before, &tasks));
-            // Held by the workers alone: when the last of them ends, the reader's next task has nowhere to go.
+            // Owned by the workers, so that the reader fails when the last of them ends.
             let todo = Arc::new(Mutex::new(todo));
             let mut first = Some(first);
             let workers: Vec<_> = (0..self.jobs)
@@ -115,7 +114,7 @@ impl Work<'_> {
         });
         written?;
         output.note()?;
-        // An engine that failed also ended the reading: its reason comes first.
+        // A failed engine ends the reader, too: report the engine's error.
         let (restarts, (met, unreadable)) = (asked?, read?);
         let ending = if self.stop.load(Ordering::Relaxed) {
             Ending::Stopped
@@ -127,7 +126,7 @@ impl Work<'_> {
         Ok(Labelled { met, unreadable, restarts, ending })
     }
 
-    /// Cuts the positions into tasks, passing over those that are written already.
+    /// Splits the positions into tasks, skipping those that are already written.
     fn read(&self, before: Written, tasks: &SyncSender<Task>) -> Result<(Met, Faults)> {
         let mut task = Task { number: 0, positions: Vec::new(), input: 0 };
         let mut changed = false;
@@ -136,10 +135,10 @@ impl Work<'_> {
             let full = std::mem::replace(task, next);
             if full.number < before.chunks {
                 changed |= full.number + 1 == before.chunks && full.input != before.input;
-                self.meter.skip(full.positions.len() as u64);
+                self.progress.skip(full.positions.len() as u64);
                 return if changed { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
             }
-            // Nobody takes it when all engines have failed.
+            // Fails if all engines have failed.
             let taken = tasks.send(full).is_ok() && !self.stop.load(Ordering::Relaxed);
             if taken { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
@@ -155,15 +154,13 @@ impl Work<'_> {
         }
         if changed || (task.number < before.chunks && !self.stop.load(Ordering::Relaxed)) {
             self.stop.store(true, Ordering::Relaxed);
-            bail!(
-                "the input is not what it was when the output was begun; delete the .part and .journal files"
-            );
+            bail!("the input has changed since the output was started; delete the .part and .journal files");
         }
-        self.meter.set_total(met.chosen);
+        self.progress.set_total(met.chosen);
         Ok((met, unreadable))
     }
 
-    /// Asks an engine task after task; gives how often its process had to be started again.
+    /// Runs the tasks of one engine; returns the number of restarts.
     fn label(
         &self,
         engine: Option<Labeller>,
@@ -174,7 +171,7 @@ impl Work<'_> {
             let mut faults_in_a_row = 0;
             while let Some(task) = self.next_task(todo) {
                 let Some(done) = self.label_task(&engine, &task, &mut faults_in_a_row)? else { break };
-                // The writer goes away only after a failure of its own.
+                // The writer ends early only after an error.
                 if results.send(done).is_err() {
                     break;
                 }
@@ -193,12 +190,12 @@ impl Work<'_> {
         if self.is_past(Duration::ZERO) { None } else { todo.recv().ok() }
     }
 
-    /// Whether the time was up so long ago.
+    /// Whether the grace period is over.
     fn is_past(&self, since: Duration) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now().saturating_duration_since(deadline) > since)
     }
 
-    /// `None` when stopped or given up half way.
+    /// `None` if stopped or abandoned.
     fn label_task(&self, engine: &Labeller, task: &Task, faults_in_a_row: &mut u32) -> Result<Option<Done>> {
         engine.forget();
         let mut text = Vec::new();
@@ -224,17 +221,17 @@ impl Work<'_> {
                         );
                     }
                     let fault = fault.to_string();
-                    self.meter.say(&format!("{fen}: {}", fault.lines().next().unwrap_or_default()));
+                    self.progress.say(&format!("{fen}: {}", fault.lines().next().unwrap_or_default()));
                 }
             }
-            self.meter.add(1);
+            self.progress.add(1);
         }
         let frame = zstd::encode_all(text.as_slice(), ZSTD_LEVEL).context("cannot compress")?;
         let positions = task.positions.len() as u64;
         Ok(Some(Done { number: task.number, frame, positions, rows, short, faults, input: task.input }))
     }
 
-    /// Writes what is done in the order of the tasks.
+    /// Writes finished tasks in order.
     fn write(&self, done: &Receiver<Done>, output: &mut Output) -> Result<()> {
         let mut early = BTreeMap::new();
         for done in done {

@@ -1,14 +1,15 @@
-//! What is shown of a set's numbers, before it is text or a picture.
+//! The charts of a set's statistics, before rendering.
 
 use tabia_data::stats::{Category, EvaluationStats, GameStats, Grid, Histogram, SetStats, Share, Tally};
+use tabia_report::{grouped, percent};
 
-/// One thing to show.
+/// A chart.
 pub(crate) enum Chart {
-    /// Facts: a name and what is to be said of it.
+    /// Names with values.
     Facts(Vec<(&'static str, String)>),
-    /// A count for each label.
+    /// A bar chart.
     Bars { title: &'static str, bars: Vec<(String, u64)> },
-    /// A count for each pair of labels.
+    /// A heat map.
     Heat { title: &'static str, columns: Vec<String>, rows: Vec<(String, Vec<u64>)> },
 }
 
@@ -84,7 +85,7 @@ fn heat<R: Category, C: Category>(title: &'static str, grid: &Grid<R, C>) -> Cha
     Chart::Heat { title, columns, rows: rows.collect() }
 }
 
-/// The buckets from the first to the last that is not empty.
+/// The buckets of a histogram, without empty ones at the ends.
 fn histogram(title: &'static str, histogram: &Histogram) -> Chart {
     let width = histogram.width();
     let mut bars: Vec<(String, u64)> = histogram
@@ -104,35 +105,12 @@ fn histogram(title: &'static str, histogram: &Histogram) -> Chart {
     Chart::Bars { title, bars }
 }
 
-/// A number with its thousands apart.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-pub(crate) fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 { "-".to_owned() } else { format!("{:.1}%", 100.0 * part as f64 / whole as f64) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_grouped_by_thousands() {
-        assert_eq!([0, 999, 1000, 1234567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([percent(1, 3), percent(0, 0)], ["33.3%", "-"]);
-    }
-
-    #[test]
-    fn empty_buckets_at_both_ends_are_not_shown() {
+    fn empty_buckets_at_the_ends_are_dropped() {
         let mut numbers = Histogram::new(10, 5);
         for number in [12, 15, 33] {
             numbers.add(number);

@@ -1,4 +1,4 @@
-//! `tabia-lab data stats`: what a set is like, as tables or as a picture.
+//! `tabia-lab data stats`: statistics of sets.
 
 mod charts;
 mod svg;
@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use rayon::prelude::*;
 use serde_json::json;
 use tabia_data::stats::SetStats;
 use tabia_data::{AnyRecord, LabelStrategy, Record, Set, Shard};
+use tabia_report::Progress;
 
-pub(super) use self::charts::{charts, grouped, percent};
+pub(super) use self::charts::charts;
 pub(super) use self::text::text;
-use super::meter::Meter;
-use super::shards::in_parallel;
 use crate::finished_file::write_whole;
 
-/// Count what sets hold: ratings, time controls, lengths, results; depths, lines and labels of evaluations.
+/// Print statistics of sets: ratings, time controls, lengths, results; depths, lines and labels of evaluations.
 ///
-/// Several sets of the same kind are counted together.
+/// Sets of the same kind are counted together.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
@@ -30,16 +30,16 @@ pub(crate) struct StatsArgs {
     /// Folders of sets.
     #[arg(required = true, value_name = "DIR")]
     sets: Vec<PathBuf>,
-    /// Draw a picture, as a page that needs nothing else.
+    /// Write the charts as a standalone HTML page.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["svg", "json"])]
     html: Option<PathBuf>,
-    /// Draw a picture.
+    /// Write the charts as SVG.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     svg: Option<PathBuf>,
-    /// Print the numbers as JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// How evaluations become labels: deepest, sessions, best or win-chance, a temperature after a colon.
+    /// Policy labels of evaluations: deepest, sessions, best or win-chance, with an optional temperature after a colon.
     #[arg(long, default_value_t, value_name = "STRATEGY")]
     labels: LabelStrategy,
 }
@@ -47,12 +47,11 @@ pub(crate) struct StatsArgs {
 pub(crate) fn run(args: &StatsArgs) -> Result<()> {
     let sets = args.sets.iter().map(|dir| Set::open(dir)).collect::<Result<Vec<_>, _>>()?;
     let kind = sets.first().context("no set")?.kind();
-    ensure!(sets.iter().all(|set| set.kind() == kind), "the sets are of different kinds");
-    let meter = Meter::new("records");
-    meter.set_total(sets.iter().map(Set::records).sum());
+    ensure!(sets.iter().all(|set| set.kind() == kind), "the sets have different kinds of records");
+    let progress = Progress::of(sets.iter().map(Set::records).sum(), "records");
     let shards: Vec<&Shard> = sets.iter().flat_map(Set::shards).collect();
-    let parts = in_parallel(&shards, |shard| count(shard, args.labels, &meter));
-    meter.finish();
+    let parts: Vec<_> = shards.par_iter().map(|shard| count(shard, args.labels, &progress)).collect();
+    progress.finish();
     let mut stats = SetStats::new(kind);
     for part in parts {
         stats.merge(&part?);
@@ -78,7 +77,7 @@ pub(crate) fn run(args: &StatsArgs) -> Result<()> {
     }
 }
 
-fn count(shard: &Shard, labels: LabelStrategy, meter: &Meter) -> Result<SetStats> {
+fn count(shard: &Shard, labels: LabelStrategy, progress: &Progress) -> Result<SetStats> {
     let mut stats = SetStats::new(shard.kind());
     for number in 0..shard.blocks().len() {
         let block = shard.block(number)?;
@@ -93,7 +92,7 @@ fn count(shard: &Shard, labels: LabelStrategy, meter: &Meter) -> Result<SetStats
                 .with_context(|| format!("{}: record {index} of block {number}", shard.path().display()))?;
             stats.add(&record, labels);
         }
-        meter.add(block.len() as u64);
+        progress.add(block.len() as u64);
     }
     Ok(stats)
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::charts::{Chart, grouped, percent};
+use super::charts::Chart;
+use tabia_report::{grouped, percent};
 
 const WIDEST_BAR: usize = 40;
 
@@ -44,7 +45,7 @@ fn write_bars(out: &mut String, title: &str, bars: &[(String, u64)]) -> std::fmt
     Ok(())
 }
 
-/// A bar to an eighth of a column, at least one for anything that is there at all.
+/// A bar in eighths of a column, at least one if the count is not 0.
 fn bar(count: u64, most: u64) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let length = (count as f64 / most.max(1) as f64 * (WIDEST_BAR * 8) as f64).round() as usize;

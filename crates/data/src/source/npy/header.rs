@@ -4,16 +4,16 @@ use std::io::{self, Read};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// The longest head that is read, in bytes; NumPy itself refuses longer ones by default.
+/// Limit on the length of a header in bytes; NumPy has the same by default.
 const LONGEST: usize = 10_000;
 
-/// NumPy leaves room for the first axis to grow to this many digits, so that a head can be rewritten in its place.
+/// NumPy pads headers so that the first axis can grow to this many digits in place.
 const GROWTH: usize = 21;
 
-/// Heads are padded so that the data begins at a multiple of this.
+/// Alignment of the data.
 const ALIGNMENT: usize = 64;
 
-/// The head of an `.npy` file: what the bytes after it are.
+/// The header of an `.npy` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// NumPy's name of the element type, such as `<i4`.
@@ -23,7 +23,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// Reads a head of any version NumPy writes and leaves `input` at the data.
+    /// Reads a header of any version; `input` is left at the data.
     pub(super) fn read(input: &mut impl Read) -> io::Result<Header> {
         let bad = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
         let mut magic = [0; 8];
@@ -43,19 +43,19 @@ impl Header {
                 input.read_exact(&mut bytes)?;
                 usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(usize::MAX)
             }
-            _ => return Err(bad("an .npy file of an unknown version")),
+            _ => return Err(bad("unknown .npy version")),
         };
         if length > LONGEST {
-            return Err(bad("the head of the .npy file is too long"));
+            return Err(bad("the .npy header is too long"));
         }
         let mut text = vec![0; length];
         input.read_exact(&mut text)?;
-        let text = str::from_utf8(&text).map_err(|_| bad("the head of the .npy file is not text"))?;
-        parse(text).ok_or_else(|| bad("the head of the .npy file cannot be understood"))
+        let text = str::from_utf8(&text).map_err(|_| bad("the .npy header is not UTF-8"))?;
+        parse(text).ok_or_else(|| bad("invalid .npy header"))
     }
 
-    /// The bytes NumPy writes for this head (version 1.0). Their number does not depend on the first axis, so that
-    /// the head can be written again when its length is known.
+    /// The header as NumPy writes it (version 1.0). Its length does not depend on the first axis, so that it can be
+    /// overwritten when that is known.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let order = if self.fortran_order { "True" } else { "False" };
         let lengths: Vec<String> = self.shape.iter().map(u64::to_string).collect();
@@ -75,7 +75,7 @@ impl Header {
     }
 }
 
-/// Reads the Python dictionary of a head.
+/// Parses the Python dictionary of a header.
 fn parse(text: &str) -> Option<Header> {
     let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim_start();
     let (mut descr, mut fortran_order, mut shape) = (None, None, None);
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_are_read_as_python_writes_them() {
+    fn headers_of_numpy_are_parsed() {
         for (text, shape) in [
             ("{'descr': '<u4', 'fortran_order': False, 'shape': (9,), }   \n", vec![9]),
             ("{\"shape\": (2, 13L,8 ,8), 'fortran_order':False,'descr':'<u4'}", vec![2, 13, 8, 8]),
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_of_all_versions_round_trip() {
+    fn headers_of_all_versions_round_trip() {
         let header = Header { descr: "|u1".into(), fortran_order: true, shape: vec![77, 3] };
         let first = header.to_bytes();
         let text = &first[10..];
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_of_a_head_does_not_depend_on_the_first_axis() {
+    fn header_length_does_not_depend_on_the_first_axis() {
         let length =
             |n| Header { descr: "<i4".into(), fortran_order: false, shape: vec![n, 5] }.to_bytes().len();
         assert_eq!([length(0), length(1_000), length(u64::MAX)], [128; 3]);

@@ -14,10 +14,10 @@ use std::{
 
 use header::Header;
 
-/// Why a set of `.npy` files cannot be read or written at all.
+/// Why a set of `.npy` files cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum NpyError {
-    /// The system refuses.
+    /// I/O failed.
     #[error("{file}: {error}")]
     Io {
         /// Which file.
@@ -25,7 +25,7 @@ pub enum NpyError {
         /// Why.
         error: io::Error,
     },
-    /// The head of a file is not that of an array this format has.
+    /// The header of a file has an unexpected type or shape.
     #[error("{file}: {what}")]
     Header {
         /// Which file.
@@ -33,21 +33,21 @@ pub enum NpyError {
         /// What is wrong.
         what: String,
     },
-    /// The name of a set's file must end with `_planes.npy`.
-    #[error("{0}: a set is named by its file that ends with _planes.npy")]
+    /// The file name does not end with `_planes.npy`.
+    #[error("{0}: expected a file name that ends with _planes.npy")]
     NotPlanes(String),
-    /// The files do not belong together.
+    /// The arrays have different lengths.
     #[error("{0}")]
     Mismatch(String),
-    /// A position that the format cannot hold.
-    #[error("record {0}: its castling rights are those of Chess960")]
+    /// A position that the format cannot represent.
+    #[error("record {0}: Chess960 castling rights cannot be represented")]
     Chess960(u64),
-    /// More rows of analysis than the offsets can count.
+    /// Too many rows of analysis for 32-bit offsets.
     #[error("record {0}: more than 4294967295 rows of analysis")]
     TooManyRows(u64),
 }
 
-/// An array of a set: what its file is called and how it is typed and shaped.
+/// An array of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Array {
     Planes,
@@ -99,17 +99,17 @@ impl Array {
     /// The length of the first axis, when the head is that of such an array.
     fn length(self, header: &Header) -> Result<u64, String> {
         let Some((length, inner)) = header.shape.split_first() else {
-            return Err("holds a single number".to_owned());
+            return Err("expected an array, found a scalar".to_owned());
         };
         let expected = self.header(*length);
         if header.descr != expected.descr {
-            return Err(format!("holds elements of type `{}`, not `{}`", header.descr, expected.descr));
+            return Err(format!("has elements of type `{}` (expected `{}`)", header.descr, expected.descr));
         }
         if header.fortran_order {
             return Err("is stored column by column".to_owned());
         }
         if inner != self.inner() {
-            return Err(format!("has the shape {:?}, not {:?}", header.shape, expected.shape));
+            return Err(format!("has the shape {:?} (expected {:?})", header.shape, expected.shape));
         }
         Ok(*length)
     }

@@ -23,13 +23,13 @@ use crate::{
 const PLANES: usize = 13 * 64;
 const META: usize = 5;
 
-/// The most moves a vocabulary may have: each pair of squares with each promotion.
+/// Limit on the size of a vocabulary: all pairs of squares with all promotions.
 const WIDEST_VOCABULARY: u64 = 64 * 64 * 5;
 
-/// A set of Learning a Chess Policy being read: an iterator over its positions with their analysis.
+/// Iterates over the positions of a set of Learning a Chess Policy with their analysis.
 ///
-/// Memory holds one position and the vocabulary. A position or row that makes no sense is counted in
-/// [`faults`](Self::faults) and passed over; a file that breaks off ends the reading.
+/// Memory holds one position and the vocabulary. Invalid positions and rows are counted in [`faults`](Self::faults) and
+/// skipped; a truncated file ends the iteration.
 pub struct NpySet {
     name: Arc<str>,
     planes: Input,
@@ -37,9 +37,9 @@ pub struct NpySet {
     data: Input,
     offsets: Input,
     vocabulary: Vec<[u8; 3]>,
-    /// Positions in all.
+    /// Total number of positions.
     length: u64,
-    /// Rows of analysis in all.
+    /// Total number of rows of analysis.
     rows: u64,
     /// Positions read so far.
     read: u64,
@@ -66,7 +66,7 @@ impl NpySet {
     /// Opens the set whose planes are in `planes`, a file `NAME_planes.npy`; the other four lie beside it.
     ///
     /// # Errors
-    /// When a file is missing, is not an array of the format, or they do not belong together.
+    /// If a file is missing, is not an array of the format, or the lengths do not match.
     pub fn open(planes: &Path, progress: &BytesRead) -> Result<NpySet, NpyError> {
         let name = planes.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let Some(prefix) = name.strip_suffix("_planes.npy") else {
@@ -86,7 +86,7 @@ impl NpySet {
     /// Reads a set from its arrays: planes, meta, analysis data, analysis offsets, vocabulary. `name` is for errors.
     ///
     /// # Errors
-    /// When one is not an array of the format or they do not belong together.
+    /// If one is not an array of the format, or the lengths do not match.
     pub fn from_parts(name: &str, parts: [Box<dyn Read + Send>; 5]) -> Result<NpySet, NpyError> {
         let [mut planes, mut meta, mut data, mut offsets, mut vocabulary] = parts;
         let length_of = |array: Array, input: &mut Input| {
@@ -101,7 +101,7 @@ impl NpySet {
         let moves = length_of(Array::Vocabulary, &mut vocabulary)?;
         if metas != length || starts != length.saturating_add(1) {
             return Err(NpyError::Mismatch(format!(
-                "{name}: {length} positions, {metas} rows of meta, {starts} offsets do not belong together"
+                "{name}: {length} positions do not match {metas} rows of meta and {starts} offsets"
             )));
         }
         if moves > WIDEST_VOCABULARY {
@@ -132,12 +132,12 @@ impl NpySet {
         })
     }
 
-    /// How many positions the set says it has.
+    /// Number of positions according to the headers.
     pub fn positions(&self) -> u64 {
         self.length
     }
 
-    /// What went wrong so far.
+    /// Faults so far.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
@@ -151,9 +151,9 @@ impl NpySet {
         self.faults.add(kind, &at, what);
     }
 
-    /// The next position; `None` inside when it makes no sense. Errors end the set.
+    /// The next position; the inner `None` stands for an invalid one. Errors end the set.
     fn step(&mut self) -> Result<Option<EvaluationRecord>, String> {
-        let broken = |what: &'static str| move |error| format!("the {what} cannot be read on: {error}");
+        let broken = |what: &'static str| move |error| format!("cannot read the {what}: {error}");
         let planes: [u8; PLANES] = take(&mut self.planes).map_err(broken("planes"))?;
         let meta: [u8; META] = take(&mut self.meta).map_err(broken("meta rows"))?;
         let end = take(&mut self.offsets).map(u32::from_le_bytes).map_err(broken("offsets"))?;

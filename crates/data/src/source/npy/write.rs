@@ -12,9 +12,9 @@ use tabia_encoding::{
 use super::{Array, NpyError};
 use crate::EvaluationRecord;
 
-/// A set of Learning a Chess Policy being written.
+/// Writes a set of Learning a Chess Policy.
 ///
-/// Files get their names when [`finish`](Self::finish) is called; a writer that is dropped before leaves nothing.
+/// [`finish`](Self::finish) renames the files; a writer that is dropped before leaves nothing.
 /// The vocabulary is the canonical one of 1968 moves, castling written as the king's two-square move.
 pub struct NpyWriter {
     planes: Partial,
@@ -31,10 +31,10 @@ pub struct NpyWriter {
 }
 
 impl NpyWriter {
-    /// Begins the set `PREFIX_planes.npy` and so on in a folder, which is made if it is not there.
+    /// Starts the set `PREFIX_planes.npy` and so on in a folder, which is created if needed.
     ///
     /// # Errors
-    /// When a file cannot be made.
+    /// If a file cannot be created.
     pub fn create(folder: &Path, prefix: &str) -> Result<NpyWriter, NpyError> {
         fs::create_dir_all(folder)
             .map_err(|error| NpyError::Io { file: folder.to_string_lossy().into_owned(), error })?;
@@ -56,10 +56,10 @@ impl NpyWriter {
         Ok(writer)
     }
 
-    /// Adds a position with its analysis. Numbers of nodes beyond what the format holds become the largest it holds.
+    /// Adds a position with its analysis. Node counts saturate at the format's maximum.
     ///
     /// # Errors
-    /// When a file cannot be written, or the format cannot hold the record; nothing of the record is written then.
+    /// If a file cannot be written, or the format cannot represent the record; then nothing of it is written.
     pub fn push(&mut self, record: &EvaluationRecord) -> Result<(), NpyError> {
         let number = self.records + 1;
         if record.position.castles().mode() == CastlingMode::Chess960 {
@@ -96,10 +96,10 @@ impl NpyWriter {
         Ok(())
     }
 
-    /// Completes the files and gives them their names, the planes last; returns how many positions there are.
+    /// Completes and renames the files, the planes last; returns the number of positions.
     ///
     /// # Errors
-    /// When a file cannot be written.
+    /// If a file cannot be written.
     pub fn finish(self) -> Result<u64, NpyError> {
         let NpyWriter { planes, meta, data, offsets, vocabulary, records, .. } = self;
         let mut parts = [vocabulary, data, offsets, meta, planes];
@@ -113,7 +113,7 @@ impl NpyWriter {
     }
 }
 
-/// A file that has another name until it is complete.
+/// A file with a temporary name until it is complete.
 struct Partial {
     array: Array,
     out: BufWriter<File>,
@@ -132,7 +132,7 @@ impl Partial {
             .map_err(|error| NpyError::Io { file: partial.to_string_lossy().into_owned(), error })?;
         let out = BufWriter::with_capacity(1 << 16, file);
         let mut part = Partial { array, out, path, partial, length: 0, renamed: false };
-        // The head is written again when the length is known; it takes the same room.
+        // The header is overwritten when the length is known.
         part.write(&array.header(0).to_bytes(), 0)?;
         Ok(part)
     }
@@ -168,7 +168,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if !self.renamed {
-            // Nobody is left to tell; a file that stays has a name that says what it is.
+            // A file that stays has a temporary name.
             let _unremoved = fs::remove_file(&self.partial);
         }
     }

@@ -1,68 +1,52 @@
-//! `tabia-lab train` as a program: what a run says of itself, and the page that shows it.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! `tabia-lab train`.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use crate::program::{Folder, lab};
 
 const CONFIG: &str = "name = 'tiny'\n\
     [net]\nkind = 'challenge'\nbody = 'dense'\nhidden = [8]\n\
     [data]\nbatch = 16\nlanes = 2\nseats = 8\nheld_out_ppm = 200000\n\
     [evaluation]\ntimes = 2\npositions = 20\nfinal_positions = 20\n";
 
-/// A folder that goes away.
-struct Folder(PathBuf);
-
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tabia-lab-runs-{name}-{}", std::process::id()));
-        // Left by a test that was killed, perhaps.
-        let _gone = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
     fn train(&self, run: &str, config: &str) -> Output {
         self.command(run, config, "evaluations", &["--max-positions", "640"]).output().unwrap()
     }
 
     /// Trains on one of the fixtures' sets.
     fn command(&self, run: &str, config: &str, set: &str, bounds: &[&str]) -> Command {
-        fs::write(self.0.join("config.toml"), config).unwrap();
+        fs::write(self.path().join("config.toml"), config).unwrap();
         let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/shards").join(set);
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tabia-lab"));
+        let mut command = lab();
         command.args(["train", "config.toml", "--device", "cpu", "--out", run]).args(bounds);
-        command.arg("--data").arg(data).current_dir(&self.0);
+        command.arg("--data").arg(data).current_dir(self.path());
         command
     }
 
     /// The tensors of a run's weights, as they were left by the optimiser.
     fn weights(&self, run: &str) -> Vec<f32> {
         let out = format!("{run}.safetensors");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tabia-lab"));
-        command.args(["train", "export", run, "--weights", "live", "--out", &out]).current_dir(&self.0);
+        let mut command = lab();
+        command.args(["train", "export", run, "--weights", "live", "--out", &out]).current_dir(self.path());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let tensors = tabia_model::Source::state_dict(&fs::read(self.0.join(out)).unwrap()).unwrap();
+        let tensors = tabia_model::Source::state_dict(&fs::read(self.path().join(out)).unwrap()).unwrap();
         tensors.values().flat_map(|tensor| tensor.data().to_vec()).collect()
     }
 
     fn card(&self, run: &str) -> Value {
-        serde_json::from_slice(&fs::read(self.0.join(run).join("run.json")).unwrap()).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).unwrap();
+        serde_json::from_slice(&fs::read(self.path().join(run).join("run.json")).unwrap()).unwrap()
     }
 }
 
 #[test]
-fn a_run_says_how_it_ended_and_the_page_shows_it() {
-    let folder = Folder::new("ended");
+fn the_run_card_has_the_result_and_the_page_shows_it() {
+    let folder = Folder::new();
     let output = folder.train("runs/good", CONFIG);
     assert!(output.status.success(), "{output:?}");
     let card = folder.card("runs/good");
@@ -77,21 +61,17 @@ fn a_run_says_how_it_ended_and_the_page_shows_it() {
     assert!(card["message"].as_str().unwrap().contains("not finite"), "{card}");
 
     let plot = |what: &str| {
-        Command::new(env!("CARGO_BIN_EXE_tabia-lab"))
-            .args(["train", "plot", what, "--out", "runs.html"])
-            .current_dir(&folder.0)
-            .output()
-            .unwrap()
+        lab().args(["train", "plot", what, "--out", "runs.html"]).current_dir(folder.path()).output().unwrap()
     };
     let output = plot("runs");
     assert!(output.status.success(), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stdout).contains("2 runs"), "{output:?}");
-    let page = fs::read_to_string(folder.0.join("runs.html")).unwrap();
+    let page = fs::read_to_string(folder.path().join("runs.html")).unwrap();
     let (_, data) = page.split_once("id=\"data\">").unwrap();
     let data: Value = serde_json::from_str(data.split_once("</script>").unwrap().0).unwrap();
     let [good, wild] = data["runs"].as_array().unwrap().as_slice() else { panic!("{data}") };
     assert_eq!((&good["name"], &good["glance"]["standing"]), (&"good".into(), &"complete".into()));
-    let lines = fs::read_to_string(folder.0.join("runs/good/metrics.jsonl")).unwrap();
+    let lines = fs::read_to_string(folder.path().join("runs/good/metrics.jsonl")).unwrap();
     let count = |text: &str| {
         (text.matches("\"kind\":\"step\"").count(), text.matches("\"kind\":\"evaluation\"").count())
     };
@@ -99,23 +79,23 @@ fn a_run_says_how_it_ended_and_the_page_shows_it() {
     assert_eq!(count(&lines), (2, 2));
     assert_eq!(wild["glance"]["standing"], "failed");
 
-    fs::create_dir(folder.0.join("empty")).unwrap();
+    fs::create_dir(folder.path().join("empty")).unwrap();
     let output = plot("empty");
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("no metrics.jsonl"));
 }
 
 #[test]
-fn the_mean_of_two_runs_is_half_of_each() {
-    let folder = Folder::new("mean");
+fn averaging_two_runs_gives_their_mean() {
+    let folder = Folder::new();
     let exported = |from: &str, out: &str, average: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tabia-lab"));
-        command.args(["train", "export", from, "--out", out]).current_dir(&folder.0);
+        let mut command = lab();
+        command.args(["train", "export", from, "--out", out]).current_dir(folder.path());
         if !average.is_empty() {
             command.arg("--average").args(average);
         }
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
-        let bytes = fs::read(folder.0.join(out)).unwrap();
+        let bytes = fs::read(folder.path().join(out)).unwrap();
         let tensors = tabia_model::Source::state_dict(&bytes).unwrap();
         let weights = tensors.values().flat_map(|tensor| tensor.data().to_vec()).collect::<Vec<f32>>();
         (weights, String::from_utf8_lossy(&bytes).contains("The mean of the weights of 2 trainings"))
@@ -149,8 +129,8 @@ fn transformer(width: u32, layers: u32, batch: u32) -> String {
 }
 
 #[test]
-fn the_time_is_up_in_the_middle_of_a_step() {
-    let folder = Folder::new("time-up");
+fn the_time_limit_ends_a_run_within_a_step() {
+    let folder = Folder::new();
     // More than 10^12 multiplications a step.
     let config = transformer(256, 12, 2048);
     let output = folder.command("run", &config, "games", &["--max-seconds", "4"]).output().unwrap();
@@ -163,19 +143,19 @@ fn the_time_is_up_in_the_middle_of_a_step() {
     assert_eq!(card["state"], "complete", "{said}");
     let result = String::from_utf8_lossy(&output.stdout);
     // On a machine busy enough the time is up before the step begins.
-    let told = result.contains("the time was up in step 1, which was dropped");
+    let told = result.contains("time limit reached in step 1, which was dropped");
     assert_eq!(card["dropped_step"], if told { 1.into() } else { Value::Null }, "{result}");
     assert!(result.contains("RESULT 0 steps, 0 positions"), "{result}");
-    assert!(folder.0.join("run/checkpoints/step-0000000000").is_dir());
+    assert!(folder.path().join("run/checkpoints/step-0000000000").is_dir());
 }
 
 #[cfg(unix)]
 #[test]
-fn sigterm_ends_a_run_in_the_middle_of_a_step_and_it_goes_on_before_it() {
+fn sigterm_stops_a_run_within_a_step_and_it_resumes() {
     use std::io::{BufRead as _, BufReader};
     use std::process::Stdio;
 
-    let folder = Folder::new("sigterm");
+    let folder = Folder::new();
     let config = transformer(64, 2, 2048);
     let one_step = ["--max-positions", "2048"];
     let mut command = folder.command("stopped", &config, "games", &one_step);
@@ -207,8 +187,8 @@ fn sigterm_ends_a_run_in_the_middle_of_a_step_and_it_goes_on_before_it() {
 }
 
 #[test]
-fn held_out_results_are_a_table() {
-    let folder = Folder::new("table");
+fn held_out_results_are_printed_as_a_table() {
+    let folder = Folder::new();
     let output = folder.train("run", CONFIG);
     assert!(output.status.success(), "{output:?}");
     let said = String::from_utf8_lossy(&output.stderr);
@@ -222,7 +202,7 @@ fn held_out_results_are_a_table() {
         let figure = all[..end].rsplit("  ").next().unwrap();
         assert!(figure.trim_end_matches('%').parse::<f64>().is_ok(), "{name}: {all}");
     }
-    let metrics = fs::read_to_string(folder.0.join("run/metrics.jsonl")).unwrap();
+    let metrics = fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
     let count = all.split_whitespace().nth(1).unwrap();
     assert!(metrics.contains(&format!("\"all\":{{\"count\":{count},")), "{all}: {metrics}");
 }

@@ -1,10 +1,9 @@
-//! `data mates`: how near the end was, in games that have one.
+//! `data mates`: distance to mate.
 
 use tabia_data::{GameRecord, Set};
 use tabia_encoding::Score;
 
-use crate::folder::Folder;
-use crate::program::{data, fail, succeed};
+use crate::program::{Folder, data, fail, succeed};
 
 const GAMES: &str = "\
 [Event \"Fool's mate\"]\n[Result \"0-1\"]\n\n1. f3 e5 2. g4 Qh4# 0-1\n\n\
@@ -12,8 +11,8 @@ const GAMES: &str = "\
 [Event \"Scholar's mate\"]\n[Result \"1-0\"]\n\n1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7# 1-0\n";
 
 #[test]
-fn the_end_grows_nearer_for_the_side_that_mates() {
-    let folder = Folder::new("mates");
+fn moves_are_annotated_with_the_distance_to_mate() {
+    let folder = Folder::new();
     let (input, out) = (folder.file("games.pgn"), folder.file("set"));
     std::fs::write(&input, GAMES).unwrap();
     let said = succeed(data("mates").arg(&input).arg("--out").arg(&out).args(["--moves", "9"]));
@@ -40,8 +39,8 @@ fn the_end_grows_nearer_for_the_side_that_mates() {
 }
 
 #[test]
-fn games_without_an_end_make_no_set() {
-    let folder = Folder::new("mates-none");
+fn no_set_without_mates() {
+    let folder = Folder::new();
     let (input, out) = (folder.file("games.pgn"), folder.file("set"));
     std::fs::write(&input, "1. e4 e5 1/2-1/2\n").unwrap();
     let (_, said) = fail(data("mates").arg(&input).arg("--out").arg(&out));

@@ -1,14 +1,13 @@
-//! `data head`: records as text.
+//! `data head`.
 
 use tabia_data::SourceKind;
 
-use crate::folder::Folder;
-use crate::made::{games, write_set};
-use crate::program::{data, fail, succeed};
+use crate::program::{Folder, data, fail, succeed};
+use crate::sets::{games, write_set};
 
 #[test]
-fn a_game_is_shown_with_its_clocks_and_evaluations() {
-    let folder = Folder::new("head-game");
+fn games_are_printed_with_clocks_and_evaluations() {
+    let folder = Folder::new();
     let set = folder.file("set");
     let pgn = "[WhiteElo \"1810\"]\n[BlackElo \"1790\"]\n[TimeControl \"180+2\"]\n[Result \"0-1\"]\n\n\
                1. f3 {[%eval -0.5] [%clk 0:03:00]} e5 {[%clk 0:02:58.4]} 2. g4 Qh4# {[%eval #-1]} 0-1\n";
@@ -19,8 +18,8 @@ fn a_game_is_shown_with_its_clocks_and_evaluations() {
 }
 
 #[test]
-fn an_evaluation_is_shown_with_its_labels() {
-    let folder = Folder::new("head-evaluation");
+fn evaluations_are_printed_with_labels() {
+    let folder = Folder::new();
     let set = folder.file("set");
     let row = |line, cp| {
         format!(
@@ -37,12 +36,12 @@ fn an_evaluation_is_shown_with_its_labels() {
     let best = succeed(data("head").arg(&set).args(["--labels", "best"]));
     assert!(best.contains("best: ") && best.contains("100.0%"), "{best}");
     let (_, complaint) = fail(data("head").arg(&set).args(["--from", "1"]));
-    assert!(complaint.contains("there is no record 1"), "{complaint}");
+    assert!(complaint.contains("no record 1"), "{complaint}");
 }
 
 #[test]
-fn records_are_chosen_by_number_or_by_seed() {
-    let folder = Folder::new("head-choice");
+fn records_are_selected_by_number_or_by_seed() {
+    let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(50, 10), 4);
     let numbers = |args: &[&str]| -> Vec<u64> {

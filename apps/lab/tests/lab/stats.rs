@@ -1,15 +1,14 @@
-//! `data stats`: tables, JSON and pictures.
+//! `data stats`: tables, JSON and charts.
 
 use serde_json::Value;
 use tabia_data::SourceKind;
 
-use crate::folder::Folder;
-use crate::made::{games, write_set};
-use crate::program::{data, fail, succeed};
+use crate::program::{Folder, data, fail, succeed};
+use crate::sets::{games, write_set};
 
 #[test]
-fn games_are_counted_in_tables_and_json() {
-    let folder = Folder::new("stats-games");
+fn statistics_as_tables_and_json() {
+    let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(30, 40), 3);
     let said = succeed(data("stats").arg(&set));
@@ -32,8 +31,8 @@ fn games_are_counted_in_tables_and_json() {
 }
 
 #[test]
-fn a_picture_is_whole_and_follows_the_theme() {
-    let folder = Folder::new("stats-picture");
+fn charts_are_complete_and_follow_the_theme() {
+    let folder = Folder::new();
     let set = folder.file("a <set>");
     write_set(&set, SourceKind::Pgn, &games(30, 40), 2);
     let (svg, html) = (folder.file("stats.svg"), folder.file("stats.html"));

@@ -1,4 +1,4 @@
-//! `data export`: what is written comes back.
+//! `data export`: exported files round-trip.
 
 use std::path::Path;
 
@@ -7,9 +7,8 @@ use tabia_data::{
     SourceFile, SourceKind,
 };
 
-use crate::folder::Folder;
-use crate::made::{games, write_set};
-use crate::program::{data, fail, succeed};
+use crate::program::{Folder, data, fail, succeed};
+use crate::sets::{games, write_set};
 
 const ROWS: &str = r#"{"fen":"r3k2r/8/8/8/8/8/8/R3K2R w KQkq -","line":"e1g1","depth":22,"knodes":9,"cp":30,"mate":null}
 {"fen":"r3k2r/8/8/8/8/8/8/R3K2R w KQkq -","line":"a1a8","depth":22,"knodes":9,"cp":450,"mate":null}
@@ -38,8 +37,8 @@ fn evaluations(set: &Path) -> Vec<EvaluationRecord> {
 }
 
 #[test]
-fn games_come_back_from_pgn() {
-    let folder = Folder::new("export-pgn");
+fn games_round_trip_as_pgn() {
+    let folder = Folder::new();
     let (set, out) = (folder.file("set"), folder.file("games.pgn.zst"));
     write_set(&set, SourceKind::Pgn, &games(20, 40), 3);
     assert!(export(&set, "pgn", &out).contains("20 records"));
@@ -61,8 +60,8 @@ fn games_come_back_from_pgn() {
 }
 
 #[test]
-fn evaluations_come_back_from_rows_and_arrays() {
-    let folder = Folder::new("export-rows");
+fn evaluations_round_trip_as_rows_and_arrays() {
+    let folder = Folder::new();
     let (set, rows, arrays) = (folder.file("set"), folder.file("rows.jsonl"), folder.file("arrays"));
     write_set(&set, SourceKind::EvaluationsJsonl, ROWS, 1);
     export(&set, "jsonl", &rows);
@@ -79,8 +78,8 @@ fn evaluations_come_back_from_rows_and_arrays() {
 }
 
 #[test]
-fn games_become_humchess_rows_and_positions_again() {
-    let folder = Folder::new("export-humchess");
+fn games_round_trip_as_humchess_rows() {
+    let folder = Folder::new();
     let (set, out) = (folder.file("set"), folder.file("rows.parquet"));
     let unrated = "[WhiteElo \"1500\"]\n\n1. e4 e5 *\n\n";
     write_set(&set, SourceKind::Pgn, &format!("{}{unrated}", games(10, 30)), 2);
@@ -103,8 +102,8 @@ fn games_become_humchess_rows_and_positions_again() {
 }
 
 #[test]
-fn the_two_sides_make_the_whole() {
-    let folder = Folder::new("export-sides");
+fn both_sides_of_a_split_make_the_set() {
+    let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(40, 12), 2);
     let side = |side: &str| {
@@ -119,18 +118,19 @@ fn the_two_sides_make_the_whole() {
 }
 
 #[test]
-fn what_cannot_be_written_is_said_and_nothing_is_left() {
-    let folder = Folder::new("export-wrong");
+fn failed_exports_leave_no_files() {
+    let folder = Folder::new();
     let set = folder.file("set");
     write_set(&set, SourceKind::Pgn, &games(3, 12), 1);
     let wrong = |format: &str, out: &Path| {
         fail(data("export").arg(&set).args(["--format", format, "--out"]).arg(out)).1
     };
     let said = wrong("npy", &folder.file("arrays"));
-    assert!(said.contains("holds games; this format is of evaluations"), "{said}");
+    assert!(said.contains("holds games, but this format is for evaluations"), "{said}");
     let said = wrong("pgn", &folder.file("no/folder/games.pgn"));
     assert!(said.contains("no/folder/games.pgn"), "{said}");
     wrong("pgn", &folder.file("games.pgn.gz"));
-    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["set"]);
 }

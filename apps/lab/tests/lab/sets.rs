@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
+use std::ops::Range;
 use std::path::Path;
 
+use shakmaty::{Chess, Position, san::SanPlus};
 use tabia_data::{
     Chunks, GameRecord, GameRules, RecordKey, RecordKind, SetPlan, SetWriter, ShardOptions, SourceKind,
 };
@@ -12,10 +14,10 @@ use tabia_data::{
 pub(crate) fn write_set(dir: &Path, kind: SourceKind, text: &str, shards: u32) {
     let mut records: Vec<Vec<u8>> = Vec::new();
     for chunk in Chunks::new("test", kind, Cursor::new(text.as_bytes().to_vec())) {
-        let harvest = chunk.read(&GameRules::default());
-        assert!(harvest.faults.is_empty(), "{}", harvest.faults);
-        records.extend(harvest.games.iter().map(|game| game.to_bytes().expect("legal moves")));
-        records.extend(harvest.evaluations.iter().map(|row| row.to_bytes().expect("a legal move")));
+        let parsed = chunk.read(&GameRules::default());
+        assert!(parsed.faults.is_empty(), "{}", parsed.faults);
+        records.extend(parsed.games.iter().map(|game| game.to_bytes().expect("legal moves")));
+        records.extend(parsed.evaluations.iter().map(|row| row.to_bytes().expect("a legal move")));
     }
     let kind = match kind {
         SourceKind::EvaluationsJsonl => RecordKind::Evaluations,
@@ -41,34 +43,30 @@ pub(crate) fn write_records(dir: &Path, kind: RecordKind, records: &[Vec<u8>], s
 
 /// A PGN of `count` different games of `plies` plies, with ratings, and with clocks and evaluations in some.
 pub(crate) fn games(count: usize, plies: usize) -> String {
-    use shakmaty::{Chess, Position, san::SanPlus};
+    games_numbered(0..count, plies)
+}
+
+/// Like [`games`]; equal numbers give equal games.
+pub(crate) fn games_numbered(numbers: Range<usize>, plies: usize) -> String {
     let mut text = String::new();
-    let mut random = fastrand::Rng::with_seed(7);
-    for number in 0..count {
+    for number in numbers {
+        let mut rng = fastrand::Rng::with_seed(number as u64);
         let (white, result) = (1200 + 10 * number, ["1-0", "0-1", "1/2-1/2"][number % 3]);
-        text.push_str(&format!(
+        text += &format!(
             "[Event \"Rated Blitz game\"]\n[White \"w{number}\"]\n[Black \"b{}\"]\n[Result \"{result}\"]\n\
              [WhiteElo \"{white}\"]\n[BlackElo \"1500\"]\n[TimeControl \"300+2\"]\n\n",
             number % 4
-        ));
+        );
         let mut position = Chess::default();
         for ply in 0..plies {
-            let moves = position.legal_moves();
-            if moves.is_empty() {
-                break;
-            }
-            let san =
-                SanPlus::from_move_and_play_unchecked(&mut position, moves[random.usize(..moves.len())]);
-            text.push_str(&format!("{san} "));
+            let Some(played) = rng.choice(position.legal_moves()) else { break };
+            text += &format!("{} ", SanPlus::from_move_and_play_unchecked(&mut position, played));
             if number % 2 == 0 {
-                text.push_str(&format!(
-                    "{{[%eval 0.{:02}] [%clk 0:0{}:00]}} ",
-                    ply % 100,
-                    5 - 5 * ply / plies.max(1)
-                ));
+                text +=
+                    &format!("{{[%eval 0.{:02}] [%clk 0:0{}:00]}} ", ply % 100, 5 - 5 * ply / plies.max(1));
             }
         }
-        text.push_str(&format!("{result}\n\n"));
+        text += &format!("{result}\n\n");
     }
     text
 }

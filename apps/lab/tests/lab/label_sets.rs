@@ -1,4 +1,4 @@
-//! `data label` into a folder: the value of every move as a set, whole or as far as the time went.
+//! `data label` with a set as output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,11 +11,9 @@ use tabia_data::{EvaluationRecord, Session, Set, SourceKind};
 use tabia_encoding::{ForMover, Score};
 use tabia_game::position_from_fen;
 
-use crate::annotate::files;
-use crate::folder::Folder;
 use crate::label::{epd, label, lines_file, scripted, table, until_noted, walk};
-use crate::made::{games, write_set};
-use crate::program::{fail, succeed};
+use crate::program::{Folder, fail, files, succeed};
+use crate::sets::{games, write_set};
 
 /// Every record of a set, by its position.
 fn read(set: &Path) -> BTreeMap<String, EvaluationRecord> {
@@ -47,8 +45,8 @@ fn table_of_values(folder: &Folder, positions: &[Chess]) -> PathBuf {
 }
 
 #[test]
-fn every_legal_move_gets_its_value() {
-    let folder = Folder::new("label-all");
+fn every_legal_move_is_labelled() {
+    let folder = Folder::new();
     let positions = walk(40);
     let engine = scripted(&table_of_values(&folder, &positions), "0");
     let (input, out) = (lines_file(&folder, &positions), folder.file("set"));
@@ -77,12 +75,12 @@ fn every_legal_move_gets_its_value() {
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(said.contains("neither a number from 1 to 255 nor 'all'"), "{said}");
     let (_, again) = fail(&mut label(&input, &out, &engine, &settings));
-    assert!(again.contains("holds a whole set already"), "{again}");
+    assert!(again.contains("already holds a set"), "{again}");
 }
 
 #[test]
-fn a_set_that_is_killed_goes_on_or_ends_with_what_there_is() {
-    let folder = Folder::new("label-set-kill");
+fn a_killed_run_can_be_resumed_or_completed() {
+    let folder = Folder::new();
     let positions = walk(360);
     let table = table(&folder, &positions, &[]);
     let input = lines_file(&folder, &positions);
@@ -104,10 +102,10 @@ fn a_set_that_is_killed_goes_on_or_ends_with_what_there_is() {
         let ended = run.wait_with_output().unwrap();
         assert!(!out.join("set.json").exists(), "killed before its end");
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert_eq!(said.contains("the same command goes on from there"), signal == Signal::INT, "{said}");
+        assert_eq!(said.contains("run the same command to resume"), signal == Signal::INT, "{said}");
     }
     let (_, other) = fail(&mut label(&input, &out, &fast, &["--nodes", "1000000", "--multipv", "2"]));
-    assert!(other.contains("was begun with other settings"), "{other}");
+    assert!(other.contains("was started with other settings"), "{other}");
 
     // A set of what there is, in a copy of the folder, is whole but smaller.
     let some = folder.file("some");
@@ -116,7 +114,7 @@ fn a_set_that_is_killed_goes_on_or_ends_with_what_there_is() {
         std::fs::write(some.join(name), bytes).unwrap();
     }
     let said = succeed(&mut label(&input, &some, &fast, &[&settings[..], &["--max-seconds", "0"]].concat()));
-    assert!(said.contains("the time was up before the end of the input"), "{said}");
+    assert!(said.contains("the time limit was reached before the end of the input"), "{said}");
     let (some_records, all) = (read(&some), read(&whole));
     assert!((1..360).contains(&some_records.len()));
     assert!(some_records.iter().all(|(position, record)| all[position] == *record));
@@ -131,8 +129,8 @@ fn a_set_that_is_killed_goes_on_or_ends_with_what_there_is() {
 }
 
 #[test]
-fn strays_are_a_move_or_two_away_from_the_game() {
-    let folder = Folder::new("label-stray");
+fn replacements_are_one_or_two_moves_from_the_game() {
+    let folder = Folder::new();
     let start = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
     let game = ["e2e4", "e8d7", "e1d2", "d7c6", "d2c3", "c6d6", "c3d4", "d6c6", "e4e5", "c6d7"];
     let input = folder.file("game.pgn");
@@ -177,9 +175,9 @@ fn strays_are_a_move_or_two_away_from_the_game() {
 }
 
 #[test]
-fn stockfish_gives_every_move_of_a_set_of_games_its_value() {
+fn stockfish_labels_every_move_of_a_set_of_games() {
     let Some(stockfish) = tabia_requires::stockfish() else { return };
-    let folder = Folder::new("label-all-stockfish");
+    let folder = Folder::new();
     let (input, out) = (folder.file("games"), folder.file("values"));
     write_set(&input, SourceKind::Pgn, &games(8, 60), 2);
     let settings =

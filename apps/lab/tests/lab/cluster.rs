@@ -1,12 +1,10 @@
-//! A build on a cluster of real processes, one of which is killed in the middle, gives the bytes of a build in one process.
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+//! A build on a cluster of processes, one of which is killed, gives the bytes of a local build.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
@@ -16,7 +14,9 @@ use shakmaty::fen::Fen;
 use shakmaty::san::SanPlus;
 use shakmaty::{CastlingMode, Chess, EnPassantMode, Position};
 
-/// How long anything may take: far more than it does, so that a hang fails rather than waits.
+use crate::program::{Folder, fail, files, lab};
+
+/// Timeout of each step, far longer than needed.
 const PATIENCE: Duration = Duration::from_secs(50);
 const POLL: Duration = Duration::from_millis(20);
 /// Files of an input; each is a partition.
@@ -31,10 +31,10 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         }
         thread::sleep(POLL);
     }
-    panic!("waited in vain for {what}");
+    panic!("timeout waiting for {what}");
 }
 
-/// A process of the cluster, killed when the test is over, however it ends.
+/// A process of the cluster, killed when dropped.
 struct Service {
     child: Child,
     lines: Receiver<String>,
@@ -42,13 +42,7 @@ struct Service {
 
 impl Service {
     fn start(arguments: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tabia-lab"))
-            .arg("cluster")
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = lab().arg("cluster").args(arguments).stdout(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = mpsc::channel();
         thread::spawn(move || out.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
@@ -60,23 +54,19 @@ impl Service {
         self.lines.recv_timeout(PATIENCE).expect("the process prints a line")
     }
 
+    fn scheduler(arguments: &[&str]) -> (Self, String) {
+        let scheduler = Self::start(&[&["scheduler", "--port", "0"], arguments].concat());
+        let ready = scheduler.line();
+        let address = ready.strip_prefix("scheduler at ").and_then(|rest| rest.split(';').next());
+        let address = address.expect("names its address").to_owned();
+        (scheduler, address)
+    }
+
     fn executor(scheduler: &str, work_dir: &Path) -> (Self, PathBuf) {
         let work_dir = work_dir.to_str().unwrap();
-        let executor = Self::start(&[
-            "executor",
-            "--scheduler",
-            scheduler,
-            "--slots",
-            "1",
-            "--memory",
-            "256M",
-            "--work-dir",
-            work_dir,
-            "--heartbeat",
-            "1",
-            "--pause",
-            "250",
-        ]);
+        let arguments = ["executor", "--scheduler", scheduler, "--work-dir", work_dir];
+        let limits = ["--slots", "1", "--memory", "256M", "--heartbeat", "1", "--pause", "250"];
+        let executor = Self::start(&[&arguments[..], &limits].concat());
         let ready = executor.line();
         let folder =
             ready.split("folder: ").nth(1).and_then(|rest| rest.split(')').next()).expect("names its folder");
@@ -85,7 +75,7 @@ impl Service {
         (executor, folder)
     }
 
-    /// Asks the process to stop, and sees that it does so well.
+    /// Stops the process with SIGTERM.
     fn stop(mut self) {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         let status = wait_for("a process to stop", || self.child.try_wait().unwrap());
@@ -101,18 +91,17 @@ impl Drop for Service {
     }
 }
 
-/// A client, killed when the test is over.
+/// A client, killed when dropped.
 struct Build(Option<Child>);
 
 impl Build {
     fn start(input: &Path, out: &Path, cluster: Option<&str>) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tabia-lab"));
+        let mut command = lab();
         command.args(["data", "build"]).arg(input).arg("--out").arg(out).args(["--shards", "3"]);
         if let Some(scheduler) = cluster {
             command.args(["--cluster", scheduler]);
         }
-        let child =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         Self(Some(child))
     }
 
@@ -144,24 +133,6 @@ impl Drop for Build {
             let _ = child.kill();
             let _ = child.wait();
         }
-    }
-}
-
-/// A folder of the test's own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("tabia-cluster-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -227,15 +198,6 @@ fn write_files(folder: &Path, extension: &str, files: &[String]) {
     }
 }
 
-/// The files of a set, by name: its shards and what its manifest says of them and of the input.
-fn files(set: &Path) -> Vec<(String, Vec<u8>)> {
-    let file =
-        |entry: fs::DirEntry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap());
-    let mut files: Vec<_> = fs::read_dir(set).unwrap().map(|entry| file(entry.unwrap())).collect();
-    files.sort();
-    files
-}
-
 /// How many tasks an executor has begun: each has a folder `JOB/STAGE/TASK` for its rows. With one slot, all but the last
 /// are finished.
 fn tasks_begun(folder: &Path) -> usize {
@@ -255,16 +217,16 @@ fn build_while_killing(input: &Path, out: &Path, scheduler: &str, (mut victim, f
     });
     victim.child.kill().unwrap();
     victim.child.wait().unwrap();
-    // With the machine its disk is gone: what it had finished is lost as well.
+    // A lost machine loses its finished results, too.
     fs::remove_dir_all(&folder).unwrap();
     assert!(build.runs(), "the executor was not killed in the middle");
     build.succeed();
 }
 
 #[test]
-fn a_killed_executor_changes_no_byte() {
-    let folder = Folder::new("kill");
-    let root = &folder.0;
+fn a_killed_executor_does_not_change_the_set() {
+    let folder = Folder::new();
+    let root = folder.path();
     let (games, evaluations, work) = (root.join("games"), root.join("evaluations"), root.join("work"));
     write_games(&games);
     write_evaluations(&evaluations);
@@ -272,12 +234,8 @@ fn a_killed_executor_changes_no_byte() {
         Build::start(input, &input.with_extension("one"), None).succeed();
     }
 
-    let scheduler = Service::start(&["scheduler", "--port", "0", "--executor-timeout", "3"]);
-    let ready = scheduler.line();
-    let address = ready
-        .strip_prefix("scheduler at ")
-        .and_then(|rest| rest.split(';').next())
-        .expect("names its address");
+    let (scheduler, address) = Service::scheduler(&["--executor-timeout", "3"]);
+    let address = address.as_str();
     let (first, second) = (Service::executor(address, &work), Service::executor(address, &work));
 
     build_while_killing(&games, &games.with_extension("many"), address, first);
@@ -286,13 +244,9 @@ fn a_killed_executor_changes_no_byte() {
 
     for input in [&games, &evaluations] {
         let (one, many) = (files(&input.with_extension("one")), files(&input.with_extension("many")));
-        let names =
-            |files: &[(String, Vec<u8>)]| files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
-        assert_eq!(names(&one), ["set.json", "shard-00000.tabia", "shard-00001.tabia", "shard-00002.tabia"]);
-        assert_eq!(names(&many), names(&one));
-        for ((name, one), (_, many)) in one.iter().zip(&many) {
-            assert!(one == many, "{name} of {} differs", input.display());
-        }
+        let expected = ["set.json", "shard-00000.tabia", "shard-00001.tabia", "shard-00002.tabia"];
+        assert!(one.keys().eq(expected.map(Path::new)), "{:?}", one.keys());
+        assert!(many == one, "{} differs", input.display());
     }
 
     let (third, last_folder) = third;
@@ -302,9 +256,9 @@ fn a_killed_executor_changes_no_byte() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
-    let folder = Folder::new("wrong");
-    let root = &folder.0;
+fn cluster_errors_are_reported() {
+    let folder = Folder::new();
+    let root = folder.path();
     let games = root.join("games");
     write_games(&games);
     let out = root.join("out");
@@ -312,21 +266,13 @@ fn what_is_wrong_is_said() {
     let nobody = Build::start(&games, &out, Some("127.0.0.1:1")).complaint();
     assert!(nobody.contains("no scheduler answers at 127.0.0.1:1"), "{nobody}");
 
-    let scheduler = Service::start(&["scheduler", "--port", "0"]);
-    let ready = scheduler.line();
-    let address = ready
-        .strip_prefix("scheduler at ")
-        .and_then(|rest| rest.split(';').next())
-        .expect("names its address");
+    let (scheduler, address) = Service::scheduler(&[]);
+    let address = address.as_str();
     let idle = Build::start(&games, &out, Some(address)).complaint();
     assert!(idle.contains("has no executors"), "{idle}");
 
     let port = address.rsplit(':').next().unwrap();
-    let taken = Command::new(env!("CARGO_BIN_EXE_tabia-lab"))
-        .args(["cluster", "scheduler", "--port", port])
-        .output()
-        .unwrap();
-    let taken = String::from_utf8_lossy(&taken.stderr).into_owned();
+    let (_, taken) = fail(lab().args(["cluster", "scheduler", "--port", port]));
     assert!(taken.contains(address) && taken.contains("--port"), "{taken}");
     assert!(!out.exists(), "a build that failed left {}", out.display());
 

@@ -1,12 +1,10 @@
-//! `data build` where disks fail it: no room for the set, input that was cut off.
-#![cfg(all(unix, feature = "query"))]
+//! `data build` on full disks and with truncated input.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::folder::Folder;
-use crate::made::games;
-use crate::program::{data, succeed};
+use crate::program::{Folder, data, succeed};
+use crate::sets::games;
 
 /// Builds `input` in a shell after `limit`; gives how it ended, what it complained about and the files that are left.
 fn build_within(limit: &str, input: &Path, out: &Path) -> Option<(i32, String, Vec<String>)> {
@@ -30,8 +28,8 @@ fn build_within(limit: &str, input: &Path, out: &Path) -> Option<(i32, String, V
 }
 
 #[test]
-fn a_full_disk_is_named_and_leaves_no_shard_and_no_set() {
-    let folder = Folder::new("full-disk");
+fn a_full_disk_leaves_no_shard_and_no_set() {
+    let folder = Folder::new();
     let (input, out) = (folder.file("games.pgn"), folder.file("out"));
     std::fs::write(&input, games(1500, 60)).unwrap();
     std::fs::create_dir_all(&out).unwrap();
@@ -53,14 +51,14 @@ fn a_full_disk_is_named_and_leaves_no_shard_and_no_set() {
 }
 
 #[test]
-fn what_can_be_read_of_a_truncated_file_is_taken_and_the_rest_is_named() {
-    let folder = Folder::new("truncated");
+fn a_truncated_file_is_read_up_to_its_end() {
+    let folder = Folder::new();
     let (input, out) = (folder.file("games.pgn.zst"), folder.file("out"));
     let whole = zstd::encode_all(games(1500, 60).as_bytes(), 3).unwrap();
     std::fs::write(&input, &whole[..whole.len() / 2]).unwrap();
     let said = succeed(data("build").arg(&input).arg("--out").arg(&out));
     assert!(
-        said.contains("games.pgn.zst, game ") && said.contains("the zstd data breaks off at byte"),
+        said.contains("games.pgn.zst, game ") && said.contains("zstd data is truncated at byte"),
         "{said}"
     );
     let verified = succeed(data("verify").arg(&out).arg("--json"));

@@ -1,7 +1,7 @@
-//! `data annotate`: opinions on the right plies, and runs that are killed or run out of time.
+//! `data annotate`: evaluations of the right plies, and killed or timed-out runs.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -9,10 +9,9 @@ use shakmaty::{Chess, Position};
 use tabia_data::{GameRecord, Set, SourceKind};
 use tabia_encoding::{ForMover, ForWhite, Score};
 
-use crate::folder::Folder;
 use crate::label::{epd, opinion, scripted, table};
-use crate::made::{games, records, write_set};
-use crate::program::{data, fail, succeed};
+use crate::program::{Folder, data, fail, files, succeed};
+use crate::sets::{games, records, write_set};
 
 fn annotate(set: &Path, out: &Path, engine: &str, more: &[&str]) -> Command {
     let mut command = data("annotate");
@@ -38,18 +37,9 @@ fn read(set: &Path) -> Vec<GameRecord> {
     set.iter().map(|record| GameRecord::from_bytes(&record.expect("a record").1).expect("a game")).collect()
 }
 
-/// Every file of a folder with its bytes.
-pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let entries = std::fs::read_dir(folder).expect("a folder");
-    let paths = entries.map(|entry| entry.expect("an entry").path());
-    paths
-        .map(|path| (path.file_name().expect("a name").into(), std::fs::read(&path).expect("a file")))
-        .collect()
-}
-
 #[test]
-fn opinions_land_on_quiet_plies_and_replace_what_was_there() {
-    let folder = Folder::new("annotate-quiet");
+fn evaluations_are_of_quiet_plies_and_replace_existing_ones() {
+    let folder = Folder::new();
     let text = games(6, 60);
     let before = records(&text);
     assert!(before.iter().any(|game| game.plies.iter().any(|ply| ply.evaluation.is_some())));
@@ -96,12 +86,12 @@ fn opinions_land_on_quiet_plies_and_replace_what_was_there() {
         }
     }
     let (_, occupied) = fail(&mut annotate(&set, &out, &engine, &[]));
-    assert!(occupied.contains("holds a whole set already"), "{occupied}");
+    assert!(occupied.contains("already holds a set"), "{occupied}");
 }
 
 #[test]
-fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
-    let folder = Folder::new("annotate-kill");
+fn a_killed_run_resumes_and_writes_the_same_bytes() {
+    let folder = Folder::new();
     // Some chunks of work.
     let text = games(500, 4);
     let (set, whole, out) = (folder.file("set"), folder.file("whole"), folder.file("out"));
@@ -123,7 +113,7 @@ fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
     run.wait().unwrap();
     assert!(part_is_there() && !out.join("set.json").exists(), "killed before its end");
 
-    // What an engine with other settings said is of no use to this one.
+    // Results of other settings are not reused.
     let other = ["--hash", "32", "--max-seconds", "0"];
     let (_, none) = fail(&mut annotate(&set, &out, &fast, &other));
     assert!(none.contains("no game was finished in time"), "{none}");
@@ -143,8 +133,8 @@ fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
 }
 
 #[test]
-fn without_time_or_an_engine_there_is_no_set() {
-    let folder = Folder::new("annotate-none");
+fn no_set_is_written_without_results() {
+    let folder = Folder::new();
     let text = games(4, 30);
     let (set, out) = (folder.file("set"), folder.file("out"));
     write_set(&set, SourceKind::Pgn, &text, 1);

@@ -1,6 +1,10 @@
+<<<<<<<< HEAD:apps/cli/src/chart.rs
 //! Charts of measured values with confidence intervals, as SVG with light and dark colours.
 
 use std::fmt::Write as _;
+========
+use crate::Svg;
+>>>>>>>> data:crates/report/src/chart.rs
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 480.0;
@@ -8,6 +12,7 @@ const LEFT: f64 = 60.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 50.0;
+<<<<<<<< HEAD:apps/cli/src/chart.rs
 /// The number of colours; further series reuse them.
 const COLOURS: usize = 3;
 
@@ -22,20 +27,43 @@ pub struct Chart<'a> {
     /// Whether a dashed line marks x = y.
     pub even: Even,
     /// Its series; several get a legend.
+========
+/// Number of series with a colour of their own.
+const COLOURS: usize = 3;
+
+/// Measured values with their intervals, as points in one or more series.
+pub struct Chart<'a> {
+    /// Read by screen readers.
+    pub title: &'a str,
+    /// The horizontal axis.
+    pub across: Axis<'a>,
+    /// The vertical axis.
+    pub up: Axis<'a>,
+    /// Whether the diagonal is drawn.
+    pub even: Even,
+    /// The data; a legend names several series.
+>>>>>>>> data:crates/report/src/chart.rs
     pub series: Vec<Series>,
 }
 
-/// The dashed line of a chart.
+/// The dashed diagonal of a chart whose axes have the same unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Even {
+<<<<<<<< HEAD:apps/cli/src/chart.rs
     /// Both axes have the same range.
     Line,
     /// Each axis has the range of its values.
+========
+    /// Both axes have the same range; the diagonal is where both values are equal.
+    Line,
+    /// No diagonal; each axis has its own range.
+>>>>>>>> data:crates/report/src/chart.rs
     None,
 }
 
 /// An axis.
 pub struct Axis<'a> {
+<<<<<<<< HEAD:apps/cli/src/chart.rs
     /// Its label.
     pub label: &'a str,
     /// The distance of grid lines.
@@ -67,6 +95,39 @@ pub struct Point {
 }
 
 /// The range of an axis, in whole grid steps.
+========
+    /// Its caption.
+    pub label: &'a str,
+    /// Distance between grid lines.
+    pub step: f64,
+    /// Suffix of each number.
+    pub unit: &'a str,
+}
+
+/// A named series of points.
+pub struct Series {
+    /// Name in the legend.
+    pub name: String,
+    /// Points from left to right.
+    pub points: Vec<Point>,
+}
+
+/// A measured value with its interval.
+pub struct Point {
+    /// Position on the horizontal axis.
+    pub at: f64,
+    /// The value.
+    pub value: f64,
+    /// Lower end of the interval.
+    pub low: f64,
+    /// Upper end of the interval.
+    pub high: f64,
+    /// Tooltip.
+    pub note: String,
+}
+
+/// The range of an axis, from grid line to grid line.
+>>>>>>>> data:crates/report/src/chart.rs
 #[derive(Clone, Copy)]
 struct Span {
     low: f64,
@@ -107,20 +168,20 @@ impl Chart<'_> {
         }
     }
 
+<<<<<<<< HEAD:apps/cli/src/chart.rs
     /// The SVG document.
+========
+    /// The chart as an SVG document.
+>>>>>>>> data:crates/report/src/chart.rs
     pub fn svg(&self) -> String {
         let (across, up) = self.spans();
         let x = |number: f64| LEFT + across.share(number) * (WIDTH - LEFT - RIGHT);
         let y = |number: f64| HEIGHT - BOTTOM - up.share(number) * (HEIGHT - TOP - BOTTOM);
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
-             font-size=\"12\">\n<title>{}</title>\n{STYLE}",
-            escaped(self.title)
-        );
+        let mut svg = Svg::default();
         for tick in across.ticks(self.across.step) {
             line(&mut svg, "grid", (x(tick), y(up.low)), (x(tick), y(up.high)));
-            let unit = self.across.unit;
-            text(&mut svg, "middle", (x(tick), HEIGHT - BOTTOM + 18.0), &format!("{tick}{unit}"));
+            let label = format!("{tick}{}", self.across.unit);
+            text(&mut svg, "middle", (x(tick), HEIGHT - BOTTOM + 18.0), &label);
         }
         for tick in up.ticks(self.up.step) {
             line(&mut svg, "grid", (x(across.low), y(tick)), (x(across.high), y(tick)));
@@ -130,70 +191,51 @@ impl Chart<'_> {
             line(&mut svg, "even", (x(across.low), y(up.low)), (x(across.high), y(up.high)));
         }
         for (number, series) in self.series.iter().enumerate() {
-            let class = number % COLOURS;
+            let class = format!("s{}", number % COLOURS);
+            let bar = format!("bar {class}");
             for point in &series.points {
-                line(
-                    &mut svg,
-                    &format!("bar s{class}"),
-                    (x(point.at), y(point.low)),
-                    (x(point.at), y(point.high)),
-                );
+                line(&mut svg, &bar, (x(point.at), y(point.low)), (x(point.at), y(point.high)));
                 for end in [point.low, point.high] {
-                    let (from, to) = ((x(point.at) - 4.0, y(end)), (x(point.at) + 4.0, y(end)));
-                    line(&mut svg, &format!("bar s{class}"), from, to);
+                    line(&mut svg, &bar, (x(point.at) - 4.0, y(end)), (x(point.at) + 4.0, y(end)));
                 }
             }
             for point in &series.points {
-                let (cx, cy, note) = (x(point.at), y(point.value), escaped(&point.note));
-                let _ = writeln!(
-                    svg,
-                    "<circle class=\"s{class}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"3.5\"><title>{note}</title></circle>"
-                );
+                circle(&mut svg, &class, (x(point.at), y(point.value)), Some(&point.note));
             }
             if self.series.len() > 1 {
-                let at = (LEFT + 14.0, TOP + 16.0 + 18.0 * number as f64);
-                let _ = writeln!(
-                    svg,
-                    "<circle class=\"s{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\"/>",
-                    at.0,
-                    at.1 - 4.0
-                );
-                text(&mut svg, "start", (at.0 + 10.0, at.1), &series.name);
+                let (left, base) = (LEFT + 14.0, TOP + 16.0 + 18.0 * number as f64);
+                circle(&mut svg, &class, (left, base - 4.0), None);
+                text(&mut svg, "start", (left + 10.0, base), &series.name);
             }
         }
         text(&mut svg, "middle", ((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 12.0), self.across.label);
-        let _ = writeln!(
-            svg,
-            "<text transform=\"translate(16 {:.1}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n</svg>",
-            (TOP + HEIGHT - BOTTOM) / 2.0,
-            escaped(self.up.label)
-        );
-        svg
+        let middle = (TOP + HEIGHT - BOTTOM) / 2.0;
+        let upright =
+            format_args!(r#"transform="translate(16 {middle:.1}) rotate(-90)" text-anchor="middle""#);
+        svg.text(upright, self.up.label);
+        svg.finish((WIDTH, HEIGHT), self.title, STYLE)
     }
 }
 
-const STYLE: &str = "<style>
+const STYLE: &str = "
+svg { font: 12px sans-serif; }
 text { fill: #444; } .grid { stroke: #8884; } .even { stroke: #888; stroke-dasharray: 5 4; } .bar { stroke-width: 1.5; }
 .s0 { fill: #1f6f8b; stroke: #1f6f8b; } .s1 { fill: #b5651d; stroke: #b5651d; } .s2 { fill: #6a5aa8; stroke: #6a5aa8; }
 @media (prefers-color-scheme: dark) { text { fill: #ccc; } .s0 { fill: #6cc0dc; stroke: #6cc0dc; }
 .s1 { fill: #e8a565; stroke: #e8a565; } .s2 { fill: #b3a6ee; stroke: #b3a6ee; } }
-</style>
 ";
 
-fn line(svg: &mut String, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-    let _ = writeln!(
-        svg,
-        "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
-    );
+fn line(svg: &mut Svg, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+    let ends = format_args!(r#"class="{class}" x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}""#);
+    svg.element("line", ends, None);
 }
 
-fn text(svg: &mut String, anchor: &str, (x, y): (f64, f64), words: &str) {
-    let words = escaped(words);
-    let _ = writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{words}</text>");
+fn circle(svg: &mut Svg, class: &str, (x, y): (f64, f64), tooltip: Option<&str>) {
+    svg.element("circle", format_args!(r#"class="{class}" cx="{x:.1}" cy="{y:.1}" r="3.5""#), tooltip);
 }
 
-fn escaped(words: &str) -> String {
-    words.replace('&', "&amp;").replace('<', "&lt;")
+fn text(svg: &mut Svg, anchor: &str, (x, y): (f64, f64), words: &str) {
+    svg.text(format_args!(r#"x="{x:.1}" y="{y:.1}" text-anchor="{anchor}""#), words);
 }
 
 #[cfg(test)]
@@ -218,7 +260,11 @@ mod tests {
     }
 
     #[test]
+<<<<<<<< HEAD:apps/cli/src/chart.rs
     fn points_and_intervals_lie_within_the_axes() {
+========
+    fn each_point_has_its_interval_within_the_axes() {
+>>>>>>>> data:crates/report/src/chart.rs
         let picture = chart(Even::None).svg();
         assert_eq!(picture.matches("<circle").count(), 4 + 2, "points and the legend");
         assert_eq!(picture.matches("class=\"bar").count(), 4 * 3);
@@ -230,14 +276,22 @@ mod tests {
     }
 
     #[test]
+<<<<<<<< HEAD:apps/cli/src/chart.rs
     fn equal_axes_share_their_range() {
+========
+    fn axes_with_a_diagonal_have_the_same_range() {
+>>>>>>>> data:crates/report/src/chart.rs
         let (across, up) = chart(Even::Line).spans();
         assert_eq!((across.low, across.high), (up.low, up.high));
         assert!(chart(Even::Line).svg().contains("class=\"even\""));
     }
 
     #[test]
+<<<<<<<< HEAD:apps/cli/src/chart.rs
     fn empty_chart_is_valid() {
+========
+    fn an_empty_chart_is_a_grid() {
+>>>>>>>> data:crates/report/src/chart.rs
         let empty = Chart { series: Vec::new(), ..chart(Even::Line) };
         assert!(!empty.svg().contains("NaN") && !empty.svg().contains("inf"));
     }

@@ -1,4 +1,4 @@
-//! `data label`: engines that work, crash and hang; runs that are killed and go on.
+//! `data label`: engines that crash and hang, and killed runs.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use shakmaty::{Chess, EnPassantMode, Position, fen::Epd, uci::UciMove};
 use tabia_game::position_from_fen;
 
-use crate::folder::Folder;
-use crate::program::{data, succeed};
+use crate::program::{Folder, data, succeed};
 
 pub(crate) fn epd(position: &Chess) -> String {
     Epd::from_position(position, EnPassantMode::Legal).to_string()
@@ -65,8 +64,7 @@ pub(crate) fn lines_file(folder: &Folder, positions: &[Chess]) -> PathBuf {
 }
 
 pub(crate) fn scripted(table: &Path, seconds: &str) -> String {
-    let script =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data_commands/programs/scripted_engine.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lab/programs/scripted_engine.py");
     format!("python3 {} {} {seconds}", script.display(), table.display())
 }
 
@@ -93,8 +91,8 @@ fn fens(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn rows_are_as_lichess_writes_them() {
-    let folder = Folder::new("label-rows");
+fn rows_have_the_format_of_lichess() {
+    let folder = Folder::new();
     let castling = position_from_fen("r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 3 9").unwrap();
     let table_path = folder.file("table.json");
     let entries = json!({ epd(&castling): [["e8g8", 40], ["e8d8", -5]] });
@@ -123,8 +121,8 @@ fn rows_are_as_lichess_writes_them() {
 }
 
 #[test]
-fn a_crash_costs_a_restart_and_a_position_that_always_fails_is_counted() {
-    let folder = Folder::new("label-crash");
+fn crashed_engines_are_restarted() {
+    let folder = Folder::new();
     let positions = walk(12);
     let table = table(&folder, &positions, &[(2, "crash-once"), (5, "crash"), (9, "hang")]);
     let (input, out) = (lines_file(&folder, &positions), folder.file("out.jsonl.zst"));
@@ -144,8 +142,8 @@ fn a_crash_costs_a_restart_and_a_position_that_always_fails_is_counted() {
 }
 
 #[test]
-fn an_engine_that_answers_nothing_ends_the_run() {
-    let folder = Folder::new("label-dead");
+fn a_dead_engine_ends_the_run() {
+    let folder = Folder::new();
     let positions = walk(10);
     let manners: Vec<(usize, &str)> = (0..10).map(|index| (index, "crash")).collect();
     let table = table(&folder, &positions, &manners);
@@ -169,8 +167,8 @@ pub(crate) fn until_noted(run: &mut Child, journal: &Path, before: u64) {
 }
 
 #[test]
-fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
-    let folder = Folder::new("label-kill");
+fn a_killed_run_resumes_and_writes_the_same_bytes() {
+    let folder = Folder::new();
     let positions = walk(360);
     let table = table(&folder, &positions, &[]);
     let input = lines_file(&folder, &positions);
@@ -196,22 +194,22 @@ fn a_run_that_is_killed_goes_on_and_writes_the_same_bytes() {
     }
     let wrong =
         fail(&mut label(&input, &out, &scripted(&table, "0"), &["--nodes", "1000000", "--multipv", "2"]));
-    assert!(wrong.contains("was begun with other settings"), "{wrong}");
+    assert!(wrong.contains("was started with other settings"), "{wrong}");
     let shorter = folder.file("shorter.epd");
     std::fs::write(&shorter, format!("{}\n", epd(&positions[7]))).unwrap();
     let wrong = fail(&mut label(&shorter, &out, &scripted(&table, "0"), &settings));
-    assert!(wrong.contains("the input is not what it was"), "{wrong}");
+    assert!(wrong.contains("the input has changed"), "{wrong}");
 
     succeed(&mut label(&input, &out, &scripted(&table, "0"), &settings));
     assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(&whole).unwrap());
     assert!(!journal.exists());
     let again = fail(&mut label(&input, &out, &scripted(&table, "0"), &settings));
-    assert!(again.contains("is already there"), "{again}");
+    assert!(again.contains("already exists"), "{again}");
 }
 
 #[test]
-fn games_give_each_position_once_or_a_few_of_them() {
-    let folder = Folder::new("label-pgn");
+fn positions_of_games_are_unique() {
+    let folder = Folder::new();
     let input = folder.file("games.pgn");
     let game = "[Event \"?\"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 *\n\n";
     std::fs::write(&input, game.repeat(3)).unwrap();
@@ -235,7 +233,7 @@ fn games_give_each_position_once_or_a_few_of_them() {
 #[test]
 fn stockfish_labels_positions() {
     let Some(stockfish) = tabia_requires::stockfish() else { return };
-    let folder = Folder::new("label-stockfish");
+    let folder = Folder::new();
     let positions = walk(40);
     let (input, out) = (lines_file(&folder, &positions), folder.file("out.jsonl.zst"));
     succeed(&mut label(&input, &out, stockfish, &["--depth", "5", "--multipv", "3"]));
