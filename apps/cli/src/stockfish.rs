@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use tabia_encoding::Elo;
 use tabia_players::{Limits, Spec, UciSpec};
-use tabia_uci::client::{EngineInfo, Client, EngineConfig};
+use tabia_uci::client::{Client, EngineConfig, EngineInfo};
 use tabia_uci::message::{OptionKind, OptionSpec};
 
 /// The ratings of anchors, where Stockfish supports them.

@@ -1,10 +1,4 @@
-<<<<<<<< HEAD:apps/cli/src/chart.rs
-//! Charts of measured values with confidence intervals, as SVG with light and dark colours.
-
-use std::fmt::Write as _;
-========
 use crate::Svg;
->>>>>>>> data:crates/report/src/chart.rs
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 480.0;
@@ -12,22 +6,6 @@ const LEFT: f64 = 60.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 50.0;
-<<<<<<<< HEAD:apps/cli/src/chart.rs
-/// The number of colours; further series reuse them.
-const COLOURS: usize = 3;
-
-/// A chart.
-pub struct Chart<'a> {
-    /// Its title for screen readers.
-    pub title: &'a str,
-    /// The x axis.
-    pub across: Axis<'a>,
-    /// The y axis.
-    pub up: Axis<'a>,
-    /// Whether a dashed line marks x = y.
-    pub even: Even,
-    /// Its series; several get a legend.
-========
 /// Number of series with a colour of their own.
 const COLOURS: usize = 3;
 
@@ -42,60 +20,20 @@ pub struct Chart<'a> {
     /// Whether the diagonal is drawn.
     pub even: Even,
     /// The data; a legend names several series.
->>>>>>>> data:crates/report/src/chart.rs
     pub series: Vec<Series>,
 }
 
 /// The dashed diagonal of a chart whose axes have the same unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Even {
-<<<<<<<< HEAD:apps/cli/src/chart.rs
-    /// Both axes have the same range.
-    Line,
-    /// Each axis has the range of its values.
-========
     /// Both axes have the same range; the diagonal is where both values are equal.
     Line,
     /// No diagonal; each axis has its own range.
->>>>>>>> data:crates/report/src/chart.rs
     None,
 }
 
 /// An axis.
 pub struct Axis<'a> {
-<<<<<<<< HEAD:apps/cli/src/chart.rs
-    /// Its label.
-    pub label: &'a str,
-    /// The distance of grid lines.
-    pub step: f64,
-    /// The suffix of its numbers.
-    pub unit: &'a str,
-}
-
-/// A series of points.
-pub struct Series {
-    /// Its name in the legend.
-    pub name: String,
-    /// Its points, from left to right.
-    pub points: Vec<Point>,
-}
-
-/// A measured value.
-pub struct Point {
-    /// Its x value.
-    pub at: f64,
-    /// Its y value.
-    pub value: f64,
-    /// The lower end of its interval.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-    /// Its tooltip.
-    pub note: String,
-}
-
-/// The range of an axis, in whole grid steps.
-========
     /// Its caption.
     pub label: &'a str,
     /// Distance between grid lines.
@@ -127,7 +65,6 @@ pub struct Point {
 }
 
 /// The range of an axis, from grid line to grid line.
->>>>>>>> data:crates/report/src/chart.rs
 #[derive(Clone, Copy)]
 struct Span {
     low: f64,
@@ -168,11 +105,7 @@ impl Chart<'_> {
         }
     }
 
-<<<<<<<< HEAD:apps/cli/src/chart.rs
-    /// The SVG document.
-========
     /// The chart as an SVG document.
->>>>>>>> data:crates/report/src/chart.rs
     pub fn svg(&self) -> String {
         let (across, up) = self.spans();
         let x = |number: f64| LEFT + across.share(number) * (WIDTH - LEFT - RIGHT);
@@ -260,11 +193,7 @@ mod tests {
     }
 
     #[test]
-<<<<<<<< HEAD:apps/cli/src/chart.rs
-    fn points_and_intervals_lie_within_the_axes() {
-========
     fn each_point_has_its_interval_within_the_axes() {
->>>>>>>> data:crates/report/src/chart.rs
         let picture = chart(Even::None).svg();
         assert_eq!(picture.matches("<circle").count(), 4 + 2, "points and the legend");
         assert_eq!(picture.matches("class=\"bar").count(), 4 * 3);
@@ -276,22 +205,14 @@ mod tests {
     }
 
     #[test]
-<<<<<<<< HEAD:apps/cli/src/chart.rs
-    fn equal_axes_share_their_range() {
-========
     fn axes_with_a_diagonal_have_the_same_range() {
->>>>>>>> data:crates/report/src/chart.rs
         let (across, up) = chart(Even::Line).spans();
         assert_eq!((across.low, across.high), (up.low, up.high));
         assert!(chart(Even::Line).svg().contains("class=\"even\""));
     }
 
     #[test]
-<<<<<<<< HEAD:apps/cli/src/chart.rs
-    fn empty_chart_is_valid() {
-========
     fn an_empty_chart_is_a_grid() {
->>>>>>>> data:crates/report/src/chart.rs
         let empty = Chart { series: Vec::new(), ..chart(Even::Line) };
         assert!(!empty.svg().contains("NaN") && !empty.svg().contains("inf"));
     }

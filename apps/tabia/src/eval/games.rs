@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use indicatif::HumanCount;
 use tabia_data::stats::{Pool, Tally};
 use tabia_data::{GameBytes, RecordError};
-use tabia_human_eval::{GameSelection, SelectedGames, SelectedGame};
+use tabia_human_eval::{GameSelection, SelectedGame, SelectedGames};
 use tabia_report::Progress;
 
 /// Chooses among the files. Nothing chosen is an error that says what there was; `what` is chosen.

@@ -11,7 +11,7 @@ use tabia_cli::figures::{nats, pace, percent, signed_nats, signed_percent, width
 use tabia_cli::{write_atomically, write_json};
 use tabia_data::PoolRule;
 use tabia_human_eval::{
-    Comparison, MoveMetrics, Grouping, MoveGroup, MoveReport, MoveFilter, Speed, EvalModel, Workers,
+    Comparison, EvalModel, Grouping, MoveFilter, MoveGroup, MoveMetrics, MoveReport, Speed, Workers,
 };
 use tabia_report::Progress;
 
@@ -177,7 +177,8 @@ fn print(report: &MoveReport, pools: &str) {
         println!("\n{}: {}", report.models[0], ahead(comparison));
     }
     for groups in report.groups[1..].chunk_by(|one, other| one.by == other.by) {
-        for (title, cell) in [("top-1", top1_cell as fn(&MoveMetrics) -> String), ("log-loss", log_loss_cell)] {
+        for (title, cell) in [("top-1", top1_cell as fn(&MoveMetrics) -> String), ("log-loss", log_loss_cell)]
+        {
             println!();
             print_bands(report, groups, title, cell);
         }

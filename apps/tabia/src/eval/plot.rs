@@ -1,8 +1,8 @@
 //! Top-1 by rating as a picture: the first network beside the best of the others in each band.
 
-use tabia_report::{Axis, Chart, Even, Point, Series};
 use tabia_cli::figures::percent;
 use tabia_human_eval::{Estimate, Grouping, MoveGroup, MoveReport};
+use tabia_report::{Axis, Chart, Even, Point, Series};
 
 /// An SVG file. Bands with too few games for an interval are left out.
 pub(super) fn svg(title: &str, report: &MoveReport) -> String {

@@ -11,10 +11,10 @@ use tabia_cli::{PlayerFactory, write_json};
 use tabia_data::PoolRule;
 use tabia_encoding::{Elo, RatingPool};
 use tabia_human_eval::{
-    PuzzleMetrics, PuzzlePlayer, PuzzleRating, PuzzleReport, PuzzleContext, Solver, EvalModel, Workers,
+    EvalModel, PuzzleContext, PuzzleMetrics, PuzzlePlayer, PuzzleRating, PuzzleReport, Solver, Workers,
 };
-use tabia_report::Progress;
 use tabia_players::{Player, Spec};
+use tabia_report::Progress;
 
 use super::args::{ChoiceArgs, ModelArgs};
 use super::games::select;

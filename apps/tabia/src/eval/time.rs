@@ -9,7 +9,7 @@ use serde_json::json;
 use tabia_cli::figures::{nats, pace};
 use tabia_cli::write_json;
 use tabia_data::PoolRule;
-use tabia_human_eval::{MoveFilter, Speed, EvalModel, TimePredictor, TimeGroup, TimeReport, Workers};
+use tabia_human_eval::{EvalModel, MoveFilter, Speed, TimeGroup, TimePredictor, TimeReport, Workers};
 use tabia_report::Progress;
 
 use super::args::{ChoiceArgs, ModelArgs, pools_said};

@@ -306,7 +306,8 @@ mod tests {
             for option in offered.iter().chain(offered.iter().rev()) {
                 let read = as_read(option.clone());
                 let default = default_of(&read.kind);
-                let value = read.parse_value(default.as_deref()).unwrap_or_else(|fault| panic!("{spec}: {fault}"));
+                let value =
+                    read.parse_value(default.as_deref()).unwrap_or_else(|fault| panic!("{spec}: {fault}"));
                 settings.set(&read.name, value).unwrap_or_else(|fault| panic!("{spec}: {fault}"));
                 assert_eq!(settings.spec, before, "{spec}: {}", read.name);
             }

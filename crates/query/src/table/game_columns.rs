@@ -12,9 +12,7 @@ use tabia_data::{FaultKind, Faults, GameBytes, GameRecord, Part, Ply, Whereabout
 use tabia_game::{Headers, fen_of};
 
 use super::TableKind;
-use super::columns::{
-    bytes_column, list, needs_key, nullable, record_batch, text_column, white_cp_and_mate,
-};
+use super::columns::{bytes_column, list, needs_key, nullable, record_batch, text_column, white_cp_and_mate};
 
 /// The columns of a table of games.
 ///
