@@ -21,7 +21,7 @@ use crate::{module, process};
 const CARRIED: &str = "crates/serve/page";
 
 /// What the module is made of, besides the files of the commands that make it.
-const MODULE_SOURCES: [&str; 9] = [
+const MODULE_SOURCES: [&str; 10] = [
     "Cargo.lock",
     "Cargo.toml",
     "apps/wasm",
