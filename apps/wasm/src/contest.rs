@@ -416,8 +416,8 @@ mod tests {
         says(setup("start", 0), "0 games");
         says(setup("8/8/8/8/8/8/8/8 w - - 0 1", 2), "openings");
         says(setup("1. e5 *", 2), "not a legal move");
-        says(MatchSetup { second: "engine".into(), ..setup("start", 2) }, "no model called \"value\"");
-        says(MatchSetup { second: "nobody".into(), ..setup("start", 2) }, "no kind of player");
+        says(MatchSetup { second: "engine".into(), ..setup("start", 2) }, "no model named \"value\"");
+        says(MatchSetup { second: "nobody".into(), ..setup("start", 2) }, "unknown player kind");
     }
 
     #[test]

@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(read("20s"), as_written(20.0, 0.0, "20s+0"));
         assert_eq!(read("untimed"), as_written(0.0, 0.0, "untimed"));
         for text in ["0+0", "blitz", "5+", "5+-1", "40/7200:3600", "99999999999", "1e9", "NaN"] {
-            assert!(read(text).unwrap_err().to_string().contains("no time control"), "{text}");
+            assert!(read(text).unwrap_err().to_string().contains("invalid time control"), "{text}");
         }
     }
 

@@ -189,12 +189,12 @@ fn nothing_is_played_from_the_position_before_a_wrong_one() {
 }
 
 #[test]
-fn a_player_that_options_cannot_show_is_refused() {
+fn out_of_range_settings_are_refused() {
     for (spec, allowed) in [
-        ("human,elo=2700", "elo=600 to 2600"),
-        ("human,elo=500", "elo=600 to 2600"),
-        ("engine,threads=2000", "threads=1 to 1024"),
-        ("human,temp=101", "temp=0 to 100"),
+        ("human,elo=2700", "expected 600 to 2600"),
+        ("human,elo=500", "expected 600 to 2600"),
+        ("engine,threads=2000", "expected 1 to 1024"),
+        ("human,temp=101", "expected 0 to 100"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_tabia"))
             .args(["uci", "--player", spec])

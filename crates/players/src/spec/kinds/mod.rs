@@ -1,6 +1,7 @@
 //! The kinds of players, one file each.
 
 mod engine;
+mod greedy;
 mod human;
 mod level;
 mod maia;
@@ -12,6 +13,7 @@ mod uci;
 
 pub use self::{
     engine::{EngineEvaluation, EngineSettings, EngineSpec},
+    greedy::GreedySpec,
     human::{HumanPlay, HumanSpec},
     level::LevelSpec,
     maia::MaiaSpec,
@@ -36,6 +38,8 @@ registry! {
     Engine(EngineSpec),
     /// `random`: any legal move.
     Random(RandomSpec),
+    /// `greedy`: the move that wins the most material at once.
+    Greedy(GreedySpec),
     /// `uci:COMMAND`: another program that speaks UCI.
     Uci(UciSpec),
 }
