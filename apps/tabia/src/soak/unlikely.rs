@@ -11,7 +11,7 @@ use tabia_encoding::{Elo, KeptSituation, RatingPool};
 use tabia_game::History;
 use tabia_human_eval::{ClusteredMean, UNLIKELY};
 use tabia_model::{Model, Policy};
-use tabia_search::{GameSelection, Limits, Player, PlayerError, SearchControl};
+use tabia_search::{Choice, Limits, Player, PlayerError, SearchControl};
 
 use crate::eval::{percent, signed_percent};
 
@@ -197,7 +197,7 @@ impl Player for RecordedPlayer {
         game: &History,
         limits: &Limits,
         watch: &dyn SearchControl,
-    ) -> Result<GameSelection, PlayerError> {
+    ) -> Result<Choice, PlayerError> {
         let choice = self.player.choose(game, limits, watch)?;
         let position = game.current();
         let ply = 2 * (position.fullmoves().get() - 1) + u32::from(position.turn().is_black());

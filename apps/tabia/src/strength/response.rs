@@ -30,7 +30,7 @@ pub(super) struct Trial {
 pub(super) struct Response {
     trials: Vec<Trial>,
     /// The covariance of what the trials showed, inverted.
-    precision: Square,
+    precision: Matrix,
     /// How much each trial bends the curve.
     weights: Vec<f64>,
 }
