@@ -1,7 +1,7 @@
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use indicatif::{HumanBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -14,7 +14,8 @@ pub struct Progress {
     unit: Unit,
     /// Done by an earlier run, so not part of this run's rate.
     skipped: AtomicU64,
-    last_line: Mutex<Instant>,
+    /// Time of the last line since the start.
+    last_line: Mutex<Duration>,
 }
 
 /// What is counted.
@@ -50,7 +51,7 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(total, target);
         let style = ProgressStyle::with_template("{bar:24} {msg}").expect("the template is valid");
         bar.set_style(style);
-        Progress { bar, unit, skipped: AtomicU64::new(0), last_line: Mutex::new(Instant::now()) }
+        Progress { bar, unit, skipped: AtomicU64::new(0), last_line: Mutex::default() }
     }
 
     /// Sets the total.
@@ -84,8 +85,9 @@ impl Progress {
         }
         // Another thread that holds the lock is writing the same line.
         let Ok(mut last) = self.last_line.try_lock() else { return };
-        if last.elapsed() >= LINE_INTERVAL {
-            *last = Instant::now();
+        let now = self.bar.elapsed();
+        if now.saturating_sub(*last) >= LINE_INTERVAL {
+            *last = now;
             self.say(&text());
         }
     }
