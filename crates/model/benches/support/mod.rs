@@ -10,10 +10,13 @@ use std::{
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 use tabia_bench::{Contender, LineProcess, Round};
 
+/// Appends its outputs and returns the time it took.
+type Evaluate<'a> = dyn FnMut(&mut Vec<f32>) -> Duration + 'a;
+
 /// A contender that evaluates everything once a round.
 pub(crate) struct Pass<'a> {
     pub(crate) name: String,
-    evaluate: Box<dyn FnMut(&mut Vec<f32>) -> Duration + 'a>,
+    evaluate: Box<Evaluate<'a>>,
     work: usize,
     /// The outputs of the last round.
     pub(crate) outputs: Vec<f32>,

@@ -42,7 +42,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<TensorMap, LoadError> {
                     tensors.insert(name, &view.shape, data)?;
                 }
                 None => {
-                    tensors.insert_unreadable(name, format!("unsupported storage {}", view.storage.class))
+                    tensors.insert_unreadable(name, format!("unsupported storage {}", view.storage.class));
                 }
             },
             Value::Opaque(maker) => tensors.insert_unreadable(name, format!("unsupported type {maker}")),
