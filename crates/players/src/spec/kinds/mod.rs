@@ -1,7 +1,6 @@
 //! The kinds of players, one file each.
 
 mod engine;
-mod greedy;
 mod human;
 mod level;
 mod maia;
@@ -13,7 +12,6 @@ mod uci;
 
 pub use self::{
     engine::{EngineEvaluation, EngineSettings, EngineSpec},
-    greedy::GreedySpec,
     human::{HumanPlay, HumanSpec},
     level::LevelSpec,
     maia::MaiaSpec,
@@ -38,8 +36,6 @@ registry! {
     Engine(EngineSpec),
     /// `random`: any legal move.
     Random(RandomSpec),
-    /// `greedy`: the move that wins the most material at once.
-    Greedy(GreedySpec),
     /// `uci:COMMAND`: another program that speaks UCI.
     Uci(UciSpec),
 }

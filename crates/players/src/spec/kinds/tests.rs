@@ -226,7 +226,6 @@ fn players_are_built_and_move() {
         ("human:human.onnx,elo=1500", "human 1500"),
         ("maia:leela.pb,temp=0.5", "leela"),
         ("random,seed=1", "Random"),
-        ("greedy", "Greedy"),
         ("engine,depth=2", "Tabia engine"),
         ("engine:challenge.onnx,nodes=200", "challenge"),
         ("engine,eval=baseline,depth=2,hash=1", "Tabia engine, hand-written evaluation"),
