@@ -57,8 +57,8 @@ impl PlayerFactory {
     /// If the program was built with a broken one.
     pub fn built_in(&self, network: BuiltInNetwork) -> Result<Arc<Model>, LoadError> {
         let (opened, bytes) = match network {
-            BuiltInNetwork::Human => (&self.human, tabia_networks::HUMAN),
-            BuiltInNetwork::Value => (&self.value, tabia_networks::VALUE),
+            BuiltInNetwork::Human => (&self.human, tabia_bundled::HUMAN),
+            BuiltInNetwork::Value => (&self.value, tabia_bundled::VALUE),
         };
         if let Some(model) = opened.get() {
             return Ok(Arc::clone(model));

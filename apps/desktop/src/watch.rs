@@ -52,13 +52,13 @@ mod tests {
     #[test]
     fn the_player_depends_on_the_heads() {
         let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
-        let human = Watched::open(&models.join("human.safetensors")).expect("it comes along");
+        let human = Watched::open(&models.join("human.safetensors")).expect("a bundled network");
         assert_eq!(human.spec, "human:given/human.safetensors");
         assert_eq!(
             human.address(300),
             "#/arena?first=human%3Agiven%2Fhuman.safetensors&second=human%3Agiven%2Fhuman.safetensors&delay=300&auto=1"
         );
-        let value = Watched::open(&models.join("value.safetensors")).expect("it comes along");
+        let value = Watched::open(&models.join("value.safetensors")).expect("a bundled network");
         assert_eq!(value.spec, "net:given/value.safetensors");
         assert!(Watched::open(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml").as_path()).is_err());
     }

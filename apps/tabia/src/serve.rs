@@ -60,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         // Any address means this machine too, but not as a name for it.
         let host = if address.ip().is_unspecified() { IpAddr::V4(Ipv4Addr::LOCALHOST) } else { address.ip() };
         let page = format!("http://{}/", SocketAddr::new(host, address.port()));
-        // Why is a matter of the system's launcher, and its words for it help nobody.
+        // The launcher's own error would not help the user.
         if open::that_detached(&page).is_err() {
             eprintln!("no browser could be started: open {page} yourself");
         }

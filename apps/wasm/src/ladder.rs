@@ -72,7 +72,7 @@ pub struct Challenge {
     openings: Openings,
     /// The remaining levels.
     waiting: VecDeque<Level>,
-    under_way: Option<(Level, SteppedMatch)>,
+    in_progress: Option<(Level, SteppedMatch)>,
     levels: Vec<LevelScore>,
 }
 
@@ -100,7 +100,7 @@ impl Challenge {
             parameters: network.parameters(),
             openings: read_openings(openings)?,
             waiting,
-            under_way: None,
+            in_progress: None,
             levels: Vec::new(),
         })
     }
@@ -123,8 +123,8 @@ impl Challenge {
 
 impl Challenge {
     fn next_event(&mut self) -> Result<ChallengeEvent, Fault> {
-        let (level, mut sitting) = match self.under_way.take() {
-            Some(under_way) => under_way,
+        let (level, mut stepped) = match self.in_progress.take() {
+            Some(in_progress) => in_progress,
             None => match self.waiting.pop_front() {
                 Some(level) => (level, self.begin(level)?),
                 None => return Ok(ChallengeEvent::Done { passed: self.card().passed.unwrap_or(0) }),
@@ -132,14 +132,14 @@ impl Challenge {
         };
         let number = u32::from(level.number());
         loop {
-            match sitting.step(&PageTimer)? {
+            match stepped.step(&PageTimer)? {
                 ArenaEvent::GameStarted(_) | ArenaEvent::Moved { .. } => {}
                 ArenaEvent::GameEnded(record) => {
                     let (fen, last_move) = last_position(record)?;
                     let (game, result) = (record.game + 1, result(record));
-                    let points = sitting.standings().overall(PlayerId(0)).points();
-                    let of = 2 * u32::try_from(sitting.openings().list().len()).unwrap_or(u32::MAX / 2);
-                    self.under_way = Some((level, sitting));
+                    let points = stepped.standings().overall(PlayerId(0)).points();
+                    let of = 2 * u32::try_from(stepped.openings().list().len()).unwrap_or(u32::MAX / 2);
+                    self.in_progress = Some((level, stepped));
                     return Ok(ChallengeEvent::Game {
                         level: number,
                         game,
@@ -153,7 +153,7 @@ impl Challenge {
                 ArenaEvent::Done => break,
             }
         }
-        let score = score(level, &sitting, End::Complete);
+        let score = score(level, &stepped, End::Complete);
         let Tally { wins, draws, losses } = score.games;
         let count = |games: u64| u32::try_from(games).unwrap_or(u32::MAX);
         let event = ChallengeEvent::Level {
@@ -186,18 +186,19 @@ impl Challenge {
     /// The scorecard of all games so far.
     fn card(&self) -> Scorecard {
         let mut levels = self.levels.clone();
-        let unfinished = self.under_way.as_ref().map(|(level, sitting)| score(*level, sitting, End::Stopped));
+        let unfinished =
+            self.in_progress.as_ref().map(|(level, stepped)| score(*level, stepped, End::Stopped));
         levels.extend(unfinished);
-        let finished = self.under_way.is_none() && self.waiting.is_empty();
+        let finished = self.in_progress.is_none() && self.waiting.is_empty();
         let end = if finished { End::Complete } else { End::Stopped };
         Scorecard::new(self.challenger.to_string(), self.parameters, levels, end)
     }
 }
 
-fn score(level: Level, sitting: &SteppedMatch, end: End) -> LevelScore {
+fn score(level: Level, stepped: &SteppedMatch, end: End) -> LevelScore {
     let number = u32::from(level.number());
     let opponent = Spec::Level(LevelSpec(level)).to_string();
-    LevelScore::new(number, opponent, sitting.standings(), sitting.records().to_vec(), end)
+    LevelScore::new(number, opponent, stepped.standings(), stepped.records().to_vec(), end)
 }
 
 /// The last position of a game and the squares of its last move.

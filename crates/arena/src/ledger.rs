@@ -38,7 +38,6 @@ pub struct LedgerError {
     /// File.
     pub file: String,
     /// Kind of error.
-    #[source]
     pub kind: LedgerErrorKind,
 }
 

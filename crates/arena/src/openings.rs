@@ -65,7 +65,6 @@ pub struct OpeningsError {
     /// File.
     pub file: String,
     /// Kind of error.
-    #[source]
     pub kind: OpeningsErrorKind,
 }
 

@@ -65,7 +65,7 @@ pub struct ScheduledGame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
     /// The number of players does not fit the format, or a pairing is invalid.
-    #[error("invalid number of players for a {format}: {players}")]
+    #[error("{players} players in a {format} (expected {})", if *format == Format::Match { "2" } else { "at least 2" })]
     Players {
         /// Format.
         format: Format,

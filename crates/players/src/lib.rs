@@ -62,7 +62,7 @@ pub use review::{Mark, Reviewed};
 pub use spec::{
     BuildError, BuiltInNetwork, Determinism, EngineEvaluation, EngineSettings, EngineSpec, FileSetting,
     HumanPlay, HumanSpec, LevelSpec, MaiaSpec, NetSearch, NetSpec, Opened, PlayerContext, PlayerKind,
-    RandomPlayer, RandomSpec, Spec, SpecError, SpecProblem, UciSpec,
+    RandomPlayer, RandomSpec, Spec, SpecError, SpecProblem, StartProcess, UciSpec,
 };
 pub use strength::{StrengthSettings, strength_at};
 pub use tabia_search::{

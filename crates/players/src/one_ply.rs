@@ -17,7 +17,7 @@ use crate::{
 /// A network that searches one ply.
 ///
 /// Moves that end the game are scored directly, others by a quiescence search with the network as evaluation; the first
-/// of the best in the [fixed order](crate::move_order) is chosen. Scores are compared unrounded. Of the limits only
+/// of the best in the fixed order is chosen. Scores are compared unrounded. Of the limits only
 /// [`Limits::search_moves`] and [`Limits::lines`] count.
 pub struct OnePly {
     name: String,

@@ -70,8 +70,8 @@ pub enum ConfigError {
 }
 
 /// `base`, or the first of `base-2`, `base-3`, ... that is not taken.
-fn unique_name(base: String, is_taken: impl Fn(&str) -> bool) -> String {
-    let mut name = base.clone();
+fn unique_name(base: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut name = base.to_owned();
     let mut number = 2;
     while is_taken(&name) {
         name = format!("{base}-{number}");

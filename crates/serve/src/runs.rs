@@ -36,7 +36,7 @@ impl RunStore {
         let mut runs: Vec<FoundRun> = Vec::new();
         // Folders that were removed meanwhile have no runs.
         for mut run in self.folders.iter().flat_map(|folder| find(folder).unwrap_or_default()) {
-            run.name = unique_name(run.name, |name| runs.iter().any(|known| known.name == name));
+            run.name = unique_name(&run.name, |name| runs.iter().any(|known| known.name == name));
             runs.push(run);
         }
         runs

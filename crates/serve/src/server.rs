@@ -14,7 +14,7 @@ use crate::arena::{self, MatchStore};
 use crate::explorer::{self, SetStore};
 use crate::host_check::{self, HostCheck};
 use crate::runs::{self, RunStore};
-use crate::{ConfigError, ServeConfig, page};
+use crate::{ConfigError, LocalModel, ServeConfig, page};
 
 /// A server bound to its address but not running yet.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Server {
             "data": !config.data.is_empty(),
             "runs": !config.runs.is_empty(),
             "arena": !config.ledgers.is_empty(),
-            "given": config.models.iter().map(|model| model.name()).collect::<Vec<_>>(),
+            "given": config.models.iter().map(LocalModel::name).collect::<Vec<_>>(),
         });
         let summary = [sets.summary(), runs.summary(), matches.summary()];
         let router = Router::new()

@@ -148,7 +148,7 @@ fn bytes(command: &str) -> Vec<u8> {
 }
 
 fn play(name: &str, script: &str) {
-    let (input, send) = io::pipe().unwrap();
+    let (input, send) = io::pipe().expect("pipes are available");
     let mut send = Some(send);
     let (sender, replies) = mpsc::channel();
     let server = std::thread::spawn(move || serve(Toy::default(), BufReader::new(input), Output(sender)));
@@ -174,7 +174,7 @@ fn play(name: &str, script: &str) {
         }
     }
     drop(send);
-    server.join().unwrap().unwrap();
+    server.join().expect("the server does not panic").expect("the server ends without an error");
     let rest: Vec<String> = replies.iter().collect();
     assert!(rest.is_empty(), "{name}: unexpected {rest:?}");
 }

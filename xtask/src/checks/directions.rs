@@ -48,14 +48,14 @@ const DIRECTIONS: [(&str, &[&str]); 26] = [
     // Networks' predictions against human games.
     ("tabia-human-eval", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-players"]),
     // The bundled networks.
-    ("tabia-networks", &[]),
+    ("tabia-bundled", &[]),
     ("tabia-stdio", &[]),
     // Progress meters and charts of the programs.
     ("tabia-report", &[]),
     // The web page and its API.
     (
         "tabia-serve",
-        &["tabia-arena", "tabia-data", "tabia-encoding", "tabia-game", "tabia-networks", "tabia-runs"],
+        &["tabia-arena", "tabia-data", "tabia-encoding", "tabia-game", "tabia-bundled", "tabia-runs"],
     ),
     // What the command-line programs share.
     (
@@ -66,7 +66,7 @@ const DIRECTIONS: [(&str, &[&str]); 26] = [
             "tabia-game",
             "tabia-human-eval",
             "tabia-model",
-            "tabia-networks",
+            "tabia-bundled",
             "tabia-players",
             "tabia-search",
             "tabia-stdio",

@@ -7,35 +7,35 @@ use tabia_data::stats::{Category as _, Pool, Tally};
 use tabia_data::{GameRules, PoolRule, Side, Split, SplitBy};
 use tabia_human_eval::GameSelection;
 
-/// Which networks are asked.
+/// The networks to evaluate.
 #[derive(Args)]
 pub(super) struct ModelArgs {
-    /// A network with a move head: human, human:FILE, maia:FILE or a model file; several are asked about the same
+    /// A network with a policy head: human, human:FILE, maia:FILE or a model file. Repeat to compare networks on the same
     /// positions [default: human].
     #[arg(long = "model", value_name = "SPEC")]
     pub(super) models: Vec<String>,
 }
 
-/// Which games or puzzles count, and how the work is done.
+/// The games or puzzles to use, and output options.
 #[derive(Args)]
 pub(super) struct ChoiceArgs {
-    /// Only what training keeps aside: PPM of a million records, by their keys, as `cargo lab train` divides them
-    /// [without a number: 10000, as trainings do unless told otherwise].
+    /// Only held-out records: PPM of a million, selected by key as in `cargo lab train`
+    /// [without a number: 10000, the default of training].
     #[arg(long, value_name = "PPM", num_args = 0..=1, default_missing_value = "10000", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(super) held_out: Option<u32>,
-    /// Threads [default: one a core].
+    /// Number of threads [default: one per core].
     #[arg(long, value_name = "N")]
     pub(super) jobs: Option<NonZeroUsize>,
-    /// Write all figures to this file too.
+    /// Also write all figures to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub(super) json: Option<PathBuf>,
 }
 
-/// Which scales the networks were told, for so many games of each, and who says so. A set says it itself.
+/// The rating pools of the games, with counts, and where they come from. Sets store their own.
 pub(super) fn pools_said(rule: PoolRule, games: &Tally<Pool>, inputs: &[PathBuf]) -> String {
-    let met = games.iter().filter(|(_, count)| *count > 0);
+    let used = games.iter().filter(|(_, count)| *count > 0);
     let counts: Vec<String> =
-        met.map(|(pool, count)| format!("{} {}", HumanCount(count), pool.label())).collect();
+        used.map(|(pool, count)| format!("{} {}", HumanCount(count), pool.label())).collect();
     let are_sets = inputs.iter().all(|input| input.join("set.json").is_file());
     let source = match rule {
         _ if are_sets => "as the set says",

@@ -1,4 +1,4 @@
-//! `tabia eval human`: how often networks foretell the moves people play.
+//! `tabia eval human`: move-prediction accuracy of networks on human games.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,42 +26,41 @@ use super::subjects::{Named, subjects};
   tabia eval human online.pgn.zst --pool online --held-out --positions 20000 --by elo,phase,time
   tabia eval human sets/otb --held-out --model human --model human:new.safetensors --json figures.json
   tabia eval human games.pgn --model human --model maia:maia-1100.pb.gz --model maia:maia-1500.pb.gz --best maia
-  tabia eval human lichess.pgn.zst --speed blitz,rapid,classical --min-clock 30    what Maia's authors counted
+  tabia eval human lichess.pgn.zst --speed blitz,rapid,classical --min-clock 30    Maia's protocol
 
-Each network is told what the game says: both ratings and whose scale they are on, the time control, both clocks, the moves
-so far. Only legal moves count. Intervals (95%) take games as drawn at random, not positions. docs/guides/evaluation.md
-explains the figures.")]
+The input of each network is everything the game states: both ratings and their pool, the time control, both clocks and the
+moves so far. Only legal moves count. The 95% intervals are clustered by game. docs/guides/evaluation.md explains the figures.")]
 pub(crate) struct HumanArgs {
     /// PGN files (also .zst, .gz, .bz2), folders of them, sets, or - for standard input.
     #[arg(required = true, value_name = "GAMES")]
     games: Vec<PathBuf>,
     #[command(flatten)]
     models: ModelArgs,
-    /// Also divide the positions by these.
+    /// Also report groups of positions.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "elo,phase,time,pool")]
     by: Vec<By>,
-    /// Compare the first network with the best of those whose spec begins so [default: with the best of all others].
+    /// Compare the first network with the best of those whose spec starts with PREFIX [default: the best of all others].
     #[arg(long, value_name = "PREFIX")]
     best: Option<String>,
-    /// Leave out positions with fewer moves, of both sides, before them.
+    /// Skip positions before this ply.
     #[arg(long, value_name = "PLY", default_value_t = 10)]
     first_ply: u32,
-    /// Leave out positions in which the side to move has less time left, or an unknown time.
+    /// Skip positions where the side to move has less time left, or an unknown time.
     #[arg(long, value_name = "SECONDS")]
     min_clock: Option<u64>,
-    /// Leave out positions in which the side to move has more time left, or an unknown time.
+    /// Skip positions where the side to move has more time left, or an unknown time.
     #[arg(long, value_name = "SECONDS")]
     max_clock: Option<u64>,
     /// Only games of these speeds: bullet, blitz, rapid, classical, unknown.
     #[arg(long, value_delimiter = ',', value_name = "SPEED,...")]
     speed: Vec<Speed>,
-    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags and clocks, and says what it found.
+    /// Rating pool of PGN games; auto detects it from each game's tags and clocks, and prints the result.
     #[arg(long, value_name = "auto|online|over-the-board|unknown", default_value = "auto")]
     pool: PoolRule,
-    /// Enough games for so many positions, at random by the games' keys, the same ones every time [default: all].
+    /// Use games with about N positions, sampled deterministically [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     positions: Option<u64>,
-    /// Draw top-1 by rating, the first network beside the best other, as an SVG file.
+    /// Plot top-1 accuracy by rating, the first network and the best other, as an SVG file.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     #[command(flatten)]
@@ -131,7 +130,7 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
         write_json(path, &value)?;
     }
     if let Some(path) = &args.plot {
-        let picture = plot::svg("Moves foretold, by rating", &report);
+        let picture = plot::svg("Move-prediction accuracy by rating", &report);
         write_atomically(path, picture.as_bytes())?;
     }
     print(&report, &pools_said(args.pool, &pools, &args.games));

@@ -1,4 +1,4 @@
-//! Top-1 by rating as a picture: the first network beside the best of the others in each band.
+//! A plot of top-1 accuracy by rating: the first network and the best other in each band.
 
 use tabia_cli::figures::percent;
 use tabia_human_eval::{Estimate, Grouping, MoveGroup, MoveReport};
@@ -19,7 +19,7 @@ pub(super) fn svg(title: &str, report: &MoveReport) -> String {
         series.push(Series { name: "the best other in each band".to_owned(), points: best });
     }
     let across = Axis { label: "rating of the mover", step: 200.0, unit: "" };
-    let up = Axis { label: "moves foretold, 95% interval", step: 5.0, unit: "%" };
+    let up = Axis { label: "top-1 accuracy, 95% interval", step: 5.0, unit: "%" };
     Chart { title, across, up, even: Even::None, series }.svg()
 }
 

@@ -26,27 +26,28 @@ use super::subjects::{Named, subjects};
   tabia eval puzzles lichess_db_puzzle.csv.zst --elo 1000,1400,1800,2200 --puzzles 5000
   tabia eval puzzles sets/puzzles --model human --model maia:maia-1900.pb.gz --json puzzles.json
 
-A puzzle is solved when every move of the solver is right; any mate is right. The opponent's moves are those of the puzzle. A
-network gives its likeliest moves. A human network also plays: sampled, searching and seeing mates as at the rating in games.
+A puzzle is solved if every move of the solver is correct; any mate is correct. The opponent plays the moves of the puzzle.
+A network answers with its most likely moves; a human network is also evaluated as a player, with the sampling, search and
+mate detection of its rating.
 
-The rating of 1000 puzzles is known to about 25 points. The rating is the one at which a player would do as well, if a player of rating R solves a
-puzzle of rating P with the chance 1 / (1 + 10^((P - R) / 400)).")]
+The puzzle rating assumes that a player rated R solves a puzzle rated P with probability 1 / (1 + 10^((P - R) / 400)). With
+1000 puzzles it is accurate to about 25 points.")]
 pub(crate) struct PuzzleArgs {
     /// Puzzles: EPD with `pv` or `bm` and the rating in `c0`, the Lichess puzzle table (also .zst, .gz, .bz2), or sets.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     models: ModelArgs,
-    /// What solves: the networks' likeliest moves, the players as they play, or both.
+    /// Evaluate the networks' most likely moves, the players, or both.
     #[arg(long, value_enum, default_value = "both")]
     by: Solvers,
-    /// The ratings to play at, for networks that listen to one.
+    /// Ratings to evaluate, for networks that take a rating.
     #[arg(long, value_delimiter = ',', value_name = "ELO,...", default_value = "1000,1200,1400,1600,1800,2000,2200,2400", value_parser = clap::value_parser!(u16).range(100..=4000))]
     elo: Vec<u16>,
-    /// Whose scale these are on, as the network is told.
+    /// Rating pool given to the network.
     #[arg(long, value_name = "online|over-the-board|puzzle|unknown", default_value = "online")]
     pool: RatingPool,
-    /// So many puzzles, at random by their keys, the same ones every time [default: all].
+    /// Number of puzzles, sampled deterministically [default: all].
     #[arg(long, alias = "positions", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     puzzles: Option<u64>,
     #[command(flatten)]

@@ -21,24 +21,24 @@ use super::subjects::subjects;
   tabia eval time online.pgn.zst --pool online --held-out --positions 5000
   tabia eval time sets/online --speed blitz,rapid --model human --model human:new.safetensors
 
-Needs games with clocks ([%clk]) and a time control. The networks are compared with a constant time, a constant share of the
-clock and the same chances for every move, all three the best there are for these very games and each speed. docs/guides/evaluation.md explains the figures.")]
+Needs games with clocks ([%clk]) and a time control. The baselines are a constant time, a constant share of the
+clock and one fixed distribution, each fitted to these games by speed. docs/guides/evaluation.md explains the figures.")]
 pub(crate) struct TimeArgs {
     /// PGN files (also .zst, .gz, .bz2), folders of them, sets, or - for standard input.
     #[arg(required = true, value_name = "GAMES")]
     games: Vec<PathBuf>,
     #[command(flatten)]
     models: ModelArgs,
-    /// Leave out positions with fewer moves, of both sides, before them.
+    /// Skip positions before this ply.
     #[arg(long, value_name = "PLY", default_value_t = 10)]
     first_ply: u32,
     /// Only games of these speeds: bullet, blitz, rapid, classical.
     #[arg(long, value_delimiter = ',', value_name = "SPEED,...")]
     speed: Vec<Speed>,
-    /// Whose scale the ratings of PGN games are on; auto goes by each game's tags and clocks, and says what it found.
+    /// Rating pool of PGN games; auto detects it from each game's tags and clocks, and prints the result.
     #[arg(long, value_name = "auto|online|over-the-board|unknown", default_value = "auto")]
     pool: PoolRule,
-    /// Enough games for so many moves, at random by the games' keys, the same ones every time [default: all].
+    /// Use games with about N moves, sampled deterministically [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     positions: Option<u64>,
     #[command(flatten)]

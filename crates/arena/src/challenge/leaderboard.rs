@@ -45,7 +45,6 @@ pub struct LeaderboardError {
     /// File.
     pub file: String,
     /// Kind of error.
-    #[source]
     pub kind: LeaderboardErrorKind,
 }
 

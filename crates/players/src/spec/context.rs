@@ -16,6 +16,9 @@ use crate::{NoPolicy, Player};
 /// What went wrong outside this crate.
 type Source = Box<dyn Error + Send + Sync>;
 
+/// A function that starts a UCI engine as a player.
+pub type StartProcess<'a> = &'a dyn Fn(&UciSpec) -> Result<Box<dyn Player>, Source>;
+
 /// A network, or why it cannot be opened.
 pub type Opened = Result<Arc<Model>, Source>;
 
@@ -26,7 +29,7 @@ pub struct PlayerContext<'a> {
     /// Opens a network that comes with the program.
     pub built_in: &'a dyn Fn(BuiltInNetwork) -> Opened,
     /// Starts another program as a player; `None` where there are no processes.
-    pub process: Option<&'a dyn Fn(&UciSpec) -> Result<Box<dyn Player>, Source>>,
+    pub process: Option<StartProcess<'a>>,
     /// The random seed of players whose spec sets none.
     pub seed: u64,
 }

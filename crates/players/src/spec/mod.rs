@@ -74,7 +74,7 @@ use std::{
 use tabia_encoding::Elo;
 use tabia_search::Limits;
 
-pub use context::{BuildError, BuiltInNetwork, Opened, PlayerContext};
+pub use context::{BuildError, BuiltInNetwork, Opened, PlayerContext, StartProcess};
 pub use kinds::{
     EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, LevelSpec, MaiaSpec, NetSearch,
     NetSpec, RandomPlayer, RandomSpec, Spec, UciSpec,

@@ -19,10 +19,10 @@ mod root;
 mod search;
 mod see;
 mod shared;
-mod table;
 #[cfg(test)]
 mod tests;
 mod time;
+mod transposition_table;
 mod value;
 mod window;
 
@@ -40,8 +40,8 @@ use self::{
     root::RootMove,
     search::Search,
     shared::Shared,
-    table::Table,
     time::TimeBudget,
+    transposition_table::TranspositionTable,
 };
 use crate::{Choice, Evaluator, Limits, Line, SearchControl, SearchError};
 
@@ -82,7 +82,7 @@ const STACK: usize = 16 << 20;
 /// not advance until that move has been made.
 pub struct Engine {
     options: EngineOptions,
-    table: Table,
+    table: TranspositionTable,
     /// One per thread, the main thread first.
     threads: Vec<Thread>,
 }
@@ -96,7 +96,7 @@ struct Thread {
 impl Engine {
     /// An engine over `evaluator`.
     pub fn new(options: EngineOptions, evaluator: Box<dyn Evaluator>) -> Engine {
-        let table = Table::new(options.hash_mib);
+        let table = TranspositionTable::new(options.hash_mib);
         let mut engine = Engine { options, table, threads: vec![Thread::new(evaluator)] };
         engine.match_threads();
         engine
@@ -110,7 +110,7 @@ impl Engine {
     /// Changes its options. A new table size clears the table.
     pub fn set_options(&mut self, options: EngineOptions) {
         if options.hash_mib != self.options.hash_mib {
-            self.table = Table::new(options.hash_mib);
+            self.table = TranspositionTable::new(options.hash_mib);
         }
         self.options = options;
         self.match_threads();

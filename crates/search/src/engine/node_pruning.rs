@@ -7,7 +7,7 @@ use super::{
     key_history::Kind,
     pruning,
     search::{Node, NodeType, Search},
-    table::{Bound, Entry},
+    transposition_table::{Bound, Entry},
     value::{from_tt, is_decisive},
     window::Window,
 };

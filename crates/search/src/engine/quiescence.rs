@@ -11,7 +11,7 @@ use super::{
     pruning,
     search::{Best, Search},
     see,
-    table::{Bound, Entry},
+    transposition_table::{Bound, Entry},
     value::{DRAW, INFINITE, MAX_EVAL, is_decisive, mated_at},
     window::Window,
 };

@@ -16,7 +16,7 @@ use super::{
     pv_table::PvTable,
     see,
     shared::{Shared, StopPoller},
-    table::{Bound, Entry},
+    transposition_table::{Bound, Entry},
     value::{DRAW, INFINITE, MAX_EVAL, MAX_PLY, from_tt, is_decisive, mated_at, to_tt},
     window::Window,
 };

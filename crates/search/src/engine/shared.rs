@@ -5,12 +5,12 @@ use std::{
     time::Duration,
 };
 
-use super::{pruning::Selectivity, table::Table};
+use super::{pruning::Selectivity, transposition_table::TranspositionTable};
 use crate::SearchControl;
 
 /// The table, the stop flag and the node count.
 pub(super) struct Shared<'a> {
-    pub(super) table: &'a Table,
+    pub(super) table: &'a TranspositionTable,
     pub(super) control: &'a dyn SearchControl,
     pub(super) selectivity: Selectivity,
     /// The hard time limit.
@@ -21,7 +21,7 @@ pub(super) struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(table: &'a Table, control: &'a dyn SearchControl) -> Shared<'a> {
+    pub(super) fn new(table: &'a TranspositionTable, control: &'a dyn SearchControl) -> Shared<'a> {
         Shared {
             table,
             control,

@@ -20,7 +20,7 @@ use super::{
     pruning::Selectivity,
     search::{NodeType, Search},
     shared::Shared,
-    table::Table,
+    transposition_table::TranspositionTable,
     value::{DRAW, INFINITE, MAX_PLY, mated_at},
     window::Window,
 };
@@ -191,7 +191,7 @@ fn insufficient_material_is_a_draw() {
 
 /// A search without pruning on its own table.
 fn exhaustive<T>(game: &History, run: impl FnOnce(&mut Search<'_>, &Chess) -> T) -> T {
-    let table = Table::new(0);
+    let table = TranspositionTable::new(0);
     let mut shared = Shared::new(&table, &NoControl);
     shared.selectivity = Selectivity::Exhaustive;
     let (mut evaluator, mut histories) = (Material, Histories::new());
@@ -538,7 +538,7 @@ fn without_limits_the_default_limits_apply() {
 
 #[test]
 fn longest_lines_fit_the_stack() {
-    let table = Table::new(0);
+    let table = TranspositionTable::new(0);
     let mut shared = Shared::new(&table, &NoControl);
     shared.selectivity = Selectivity::Exhaustive;
     shared.node_limit = 50_000;

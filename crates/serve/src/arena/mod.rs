@@ -50,7 +50,7 @@ impl MatchStore {
         let mut files: Vec<FoundFile> = Vec::new();
         // Folders that were removed meanwhile have no files.
         for mut file in self.folders.iter().flat_map(|folder| find(folder).unwrap_or_default()) {
-            file.name = unique_name(file.name, |name| files.iter().any(|known| known.name == name));
+            file.name = unique_name(&file.name, |name| files.iter().any(|known| known.name == name));
             files.push(file);
         }
         files

@@ -64,7 +64,7 @@ impl SetStore {
                     .ok()
                     .and_then(|full| Some(full.file_name()?.to_string_lossy().into_owned()));
                 let base = base.unwrap_or_else(|| "set".to_owned());
-                let name = unique_name(base, |name| sets.contains_key(name));
+                let name = unique_name(&base, |name| sets.contains_key(name));
                 sets.insert(name.clone(), OpenSet { name, set });
             }
         }

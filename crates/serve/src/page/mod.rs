@@ -43,7 +43,7 @@ pub(crate) fn site(folder: Option<&std::path::Path>, models: &[LocalModel]) -> R
         None => FILES.iter().map(|&(name, bytes)| (name.to_owned(), Bytes::from_static(bytes))).collect(),
     };
     let mut site = Site::new(files);
-    for (name, bytes) in tabia_networks::ALL {
+    for (name, bytes) in tabia_bundled::ALL {
         // Networks in the page's own folder take precedence.
         site.add(format!("models/{name}"), Bytes::from_static(bytes));
     }

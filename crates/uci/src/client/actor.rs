@@ -253,7 +253,7 @@ impl Actor {
     fn handshake(&mut self) -> Result<(), EngineError> {
         let mut info = EngineInfo { name: self.config.file_name(), ..EngineInfo::default() };
         self.send(&Command::Uci);
-        self.wait_for(Reply::UciOk, "uciok", self.config.timeouts.handshake, |reply| match reply {
+        self.wait_for(&Reply::UciOk, "uciok", self.config.timeouts.handshake, |reply| match reply {
             Reply::Name(name) if !name.is_empty() => info.name = name,
             Reply::Author(author) => info.author = Some(author),
             Reply::Option(spec) => info.options.push(spec),
@@ -294,13 +294,13 @@ impl Actor {
     /// `isready`: replies after `readyok` belong to later commands.
     fn synchronise(&mut self) -> Result<(), EngineError> {
         self.send(&Command::IsReady);
-        self.wait_for(Reply::ReadyOk, "readyok", self.config.timeouts.ready, |_| {})
+        self.wait_for(&Reply::ReadyOk, "readyok", self.config.timeouts.ready, |_| {})
     }
 
     /// Waits for a reply and passes the others to `on_reply`. Kills the engine on a timeout.
     fn wait_for(
         &mut self,
-        wanted: Reply,
+        wanted: &Reply,
         expected: &'static str,
         waited: Duration,
         mut on_reply: impl FnMut(Reply),
@@ -308,7 +308,7 @@ impl Actor {
         let deadline = Instant::now() + waited;
         loop {
             match self.wait(Some(deadline)) {
-                Event::Reply { reply, .. } if reply == wanted => return Ok(()),
+                Event::Reply { reply, .. } if reply == *wanted => return Ok(()),
                 Event::Reply { reply, .. } => on_reply(reply),
                 Event::Interrupt(interrupt) => self.defer(interrupt),
                 Event::Exited => return Err(self.exited()),

@@ -120,7 +120,7 @@ fn parse_errors_name_the_part() {
         ("human,elo=2700", "elo", "600 to 2600"),
         ("human,elo=500", "elo", "600 to 2600"),
         ("uci:sf,elo=9000", "elo", "100 to 4000"),
-        ("human,pool=fide", "pool", "online or over-the-board or puzzle or unknown"),
+        ("human,pool=fide", "pool", "unknown or over-the-board or online or puzzle"),
         ("human,mode=best", "mode", "sample or argmax"),
         ("human,temp=-1", "temp", "0 to 100"),
         ("human,temp=NaN", "temp", "0 to 100"),
@@ -197,10 +197,10 @@ fn capabilities_follow_the_settings() {
 fn build_with(
     text: &str,
     open: &dyn Fn(&Path) -> Opened,
-    human: Arc<Model>,
+    human: &Arc<Model>,
 ) -> Result<Box<dyn Player>, BuildError> {
     let built_in = |network| match network {
-        BuiltInNetwork::Human => Ok(Arc::clone(&human)),
+        BuiltInNetwork::Human => Ok(Arc::clone(human)),
         BuiltInNetwork::Value => Ok(test_networks::challenge()),
     };
     spec(text).build(&PlayerContext { open, built_in: &built_in, process: None, seed: 9 })
@@ -214,7 +214,7 @@ fn build(spec: &str) -> Result<Box<dyn Player>, BuildError> {
         Some("human.safetensors") => Ok(test_networks::human_of_a_game()),
         _ => Err("no such file".into()),
     };
-    build_with(spec, &open, test_networks::human())
+    build_with(spec, &open, &test_networks::human())
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn rating_uses_the_calibration_unless_strength_is_set() {
     let fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2";
     let game = History::new(tabia_game::position_from_fen(fen).unwrap(), ByColor::default());
     let said = |spec: &str| {
-        let mut player = build_with(spec, &|_| Err("no file".into()), calibrated()).unwrap();
+        let mut player = build_with(spec, &|_| Err("no file".into()), &calibrated()).unwrap();
         let limits = Limits { lines: 300, ..Limits::default() };
         let choice = player.choose(&game, &limits, &NoControl).unwrap();
         let lines: Vec<_> = choice.lines.iter().map(|line| (line.moves[0], line.probability)).collect();
@@ -272,7 +272,7 @@ fn rating_uses_the_calibration_unless_strength_is_set() {
 
 /// A game of a player against itself with 30 seconds each: its moves and their times.
 fn timed_game(spec: &str) -> Vec<(shakmaty::Move, Duration)> {
-    let mut player = build_with(spec, &|_| Err("no file".into()), calibrated()).unwrap();
+    let mut player = build_with(spec, &|_| Err("no file".into()), &calibrated()).unwrap();
     let mut game = History::new(Chess::default(), ByColor::default());
     let mut left = Duration::from_secs(30);
     let mut played = Vec::new();

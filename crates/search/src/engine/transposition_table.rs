@@ -54,17 +54,20 @@ struct Slot {
 struct Bucket([Slot; WAYS]);
 
 /// A table of fixed size.
-pub(super) struct Table {
+pub(super) struct TranspositionTable {
     buckets: Vec<Bucket>,
     /// The number of the current search, modulo [`AGES`].
     age: u8,
 }
 
-impl Table {
+impl TranspositionTable {
     /// A table of about this many mebibytes, never empty.
-    pub(super) fn new(mebibytes: usize) -> Table {
+    pub(super) fn new(mebibytes: usize) -> TranspositionTable {
         let buckets = (mebibytes.saturating_mul(1 << 20) / size_of::<Bucket>()).max(1);
-        Table { buckets: std::iter::repeat_with(Bucket::default).take(buckets).collect(), age: 0 }
+        TranspositionTable {
+            buckets: std::iter::repeat_with(Bucket::default).take(buckets).collect(),
+            age: 0,
+        }
     }
 
     /// Clears the table.
@@ -191,7 +194,7 @@ mod tests {
 
     #[test]
     fn stored_entries_are_found() {
-        let table = Table::new(1);
+        let table = TranspositionTable::new(1);
         let other = Entry { best: None, value: 12, evaluation: None, depth: 0, bound: Bound::Exact };
         table.put(5, entry(9));
         table.put(u64::MAX, other);
@@ -200,7 +203,7 @@ mod tests {
 
     #[test]
     fn replacement_prefers_deep_and_recent_entries() {
-        let mut table = Table::new(0);
+        let mut table = TranspositionTable::new(0);
         for (key, depth) in [(1, 9), (2, 1), (3, 8), (4, 7), (5, 5)] {
             table.put(key, entry(depth));
         }
@@ -216,7 +219,7 @@ mod tests {
 
     #[test]
     fn entry_without_a_move_keeps_the_old_move() {
-        let table = Table::new(0);
+        let table = TranspositionTable::new(0);
         table.put(1, entry(2));
         table.put(1, Entry { best: None, ..entry(3) });
         assert_eq!(table.get(1), Some(entry(3)));
@@ -224,7 +227,7 @@ mod tests {
 
     #[test]
     fn clear_and_hashfull() {
-        let mut table = Table::new(1);
+        let mut table = TranspositionTable::new(1);
         assert_eq!(table.hashfull(), 0);
         for key in 0..200_000_u64 {
             table.put(key.wrapping_mul(0x9e37_79b9_7f4a_7c15), entry(1));
@@ -239,7 +242,7 @@ mod tests {
     #[cfg(not(target_family = "wasm"))]
     #[test]
     fn concurrent_reads_are_never_torn() {
-        let table = Table::new(0);
+        let table = TranspositionTable::new(0);
         // The value encodes the key, so a torn entry is detected.
         let told = |key: u64| Entry { value: key as i32, ..entry((key % 50) as i32) };
         std::thread::scope(|scope| {
