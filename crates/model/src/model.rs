@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use shakmaty::{Chess, Color, Position};
-use tabia_encoding::{Batch, Column, Encoding, MoveVocabulary, Situation, TIME_BINS, encoding, vocabulary};
+use tabia_encoding::{
+    Batch, Column, Elo, Encoding, MoveVocabulary, PlayerInfo, Situation, TIME_BINS, encoding, vocabulary,
+};
 
 use crate::accumulator::nnue::{Nnue, NnueGraph};
 use crate::accumulator::{AccumulatorNet, AccumulatorState, MlpGraph};
@@ -247,6 +249,18 @@ impl Model {
     /// The encoding of its inputs.
     pub fn encoding(&self) -> &'static dyn Encoding {
         self.encoding
+    }
+
+    /// Whether the mover's rating is part of its inputs.
+    pub fn takes_ratings(&self) -> bool {
+        let position = Chess::default();
+        let inputs = |rating| {
+            let mut batch = Batch::new(self.encoding);
+            let mover = PlayerInfo { rating: Some(Elo(rating)), time_left: None };
+            batch.push(&Situation { mover, ..Situation::of(&position) });
+            batch.columns().to_vec()
+        };
+        inputs(1000) != inputs(2400)
     }
 
     /// Evaluates each situation.

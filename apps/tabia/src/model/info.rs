@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Position};
-use tabia_encoding::{Batch, Elo, PlayerInfo, RatingPool, Situation, TIME_BINS, time_bin_range};
+use tabia_encoding::{Elo, PlayerInfo, RatingPool, Situation, TIME_BINS, time_bin_range};
 use tabia_model::{Evaluation, Format, Model};
 
 use super::{card, grouped, position};
@@ -120,7 +120,7 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
         line("notes", notes.clone());
     }
 
-    if looks_at_ratings(model) {
+    if model.takes_ratings() {
         let clock = args.clock.map_or(String::new(), |seconds| format!(", {seconds} s on both clocks"));
         line("asked for", format!("two players rated {} online{clock}", args.elo));
     }
@@ -178,18 +178,6 @@ fn as_json(model: &Model, entries: &[Entry], top: usize) -> serde_json::Value {
         "card": model.card(),
         "positions": positions,
     })
-}
-
-/// Whether a rating changes what the network is shown.
-fn looks_at_ratings(model: &Model) -> bool {
-    let position = Chess::default();
-    let shown = |rating| {
-        let mut batch = Batch::new(model.encoding());
-        let mover = PlayerInfo { rating: Some(Elo(rating)), time_left: None };
-        batch.push(&Situation { mover, ..Situation::of(&position) });
-        batch.columns().to_vec()
-    };
-    shown(1000) != shown(2400)
 }
 
 /// The likeliest moves in algebraic notation.

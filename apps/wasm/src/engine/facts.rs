@@ -1,8 +1,6 @@
 //! Properties of models.
 
 use serde::Serialize;
-use shakmaty::Chess;
-use tabia_encoding::{Batch, Elo, PlayerInfo, Situation};
 use tabia_model::Model;
 use tabia_players::admit;
 use tsify::Tsify;
@@ -82,7 +80,7 @@ pub(super) fn of(name: &str, model: &Model) -> ModelFacts {
         plays: card.policy.is_some(),
         evaluates: card.value.is_some() || card.wdl.is_some(),
         thinks: card.think_time.is_some(),
-        rated: looks_at_ratings(model),
+        rated: model.takes_ratings(),
         challenge: admission.is_ok(),
         challenge_problem: admission.err().map_or(String::new(), |problem| problem.to_string()),
         strength: measured(model),
@@ -97,16 +95,4 @@ fn measured(model: &Model) -> Vec<MeasuredRating> {
         Some(MeasuredRating { asked: knot.asked, shown: shown.rating, low: shown.low, high: shown.high })
     });
     rows.collect()
-}
-
-/// Whether the rating changes the input.
-fn looks_at_ratings(model: &Model) -> bool {
-    let position = Chess::default();
-    let shown = |rating| {
-        let mut batch = Batch::new(model.encoding());
-        let mover = PlayerInfo { rating: Some(Elo(rating)), time_left: None };
-        batch.push(&Situation { mover, ..Situation::of(&position) });
-        batch.columns().to_vec()
-    };
-    shown(1000) != shown(2400)
 }
