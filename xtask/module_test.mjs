@@ -1,5 +1,5 @@
 // Loads a built module of the page in Node and uses it as the page does. Arguments: the module's script, its wasm file,
-// and the folder of the networks that come along.
+// and the folder of the bundled networks.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -42,13 +42,14 @@ pub(crate) fn opinion(position: &Chess) -> Vec<(String, i32)> {
     moves.into_iter().zip((0..=30).rev().step_by(10)).collect()
 }
 
-/// Writes the engine's table; `manners` are how it behaves in some positions.
-pub(crate) fn table(folder: &Folder, positions: &[Chess], manners: &[(usize, &str)]) -> PathBuf {
+/// Writes the engine's table; `behaviours` are what it does in some positions.
+pub(crate) fn table(folder: &Folder, positions: &[Chess], behaviours: &[(usize, &str)]) -> PathBuf {
     let mut entries = serde_json::Map::new();
     for (index, position) in positions.iter().enumerate() {
         let lines = json!(opinion(position));
-        let manner = manners.iter().find(|(at, _)| *at == index).map(|(_, manner)| *manner);
-        let entry = manner.map_or(lines.clone(), |manner| json!({ "lines": lines, "manner": manner }));
+        let behaviour = behaviours.iter().find(|(at, _)| *at == index).map(|(_, behaviour)| *behaviour);
+        let entry =
+            behaviour.map_or(lines.clone(), |behaviour| json!({ "lines": lines, "behaviour": behaviour }));
         entries.insert(epd(position), entry);
     }
     let path = folder.file("table.json");
@@ -145,8 +146,8 @@ fn crashed_engines_are_restarted() {
 fn a_dead_engine_ends_the_run() {
     let folder = Folder::new();
     let positions = walk(10);
-    let manners: Vec<(usize, &str)> = (0..10).map(|index| (index, "crash")).collect();
-    let table = table(&folder, &positions, &manners);
+    let behaviours: Vec<(usize, &str)> = (0..10).map(|index| (index, "crash")).collect();
+    let table = table(&folder, &positions, &behaviours);
     let (input, out) = (lines_file(&folder, &positions), folder.file("out.jsonl.zst"));
     let said = fail(&mut label(&input, &out, &scripted(&table, "0"), &["--jobs", "1"]));
     assert!(said.contains("no answer to 8 positions in a row"), "{said}");

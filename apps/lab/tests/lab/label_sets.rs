@@ -164,11 +164,11 @@ fn replacements_are_one_or_two_moves_from_the_game() {
     let from_the_fourth: BTreeSet<String> = positions[4..].iter().map(epd).collect();
     assert_eq!(run("plain", &[]).0, from_the_fourth);
     let names = |positions: &[Chess]| positions.iter().map(epd).collect::<BTreeSet<_>>();
-    let (strays, said) = run("strays", &["--stray", "1"]);
-    assert!(said.contains(&format!("{} positions chosen that are a random move", strays.len())), "{said}");
-    assert!(strays.len() > 3 && strays.is_subset(&(&names(&one) | &names(&two))), "{strays:?}");
-    assert_ne!(strays, from_the_fourth);
-    let (half, _) = run("half", &["--stray", "0.5", "--seed", "3"]);
+    let (perturbed, said) = run("perturbed", &["--random-moves", "1"]);
+    assert!(said.contains(&format!("{} positions chosen that are a random move", perturbed.len())), "{said}");
+    assert!(perturbed.len() > 3 && perturbed.is_subset(&(&names(&one) | &names(&two))), "{perturbed:?}");
+    assert_ne!(perturbed, from_the_fourth);
+    let (half, _) = run("half", &["--random-moves", "0.5", "--seed", "3"]);
     assert!(half.intersection(&from_the_fourth).next().is_some());
     assert!(half.difference(&from_the_fourth).next().is_some(), "{half:?}");
     assert_eq!(half, run("half-again", &["--stray", "0.5", "--seed", "3", "--jobs", "1"]).0);
@@ -181,7 +181,7 @@ fn stockfish_labels_every_move_of_a_set_of_games() {
     let (input, out) = (folder.file("games"), folder.file("values"));
     write_set(&input, SourceKind::Pgn, &games(8, 60), 2);
     let settings =
-        ["--multipv", "all", "--depth", "3", "--per-game", "4", "--first-ply", "6", "--stray", "0.5"];
+        ["--multipv", "all", "--depth", "3", "--per-game", "4", "--first-ply", "6", "--random-moves", "0.5"];
     let said = succeed(&mut label(&input, &out, stockfish, &settings));
     let records = read(&out);
     assert!(records.len() > 25 && !said.contains("fewer lines"), "{said}");

@@ -40,7 +40,7 @@ use tabia_report::Progress;
 Examples:
   tabia-lab data label games.pgn.zst --per-game 8 --out labels.jsonl.zst --nodes 1000
   tabia-lab data label book.epd --engine 'stockfish' --multipv 5 --depth 12 --out book.jsonl.zst
-  tabia-lab data label sets/games --per-game 4 --first-ply 8 --stray 0.5 --multipv all --depth 6 --out sets/values
+  tabia-lab data label sets/games --per-game 4 --first-ply 8 --random-moves 0.5 --multipv all --depth 6 --out sets/values
   tabia-lab data build --kind evaluations labels.jsonl.zst --out labelled")]
 pub(crate) struct LabelArgs {
     /// Files, folders or sets with positions; - is standard input.
@@ -67,8 +67,8 @@ pub(crate) struct LabelArgs {
     #[arg(long, default_value_t = 0, value_name = "N")]
     first_ply: usize,
     /// Share of positions that are replaced by one after one or two random moves.
-    #[arg(long, default_value_t = 0.0, value_name = "P", value_parser = share_or_none)]
-    stray: f64,
+    #[arg(long, alias = "stray", default_value_t = 0.0, value_name = "P", value_parser = share_or_none)]
+    random_moves: f64,
     /// Random seed of samples and random moves.
     #[arg(long, default_value_t = 0, value_name = "S")]
     seed: u64,
@@ -188,7 +188,7 @@ impl LabelArgs {
             seed: self.seed,
             limit: self.limit,
             first_ply: self.first_ply,
-            stray: self.stray,
+            random_moves: self.random_moves,
         }
     }
 
@@ -224,7 +224,7 @@ impl LabelArgs {
             ("whole-input".to_owned(), (labelled.ending == Ending::Whole).to_string()),
             ("first-ply".to_owned(), self.first_ply.to_string()),
             ("sample".to_owned(), self.sample.to_string()),
-            ("stray".to_owned(), self.stray.to_string()),
+            ("stray".to_owned(), self.random_moves.to_string()),
             ("seed".to_owned(), self.seed.to_string()),
         ]);
         options.extend(self.per_game.map(|most| ("per-game".to_owned(), most.to_string())));
@@ -277,7 +277,7 @@ fn report(args: &LabelArgs, written: Written, bytes: u64, labelled: &Labelled, p
         (met.duplicates, "duplicates passed over"),
         (met.over, "checkmates and stalemates passed over"),
         (met.chess960, "Chess960 positions passed over"),
-        (met.strays, "positions chosen that are a random move or two away from the input's"),
+        (met.perturbed, "positions chosen that are a random move or two away from the input's"),
         (u64::from(*restarts), "times an engine was started again"),
         (written.faults, "positions without an answer"),
         (written.short, "positions with fewer lines than were asked for"),

@@ -21,7 +21,7 @@ pub(super) struct Choice {
     /// First ply of a game to label.
     pub(super) first_ply: usize,
     /// Share of positions replaced by one after one or two random moves, from 0 to 1.
-    pub(super) stray: f64,
+    pub(super) random_moves: f64,
 }
 
 /// Counts of the input.
@@ -34,7 +34,7 @@ pub(super) struct Met {
     /// Chess960 positions, which are skipped.
     pub(super) chess960: u64,
     /// Positions that were replaced by random moves.
-    pub(super) strays: u64,
+    pub(super) perturbed: u64,
 }
 
 /// A position and its hash, for deduplication and sampling.
@@ -107,27 +107,27 @@ impl<S: FnMut(Keyed) -> ControlFlow<()>> Picker<S> {
         if self.choice.limit.is_some_and(|limit| self.met.chosen >= limit) {
             return ControlFlow::Break(());
         }
-        let stray = self.stray(&keyed);
-        let is_stray = stray.is_some();
-        if stray.as_ref().is_some_and(|stray| stray.position.legal_moves().is_empty()) {
+        let perturbed = self.perturb(&keyed);
+        let is_perturbed = perturbed.is_some();
+        if perturbed.as_ref().is_some_and(|perturbed| perturbed.position.legal_moves().is_empty()) {
             self.met.over += 1;
             return ControlFlow::Continue(());
         }
-        let keyed = stray.unwrap_or(keyed);
+        let keyed = perturbed.unwrap_or(keyed);
         if !self.seen.insert(keyed.key) {
             self.met.duplicates += 1;
             return ControlFlow::Continue(());
         }
         self.met.chosen += 1;
-        self.met.strays += u64::from(is_stray);
+        self.met.perturbed += u64::from(is_perturbed);
         (self.sink)(keyed)
     }
 
     /// The replacement of a position after one or, as often, two random moves, if it is selected. Depends only on the position
     /// and the seed. Such positions are rare in games but common in searches.
-    fn stray(&self, from: &Keyed) -> Option<Keyed> {
+    fn perturb(&self, from: &Keyed) -> Option<Keyed> {
         let mut random = fastrand::Rng::with_seed(self.draw(self.draw(from.key)));
-        if random.f64() >= self.choice.stray {
+        if random.f64() >= self.choice.random_moves {
             return None;
         }
         let mut position = from.position.clone();
@@ -156,7 +156,8 @@ fn keyed(position: &Chess) -> Option<Keyed> {
 mod tests {
     use super::*;
 
-    const ALL: Choice = Choice { share: 1.0, per_game: None, seed: 1, limit: None, first_ply: 0, stray: 0.0 };
+    const ALL: Choice =
+        Choice { share: 1.0, per_game: None, seed: 1, limit: None, first_ply: 0, random_moves: 0.0 };
 
     /// The positions of a random game.
     fn game(seed: u64) -> Vec<Chess> {
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn replacements_are_one_or_two_moves_away() {
         let games: Vec<_> = (0..50).map(game).collect();
-        let choice = Choice { stray: 0.5, first_ply: 8, ..ALL };
+        let choice = Choice { random_moves: 0.5, first_ply: 8, ..ALL };
         let mut chosen = Vec::new();
         let mut picker = Picker::new(choice, |keyed: Keyed| {
             chosen.push(keyed);
@@ -226,17 +227,17 @@ mod tests {
         });
         let _enough = games.iter().try_for_each(|game| picker.show_game(game.iter()));
         let met = picker.met();
-        assert!((met.strays * 10).abs_diff(met.chosen * 5) < met.chosen, "{met:?}");
+        assert!((met.perturbed * 10).abs_diff(met.chosen * 5) < met.chosen, "{met:?}");
         let shown: usize = games.iter().map(|game| game.len() - 8).sum();
         assert_eq!(met.chosen + met.duplicates + met.over, shown as u64);
         assert!(chosen.iter().all(|keyed| !keyed.position.legal_moves().is_empty()));
 
         let mut steps = [0_u32; 2];
-        let picker = Picker::new(Choice { stray: 1.0, ..ALL }, |_| ControlFlow::Continue(()));
+        let picker = Picker::new(Choice { random_moves: 1.0, ..ALL }, |_| ControlFlow::Continue(()));
         for position in games.iter().flatten() {
             let from = keyed(position).unwrap();
-            let Some(stray) = picker.stray(&from) else { continue };
-            steps[usize::from(stray.position.turn() == from.position.turn())] += 1;
+            let Some(perturbed) = picker.perturb(&from) else { continue };
+            steps[usize::from(perturbed.position.turn() == from.position.turn())] += 1;
         }
         let all: usize = games.iter().map(Vec::len).sum();
         assert_eq!((steps[0] + steps[1]) as usize, all);
