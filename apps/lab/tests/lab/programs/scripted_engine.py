@@ -1,8 +1,8 @@
 """A UCI engine that answers from a table and misbehaves where it is told to.
 
 scripted_engine.py TABLE [SECONDS]: TABLE is a JSON object, from the first four fields of a FEN to the lines the engine
-gives there: [[move, centipawns for the mover], ...]. A position may have a "manner" instead of plain lines:
-{"lines": [...], "manner": "crash-once" | "crash" | "hang"}. SECONDS is how long it thinks.
+gives there: [[move, centipawns for the mover], ...]. A position may have a "behaviour" instead of plain lines:
+{"lines": [...], "behaviour": "crash-once" | "crash" | "hang"}. SECONDS is how long it thinks.
 """
 
 import json
@@ -38,13 +38,13 @@ for command in sys.stdin:
     elif words[:1] == ["go"]:
         time.sleep(seconds)
         entry = table[here]
-        manner = entry.get("manner") if isinstance(entry, dict) else None
+        behaviour = entry.get("behaviour") if isinstance(entry, dict) else None
         known = entry["lines"] if isinstance(entry, dict) else entry
-        if manner == "crash" or manner == "hang":
-            if manner == "crash":
+        if behaviour == "crash" or behaviour == "hang":
+            if behaviour == "crash":
                 sys.exit(9)
             time.sleep(3600)
-        if manner == "crash-once":
+        if behaviour == "crash-once":
             mark = sys.argv[1] + ".crashed"
             if not os.path.exists(mark):
                 open(mark, "w").close()
