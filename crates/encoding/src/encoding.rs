@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::{Situation, SparseEncoding, ValueConvention, VocabularyId};
+use crate::{OutcomeOrder, PolicyIndex, Situation, SparseEncoding, ValueConvention, VocabularyId};
 
 /// The stable name of an encoding, as it appears in model cards and shard headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,10 +13,10 @@ impl fmt::Display for EncodingId {
     }
 }
 
-/// Whether an input holds embedding indices or numbers.
+/// Whether an input holds whole numbers or any numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementKind {
-    /// Indices into an embedding table.
+    /// Indices into an embedding table, or other whole numbers such as ratings.
     Id,
     /// Numbers.
     Value,
@@ -71,6 +71,27 @@ pub trait Encoding: Send + Sync {
     /// How the system the encoding belongs to reads the number of a value head.
     fn value_convention(&self) -> ValueConvention {
         ValueConvention::default()
+    }
+
+    /// What networks over this encoding are, where it belongs to one system.
+    fn system(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// The order in which the system's networks give the three chances of an outcome head.
+    fn outcome_order(&self) -> OutcomeOrder {
+        OutcomeOrder::default()
+    }
+
+    /// The element of input 0 that names the move whose value is asked, for encodings of position and move. It is an index of the
+    /// [vocabulary](Encoding::default_vocabulary), see [`Batch::push_move`].
+    fn move_token(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether a single number among the outputs of the system's networks is an evaluation.
+    fn has_value_heads(&self) -> bool {
+        true
     }
 
     /// Whether networks over this encoding can enter the Chess Challenge, whose harness takes the first number of the first
@@ -139,6 +160,17 @@ impl Batch {
         let mut row = Row { specs: self.encoding.inputs(), columns: &mut self.columns, index: self.rows };
         self.encoding.encode(situation, &mut row);
         self.rows += 1;
+    }
+
+    /// Encodes one more situation and a move of it.
+    ///
+    /// # Panics
+    /// If the encoding has no [place for a move](Encoding::move_token).
+    pub fn push_move(&mut self, situation: &Situation<'_>, action: PolicyIndex) {
+        let place = self.encoding.move_token().expect("an encoding of position and move");
+        self.push(situation);
+        let mut row = Row { specs: self.encoding.inputs(), columns: &mut self.columns, index: self.rows - 1 };
+        row.ids(0)[place] = i32::from(action.0);
     }
 
     /// Removes all situations; capacity is kept.

@@ -20,6 +20,7 @@
 //! | dense inputs | [`Encoding`], [`Batch`] |
 //! | sparse features for accumulators | [`SparseEncoding`] |
 //! | policy indices | [`MoveVocabulary`], [`PolicySlot`] |
+//! | vocabularies counted from data | [`MoveSubset`] |
 //! | value heads | [`ValueConvention`] |
 //! | UCI moves | [`parse_uci`] |
 //! | rating pools | [`RatingPool`] |
@@ -35,6 +36,7 @@ mod encoding;
 mod humchess_row;
 mod inputs;
 mod moves;
+mod npy_header;
 mod orientation;
 mod owned_situation;
 mod pawn_labels;
@@ -55,9 +57,10 @@ pub use buckets::{RATING_BUCKETS, TIME_BUCKETS, rating_bucket, time_bucket};
 pub use encoding::{Batch, Column, ElementKind, Encoding, EncodingId, InputSpec, Row};
 pub use humchess_row::{HumChessExample, HumChessRow, HumChessRowError};
 pub use moves::{
-    CANONICAL_1968_ROWS, CastlingSpelling, MoveTextError, MoveVocabulary, PolicyIndex, PolicySlot,
-    VocabularyId, parse_uci,
+    CANONICAL_1968_ROWS, CastlingSpelling, MoveSubset, MoveTextError, MoveVocabulary, PolicyIndex,
+    PolicySlot, VocabularyFileError, VocabularyId, parse_uci,
 };
+pub use npy_header::NpyHeader;
 pub use orientation::Orientation;
 pub use owned_situation::OwnedSituation;
 pub use pawn_labels::pawn_labels;
@@ -68,4 +71,4 @@ pub use situation::{Elo, Pace, PlayerInfo, Situation};
 pub use soft_labels::{Analysis, TEMPERATURE_CP, soft_labels};
 pub use sparse::{Feature, FeatureList, Perspectives, SparseEncoding};
 pub use think_time::{TIME_BINS, time_bin, time_bin_range};
-pub use value::{Perspective, Unit, ValueConvention, piece_value};
+pub use value::{OutcomeOrder, Perspective, Unit, ValueConvention, piece_value};

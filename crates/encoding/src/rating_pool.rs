@@ -12,21 +12,47 @@ pub enum RatingPool {
     Unknown,
     /// Over the board, rated by FIDE or a federation close to its scale.
     OverTheBoard,
-    /// A chess server.
+    /// A chess server, which one is not known or another than those below.
     Online,
     /// A puzzle's rating, as on Lichess; not a game.
     Puzzle,
+    /// Lichess.
+    Lichess,
+    /// Chess.com, whose ratings are lower than those of Lichess for the same strength.
+    #[serde(rename = "chess.com")]
+    ChessCom,
 }
 
 /// Text that names no rating pool.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("unknown rating pool {0:?} (expected online, over-the-board, puzzle or unknown)")]
+#[error("unknown rating pool {0:?} (expected lichess, chess.com, online, over-the-board, puzzle or unknown)")]
 pub struct UnknownRatingPool(pub String);
 
 impl RatingPool {
     /// Every pool, in the order of the encodings and of the record format.
-    pub const ALL: [RatingPool; 4] =
-        [RatingPool::Unknown, RatingPool::OverTheBoard, RatingPool::Online, RatingPool::Puzzle];
+    pub const ALL: [RatingPool; 6] = [
+        RatingPool::Unknown,
+        RatingPool::OverTheBoard,
+        RatingPool::Online,
+        RatingPool::Puzzle,
+        RatingPool::Lichess,
+        RatingPool::ChessCom,
+    ];
+
+    /// Whether the ratings are those of a server.
+    pub const fn is_online(self) -> bool {
+        matches!(self, RatingPool::Online | RatingPool::Lichess | RatingPool::ChessCom)
+    }
+
+    /// Whether `pool` is this one or a part of it: `online` includes every server.
+    pub const fn includes(self, pool: RatingPool) -> bool {
+        self as u8 == pool as u8 || matches!(self, RatingPool::Online) && pool.is_online()
+    }
+
+    /// The index in [`RatingPool::ALL`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
 
     /// The name in commands, specs and tables.
     pub const fn name(self) -> &'static str {
@@ -35,6 +61,8 @@ impl RatingPool {
             RatingPool::OverTheBoard => "over-the-board",
             RatingPool::Online => "online",
             RatingPool::Puzzle => "puzzle",
+            RatingPool::Lichess => "lichess",
+            RatingPool::ChessCom => "chess.com",
         }
     }
 
@@ -72,5 +100,13 @@ mod tests {
             assert_eq!((pool.to_string().parse(), pool.label().parse()), (Ok(pool), Ok(pool)));
         }
         assert_eq!("fide".parse::<RatingPool>(), Err(UnknownRatingPool("fide".to_owned())));
+    }
+
+    #[test]
+    fn online_includes_every_server() {
+        let included = |pool: RatingPool| RatingPool::ALL.map(|other| pool.includes(other));
+        assert_eq!(included(RatingPool::Online), [false, false, true, false, true, true]);
+        assert_eq!(included(RatingPool::Lichess), [false, false, false, false, true, false]);
+        assert_eq!(RatingPool::ALL.map(RatingPool::index), [0, 1, 2, 3, 4, 5]);
     }
 }

@@ -1,13 +1,30 @@
 use crate::inputs::{
-    challenge_768::Challenge768, challenge_1540::Challenge1540, humchess_68::HumChess68,
-    humchess_74::HumChess74, lc0_112::Lc0112, pair_769::Pair769, policy_837::Policy837,
-    policy_planes_13::PolicyPlanes13, policy_planes_17::PolicyPlanes17, policy_planes_18::PolicyPlanes18,
-    rusty_774::Rusty774, rusty_902::Rusty902, rusty_planes_15::RustyPlanes15, tabia_human_1::TabiaHuman1,
+    challenge_768::Challenge768,
+    challenge_1540::Challenge1540,
+    humchess_68::HumChess68,
+    humchess_74::HumChess74,
+    lc0_112::{LC0_112, LC0_112_CASTLING},
+    maia2_18::Maia218,
+    maia3::{MAIA3_12, MAIA3_96},
+    pair_769::Pair769,
+    policy_837::Policy837,
+    policy_planes_13::PolicyPlanes13,
+    policy_planes_17::PolicyPlanes17,
+    policy_planes_18::PolicyPlanes18,
+    rusty_774::Rusty774,
+    rusty_902::Rusty902,
+    rusty_planes_15::RustyPlanes15,
+    searchless_79::Searchless79,
+    tabia_human_1::TabiaHuman1,
+    tabia_human_2::TabiaHuman2,
 };
 use crate::moves::{
     canonical_1968::{CANONICAL_1968, CANONICAL_1968_MOVER},
     from_to_4096::{FROM_TO_4096, FROM_TO_4096_MIRRORED},
     lc0_1858::Lc01858,
+    maia2_1880::Maia21880,
+    maia3_4352::Maia34352,
+    searchless_1968::Searchless1968,
 };
 use crate::{Encoding, MoveVocabulary};
 
@@ -24,12 +41,26 @@ static ENCODINGS: &[&dyn Encoding] = &[
     &PolicyPlanes13,
     &PolicyPlanes17,
     &PolicyPlanes18,
-    &Lc0112,
+    &LC0_112,
+    &LC0_112_CASTLING,
     &TabiaHuman1,
+    &TabiaHuman2,
+    &MAIA3_96,
+    &MAIA3_12,
+    &Maia218,
+    &Searchless79,
 ];
 
-static VOCABULARIES: &[&dyn MoveVocabulary] =
-    &[&FROM_TO_4096, &FROM_TO_4096_MIRRORED, &CANONICAL_1968, &CANONICAL_1968_MOVER, &Lc01858];
+static VOCABULARIES: &[&dyn MoveVocabulary] = &[
+    &FROM_TO_4096,
+    &FROM_TO_4096_MIRRORED,
+    &CANONICAL_1968,
+    &CANONICAL_1968_MOVER,
+    &Lc01858,
+    &Maia34352,
+    &Maia21880,
+    &Searchless1968,
+];
 
 /// Every encoding, in documentation order.
 pub fn encodings() -> impl ExactSizeIterator<Item = &'static dyn Encoding> {

@@ -31,6 +31,17 @@ pub enum Perspective {
     Comparison,
 }
 
+/// The order of the three chances of an outcome head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutcomeOrder {
+    /// Win, draw, loss.
+    #[default]
+    WinDrawLoss,
+    /// Loss, draw, win.
+    LossDrawWin,
+}
+
 /// How a system reads the number of a value head.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueConvention {

@@ -20,7 +20,7 @@ macro_rules! goldens {
     };
 }
 
-const INPUTS: [(&str, &str); 14] = goldens![
+const INPUTS: [(&str, &str); 20] = goldens![
     "humchess-68",
     "humchess-74",
     "rusty-774",
@@ -34,11 +34,25 @@ const INPUTS: [(&str, &str); 14] = goldens![
     "policy-planes-17",
     "policy-planes-18",
     "lc0-112",
+    "lc0-112-castling",
     "tabia-human-1",
+    "tabia-human-2",
+    "maia3-96",
+    "maia3-12",
+    "maia2-18",
+    "searchless-79",
 ];
 
-const MOVES: [(&str, &str); 5] =
-    goldens!["from-to-4096", "from-to-4096-mirrored", "canonical-1968", "canonical-1968-mover", "lc0-1858",];
+const MOVES: [(&str, &str); 8] = goldens![
+    "from-to-4096",
+    "from-to-4096-mirrored",
+    "canonical-1968",
+    "canonical-1968-mover",
+    "lc0-1858",
+    "maia3-4352",
+    "maia2-1880",
+    "searchless-1968"
+];
 
 const CASES: &str = include_str!("../../../fixtures/encoding/cases.json");
 const LABELS: &str = include_str!("../../../fixtures/encoding/labels.json");
@@ -48,7 +62,15 @@ const LABELS: &str = include_str!("../../../fixtures/encoding/labels.json");
 #[serde(untagged)]
 enum Golden {
     Ids(Vec<i32>),
-    Values(BTreeMap<String, Vec<usize>>),
+    Values(BTreeMap<String, Vec<Indices>>),
+}
+
+/// An index, or the first and the last of a run.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(untagged)]
+enum Indices {
+    One(usize),
+    Run(usize, usize),
 }
 
 fn cases() -> Vec<(String, OwnedSituation)> {
@@ -84,7 +106,13 @@ fn inputs() {
                         let mut expected = vec![0.0; spec.len()];
                         for (value, indices) in golden {
                             let value: f32 = value.parse().unwrap();
-                            indices.iter().for_each(|&i| expected[i] = value);
+                            for &indices in indices {
+                                let (first, last) = match indices {
+                                    Indices::One(index) => (index, index),
+                                    Indices::Run(first, last) => (first, last),
+                                };
+                                expected[first..=last].fill(value);
+                            }
                         }
                         let wrong = values[range].iter().zip(&expected).position(|(a, b)| a != b);
                         assert_eq!(wrong, None, "first wrong element of {place}");

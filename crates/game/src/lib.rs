@@ -25,9 +25,11 @@
 //! | tag pairs | [`Headers`] |
 //! | an encoder's view of a game | [`History`] |
 //! | time controls and clocks | [`TimeControl`], [`Clock`] |
+//! | phases of a game, speeds of time controls | [`Phase`], [`TimeClass`] |
 //! | how games end | [`Outcome`], [`status`], [`Repetitions`] |
 //! | PGN in | [`PgnReader`], [`RawGames`], [`read_game`], [`BrokenGame`] |
 //! | PGN out | [`write_game`] |
+//! | start positions at odds | [`Odds`] |
 //! | FEN and EPD | [`position_from_fen`], [`EpdRecord`] |
 #![forbid(unsafe_code)]
 
@@ -37,10 +39,13 @@ mod fen;
 mod headers;
 mod history;
 mod notes;
+mod odds;
 mod outcome;
 mod pgn;
+mod phase;
 mod rating_pool;
 mod rules;
+mod time_class;
 mod time_control;
 mod tree;
 
@@ -50,11 +55,15 @@ pub use fen::{FenError, fen_of, position_from_fen};
 pub use headers::{BadTagName, Headers, SEVEN_TAG_ROSTER};
 pub use history::History;
 pub use notes::{Evaluation, Notes};
+pub use odds::{Odds, UnknownOdds};
 pub use outcome::{DrawReason, Outcome, WinReason};
 pub use pgn::{
     BrokenGame, DEFAULT_GAME_LIMIT, MissingResult, PgnReader, Place, Problem, RawGame, RawGames, ReadOptions,
     Variations, read_game, write_game,
 };
+pub use pgn_reader::Nag;
+pub use phase::Phase;
 pub use rules::{Repetitions, Status, status};
+pub use time_class::TimeClass;
 pub use time_control::{BadTimeControl, Stage, TimeControl};
 pub use tree::{Game, IllegalMove, NodeId};

@@ -8,10 +8,11 @@ use tabia_encoding::RatingPool;
 
 use crate::{Game, Headers, Stage, TimeControl};
 
-/// Parts of the names and addresses of servers, as `Site`, `Link` and `Event` have them.
-const SERVERS: [&str; 11] = [
-    "lichess",
-    "chess.com",
+const LICHESS: &str = "lichess";
+const CHESS_COM: &str = "chess.com";
+
+/// Parts of the names and addresses of other servers, as `Site`, `Link` and `Event` have them.
+const OTHER_SERVERS: [&str; 9] = [
     "chess24.com",
     "freechess.org",
     "playchess.com",
@@ -23,11 +24,14 @@ const SERVERS: [&str; 11] = [
     "online",
 ];
 
-/// Prefixes of event names on Chess.com and FICS.
-const EVENTS_BEGIN: [&str; 4] = ["live chess", "let's play", "fics ", "titled tuesday"];
+/// Prefixes of event names on Chess.com.
+const CHESS_COM_EVENTS: [&str; 3] = ["live chess", "let's play", "titled tuesday"];
 
-/// Tournaments that exist on servers only.
-const EVENTS_CONTAIN: [&str; 4] = [" arena", "team battle", " marathon", "bullet"];
+/// Prefix of event names on FICS.
+const FICS_EVENTS: &str = "fics ";
+
+/// Parts of the names of tournaments on Lichess.
+const LICHESS_EVENTS: [&str; 4] = [" arena", "team battle", " marathon", "bullet"];
 
 /// Lichess says "Rated Blitz game", "Casual Rapid tournament", "Rated game".
 const SPEEDS: [&str; 8] =
@@ -45,7 +49,8 @@ impl Game {
     /// 1. The tag `Pool`, as `tabia-lab data export` writes it.
     /// 2. A FIDE identity is over the board, also of a game shown on a server: who writes the identity writes the rating
     ///    that goes with it.
-    /// 3. A server in `Site` or `Link`, and titles that only servers give (`BOT`, `LM`), are online.
+    /// 3. A server in `Site` or `Link`, and titles that only servers give (`BOT`, `LM`), are online: `lichess` or
+    ///    `chess.com` where it is one of these.
     /// 4. A `Site` that is a place is over the board, if the ratings can be FIDE's.
     /// 5. The names that servers give to events are online.
     /// 6. A fast time control or clock is online. Servers always export the time control, collections of tournament games
@@ -59,11 +64,13 @@ impl Game {
             pool
         } else if has_fide_id(headers) {
             RatingPool::OverTheBoard
-        } else if is_on_server(headers) {
-            RatingPool::Online
+        } else if let Some(server) = server_of_site(headers) {
+            server
         } else if has_place(headers) && can_be_fide(headers) {
             RatingPool::OverTheBoard
-        } else if has_server_event(headers) || (self.is_fast() && !has_place(headers)) {
+        } else if let Some(server) = server_of_event(headers) {
+            server
+        } else if self.is_fast() && !has_place(headers) {
             RatingPool::Online
         } else if can_be_fide(headers) {
             RatingPool::OverTheBoard
@@ -98,25 +105,44 @@ fn has_fide_id(headers: &Headers) -> bool {
     ["WhiteFideId", "BlackFideId"].iter().any(|tag| says(headers, tag, is_identity))
 }
 
-fn is_server(value: &str) -> bool {
-    SERVERS.iter().any(|server| value.contains(server))
+/// The server that a text names.
+fn server_named(value: &str) -> Option<RatingPool> {
+    if value.contains(LICHESS) {
+        Some(RatingPool::Lichess)
+    } else if value.contains(CHESS_COM) {
+        Some(RatingPool::ChessCom)
+    } else {
+        OTHER_SERVERS.iter().any(|server| value.contains(server)).then_some(RatingPool::Online)
+    }
 }
 
-fn is_on_server(headers: &Headers) -> bool {
+fn server_of_site(headers: &Headers) -> Option<RatingPool> {
+    let named = |tag: &str| server_named(&headers.get(tag)?.to_ascii_lowercase());
     let is_title = |title: &str| matches!(title, "bot" | "lm");
-    ["Site", "Link"].iter().any(|tag| says(headers, tag, is_server))
-        || ["WhiteTitle", "BlackTitle"].iter().any(|tag| says(headers, tag, is_title))
-        || headers.get("FICSGamesDBGameNo").is_some()
+    let has_title = || ["WhiteTitle", "BlackTitle"].iter().any(|tag| says(headers, tag, is_title));
+    named("Site").or_else(|| named("Link")).or_else(|| {
+        if has_title() {
+            Some(server_of_event(headers).unwrap_or(RatingPool::Lichess))
+        } else {
+            headers.get("FICSGamesDBGameNo").map(|_| RatingPool::Online)
+        }
+    })
 }
 
-fn has_server_event(headers: &Headers) -> bool {
-    says(headers, "Event", |event| {
-        let speed = event.strip_prefix("rated ").or_else(|| event.strip_prefix("casual "));
-        speed.is_some_and(|speed| SPEEDS.iter().any(|known| speed.starts_with(known)))
-            || EVENTS_BEGIN.iter().any(|begin| event.starts_with(begin))
-            || EVENTS_CONTAIN.iter().any(|part| event.contains(part))
-            || is_server(event)
-    })
+fn server_of_event(headers: &Headers) -> Option<RatingPool> {
+    let event = headers.get("Event")?.trim().to_ascii_lowercase();
+    let speed = event.strip_prefix("rated ").or_else(|| event.strip_prefix("casual "));
+    if CHESS_COM_EVENTS.iter().any(|begin| event.starts_with(begin)) {
+        Some(RatingPool::ChessCom)
+    } else if event.starts_with(FICS_EVENTS) {
+        Some(RatingPool::Online)
+    } else if speed.is_some_and(|speed| SPEEDS.iter().any(|known| speed.starts_with(known)))
+        || LICHESS_EVENTS.iter().any(|part| event.contains(part))
+    {
+        Some(RatingPool::Lichess)
+    } else {
+        server_named(&event)
+    }
 }
 
 fn has_place(headers: &Headers) -> bool {
@@ -147,38 +173,45 @@ mod tests {
             (r#"[WhiteElo "3450"] [BlackElo "3390"]"#, "1. e4 *", RatingPool::Unknown),
             (r#"[WhiteElo "2700"] [WhiteTitle "GM"]"#, "1. e4 *", RatingPool::OverTheBoard),
             // What our own exports say.
+            (r#"[Pool "chess.com"] [Site "lichess.org"]"#, "1. e4 *", RatingPool::ChessCom),
             (r#"[Pool "online"] [WhiteElo "1943"]"#, "1. e4 *", RatingPool::Online),
             (r#"[Pool "unknown"] [WhiteElo "1943"]"#, "1. e4 *", RatingPool::Unknown),
             // Servers.
-            (r#"[Event "Rated Blitz game"]"#, "1. e4 *", RatingPool::Online),
-            (r#"[Event "Rated game"] [Site "?"] [WhiteElo "1800"]"#, "1. e4 *", RatingPool::Online),
+            (r#"[Event "Live Chess"] [WhiteElo "640"]"#, "1. e4 *", RatingPool::ChessCom),
+            (r#"[Event "Match"] [Site "Internet Chess Club"]"#, "1. e4 *", RatingPool::Online),
+            (r#"[Event "Rated Blitz game"]"#, "1. e4 *", RatingPool::Lichess),
+            (r#"[Event "Rated game"] [Site "?"] [WhiteElo "1800"]"#, "1. e4 *", RatingPool::Lichess),
             (
                 r#"[Event "Casual Rapid game"] [Site "https://lichess.org/abcdefgh"]"#,
                 "1. e4 *",
-                RatingPool::Online,
+                RatingPool::Lichess,
             ),
             (
                 r#"[Event "rated ultrabullet tournament https://lichess.org/tournament/x"]"#,
                 "1. e4 *",
-                RatingPool::Online,
+                RatingPool::Lichess,
             ),
             (
                 r#"[Event "Hourly Arena"] [Site "https://lichess.org/abcdefgh"]"#,
                 "1. e4 *",
-                RatingPool::Online,
+                RatingPool::Lichess,
             ),
-            (r#"[Event "Hourly HyperBullet Arena"] [WhiteElo "1800"]"#, "1. e4 *", RatingPool::Online),
-            (r#"[Event "Intercollege Team Battle"] [WhiteElo "1800"]"#, "1. e4 *", RatingPool::Online),
-            (r#"[Event "Live Chess"] [Site "Chess.com"]"#, "1. e4 *", RatingPool::Online),
-            (r#"[Event "Match"] [Link "https://www.chess.com/game/live/1"]"#, "1. e4 *", RatingPool::Online),
+            (r#"[Event "Hourly HyperBullet Arena"] [WhiteElo "1800"]"#, "1. e4 *", RatingPool::Lichess),
+            (r#"[Event "Intercollege Team Battle"] [WhiteElo "1800"]"#, "1. e4 *", RatingPool::Lichess),
+            (r#"[Event "Live Chess"] [Site "Chess.com"]"#, "1. e4 *", RatingPool::ChessCom),
+            (
+                r#"[Event "Match"] [Link "https://www.chess.com/game/live/1"]"#,
+                "1. e4 *",
+                RatingPool::ChessCom,
+            ),
             (
                 r#"[Event "FICS rated standard game"] [Site "FICS freechess.org"]"#,
                 "1. e4 *",
                 RatingPool::Online,
             ),
             (r#"[Event "Ch"] [FICSGamesDBGameNo "1"]"#, "1. e4 *", RatingPool::Online),
-            (r#"[WhiteElo "2400"] [BlackElo "2300"] [BlackTitle "BOT"]"#, "1. e4 *", RatingPool::Online),
-            (r#"[WhiteElo "2400"] [BlackElo "2300"] [WhiteTitle "LM"]"#, "1. e4 *", RatingPool::Online),
+            (r#"[WhiteElo "2400"] [BlackElo "2300"] [BlackTitle "BOT"]"#, "1. e4 *", RatingPool::Lichess),
+            (r#"[WhiteElo "2400"] [BlackElo "2300"] [WhiteTitle "LM"]"#, "1. e4 *", RatingPool::Lichess),
             // Places and FIDE's own numbers.
             (
                 r#"[Event "Tata Steel"] [Site "Wijk aan Zee"] [WhiteFideId "1503014"]"#,

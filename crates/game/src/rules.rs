@@ -31,8 +31,8 @@ impl Repetitions {
         self.push_hashed(position.zobrist_hash(EnPassantMode::Legal), position.halfmoves());
     }
 
-    /// [`push`](Self::push) for a caller that already has the hash, which must be of [`EnPassantMode::Legal`], and
-    /// the halfmove clock of the position.
+    /// [`push`](Self::push) for a caller that already has the hash and the halfmove clock of the position. The hash must be of
+    /// [`EnPassantMode::Legal`], unless all positions of the game are given by hashes of another mode.
     pub fn push_hashed(&mut self, key: Zobrist64, halfmoves: u32) {
         self.seen.push(Seen { key, reversible: halfmoves });
     }

@@ -1,4 +1,4 @@
-//! `tabia-human-1` against `tools/tabia_human_1.py`, an encoder written from its description alone, on positions with
+//! `tabia-human-2`, of which `tabia-human-1` is a part, against `tools/tabia_human_1.py`, an encoder written from its description alone, on positions with
 //! their history.
 #![cfg(not(target_arch = "wasm32"))]
 
@@ -52,7 +52,7 @@ impl Case {
         }
         tell("pace_ms", situation.pace.map(|pace| json!([pace.base, pace.increment].map(milliseconds))));
         tell("pool", (situation.pool != RatingPool::Unknown).then(|| situation.pool.name().into()));
-        let mut batch = Batch::new(encoding("tabia-human-1").expect("a known encoding"));
+        let mut batch = Batch::new(encoding("tabia-human-2").expect("a known encoding"));
         batch.push(&situation);
         Case { told, squares: batch.values(0).to_vec(), game: batch.values(1).to_vec() }
     }
@@ -81,7 +81,7 @@ fn random_games(cases: &mut Vec<Case>) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(state >> 33).expect("31 bits") % below
     };
-    let pools = [RatingPool::Unknown, RatingPool::OverTheBoard, RatingPool::Online, RatingPool::Puzzle];
+    let pools = RatingPool::ALL;
     const CLOCKS_MS: [u64; 12] =
         [0, 999, 1_000, 4_700, 10_000, 17_350, 30_000, 61_300, 290_000, 1_000_000, 5_400_000, 9_000_000];
     const BASES_S: [u64; 12] = [0, 15, 20, 75, 120, 180, 290, 601, 1_800, 3_000, 5_400, 10_000];
@@ -102,7 +102,7 @@ fn random_games(cases: &mut Vec<Case>) {
             increment: Duration::from_millis(INCREMENTS_MS[draw(6)]),
         });
         let start = fen_of(&position);
-        let mut history = History::new(position, seats).under(pools[draw(4)], pace);
+        let mut history = History::new(position, seats).under(pools[draw(6)], pace);
         for _ in 0..draw(14) {
             let moves = history.current().legal_moves();
             if moves.is_empty() {

@@ -1,9 +1,10 @@
-use shakmaty::{Chess, Color, Position};
+use shakmaty::{CastlingSide, Chess, Color, Position};
 
 use super::challenge_768::index;
 use crate::placement::{Placement, placements, rights_of};
 use crate::{
-    ElementKind, Encoding, EncodingId, InputSpec, Row, Situation, Unit, ValueConvention, VocabularyId,
+    ElementKind, Encoding, EncodingId, InputSpec, Orientation, Row, Situation, Unit, ValueConvention,
+    VocabularyId,
 };
 
 /// lc0's classic 112 planes: the last 8 positions, 13 planes each, then 8 planes about the current one.
@@ -14,7 +15,22 @@ use crate::{
 /// move (not scaled), zeros, ones.
 ///
 /// With fewer than 8 known positions the earliest is repeated, unless it is the start position. If its en passant square is set, the repeats show the board before that pawn's double step.
-pub(crate) struct Lc0112;
+pub(crate) static LC0_112: Lc0112 = Lc0112 { id: "lc0-112", castling: Castling::Rights };
+
+/// The same with other castling planes: the first marks the rooks of both sides that may castle queen side, the second king side,
+/// and two are zeros.
+pub(crate) static LC0_112_CASTLING: Lc0112 = Lc0112 { id: "lc0-112-castling", castling: Castling::Rooks };
+
+pub(crate) struct Lc0112 {
+    id: &'static str,
+    castling: Castling,
+}
+
+/// How castling rights are written.
+enum Castling {
+    Rights,
+    Rooks,
+}
 
 const HISTORY: usize = 8;
 const PLANES_PER_POSITION: usize = 13;
@@ -23,7 +39,7 @@ const AUXILIARY: usize = HISTORY * PLANES_PER_POSITION;
 
 impl Encoding for Lc0112 {
     fn id(&self) -> EncodingId {
-        EncodingId("lc0-112")
+        EncodingId(self.id)
     }
 
     fn inputs(&self) -> &'static [InputSpec] {
@@ -51,12 +67,27 @@ impl Encoding for Lc0112 {
             }
         }
 
-        let [own_king_side, own_queen_side] = rights_of(position, mover);
-        let [their_king_side, their_queen_side] = rights_of(position, !mover);
-        let flags = [own_queen_side, own_king_side, their_queen_side, their_king_side, mover == Color::Black];
-        for (plane, flag) in auxiliary.chunks_exact_mut(64).zip(flags) {
-            plane.fill(f32::from(u8::from(flag)));
+        match self.castling {
+            Castling::Rights => {
+                let [own_king_side, own_queen_side] = rights_of(position, mover);
+                let [their_king_side, their_queen_side] = rights_of(position, !mover);
+                let rights = [own_queen_side, own_king_side, their_queen_side, their_king_side];
+                for (plane, right) in auxiliary.chunks_exact_mut(64).zip(rights) {
+                    plane.fill(f32::from(u8::from(right)));
+                }
+            }
+            Castling::Rooks => {
+                let sides = [CastlingSide::QueenSide, CastlingSide::KingSide];
+                for (plane, side) in auxiliary.chunks_exact_mut(64).zip(sides) {
+                    for rook in
+                        Color::ALL.into_iter().filter_map(|color| position.castles().rook(color, side))
+                    {
+                        plane[usize::from(Orientation::Mirrored.square(mover, rook))] = 1.0;
+                    }
+                }
+            }
         }
+        auxiliary[4 * 64..5 * 64].fill(f32::from(u8::from(mover == Color::Black)));
         auxiliary[5 * 64..6 * 64].fill(position.halfmoves() as f32);
         auxiliary[7 * 64..].fill(1.0);
     }

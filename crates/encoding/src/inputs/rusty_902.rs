@@ -11,7 +11,8 @@ use crate::{
 
 /// Rusty Chess's 902 inputs: those of `rusty-774` with 14 channels for each square instead of 12.
 ///
-/// Channels 12 and 13: destinations of White's and of Black's moves, see [`destinations`].
+/// Channels 12 and 13: destinations of White's and of Black's moves, see [`destinations`]. No network with these inputs is
+/// public; they are planes 12 and 13 of the project's convolutional branch.
 pub(crate) struct Rusty902;
 
 const CHANNELS: usize = 14;

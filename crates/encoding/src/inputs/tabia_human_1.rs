@@ -24,7 +24,7 @@ use crate::{
 /// to the ends:
 /// - 0-3 castling rights: the mover's king side, queen side, the opponent's;
 /// - 4-15 the mover's rating, knots 600, 800, ... 2800, and 16 if it is unknown; 17-29 the opponent's alike;
-/// - 30-33 the pool of the ratings: unknown, over the board, online, puzzle;
+/// - 30-33 the pool of the ratings: unknown, over the board, online (any server), puzzle;
 /// - 34-44 the time for the game, knots 15, 30, 60, 120, 180, 300, 600, 900, 1800, 3600, 5400 s, between which the
 ///   logarithm counts, and 45 if the pace is unknown;
 /// - 46-51 the increment, knots 0, 1, 2, 5, 10, 30 s; all zero if unknown;
@@ -34,14 +34,14 @@ use crate::{
 /// - 79 the mover is in check.
 pub(crate) struct TabiaHuman1;
 
-const CHANNELS: usize = 32;
+pub(super) const CHANNELS: usize = 32;
 const EN_PASSANT: usize = 12;
 const HISTORY: usize = 13;
 const MOVES: usize = 8;
 const CAPTURES: [usize; 2] = [29, 30];
 const CHECKER: usize = 31;
 
-const GAME: usize = 80;
+pub(super) const GAME: usize = 80;
 const RATING: [usize; 2] = [4, 17];
 const POOL: usize = 30;
 const BASE: usize = 34;
@@ -78,7 +78,7 @@ impl Encoding for TabiaHuman1 {
     }
 }
 
-fn write_squares(situation: &Situation<'_>, values: &mut [f32]) {
+pub(super) fn write_squares(situation: &Situation<'_>, values: &mut [f32]) {
     let position = situation.position;
     let mover = position.turn();
     let mut set = |square: Square, channel: usize| {
@@ -100,7 +100,7 @@ fn write_squares(situation: &Situation<'_>, values: &mut [f32]) {
     position.checkers().into_iter().for_each(|checker| set(checker, CHECKER));
 }
 
-fn write_game(situation: &Situation<'_>, values: &mut [f32]) {
+pub(super) fn write_game(situation: &Situation<'_>, values: &mut [f32]) {
     let position = situation.position;
     let mover = position.turn();
     let [king_side, queen_side] = rights_of(position, mover);
@@ -120,7 +120,7 @@ fn write_game(situation: &Situation<'_>, values: &mut [f32]) {
     let pool = match situation.pool {
         RatingPool::Unknown => 0,
         RatingPool::OverTheBoard => 1,
-        RatingPool::Online => 2,
+        RatingPool::Online | RatingPool::Lichess | RatingPool::ChessCom => 2,
         RatingPool::Puzzle => 3,
     };
     values[POOL + pool] = 1.0;

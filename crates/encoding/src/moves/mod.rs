@@ -2,11 +2,15 @@
 
 mod castling_spelling;
 mod geometry;
+mod move_subset;
 mod uci;
 
 pub(crate) mod canonical_1968;
 pub(crate) mod from_to_4096;
 pub(crate) mod lc0_1858;
+pub(crate) mod maia2_1880;
+pub(crate) mod maia3_4352;
+pub(crate) mod searchless_1968;
 
 use std::fmt;
 
@@ -14,6 +18,7 @@ use shakmaty::{Chess, Color, Move, Position};
 
 pub use self::canonical_1968::CANONICAL_1968_ROWS;
 pub use self::castling_spelling::CastlingSpelling;
+pub use self::move_subset::{MoveSubset, VocabularyFileError};
 pub use self::uci::{MoveTextError, parse_uci};
 use crate::Orientation;
 
