@@ -5,7 +5,15 @@
 #![forbid(unsafe_code)]
 
 mod line_process;
+mod network;
+mod onnxruntime;
+mod pass;
+mod positions;
 mod rounds;
 
 pub use line_process::LineProcess;
+pub use network::random_mlp;
+pub use onnxruntime::Onnxruntime;
+pub use pass::Pass;
+pub use positions::positions;
 pub use rounds::{Contender, Round, Shown, Table, best_of};

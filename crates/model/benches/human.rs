@@ -12,20 +12,15 @@
     reason = "a bench is a program: it reads the clock and the environment, and prints"
 )]
 
-mod support;
-
-use std::{cell::RefCell, fs, rc::Rc, time::Instant};
+use std::{cell::RefCell, fs, path::Path, rc::Rc, time::Instant};
 
 use shakmaty::{Chess, Move, Position};
-use support::{Onnxruntime, Pass};
-use tabia_bench::{Contender, Shown, Table, best_of};
+use tabia_bench::{Contender, Onnxruntime, Pass, Shown, Table, best_of};
 use tabia_encoding::{Batch, Elo, PlayerInfo, Situation, vocabulary};
-use tabia_model::{
-    Evaluation, Model, Policy, Source,
-    onnx::read,
-    runtime::{InputData, InputTensor, Int8Weights, Session},
-    transformer::Level,
-};
+use tabia_model::{Evaluation, Model, Policy, Source};
+use tabia_onnx::read;
+use tabia_runtime::transformer::Level;
+use tabia_runtime::{InputData, InputTensor, Int8Weights, Session};
 
 const ROUNDS: usize = 7;
 /// Positions in a round.
@@ -72,7 +67,13 @@ fn bench() {
             }
         }));
     }
-    match Onnxruntime::start(&onnx, "move_logits", &[batch.values(0), batch.values(1)], &[TIMED]) {
+    match Onnxruntime::start(
+        Path::new(env!("CARGO_TARGET_TMPDIR")),
+        &onnx,
+        "move_logits",
+        &[batch.values(0), batch.values(1)],
+        &[TIMED],
+    ) {
         Ok(mut child) => {
             child.run("int8 single", &mut Vec::new());
             let net = child.quantised();
@@ -181,5 +182,5 @@ fn positions() -> Vec<Chess> {
     if let Ok(path) = std::env::var("TABIA_POSITIONS") {
         text.push_str(&fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}")));
     }
-    support::positions(&text)
+    tabia_bench::positions(&text)
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use shakmaty::Color;
 use tabia_encoding::{ForMover, ForWhite};
-pub use tabia_encoding::{Perspective, Unit};
+pub use tabia_encoding::{OutcomeOrder, Perspective, Unit};
 
 pub use self::history::{Accuracy, Figures, HeldOut, Rounding, Training};
 pub use self::strength::{ShownRating, Strength, StrengthKnot};
@@ -84,6 +84,9 @@ pub struct StateDict {
     /// The linear layers of an MLP from the first to the last, with ReLU between them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LinearLayer>,
+    /// The layout of a file that says nothing of itself, such as `bullet-768:hidden=256`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<String>,
     /// The epsilon of the RMSNorms of a HumChess network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub norm_epsilon: Option<f32>,
@@ -117,6 +120,9 @@ pub struct PolicyHead {
     /// and piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub promotion_output: Option<String>,
+    /// Whether the output has the chances of each bin of winning probability after one move, which is an input.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub action_values: bool,
 }
 
 /// The value head, and what its number means.
@@ -134,7 +140,7 @@ pub struct ValueHead {
     pub perspective: Perspective,
 }
 
-/// The win/draw/loss head, in that order.
+/// The win/draw/loss head.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WdlHead {
@@ -142,8 +148,15 @@ pub struct WdlHead {
     pub output: String,
     /// Whether the numbers are probabilities or logits.
     pub scale: WdlScale,
-    /// Whose win comes first.
+    /// Whose win it is.
     pub perspective: Side,
+    /// The order of the three numbers.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub order: OutcomeOrder,
+}
+
+fn is_default(order: &OutcomeOrder) -> bool {
+    *order == OutcomeOrder::default()
 }
 
 /// What the three numbers of a WDL head are.

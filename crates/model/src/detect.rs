@@ -3,10 +3,11 @@
 use tabia_encoding::{
     ElementKind, Encoding, InputSpec, TIME_BINS, ValueConvention, encodings, vocabularies, vocabulary,
 };
+use tabia_onnx::check::{self, GraphInfo, TensorInfo};
+use tabia_onnx::proto::ModelProto;
 
+use crate::action_values;
 use crate::card::{ModelCard, PolicyHead, Side, ThinkTimeHead, ValueHead, WdlHead, WdlScale};
-use crate::onnx::check::{self, GraphInfo, TensorInfo};
-use crate::onnx::proto::ModelProto;
 
 /// The first encoding whose inputs have the graph's shapes.
 pub(crate) fn encoding_of(graph: &GraphInfo) -> Option<&'static dyn Encoding> {
@@ -48,6 +49,18 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProt
     };
 
     let preferred = encoding.default_vocabulary().and_then(|id| vocabulary(id.0));
+    if let (Some(_), Some(moves)) = (encoding.move_token(), preferred) {
+        let is_binned = |t: &&TensorInfo| row_len(t).is_some_and(action_values::has_bins);
+        let output = graph.outputs.iter().find(is_binned).map(|t| t.name.clone());
+        let vocabulary = moves.id().0.to_owned();
+        card.policy = output.map(|output| PolicyHead {
+            output,
+            vocabulary,
+            promotion_output: None,
+            action_values: true,
+        });
+        return card;
+    }
     for moves in preferred.into_iter().chain(vocabularies()) {
         let Some(output) = with_width(moves.width()).next() else { continue };
         let promotion_output = match moves.promotion_width() {
@@ -55,20 +68,27 @@ pub(crate) fn card(encoding: &dyn Encoding, graph: &GraphInfo, model: &ModelProt
             width => with_width(width).chain(with_width(8 * width)).next(),
         };
         if moves.promotion_width() == 0 || promotion_output.is_some() {
-            card.policy = Some(PolicyHead { output, vocabulary: moves.id().0.to_owned(), promotion_output });
+            card.policy = Some(PolicyHead {
+                output,
+                vocabulary: moves.id().0.to_owned(),
+                promotion_output,
+                action_values: false,
+            });
             break;
         }
     }
     if let Some(output) = with_width(3).next() {
         let scale = if is_softmax(model, &output) { WdlScale::Probabilities } else { WdlScale::Logits };
-        card.wdl = Some(WdlHead { output, scale, perspective: Side::Mover });
+        card.wdl = Some(WdlHead { output, scale, perspective: Side::Mover, order: encoding.outcome_order() });
     }
     let is_think_time = |t: &&TensorInfo| t.name == "think_time" && row_len(t) == Some(TIME_BINS);
     if let Some(output) = graph.outputs.iter().find(is_think_time) {
         card.think_time = Some(ThinkTimeHead { output: output.name.clone() });
     }
     // Leela networks may have a moves-left head beside the value.
-    if let Some(output) = with_width(1).find(|name| !name.contains("moves_left") && !name.contains("mlh")) {
+    if encoding.has_value_heads()
+        && let Some(output) = with_width(1).find(|name| !name.contains("moves_left") && !name.contains("mlh"))
+    {
         card.value = Some(ValueHead { output, index: None, unit, perspective });
     }
     let headless = card.policy.is_none() && card.wdl.is_none() && card.value.is_none();

@@ -77,6 +77,12 @@ impl Policy {
         Policy(candidates)
     }
 
+    /// From moves and their probabilities.
+    pub(crate) fn of(mut candidates: Vec<Candidate>) -> Policy {
+        candidates.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+        Policy(candidates)
+    }
+
     /// All legal moves, most likely first.
     pub fn candidates(&self) -> &[Candidate] {
         &self.0

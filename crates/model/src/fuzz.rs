@@ -2,13 +2,14 @@
 //!
 //! Each must return on any bytes, without a panic, a hang or a huge allocation; the result is dropped.
 
-use crate::{Model, files, onnx};
+use crate::{Model, files};
 
 /// Reads any bytes.
 pub type Reader = fn(&[u8]);
 
 /// Every reader by the name of its fuzz target and seed folder.
-pub const READERS: [(&str, Reader); 6] = [
+pub const READERS: [(&str, Reader); 7] = [
+    ("bullet", bullet),
     ("lc0", lc0),
     ("onnx", onnx),
     ("open", open),
@@ -17,6 +18,18 @@ pub const READERS: [(&str, Reader); 6] = [
     ("torch", torch),
 ];
 
+/// Reads bullet's weights by a layout: the first line, if it is text.
+pub fn bullet(bytes: &[u8]) {
+    let at = bytes.iter().position(|&byte| byte == b'\n').unwrap_or(0);
+    let (layout, weights) = bytes.split_at(at);
+    if let Ok(layout) = String::from_utf8_lossy(layout).parse() {
+        drop(files::bullet::read(weights.get(1..).unwrap_or_default(), &layout));
+    }
+    let padded = files::bullet::is_padded(bytes);
+    assert!(!padded || files::bullet::suggestion(bytes).is_some());
+    drop(files::stockfish::refusal(bytes));
+}
+
 /// Reads an lc0 network file, compressed or not.
 pub fn lc0(bytes: &[u8]) {
     drop(files::lc0::read(bytes));
@@ -24,7 +37,7 @@ pub fn lc0(bytes: &[u8]) {
 
 /// Reads and checks an ONNX file without running it.
 pub fn onnx(bytes: &[u8]) {
-    drop(onnx::read::parse(bytes).and_then(|model| onnx::check::check(&model)));
+    drop(tabia_onnx::read::parse(bytes).and_then(|model| tabia_onnx::check::check(&model)));
 }
 
 /// Opens a file of any format.

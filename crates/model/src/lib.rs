@@ -1,34 +1,36 @@
 //! Model files in, numbers out.
 //!
-//! Every reader produces an ONNX graph ([`onnx`]). It runs on the general runtime ([`runtime`]) or, where there is one for its
-//! architecture, on a specialised one ([`accumulator`], [`transformer`]).
-#![deny(unsafe_code)]
+//! Every reader produces an ONNX graph ([`tabia_onnx`]), which [`Model`] runs on the fastest runtime of [`tabia_runtime`] that
+//! takes it.
+#![forbid(unsafe_code)]
 
-pub mod accumulator;
+mod action_values;
 mod card;
 mod detect;
 mod evaluation;
 mod files;
 #[cfg(feature = "fuzzing")]
 pub mod fuzz;
+mod inputs_used;
 mod load_error;
+mod memory;
 mod model;
 mod nets;
-pub mod onnx;
-mod protobuf;
-pub mod runtime;
+mod readings;
 mod source;
-mod tensors;
-pub mod transformer;
+mod vocabulary;
 
 pub use card::{
-    Accuracy, CARD_KEY, CARD_VERSION, CardError, Figures, HeldOut, LinearLayer, ModelCard, Perspective,
-    PolicyHead, Rounding, ShownRating, Side, StateDict, Strength, StrengthKnot, ThinkTimeHead, Training,
-    Unit, ValueHead, WdlHead, WdlScale,
+    Accuracy, CARD_KEY, CARD_VERSION, CardError, Figures, HeldOut, LinearLayer, ModelCard, OutcomeOrder,
+    Perspective, PolicyHead, Rounding, ShownRating, Side, StateDict, Strength, StrengthKnot, ThinkTimeHead,
+    Training, Unit, ValueHead, WdlHead, WdlScale,
 };
 pub use evaluation::{Candidate, Evaluation, Policy, Wdl};
-pub use load_error::{Format, LoadError, LoadErrorKind, Place};
+pub use load_error::{Format, LoadError, LoadErrorKind};
+pub use memory::{parse_size, set_memory_limit};
 pub use model::{Model, Runtime};
-pub use nets::{LowerError, to_onnx};
-pub use source::{Facts, Source};
-pub use tensors::Tensor;
+pub use readings::{Reading, Readings};
+#[cfg(not(target_family = "wasm"))]
+pub use source::vocabulary_beside;
+pub use source::{Facts, Source, WeightPrecision};
+pub use tabia_onnx::{Place, tensors::Tensor};

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use tabia_onnx::{ErrorKind, GraphError, Place, TensorError};
+
 /// The file formats [`Model::open`](crate::Model::open) reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -13,6 +15,8 @@ pub enum Format {
     Lc0,
     /// PyTorch checkpoints: a zip of a pickle and its storages.
     Torch,
+    /// bullet's quantised weights, without a header.
+    Bullet,
 }
 
 impl fmt::Display for Format {
@@ -23,6 +27,7 @@ impl fmt::Display for Format {
             Format::Tflite => "TFLite",
             Format::Lc0 => "lc0",
             Format::Torch => "PyTorch",
+            Format::Bullet => "bullet",
         })
     }
 }
@@ -47,19 +52,22 @@ pub enum LoadErrorKind {
     NotFinite,
     /// The encoding or the heads of the network are unknown.
     UnknownNetwork,
+    /// A valid network in a build that cannot run it.
+    NoRuntime,
 }
 
-/// Where in the file an error is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The file as a whole.
-    File,
-    /// A byte offset.
-    Byte(u64),
-    /// A tensor, by name.
-    Tensor(String),
-    /// An operator of the graph, by name or position.
-    Operator(String),
+impl From<ErrorKind> for LoadErrorKind {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Malformed => LoadErrorKind::Malformed,
+            ErrorKind::TooLarge => LoadErrorKind::TooLarge,
+            ErrorKind::Shape => LoadErrorKind::Shape,
+            ErrorKind::NotFinite => LoadErrorKind::NotFinite,
+            ErrorKind::UnknownNetwork => LoadErrorKind::UnknownNetwork,
+            ErrorKind::NoRuntime => LoadErrorKind::NoRuntime,
+            ErrorKind::Unsupported => LoadErrorKind::Unsupported,
+        }
+    }
 }
 
 /// Why a model file could not be opened, and where the error is.
@@ -78,14 +86,7 @@ struct Located<'a>(Option<Format>, &'a Place);
 impl fmt::Display for Located<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(format) = self.0 else { return Ok(()) };
-        write!(f, "{format} file")?;
-        match self.1 {
-            Place::File => Ok(()),
-            Place::Byte(offset) => write!(f, ", byte {offset}"),
-            Place::Tensor(name) => write!(f, ", tensor {name:?}"),
-            Place::Operator(name) => write!(f, ", operator {name:?}"),
-        }?;
-        f.write_str(": ")
+        write!(f, "{format} file{}: ", self.1)
     }
 }
 
@@ -98,6 +99,12 @@ impl LoadError {
     /// An error before the format is known.
     pub fn unformatted(kind: LoadErrorKind, message: impl Into<String>) -> Self {
         LoadError { kind, format: None, place: Place::File, message: message.into() }
+    }
+
+    /// An error in the tensors of a file of `format`.
+    pub(crate) fn of_tensors(format: Format, error: TensorError) -> Self {
+        let (kind, place, message) = error.into_parts();
+        LoadError { kind: kind.into(), format: Some(format), place, message }
     }
 
     /// The same error at a byte offset.
@@ -123,5 +130,13 @@ impl LoadError {
     /// The place.
     pub fn place(&self) -> &Place {
         &self.place
+    }
+}
+
+/// Checks and runtimes take a file of any format as an ONNX graph.
+impl From<GraphError> for LoadError {
+    fn from(error: GraphError) -> Self {
+        let (kind, place, message) = error.into_parts();
+        LoadError { kind: kind.into(), format: Some(Format::Onnx), place, message }
     }
 }

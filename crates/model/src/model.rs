@@ -5,21 +5,22 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use shakmaty::{Chess, Color, Position};
-use tabia_encoding::{
-    Batch, Column, Elo, Encoding, MoveVocabulary, PlayerInfo, Situation, TIME_BINS, encoding, vocabulary,
-};
+use shakmaty::{Chess, Color, MoveList, Position};
+use tabia_encoding::{Batch, Column, Encoding, MoveVocabulary, Situation, TIME_BINS, encoding, vocabulary};
+use tabia_onnx::check::GraphInfo;
+use tabia_onnx::proto::ModelProto;
+use tabia_onnx::tensors::MAX_ELEMENTS;
+use tabia_runtime::accumulator::nnue::{Nnue, NnueGraph, NnueState};
+use tabia_runtime::accumulator::{AccumulatorNet, AccumulatorState, MlpGraph};
+use tabia_runtime::transformer::{self, TransformerSession};
+use tabia_runtime::{InputData, InputTensor, Int8Kernel, OutputTensor, RunError, Session};
 
-use crate::accumulator::nnue::{Nnue, NnueGraph};
-use crate::accumulator::{AccumulatorNet, AccumulatorState, MlpGraph};
-use crate::card::{ModelCard, PolicyHead, Side, ValueHead, WdlHead, WdlScale};
+use crate::action_values;
+use crate::card::{ModelCard, OutcomeOrder, PolicyHead, Side, ValueHead, WdlHead, WdlScale};
 use crate::detect;
 use crate::evaluation::{Evaluation, Policy, Wdl, softmax};
-use crate::onnx::check::GraphInfo;
-use crate::onnx::proto::ModelProto;
-use crate::runtime::{InputData, InputTensor, Int8Kernel, OutputTensor, RunError, Session};
+use crate::nets::WeightsApart;
 use crate::source::Source;
-use crate::transformer::{self, TransformerSession};
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// A network of any format, ready to evaluate positions.
@@ -54,8 +55,8 @@ enum Backend {
     General(Box<Session>),
     Transformer(Box<TransformerSession>),
     Accumulator(Arc<AccumulatorNet>),
-    /// Exact values from the graph, quantised ones for searches.
-    Nnue(Box<Session>, Arc<Nnue>),
+    /// Exact values from the graph, quantised ones for searches, and for everything where graphs cannot run.
+    Nnue(Option<Box<Session>>, Arc<Nnue>),
 }
 
 impl fmt::Debug for Model {
@@ -81,6 +82,8 @@ struct PolicyReader {
     output: usize,
     promotion: Option<usize>,
     vocabulary: &'static dyn MoveVocabulary,
+    /// Whether it values a single move of the input.
+    action_values: bool,
 }
 
 /// The runtime of a network.
@@ -94,7 +97,7 @@ pub enum Runtime {
     Transformer(transformer::Level),
     /// An MLP over sparse features with an incrementally updated first layer.
     Accumulator,
-    /// The graph for each position; in a search 16-bit accumulators, updated by moves.
+    /// The graph for each position if graphs can run; in a search 16-bit accumulators, updated by moves.
     Nnue,
 }
 
@@ -105,7 +108,8 @@ impl fmt::Display for Runtime {
             Runtime::Int8(kernel) => return write!(f, "general (rten), 8-bit products by {kernel}"),
             Runtime::Transformer(level) => return write!(f, "transformer, {level}"),
             Runtime::Accumulator => "accumulator (incremental updates)",
-            Runtime::Nnue => "general (rten); in a search 16-bit NNUE accumulators",
+            Runtime::Nnue if cfg!(feature = "rten") => "general (rten); in a search 16-bit NNUE accumulators",
+            Runtime::Nnue => "16-bit NNUE accumulators",
         })
     }
 }
@@ -169,7 +173,9 @@ impl Model {
         let wrong = |message: String| LoadError::new(LoadErrorKind::UnknownNetwork, source.format, message);
         if card.state_dict.as_ref() != source.state_dict_card() {
             let message = match source.format {
-                Format::Safetensors | Format::Torch => "the file was read without the state_dict of the card",
+                Format::Safetensors | Format::Torch | Format::Bullet => {
+                    "the file was read without the state_dict of the card"
+                }
                 Format::Onnx | Format::Tflite | Format::Lc0 => {
                     "the card has a state_dict, but the file already holds a graph"
                 }
@@ -237,7 +243,7 @@ impl Model {
         }
     }
 
-    /// The network for an [`NnueState`](crate::accumulator::nnue::NnueState), if it is an NNUE. Its value is that of the only
+    /// The network for an [`NnueState`](tabia_runtime::accumulator::nnue::NnueState), if it is an NNUE. Its value is that of the only
     /// head ([`ValueHead::read`]), quantised with an error of about a centipawn.
     pub fn nnue(&self) -> Option<&Arc<Nnue>> {
         match &self.backend {
@@ -251,18 +257,6 @@ impl Model {
         self.encoding
     }
 
-    /// Whether the mover's rating is part of its inputs.
-    pub fn takes_ratings(&self) -> bool {
-        let position = Chess::default();
-        let inputs = |rating| {
-            let mut batch = Batch::new(self.encoding);
-            let mover = PlayerInfo { rating: Some(Elo(rating)), time_left: None };
-            batch.push(&Situation { mover, ..Situation::of(&position) });
-            batch.columns().to_vec()
-        };
-        inputs(1000) != inputs(2400)
-    }
-
     /// Evaluates each situation.
     ///
     /// # Errors
@@ -271,9 +265,44 @@ impl Model {
         if situations.is_empty() {
             return Ok(Vec::new());
         }
+        if let Some(head) = self.heads.policy.as_ref().filter(|head| head.action_values) {
+            return self.evaluate_moves(head, situations);
+        }
         let outputs = self.outputs(situations)?;
         let rows = situations.len();
         Ok(situations.iter().enumerate().map(|(row, s)| self.read(&outputs, row, rows, s)).collect())
+    }
+
+    /// Evaluates situations by the value of each legal move.
+    fn evaluate_moves(
+        &self,
+        head: &PolicyReader,
+        situations: &[Situation<'_>],
+    ) -> Result<Vec<Evaluation>, RunError> {
+        let mut batch = Batch::new(self.encoding);
+        let moves: Vec<_> = situations.iter().map(|s| s.position.legal_moves()).collect();
+        for (situation, legal) in situations.iter().zip(&moves) {
+            for &m in legal {
+                batch.push_move(situation, head.vocabulary.slot(situation.position.turn(), m).index);
+            }
+        }
+        let mut values = Vec::new();
+        if batch.rows() > 0 {
+            let outputs = self.run_batch(&batch, |inputs| match &self.backend {
+                Backend::General(session) => session.run(inputs),
+                Backend::Transformer(session) => session.run(inputs),
+                Backend::Accumulator(_) | Backend::Nnue(..) => unreachable!("its inputs are numbers"),
+            })?;
+            let output = &outputs[head.output].values;
+            values
+                .extend(output.chunks_exact(output.len() / batch.rows()).map(action_values::win_probability));
+        }
+        let mut values = values.into_iter();
+        let evaluation = |(situation, legal): (&Situation<'_>, &MoveList)| {
+            let values = values.by_ref().take(legal.len()).collect();
+            action_values::evaluation(situation, legal, values)
+        };
+        Ok(situations.iter().zip(&moves).map(evaluation).collect())
     }
 
     /// The raw outputs that [`evaluate`](Self::evaluate) reads, one row per situation.
@@ -283,8 +312,15 @@ impl Model {
     pub fn outputs(&self, situations: &[Situation<'_>]) -> Result<Vec<OutputTensor>, RunError> {
         let start = Chess::default();
         match &self.backend {
-            Backend::General(session) | Backend::Nnue(session, _) => {
+            Backend::General(session) | Backend::Nnue(Some(session), _) => {
                 self.run_from_scratch(situations, &start, |inputs| session.run(inputs))
+            }
+            Backend::Nnue(None, net) => {
+                let mut state = NnueState::new(Arc::clone(net), &start);
+                self.run_incremental(situations, 1, |situation, out| {
+                    state.set_position(situation.position);
+                    out[0] = state.evaluate();
+                })
             }
             Backend::Transformer(session) => {
                 self.run_from_scratch(situations, &start, |inputs| session.run(inputs))
@@ -305,13 +341,24 @@ impl Model {
         situations: &[Situation<'_>],
         start: &Chess,
     ) -> Result<Vec<OutputTensor>, RunError> {
-        let width = net.outputs();
         let mut evaluator = AccumulatorState::new(Arc::clone(net), start);
-        let mut values = vec![0.0; width * situations.len()];
-        for (situation, out) in situations.iter().zip(values.chunks_exact_mut(width)) {
+        self.run_incremental(situations, net.outputs(), |situation, out| {
             evaluator.set_context(self.context(situation, start));
             evaluator.set_position(situation.position);
             evaluator.evaluate(out);
+        })
+    }
+
+    /// Evaluates one situation after the other into rows of `width` numbers.
+    fn run_incremental(
+        &self,
+        situations: &[Situation<'_>],
+        width: usize,
+        mut evaluate: impl FnMut(&Situation<'_>, &mut [f32]),
+    ) -> Result<Vec<OutputTensor>, RunError> {
+        let mut values = vec![0.0; width * situations.len()];
+        for (situation, out) in situations.iter().zip(values.chunks_exact_mut(width)) {
+            evaluate(situation, out);
         }
         let name = self.graph.outputs[0].name.clone();
         if values.iter().any(|v| !v.is_finite()) {
@@ -337,6 +384,14 @@ impl Model {
             };
             batch.push(&Situation { position: second, context: Some(first), ..*situation });
         }
+        self.run_batch(&batch, run)
+    }
+
+    fn run_batch(
+        &self,
+        batch: &Batch,
+        run: impl FnOnce(&[InputTensor<'_>]) -> Result<Vec<OutputTensor>, RunError>,
+    ) -> Result<Vec<OutputTensor>, RunError> {
         let shapes: Vec<Vec<usize>> = self
             .graph
             .inputs
@@ -418,7 +473,13 @@ impl Heads {
                     ));
                 }
             };
-            Ok(PolicyReader { output: output(&head.output, moves.width())?, promotion, vocabulary: moves })
+            let action_values = head.action_values;
+            let output = if action_values {
+                one_of(&head.output, &action_values::ROW_LENGTHS)?
+            } else {
+                output(&head.output, moves.width())?
+            };
+            Ok(PolicyReader { output, promotion, vocabulary: moves, action_values })
         };
         let value = |head: ValueHead| -> Result<(usize, ValueHead), String> {
             let Some(index) = head.index else { return Ok((output(&head.output, 1)?, head)) };
@@ -442,7 +503,10 @@ impl Heads {
             think_time: card.think_time.as_ref().map(|h| output(&h.output, TIME_BINS)).transpose()?,
         };
         if heads.policy.is_none() && heads.value.is_none() && heads.wdl.is_none() {
-            return Err(format!("no known head among its outputs: {}", detect::describe(graph)));
+            return Err(format!(
+                "no known head among its outputs: {}; a policy that does not have all 1968 moves needs its vocab.npy beside the file",
+                detect::describe(graph)
+            ));
         }
         Ok(heads)
     }
@@ -479,7 +543,7 @@ fn assemble_card(
     if let (Some(policy), Some(vocabulary)) = (&mut card.policy, facts.vocabulary) {
         policy.vocabulary = vocabulary.to_owned();
     }
-    card.architecture.clone_from(&facts.architecture);
+    card.architecture = facts.architecture.clone().or_else(|| encoding.system().map(str::to_owned));
     card.licence.clone_from(&facts.licence);
     card.notes.clone_from(&facts.notes);
     for text in layers {
@@ -496,18 +560,27 @@ fn backend(
     graph: &GraphInfo,
     level: transformer::Level,
 ) -> Result<Backend, LoadError> {
-    if let Some(tensors) = source.weights_apart() {
+    if let Some(WeightsApart { tensors, detected }) = source.weights_apart() {
         let outputs = graph.outputs.iter().map(|output| output.name.clone()).collect();
-        if let Some(session) = TransformerSession::new(tensors, outputs, level)? {
+        let session = TransformerSession::new(&detected.net, tensors, outputs, level);
+        if let Some(session) = session.map_err(|e| LoadError::of_tensors(source.format, e))? {
             return Ok(Backend::Transformer(Box::new(session)));
         }
     }
+    // Updates of the first layer save little of such a network, and copies of its weights take much.
+    let small = source.parameters() <= MAX_ELEMENTS as u64;
     let proto = source.into_graph()?;
+    if !small {
+        return Ok(Backend::General(Box::new(Session::new(proto)?)));
+    }
     if let Some(net) = accumulator_net(&proto, encoding, card) {
         return Ok(Backend::Accumulator(Arc::new(net)));
     }
     Ok(match nnue(&proto, encoding) {
-        Some(net) => Backend::Nnue(Box::new(Session::new(proto)?), Arc::new(net)),
+        Some(net) => {
+            let session = cfg!(feature = "rten").then(|| Session::new(proto).map(Box::new)).transpose()?;
+            Backend::Nnue(session, Arc::new(net))
+        }
         None => Backend::General(Box::new(Session::new(proto)?)),
     })
 }
@@ -535,7 +608,10 @@ fn wdl(head: &WdlHead, raw: &[f32], turn: Color) -> Wdl {
         WdlScale::Probabilities => raw.to_vec(),
         WdlScale::Logits => softmax(raw),
     };
-    let (win, draw, loss) = (chances[0], chances[1], chances[2]);
+    let (win, draw, loss) = match head.order {
+        OutcomeOrder::WinDrawLoss => (chances[0], chances[1], chances[2]),
+        OutcomeOrder::LossDrawWin => (chances[2], chances[1], chances[0]),
+    };
     match (head.perspective, turn) {
         (Side::Mover, _) | (Side::White, Color::White) => Wdl { win, draw, loss },
         (Side::White, Color::Black) => Wdl { win: loss, draw, loss: win },

@@ -5,14 +5,15 @@ mod cases;
 
 use std::collections::BTreeMap;
 
-use cases::Case;
 use half::bf16;
 use safetensors::{Dtype, SafeTensors, tensor::TensorView};
 use serde::Deserialize;
 use tabia_encoding::{Batch, Column, OwnedSituation, TIME_BINS, encoding, parse_uci};
-use tabia_model::runtime::{InputData, InputTensor, Session};
-use tabia_model::transformer::Level;
 use tabia_model::{Evaluation, Format, LoadError, Model, Place, Runtime, Source, ThinkTimeHead};
+use tabia_runtime::transformer::Level;
+use tabia_runtime::{InputData, InputTensor, Session};
+
+use cases::Case;
 
 const FILE: &[u8] = include_bytes!("../../../fixtures/models/human.safetensors");
 /// The bundled network, in 8 bits.

@@ -4,11 +4,11 @@ use prost::Message;
 use safetensors::{Dtype, tensor::TensorView};
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 use tabia_encoding::{Elo, ForMover, PlayerInfo, Situation, encodings, vocabularies};
-use tabia_model::onnx::build::GraphBuilder;
-use tabia_model::onnx::proto::StringStringEntryProto;
 use tabia_model::{
     CARD_KEY, Evaluation, Format, LoadError, LoadErrorKind, Model, Perspective, Place, Source, Unit, WdlScale,
 };
+use tabia_onnx::build::GraphBuilder;
+use tabia_onnx::proto::StringStringEntryProto;
 
 const POSITIONS: &str = include_str!("../../../fixtures/positions.fen");
 

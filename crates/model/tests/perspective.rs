@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::Deserialize;
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 use tabia_encoding::Situation;
-use tabia_model::accumulator::nnue::NnueState;
 use tabia_model::{Format, Model, Runtime, Source};
+use tabia_runtime::accumulator::nnue::NnueState;
 
 const FILE: &[u8] = include_bytes!("../../../fixtures/models/perspective.safetensors");
 /// The same network, its first matrix in 8 bits.

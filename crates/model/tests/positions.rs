@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde::Deserialize;
 use shakmaty::{CastlingMode, Chess, Move, Position, fen::Fen};
 use tabia_encoding::{Batch, Column, Elo, PlayerInfo, Situation, parse_uci};
-use tabia_model::accumulator::AccumulatorState;
-use tabia_model::runtime::{InputData, InputTensor, Int8Kernel, Session};
 use tabia_model::{
-    Evaluation, Format, Model, ModelCard, Perspective, Policy, PolicyHead, Runtime, Side, Source, Unit,
-    ValueHead, WdlHead, WdlScale,
+    Evaluation, Format, Model, ModelCard, OutcomeOrder, Perspective, Policy, PolicyHead, Runtime, Side,
+    Source, Unit, ValueHead, WdlHead, WdlScale,
 };
+use tabia_runtime::accumulator::AccumulatorState;
+use tabia_runtime::{InputData, InputTensor, Int8Kernel, Session};
 
 const TOLERANCE: f32 = 1e-4;
 const POSITIONS: &str = include_str!("../../../fixtures/positions.fen");
@@ -239,6 +239,7 @@ fn recognised(file: &str) -> (ModelCard, Runtime) {
             output: output.to_owned(),
             vocabulary: vocabulary.to_owned(),
             promotion_output: promotion.map(str::to_owned),
+            action_values: false,
         })
     };
     let human = || policy("move_logits", "from-to-4096", Some("promo_logits"));
@@ -247,7 +248,7 @@ fn recognised(file: &str) -> (ModelCard, Runtime) {
     };
     let wdl = |output: &str| {
         let (output, scale, perspective) = (output.to_owned(), WdlScale::Probabilities, Side::Mover);
-        Some(WdlHead { output, scale, perspective })
+        Some(WdlHead { output, scale, perspective, order: OutcomeOrder::WinDrawLoss })
     };
     let (centipawns, chances) = (Unit::Centipawns(100.0), Unit::Probability(1000.0));
     let (encoding, policy, value, wdl, runtime) = match file {

@@ -100,18 +100,48 @@ impl Attention {
         let q = net.rms_norm(&q, &format!("{layer}.q_norm.weight"), eps)?;
         let k = net.rms_norm(&k, &format!("{layer}.k_norm.weight"), eps)?;
         let q = net.permute(&q, &[0, 2, 1, 3])?;
-        let k = net.permute(&k, &[0, 2, 3, 1])?;
-        let v = net.permute(&v, &[0, 2, 1, 3])?;
-        let scores = net.matmul(&q, &k)?;
-        let mut scores = net.scale(&scores, 1.0 / (head as f32).sqrt())?;
-        if let Some(bias) = bias {
-            scores = net.add(&scores, bias)?;
-        }
-        let weights = net.softmax(&scores)?;
-        let mixed = net.matmul(&weights, &v)?;
-        let mixed = net.permute(&mixed, &[0, 2, 1, 3])?;
-        net.reshape(&mixed, &[tokens, width])
+        scaled_attention(net, &q, &k, &v, [tokens, heads, head], bias)
     }
+}
+
+/// Attention without norms of queries and keys, between its two projections: from `[batch, tokens, 3 width]` to
+/// `[batch, tokens, width]`. The sizes are tokens, heads and the width of a head; `bias` is added to the scaled scores.
+pub(crate) fn split_heads_attention<L: Layers>(
+    net: &mut L,
+    qkv: &L::Value,
+    [tokens, heads, head]: [usize; 3],
+    bias: &L::Value,
+) -> Result<L::Value, L::Error> {
+    let width = heads * head;
+    let part = |net: &mut L, index: usize| {
+        let part = net.slice(qkv, 2, index * width, (index + 1) * width)?;
+        net.reshape(&part, &[tokens, heads, head])
+    };
+    let (q, k, v) = (part(net, 0)?, part(net, 1)?, part(net, 2)?);
+    let q = net.permute(&q, &[0, 2, 1, 3])?;
+    scaled_attention(net, &q, &k, &v, [tokens, heads, head], Some(bias))
+}
+
+/// Attention of the queries `[batch, heads, tokens, head]` to the keys and values `[batch, tokens, heads, head]`.
+pub(crate) fn scaled_attention<L: Layers>(
+    net: &mut L,
+    q: &L::Value,
+    k: &L::Value,
+    v: &L::Value,
+    [tokens, heads, head]: [usize; 3],
+    bias: Option<&L::Value>,
+) -> Result<L::Value, L::Error> {
+    let k = net.permute(k, &[0, 2, 3, 1])?;
+    let v = net.permute(v, &[0, 2, 1, 3])?;
+    let scores = net.matmul(q, &k)?;
+    let mut scores = net.scale(&scores, 1.0 / (head as f32).sqrt())?;
+    if let Some(bias) = bias {
+        scores = net.add(&scores, bias)?;
+    }
+    let weights = net.softmax(&scores)?;
+    let mixed = net.matmul(&weights, &v)?;
+    let mixed = net.permute(&mixed, &[0, 2, 1, 3])?;
+    net.reshape(&mixed, &[tokens, heads * head])
 }
 
 /// The sizes of a transformer's blocks, from the tensors of a file.

@@ -3,7 +3,7 @@
 
 use tabia_encoding::ElementKind;
 
-use crate::{NetConfig, ParameterTable, human, humchess, mlp, nnue, policy_cnn};
+use crate::{NetConfig, ParameterTable, human, humchess, maia2, maia3, mlp, nnue, policy_cnn};
 
 /// The tensors of a file by name.
 pub trait NamedTensors {
@@ -130,6 +130,8 @@ pub const DETECTORS: &[Detector] = &[
     humchess::DETECTOR,
     nnue::DETECTOR,
     policy_cnn::DETECTOR,
+    maia3::DETECTOR,
+    maia2::DETECTOR,
     mlp::NUMBERED,
     mlp::SEQUENTIAL,
 ];

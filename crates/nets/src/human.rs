@@ -15,8 +15,10 @@ pub(crate) const DETECTOR: Detector = Detector { name: "the transformer of human
 pub const SQUARES: usize = 64;
 /// Inputs per square.
 pub const SQUARE_INPUTS: usize = 32;
-/// Inputs per game.
-pub const GAME_INPUTS: usize = 80;
+/// Inputs per game of `tabia-human-1`.
+const GAME_INPUTS: usize = 80;
+/// Inputs per game of `tabia-human-2`.
+const GAME_INPUTS_WITH_SITES: usize = 82;
 /// The first square of the last rank, as the mover sees the board.
 pub const LAST_RANK: usize = 56;
 /// Pieces to promote to.
@@ -48,11 +50,13 @@ pub struct HumanConfig {
     pub pair: usize,
     /// Hidden width of the heads on the pooled board.
     pub hidden: usize,
+    /// Whether it is told which server ratings are from: its encoding is `tabia-human-2`, else `tabia-human-1`.
+    pub sites: bool,
 }
 
 impl Default for HumanConfig {
     fn default() -> Self {
-        HumanConfig { width: 256, heads: 8, layers: 8, inner: 512, pair: 256, hidden: 128 }
+        HumanConfig { width: 256, heads: 8, layers: 8, inner: 512, pair: 256, hidden: 128, sites: false }
     }
 }
 
@@ -60,6 +64,11 @@ impl HumanConfig {
     /// Numbers per head.
     pub fn head_width(&self) -> usize {
         self.width / self.heads
+    }
+
+    /// Inputs per game.
+    pub fn game_inputs(&self) -> usize {
+        if self.sites { GAME_INPUTS_WITH_SITES } else { GAME_INPUTS }
     }
 
     fn attention(&self) -> Attention {
@@ -76,7 +85,9 @@ impl HumanConfig {
         let [pair, _] = dims(tensors, "from_head.weight")?;
         let judges = contains(tensors, "wdl_head.weight") || contains(tensors, "time_head.weight");
         let [hidden, _] = if judges { dims(tensors, "value_hidden.weight")? } else { [0, 0] };
-        Ok(HumanConfig { width, heads, layers, inner, pair, hidden })
+        let [_, game] = dims(tensors, "game.weight")?;
+        let sites = game == GAME_INPUTS_WITH_SITES;
+        Ok(HumanConfig { width, heads, layers, inner, pair, hidden, sites })
     }
 
     /// The parameters that a file with these tensors has to have: heads on the pooled board are optional, and so are biases.
@@ -111,7 +122,7 @@ impl Architecture for HumanConfig {
     }
 
     fn encoding(&self) -> &str {
-        "tabia-human-1"
+        if self.sites { "tabia-human-2" } else { "tabia-human-1" }
     }
 
     fn vocabulary(&self) -> Option<&'static str> {
@@ -132,7 +143,7 @@ impl Architecture for HumanConfig {
         let mut table = ParameterTable::new();
         table.push("squares.weight", &[d, SQUARE_INPUTS], Initial::Normal(0.2), Decay::Exempt);
         table.push("position.weight", &[SQUARES, d], Initial::Normal(0.1), Decay::Exempt);
-        table.push("game.weight", &[d, GAME_INPUTS], Initial::Normal(0.05), Decay::Exempt);
+        table.push("game.weight", &[d, self.game_inputs()], Initial::Normal(0.05), Decay::Exempt);
         let attention = self.attention();
         let bias = [self.heads, SQUARES, SQUARES];
         for i in 0..layers {

@@ -18,6 +18,8 @@ pub mod detect;
 pub mod human;
 mod humchess;
 mod layers;
+mod maia2;
+pub mod maia3;
 mod mlp;
 mod nnue;
 mod pair;
@@ -26,14 +28,18 @@ mod policy_cnn;
 pub mod relative_bias;
 mod value_attention;
 mod value_cnn;
+pub mod vocabulary;
 
 use serde::{Deserialize, Serialize};
+use tabia_encoding::MoveSubset;
 
 pub use self::challenge::{ChallengeConfig, MOST_PARAMETERS};
 use self::detect::{Hints, Input};
 pub use self::human::HumanConfig;
 pub use self::humchess::{HumChessConfig, HumChessMoves, HumChessTokens};
 pub use self::layers::{Heads, Layers};
+pub use self::maia2::Maia2Config;
+pub use self::maia3::Maia3Config;
 pub use self::mlp::{LayerNames, Mlp, PolicyMlpConfig, ValueMlpConfig};
 pub use self::nnue::{NnueActivation, NnueConfig};
 pub use self::pair::PairConfig;
@@ -196,12 +202,27 @@ networks! {
     /// An evaluation by attention over the squares: a body of [`Challenge`](NetConfig::Challenge).
     #[serde(skip)]
     ValueAttention(ValueAttentionConfig),
+    /// Maia-3's transformer over squares.
+    #[serde(skip)]
+    Maia3(Maia3Config),
+    /// Maia-2's residual tower and transformer.
+    #[serde(skip)]
+    Maia2(Maia2Config),
     /// A dense network of a file, its layers named in any way.
     #[serde(skip)]
     Mlp(Mlp),
 }
 
 impl NetConfig {
+    /// The moves that its policy head has, if it does not have all of its vocabulary.
+    pub fn known_moves(&self) -> Option<&MoveSubset> {
+        match self {
+            NetConfig::PolicyCnn(config) => config.vocabulary.as_ref(),
+            NetConfig::PolicyMlp(config) => config.vocabulary.as_ref(),
+            _ => None,
+        }
+    }
+
     /// Whether files of this network are recognised by the names of their tensors.
     pub fn is_detectable(&self) -> bool {
         let table = self.table();
@@ -209,6 +230,11 @@ impl NetConfig {
         found.is_ok_and(|(found, _)| found.table.entries().len() == table.entries().len())
     }
 }
+
+/// Compiles the example of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/add-a-network.md")]
+struct Guide;
 
 #[cfg(test)]
 mod tests;

@@ -4,10 +4,11 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
-use tabia_encoding::ElementKind;
+use tabia_encoding::{ElementKind, MoveSubset};
 
 use crate::detect::{DetectError, Detected, Detector, Hints, Input, NamedTensors, contains, dims};
 use crate::parameters::{Decay, Initial, ParameterTable};
+use crate::vocabulary::{self, CANONICAL_MOVES};
 use crate::{Architecture, Heads, Layers, NetConfig, Output, Outputs};
 
 /// Layers named as Rusty Chess does.
@@ -35,7 +36,6 @@ const ENCODING_BY_INPUTS: [(usize, &str); 5] = [
     (902, "rusty-902"),
     (1540, "challenge-1540"),
 ];
-const CANONICAL_MOVES: usize = 1968;
 
 /// A dense network that evaluates a flat board, with the layer names of Rusty Chess.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +53,9 @@ pub struct ValueMlpConfig {
 pub struct PolicyMlpConfig {
     /// Widths of the hidden layers.
     pub hidden: Vec<usize>,
+    /// The moves of the head, if they are not all 1968.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<MoveSubset>,
 }
 
 /// The parameter names of a linear layer.
@@ -82,13 +85,19 @@ pub struct Mlp {
     inputs: usize,
     /// The layers and their outputs.
     layers: Vec<(LayerNames, usize)>,
+    /// The moves of its outputs, if it is a policy that does not have all.
+    vocabulary: Option<MoveSubset>,
 }
 
 impl Mlp {
     fn new(inputs: usize, hidden: &[usize], outputs: usize, module: impl Fn(usize) -> String) -> Self {
         let widths = hidden.iter().copied().chain([outputs]);
         let layers = widths.enumerate().map(|(at, width)| (LayerNames::new(&module(at)), width));
-        Mlp { inputs, layers: layers.collect() }
+        Mlp { inputs, layers: layers.collect(), vocabulary: None }
+    }
+
+    fn is_policy(&self) -> bool {
+        self.vocabulary.is_some() || self.outputs_width() == CANONICAL_MOVES
     }
 
     fn outputs_width(&self) -> usize {
@@ -115,8 +124,13 @@ impl Mlp {
         let Some(inputs) = inputs else {
             return Err(DetectError::unknown(None, "no layers".to_owned()));
         };
-        let mlp = Mlp { inputs, layers };
-        let table = mlp.table();
+        let mut mlp = Mlp { inputs, layers, vocabulary: None };
+        let known = vocabulary::detect(tensors, mlp.outputs_width())?;
+        mlp.vocabulary = known.as_ref().map(|(subset, _)| *subset);
+        let mut table = mlp.table();
+        if let Some((_, indices)) = known {
+            table.set_buffer(vocabulary::TENSOR, indices);
+        }
         Ok(Detected::new(NetConfig::Mlp(mlp), table))
     }
 }
@@ -154,7 +168,7 @@ impl Architecture for Mlp {
     }
 
     fn vocabulary(&self) -> Option<&'static str> {
-        (self.outputs_width() == CANONICAL_MOVES).then_some("canonical-1968")
+        self.is_policy().then_some("canonical-1968")
     }
 
     fn check(&self) -> Result<(), String> {
@@ -183,6 +197,9 @@ impl Architecture for Mlp {
             }
             width = *outputs;
         }
+        if let Some(subset) = &self.vocabulary {
+            vocabulary::add(&mut table, subset);
+        }
         table
     }
 
@@ -195,15 +212,15 @@ impl Architecture for Mlp {
             x = net.linear_of(&x, &names.weight, names.bias.as_deref())?;
         }
         Ok(match self.vocabulary() {
-            Some(_) => Heads { policy: Some(x), ..Heads::default() },
+            Some(_) => Heads { policy: Some(vocabulary::widen(net, x)?), ..Heads::default() },
             None => Heads { value: Some(x), ..Heads::default() },
         })
     }
 
     fn outputs(&self) -> Outputs {
         match self.outputs_width() {
+            _ if self.is_policy() => Outputs::policy(CANONICAL_MOVES),
             1 => Outputs::value(),
-            CANONICAL_MOVES => Outputs::policy(CANONICAL_MOVES),
             width => Outputs { value: Some(Output { name: "output", width }), ..Outputs::default() },
         }
     }
@@ -259,7 +276,9 @@ impl Architecture for ValueMlpConfig {
 impl PolicyMlpConfig {
     fn mlp(&self) -> Mlp {
         // Between two linear layers is an activation, which has a number too.
-        Mlp::new(837, &self.hidden, CANONICAL_MOVES, |at| format!("net.{}", 2 * at))
+        let moves = self.vocabulary.map_or(CANONICAL_MOVES, |subset| subset.len());
+        let mlp = Mlp::new(837, &self.hidden, moves, |at| format!("net.{}", 2 * at));
+        Mlp { vocabulary: self.vocabulary, ..mlp }
     }
 }
 

@@ -4,20 +4,22 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use serde::{Deserialize, Serialize};
-use tabia_encoding::{CANONICAL_1968_ROWS, ElementKind};
+use tabia_encoding::{CANONICAL_1968_ROWS, MoveSubset, PolicyIndex};
 
 use crate::detect::{DetectError, Detected, Detector, Hints, Input, NamedTensors, contains, dims};
 use crate::parameters::{Decay, Initial, ParameterTable};
+use crate::vocabulary::{self, CANONICAL_MOVES};
 use crate::{Architecture, Heads, Layers, NetConfig, Outputs};
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "the convolutional policy network",
-    fits: |tensors| tensors.shape("layers.0.weight").is_some_and(|shape| shape.len() == 4),
+    fits: |tensors| trunk_of(tensors).is_some(),
     detect,
 };
 
 const SQUARES: usize = 64;
-const CANONICAL_MOVES: usize = 1968;
+/// Numbers of metadata that [`PolicyCnnHead::Joined`] takes: the turn and the castling rights.
+const META: usize = 5;
 /// Outputs at a from-square: one for every to-square, and one for each piece to promote to.
 const MOVE_PLANES: usize = SQUARES + 4;
 /// No promotion, knight, bishop, rook, queen.
@@ -40,7 +42,10 @@ pub struct PolicyCnnConfig {
     pub kernel: usize,
     /// How moves are read off the features.
     pub head: PolicyCnnHead,
-    /// Moves; only files have another number than 1968.
+    /// The moves of the head, if they are not all 1968.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocabulary: Option<MoveSubset>,
+    /// How many moves the head has without a vocabulary; only files have another number than 1968.
     #[serde(skip, default = "canonical_moves")]
     pub moves: usize,
 }
@@ -57,6 +62,16 @@ pub enum PolicyView {
     Mover,
     /// White: 18 planes, one of them the turn.
     White,
+    /// White: 13 planes. The turn and the castling rights are joined at the head, [`PolicyCnnHead::Joined`].
+    #[serde(rename = "white-13")]
+    White13,
+}
+
+/// The name of the trunk's modules in a file.
+fn trunk_of(tensors: &dyn NamedTensors) -> Option<&'static str> {
+    let is_trunk =
+        |name: &&str| tensors.shape(&format!("{name}.0.weight")).is_some_and(|shape| shape.len() == 4);
+    ["layers", "backbone"].into_iter().find(is_trunk)
 }
 
 /// How a convolutional policy turns features into one logit per move. Some heads are read from files only.
@@ -67,6 +82,8 @@ pub enum PolicyCnnHead {
     Flatten,
     /// The product of a from-vector and a to-vector of this depth.
     Bilinear(usize),
+    /// A linear layer on all features and the metadata of [`PolicyView::White13`].
+    Joined,
     /// [`Flatten`](PolicyCnnHead::Flatten) under other names, the norm optional: `out_ln`, `output`.
     #[serde(skip)]
     Output,
@@ -111,16 +128,38 @@ impl PolicyCnnHead {
             "head.reduce.0.weight" => (PolicyCnnHead::Reduce(channels(mark)?), rows("head.out.weight")?),
             "head.out.weight" => (PolicyCnnHead::Flatten, rows(mark)?),
             "head.conv.weight" => (PolicyCnnHead::SpatialShared, entries("head.base_idx")?),
+            "head.weight" if tensors.shape(mark).is_some_and(|shape| shape.len() == 2) => {
+                (PolicyCnnHead::Joined, rows(mark)?)
+            }
             "head.weight" => (PolicyCnnHead::SpatialUnshared, entries("head.base_idx")?),
             "head.from_proj.weight" => (PolicyCnnHead::Bilinear(channels(mark)?), entries("head.from_idx")?),
             _ => (PolicyCnnHead::Factored, entries("head.from_idx")?),
         })
     }
 
+    /// The moves of a head whose index tables say from where to where each goes.
+    fn listed_moves(self, tensors: &dyn NamedTensors) -> Option<(MoveSubset, Vec<i64>)> {
+        let tables = self.index_tables();
+        let [from, to, promotion] = tables else { return None };
+        let values = |&(name, _): &(&str, usize)| tensors.values(name).unwrap_or_default();
+        let [from, to, promotion] = [from, to, promotion].map(values);
+        let rows = from.iter().zip(&to).zip(&promotion);
+        let index = |((from, to), promotion): ((&f32, &f32), &f32)| {
+            let row = [*from as u8, *to as u8, *promotion as u8];
+            CANONICAL_1968_ROWS.binary_search(&row).ok().map(|index| PolicyIndex(index as u16))
+        };
+        let indices: Vec<PolicyIndex> = rows.map(index).collect::<Option<_>>()?;
+        let subset = MoveSubset::of(&indices).ok()?;
+        Some((subset, indices.iter().map(|index| i64::from(index.0)).collect()))
+    }
+
     /// Its index tables, and the number of places each chooses from.
     fn index_tables(self) -> &'static [(&'static str, usize)] {
         match self {
-            PolicyCnnHead::Output | PolicyCnnHead::Flatten | PolicyCnnHead::Reduce(_) => &[],
+            PolicyCnnHead::Output
+            | PolicyCnnHead::Flatten
+            | PolicyCnnHead::Reduce(_)
+            | PolicyCnnHead::Joined => &[],
             PolicyCnnHead::SpatialShared | PolicyCnnHead::SpatialUnshared => {
                 &[("head.base_idx", SQUARES * MOVE_PLANES), ("head.promo_idx", SQUARES * MOVE_PLANES)]
             }
@@ -134,6 +173,7 @@ impl PolicyCnnHead {
         match self {
             PolicyCnnHead::Flatten => "Flatten",
             PolicyCnnHead::Bilinear(_) => "Bilinear",
+            PolicyCnnHead::Joined => "Joined",
             PolicyCnnHead::Output => "Output",
             PolicyCnnHead::Reduce(_) => "Reduce",
             PolicyCnnHead::SpatialShared => "SpatialShared",
@@ -144,19 +184,38 @@ impl PolicyCnnHead {
 }
 
 fn detect(tensors: &dyn NamedTensors, _: &Hints) -> Result<Detected, DetectError> {
-    let [channels, planes, kernel, _] = dims(tensors, "layers.0.weight")?;
+    let trunk = trunk_of(tensors).unwrap_or("layers");
+    let first = format!("{trunk}.0.weight");
+    let [channels, planes, kernel, _] = dims(tensors, &first)?;
     let view = match planes {
+        13 => PolicyView::White13,
         17 => PolicyView::Mover,
         18 => PolicyView::White,
         _ => {
-            let message = format!("{planes} input planes; 17 (side to move's view) and 18 are known");
-            return Err(DetectError::shape("layers.0.weight", message));
+            let message = format!(
+                "{planes} input planes; 17 (side to move's view), 18 and 13 (with metadata joined at the head) are known"
+            );
+            return Err(DetectError::shape(&first, message));
         }
     };
+    if trunk != view.trunk() {
+        let message = format!("{planes} input planes; such a network has modules {}.N", view.trunk());
+        return Err(DetectError::shape(&first, message));
+    }
     let (head, moves) = PolicyCnnHead::detect(tensors)?;
+    if (view == PolicyView::White13) != (head == PolicyCnnHead::Joined) {
+        let message = format!("{planes} input planes do not go with a {} head", head.name());
+        return Err(DetectError::shape(&first, message));
+    }
     // The input convolution and its activation are places 0 and 1.
-    let blocks = (2..).take_while(|i| contains(tensors, &format!("layers.{i}.conv1.weight"))).count();
-    let config = PolicyCnnConfig { view, channels, blocks, kernel, head, moves };
+    let blocks = (2..).take_while(|i| contains(tensors, &format!("{trunk}.{i}.conv1.weight"))).count();
+    let known = match vocabulary::detect(tensors, moves)? {
+        None if moves != CANONICAL_MOVES => head.listed_moves(tensors),
+        found => found,
+    };
+    let moves = if known.is_some() { CANONICAL_MOVES } else { moves };
+    let vocabulary = known.as_ref().map(|(subset, _)| *subset);
+    let config = PolicyCnnConfig { view, channels, blocks, kernel, head, vocabulary, moves };
 
     let whole = config.table();
     let optional = |name: &str| name == "out_ln.weight" || whole.is_linear_bias(name);
@@ -179,26 +238,53 @@ fn detect(tensors: &dyn NamedTensors, _: &Hints) -> Result<Detected, DetectError
             let message = format!("entry {at} is not a whole number below {bound}");
             return Err(DetectError::Index { tensor: name.to_owned(), message });
         }
-        if values.len() != moves {
-            let message = format!("has {} entries, but the network has {moves} moves", values.len());
+        if values.len() != config.head_moves() {
+            let message =
+                format!("has {} entries, but the network has {} moves", values.len(), config.head_moves());
             return Err(DetectError::shape(name, message));
         }
         table.set_buffer(name, values.iter().map(|&v| v as i64).collect());
     }
-    let inputs = vec![Input { name: "board", shape: vec![planes, 8, 8], kind: ElementKind::Value }];
-    Ok(Detected { inputs, ..Detected::new(NetConfig::PolicyCnn(config), table) })
+    if let Some((_, indices)) = known {
+        table.set_buffer(vocabulary::TENSOR, indices);
+    }
+    let mut detected = Detected::new(NetConfig::PolicyCnn(config), table);
+    // The planes were named so before they had a second input beside them.
+    if let [Input { name, .. }] = detected.inputs.as_mut_slice() {
+        *name = "board";
+    }
+    Ok(detected)
 }
 
 fn is_norm(layer: &str) -> bool {
     layer == "out_ln" || layer == "head.norm" || layer.ends_with(".ln1") || layer.ends_with(".ln2")
 }
 
-impl PolicyCnnConfig {
-    fn planes(&self) -> usize {
-        match self.view {
+impl PolicyView {
+    fn planes(self) -> usize {
+        match self {
             PolicyView::Mover => 17,
             PolicyView::White => 18,
+            PolicyView::White13 => 13,
         }
+    }
+
+    fn trunk(self) -> &'static str {
+        match self {
+            PolicyView::Mover | PolicyView::White => "layers",
+            PolicyView::White13 => "backbone",
+        }
+    }
+}
+
+impl PolicyCnnConfig {
+    /// Logits of the head.
+    fn head_moves(&self) -> usize {
+        self.vocabulary.map_or(self.moves, |subset| subset.len())
+    }
+
+    fn is_canonical(&self) -> bool {
+        self.vocabulary.is_some() || self.moves == CANONICAL_MOVES
     }
 
     fn head<L: Layers>(&self, net: &mut L, x: &L::Value) -> Result<L::Value, L::Error> {
@@ -215,6 +301,12 @@ impl PolicyCnnConfig {
                 let flat = net.reshape(x, &[features])?;
                 let flat = norm(net, &flat, "head.norm")?;
                 net.linear(&flat, "head.out")
+            }
+            PolicyCnnHead::Joined => {
+                let flat = net.reshape(x, &[features])?;
+                let meta = net.input(1)?;
+                let joined = net.concat(&[&flat, &meta], 1)?;
+                net.linear(&joined, "head")
             }
             PolicyCnnHead::Reduce(fewer) => {
                 let y = net.conv(x, "head.reduce.0")?;
@@ -331,15 +423,16 @@ impl Architecture for PolicyCnnConfig {
         match self.view {
             PolicyView::Mover => "policy-planes-17",
             PolicyView::White => "policy-planes-18",
+            PolicyView::White13 => "policy-planes-13",
         }
     }
 
     fn vocabulary(&self) -> Option<&'static str> {
         let known = match self.view {
             PolicyView::Mover => "canonical-1968-mover",
-            PolicyView::White => "canonical-1968",
+            PolicyView::White | PolicyView::White13 => "canonical-1968",
         };
-        (self.moves == CANONICAL_MOVES).then_some(known)
+        self.is_canonical().then_some(known)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -349,11 +442,15 @@ impl Architecture for PolicyCnnConfig {
         if self.kernel.is_multiple_of(2) {
             return Err(format!("has a kernel of {}, which is not odd", self.kernel));
         }
+        if (self.view == PolicyView::White13) != (self.head == PolicyCnnHead::Joined) {
+            return Err("has the view white-13 without the head joined, or the other way round".to_owned());
+        }
         Ok(())
     }
 
     fn table(&self) -> ParameterTable {
-        let PolicyCnnConfig { channels: c, blocks, kernel: k, moves, .. } = *self;
+        let PolicyCnnConfig { channels: c, blocks, kernel: k, .. } = *self;
+        let (trunk, moves) = (self.view.trunk(), self.head_moves());
         let features = c * SQUARES;
         let mut table = ParameterTable::new();
         let conv = |table: &mut ParameterTable, name: &str, outputs, inputs: usize, kernel: usize| {
@@ -370,11 +467,11 @@ impl Architecture for PolicyCnnConfig {
             table.push(format!("{name}.weight"), &[outputs, inputs], initial, Decay::Decayed);
             table.push(format!("{name}.bias"), &[outputs], Initial::Zeros, Decay::Exempt);
         };
-        conv(&mut table, "layers.0", c, self.planes(), k);
+        conv(&mut table, &format!("{trunk}.0"), c, self.view.planes(), k);
         for i in 2..2 + blocks {
             for half in [1, 2] {
-                norm(&mut table, &format!("layers.{i}.ln{half}"), &[c, 8, 8]);
-                conv(&mut table, &format!("layers.{i}.conv{half}"), c, c, k);
+                norm(&mut table, &format!("{trunk}.{i}.ln{half}"), &[c, 8, 8]);
+                conv(&mut table, &format!("{trunk}.{i}.conv{half}"), c, c, k);
             }
         }
         match self.head {
@@ -382,6 +479,7 @@ impl Architecture for PolicyCnnConfig {
                 norm(&mut table, "head.norm", &[features]);
                 linear(&mut table, "head.out", moves, features);
             }
+            PolicyCnnHead::Joined => linear(&mut table, "head", moves, features + META),
             PolicyCnnHead::Output => {
                 norm(&mut table, "out_ln", &[features]);
                 linear(&mut table, "output", moves, features);
@@ -408,7 +506,11 @@ impl Architecture for PolicyCnnConfig {
                 conv(&mut table, "head.to_proj", depth, c, 1);
                 table.push("head.promo_bias", &[PROMOTION_KINDS], Initial::Zeros, Decay::Exempt);
                 for (at, &(name, _)) in self.head.index_tables().iter().enumerate() {
-                    let column = CANONICAL_1968_ROWS.iter().filter_map(|row| row.get(at).copied());
+                    let known = |index: &usize| {
+                        self.vocabulary.is_none_or(|subset| subset.contains(PolicyIndex(*index as u16)))
+                    };
+                    let rows = CANONICAL_1968_ROWS.iter().enumerate().filter(|(index, _)| known(index));
+                    let column = rows.filter_map(|(_, row)| row.get(at).copied());
                     table.set_buffer(name, column.map(i64::from).collect());
                 }
             }
@@ -419,34 +521,40 @@ impl Architecture for PolicyCnnConfig {
                 table.push("head.promo_bias", &[PROMOTION_KINDS], Initial::Zeros, Decay::Exempt);
             }
         }
+        if let Some(subset) = &self.vocabulary {
+            vocabulary::add(&mut table, subset);
+        }
         table
     }
 
     fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>, L::Error> {
+        let trunk = self.view.trunk();
         let board = net.input(0)?;
-        let x = net.conv(&board, "layers.0")?;
+        let x = net.conv(&board, &format!("{trunk}.0"))?;
         let mut x = net.gelu(&x)?;
         for i in 2..2 + self.blocks {
             let mut y = x.clone();
             for half in [1, 2] {
-                let normal = norm_planes(net, &y, &format!("layers.{i}.ln{half}"), self.channels)?;
-                let z = net.conv(&normal, &format!("layers.{i}.conv{half}"))?;
+                let normal = norm_planes(net, &y, &format!("{trunk}.{i}.ln{half}"), self.channels)?;
+                let z = net.conv(&normal, &format!("{trunk}.{i}.conv{half}"))?;
                 y = net.gelu(&z)?;
             }
             x = net.add(&x, &y)?;
         }
-        Ok(Heads { policy: Some(self.head(net, &x)?), ..Heads::default() })
+        let logits = self.head(net, &x)?;
+        Ok(Heads { policy: Some(vocabulary::widen(net, logits)?), ..Heads::default() })
     }
 
     fn outputs(&self) -> Outputs {
-        Outputs::policy(self.moves)
+        Outputs::policy(if self.is_canonical() { CANONICAL_MOVES } else { self.moves })
     }
 
     fn describe(&self, _: &ParameterTable) -> String {
-        let PolicyCnnConfig { channels, blocks, kernel, head, moves, .. } = *self;
+        let PolicyCnnConfig { channels, blocks, kernel, head, .. } = *self;
+        let moves = self.head_moves();
         format!(
             "policy CNN: {} planes, {blocks} residual blocks, {channels} channels, kernel {kernel}, {} head, {moves} moves",
-            self.planes(),
+            self.view.planes(),
             head.name()
         )
     }

@@ -1,32 +1,35 @@
-//! Leela Chess Zero weight files: a protobuf, usually gzipped, with a residual tower and its heads.
+//! Leela Chess Zero weight files: a protobuf, usually gzipped, with a residual tower or an attention body and its heads.
 //!
-//! The graph has the input `planes` (encoding `lc0-112`) and the outputs `policy` (logits of vocabulary `lc0-1858`), `wdl` or
+//! The graph has the input `planes` (encoding `lc0-112` or `lc0-112-castling`) and the outputs `policy` (logits of vocabulary `lc0-1858`), `wdl` or
 //! `value`, and `moves_left` where the network has that head, all from the mover's point of view.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod attention_policy;
+mod build;
+mod encoder;
 mod format;
 mod layers;
 mod messages;
 mod policy_planes;
-mod tower;
 
 use std::borrow::Cow;
 use std::io::Read;
 
 use flate2::read::GzDecoder;
 use prost::Message;
+use tabia_onnx::proto::ModelProto;
+use tabia_onnx::protobuf::{Fields, Value, WireError};
+use tabia_onnx::read::MAX_PARAMETERS;
 
-pub(crate) use self::format::{Lc0Policy, Lc0Value};
-use self::messages::{EngineVersion, Net, TrainingParams};
-use crate::onnx::proto::ModelProto;
-use crate::onnx::read::MAX_PARAMETERS;
-use crate::protobuf::{Fields, Value};
+use self::format::Architecture;
+pub(crate) use self::format::{Lc0Body, Lc0Embedding, Lc0Input, Lc0Policy, Lc0Value};
+use self::messages::{EngineVersion, Net, TrainingParams, Weights};
 use crate::{Format, LoadError, LoadErrorKind};
 
-/// Maximum decompressed size, about twice the largest residual networks.
-const MAX_BYTES: usize = 256 << 20;
+/// Maximum decompressed size: the parameters of the largest graph in two bytes each, and something for the rest.
+const MAX_BYTES: usize = 2 * MAX_PARAMETERS as usize + (16 << 20);
 
-/// The largest residual towers have about forty.
+/// Maximum residual blocks and encoder layers. The largest networks have about forty.
 const MAX_BLOCKS: usize = 256;
 
 const MAGIC: u32 = 0x1c0;
@@ -36,10 +39,14 @@ const MAGIC: u32 = 0x1c0;
 pub(crate) struct Lc0Network {
     /// Input `planes`; outputs `policy`, `wdl` or `value`, and perhaps `moves_left`.
     pub(crate) graph: ModelProto,
+    /// The planes that it reads.
+    pub(crate) input: Lc0Input,
     /// The type of the policy head.
     pub(crate) policy: Lc0Policy,
     /// Which of `wdl` and `value` the graph has.
     pub(crate) value: Lc0Value,
+    body: String,
+    has_moves_left: bool,
     /// The licence text, if the file has one.
     pub(crate) license: Option<String>,
     /// The oldest lc0 that reads the file, such as `0.21.0`.
@@ -54,32 +61,56 @@ impl Lc0Network {
         let policy = match self.policy {
             Lc0Policy::Classical => "classical",
             Lc0Policy::Convolution => "convolution",
+            Lc0Policy::Attention => "attention",
         };
         let value = match self.value {
             Lc0Value::Wdl => "WDL",
             Lc0Value::Classical => "classical",
         };
+        let moves_left = if self.has_moves_left { ", moves left" } else { "" };
         let since = self.min_version.as_ref().map_or(String::new(), |v| format!(", for lc0 {v} or later"));
-        format!("Leela residual tower, {policy} policy, {value} value{since}")
+        format!("{}, {policy} policy, {value} value{moves_left}{since}", self.body)
+    }
+}
+
+/// What the body of a network is called.
+fn body_text(architecture: &Architecture, weights: &Weights) -> String {
+    match architecture.body {
+        Lc0Body::Residual => "Leela residual tower".to_owned(),
+        Lc0Body::Attention(embedding) => {
+            let embedding = match embedding {
+                Lc0Embedding::Map => "map",
+                Lc0Embedding::Dense => "dense",
+            };
+            let smolgen = if weights.smolgen_w.is_some() { ", smolgen" } else { "" };
+            format!(
+                "Leela attention body, {} layers of {} heads, {embedding} embedding{smolgen}",
+                weights.encoder.len(),
+                weights.headcount.unwrap_or(0)
+            )
+        }
     }
 }
 
 /// Reads a weight file, gzipped or plain.
 ///
 /// # Errors
-/// If the file is malformed or too large, or not a residual tower over the classical 112 planes.
+/// If the file is malformed or too large, or its architecture is not supported.
 pub(crate) fn read(bytes: &[u8]) -> Result<Lc0Network, LoadError> {
     let net = parse(bytes)?;
-    let architecture = format::Architecture::of(&net)?;
+    let architecture = Architecture::of(&net)?;
     let weights = net.weights.ok_or_else(|| refuse(LoadErrorKind::Malformed, "no weights"))?;
     // Two bytes per parameter, four in the graph.
     if weights.encoded_len() as u64 > 2 * MAX_PARAMETERS {
         return Err(refuse(LoadErrorKind::TooLarge, format!("more than {MAX_PARAMETERS} parameters")));
     }
     Ok(Lc0Network {
-        graph: tower::build(weights, architecture)?,
+        body: body_text(&architecture, &weights),
+        graph: build::build(weights, &architecture)?,
+        input: architecture.input,
         policy: architecture.policy,
         value: architecture.value,
+        has_moves_left: architecture.has_moves_left,
         license: net.license.filter(|text| !text.is_empty()),
         min_version: net.min_version.map(version_text),
         training_info: net.training_params.as_ref().map(training_text).filter(|text| !text.is_empty()),
@@ -104,22 +135,33 @@ fn parse(bytes: &[u8]) -> Result<Net, LoadError> {
     }
 }
 
-/// Checks the number of residual blocks before they are decoded: an empty one takes two bytes on the wire and hundreds in
+/// Checks the number of repeated messages before they are decoded: an empty one takes two bytes on the wire and hundreds in
 /// memory, and gzip shrinks the two bytes a thousandfold.
 fn check_blocks(net: &[u8]) -> Result<(), LoadError> {
-    const WEIGHTS: u64 = 10;
-    const RESIDUAL: u64 = 2;
-    let mut blocks = 0;
-    for field in Fields::new(Format::Lc0, net) {
-        let field = field?;
-        let (WEIGHTS, Value::Bytes(weights)) = (field.number, field.value) else { continue };
-        for inner in weights {
-            let inner = inner?;
-            blocks += usize::from(inner.number == RESIDUAL);
-            if blocks > MAX_BLOCKS {
-                let message = format!("more than {MAX_BLOCKS} residual blocks");
-                return Err(refuse(LoadErrorKind::TooLarge, message).at_byte(inner.start));
+    /// The field numbers on the way to `residual`, `encoder` and the policy head's `pol_encoder`.
+    const PATHS: [&[u64]; 4] = [&[10, 2], &[10, 27], &[10, 21], &[10, 45, 3, 8]];
+    count_blocks(Fields::new(net), &PATHS, &mut 0)
+}
+
+fn count_blocks(fields: Fields<'_>, paths: &[&[u64]], blocks: &mut usize) -> Result<(), LoadError> {
+    let malformed = |e: WireError| refuse(LoadErrorKind::Malformed, e.message).at_byte(e.offset);
+    for field in fields {
+        let field = field.map_err(malformed)?;
+        let inner: Vec<&[u64]> = paths
+            .iter()
+            .filter_map(|path| match path.split_first() {
+                Some((&number, rest)) if number == field.number => Some(rest),
+                _ => None,
+            })
+            .collect();
+        if inner.iter().any(|path| path.is_empty()) {
+            *blocks += 1;
+            if *blocks > MAX_BLOCKS {
+                let message = format!("more than {MAX_BLOCKS} residual blocks and encoder layers");
+                return Err(refuse(LoadErrorKind::TooLarge, message).at_byte(field.start));
             }
+        } else if let (false, Value::Bytes(message)) = (inner.is_empty(), field.value) {
+            count_blocks(message, &inner, blocks)?;
         }
     }
     Ok(())

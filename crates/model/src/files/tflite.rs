@@ -1,22 +1,26 @@
 //! TensorFlow Lite files: dense networks with one or two inputs.
 //!
-//! The weights may be 32-bit or 16-bit floats or 8-bit integers with scales; values are always floats. The page
+//! The weights may be 32-bit or 16-bit floats or 8-bit integers with scales; values floats or 8-bit integers. The page
 //! `docs/formats/tflite.md` lists the operators and limits.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod constants;
 mod convert;
 mod flatbuffer;
+mod flatbuffer_write;
 mod operator_names;
 mod schema;
 #[cfg(test)]
 mod sketch;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::collections::BTreeMap;
 
-use crate::onnx::proto::ModelProto;
+use tabia_onnx::proto::ModelProto;
+
+pub(crate) use self::write::write;
 use crate::{Format, LoadError, LoadErrorKind};
 use schema::Schema;
 

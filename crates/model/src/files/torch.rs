@@ -3,21 +3,20 @@
 
 mod pickle;
 
-use std::collections::BTreeMap;
-use std::io::{Cursor, Read};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Cursor, ErrorKind, Read, SeekFrom};
 
+use tabia_onnx::TensorError;
+use tabia_onnx::tensors::{ElementType, MAX_ELEMENTS, TensorMap};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::tensors::{ElementType, MAX_ELEMENTS, TensorMap};
-use crate::{Format, LoadError, LoadErrorKind};
+use super::input::{Input, floats, pieces};
+use crate::{Format, LoadError, LoadErrorKind, memory};
 use pickle::{Id, Pickle, TensorView, Value};
 
 /// The pickle only describes the tensors.
 const MAX_PICKLE_BYTES: usize = 64 << 20;
-
-/// The storages of the state dict together, unpacked.
-const MAX_STORAGE_BYTES: usize = 4 * MAX_ELEMENTS;
 
 /// Maximum zip entries; a checkpoint has one per storage.
 const MAX_ENTRIES: usize = 65_536;
@@ -30,16 +29,42 @@ const STATE_DICT_KEYS: [&str; 3] = ["model_state_dict", "state_dict", "model"];
 /// # Errors
 /// If the file is malformed or too large, or has no state dict.
 pub(crate) fn read(bytes: &[u8]) -> Result<TensorMap, LoadError> {
-    let mut archive = Archive::open(bytes)?;
+    read_from(&mut Cursor::new(bytes), MAX_ELEMENTS)
+}
+
+/// The same of a file with at most `most` elements. Storages are decoded while they are read, so the weights are in memory once.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_from(input: &mut dyn Input, most: usize) -> Result<TensorMap, LoadError> {
+    let mut archive = Archive::open(input, most)?;
     let pickled = archive.read_pickle()?;
     let pickle = Pickle::parse(&pickled)?;
-    let mut tensors = TensorMap::new(Format::Torch);
-    for (name, id) in state_dict(&pickle)? {
+    let state_dict = state_dict(&pickle)?;
+    let views = || {
+        state_dict.values().filter_map(|id| match pickle.value(*id) {
+            Value::Tensor(view) => Some(view),
+            _ => None,
+        })
+    };
+    for view in views() {
+        *archive.uses.entry(view.storage.key.to_owned()).or_default() += 1;
+    }
+    // A single tensor that is too large is named below.
+    let counts =
+        views().map(|view| view.shape.iter().fold(1, |product: usize, &d| product.saturating_mul(d)));
+    let (total, largest) = counts
+        .fold((0_usize, 0), |(total, largest), count| (total.saturating_add(count), largest.max(count)));
+    if largest <= most {
+        memory::check(Format::Torch, total, most)?;
+    }
+    let mut tensors = TensorMap::within(most);
+    for (name, id) in state_dict {
         match pickle.value(id) {
             Value::Tensor(view) => match view.storage.element() {
                 Some(element) => {
                     let data = archive.gather(name, view, element, &tensors)?;
-                    tensors.insert(name, &view.shape, data)?;
+                    tensors.insert(name, &view.shape, data).map_err(refused)?;
                 }
                 None => {
                     tensors.insert_unreadable(name, format!("unsupported storage {}", view.storage.class));
@@ -50,6 +75,10 @@ pub(crate) fn read(bytes: &[u8]) -> Result<TensorMap, LoadError> {
         }
     }
     Ok(tensors)
+}
+
+fn refused(error: TensorError) -> LoadError {
+    LoadError::of_tensors(Format::Torch, error)
 }
 
 /// The dictionary of tensors: under one of [`STATE_DICT_KEYS`], else the whole pickle.
@@ -76,22 +105,29 @@ fn error(kind: LoadErrorKind, message: impl Into<String>) -> LoadError {
 
 /// The zip of a checkpoint. All entries are in one folder, named after the saved file.
 struct Archive<'a> {
-    zip: ZipArchive<Cursor<&'a [u8]>>,
+    zip: ZipArchive<&'a mut dyn Input>,
     folder: String,
+    /// How many tensors of the state dict have yet to read a storage.
+    uses: HashMap<String, usize>,
+    /// Storages that several tensors share, or that are not read in order.
     storages: BTreeMap<String, Vec<u8>>,
-    storage_bytes: usize,
+    /// Bytes of storages that may still be unpacked.
+    bytes_left: usize,
 }
 
 impl<'a> Archive<'a> {
-    fn open(bytes: &'a [u8]) -> Result<Self, LoadError> {
+    fn open(input: &'a mut dyn Input, most: usize) -> Result<Self, LoadError> {
         const PICKLE: &str = "data.pkl";
-        if !bytes.starts_with(b"PK") {
-            return Err(not_a_zip(bytes));
+        let mut start = [0; 14];
+        let read = read_up_to(input, &mut start).map_err(|e| unreadable(&e))?;
+        let start = start.get(..read).unwrap_or_default();
+        if !start.starts_with(b"PK") {
+            return Err(not_a_zip(start));
         }
-        if bytes.windows(4).filter(|w| w == b"PK\x01\x02").count() > MAX_ENTRIES {
+        if directory_entries(input).map_err(|e| unreadable(&e))? > MAX_ENTRIES {
             return Err(error(LoadErrorKind::TooLarge, format!("more than {MAX_ENTRIES} zip entries")));
         }
-        let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|e| explain(&e, "the zip directory"))?;
+        let zip = ZipArchive::new(input).map_err(|e| explain(&e, "the zip directory"))?;
         let names: Vec<String> = zip.file_names().flatten().map(String::from).collect();
         let folder = names
             .iter()
@@ -103,7 +139,9 @@ impl<'a> Archive<'a> {
             let message = "TorchScript program (expected a state_dict())";
             return Err(error(LoadErrorKind::Unsupported, message));
         }
-        let mut archive = Archive { zip, folder, storages: BTreeMap::new(), storage_bytes: 0 };
+        let bytes_left = most.saturating_mul(4);
+        let mut archive =
+            Archive { zip, folder, uses: HashMap::new(), storages: BTreeMap::new(), bytes_left };
         if names.contains(&format!("{}byteorder", archive.folder))
             && archive.entry("byteorder", 16)?.trim_ascii() != b"little"
         {
@@ -125,8 +163,7 @@ impl<'a> Archive<'a> {
         let read = entry.take(limit as u64 + 1).read_to_end(&mut unpacked);
         read.map_err(|e| error(LoadErrorKind::Malformed, format!("zip entry {path}: {e}")))?;
         if unpacked.len() > limit {
-            let message = format!("zip entry {path} decompresses to more than {limit} bytes");
-            return Err(error(LoadErrorKind::TooLarge, message));
+            return Err(unpacks_too_far(&path, limit));
         }
         Ok(unpacked)
     }
@@ -141,44 +178,142 @@ impl<'a> Archive<'a> {
     ) -> Result<Vec<f32>, LoadError> {
         let count = view.shape.iter().try_fold(1_usize, |product, &d| product.checked_mul(d));
         let count = count.unwrap_or(usize::MAX);
-        tensors.reserve(name, count)?;
-        let storage = self.storage(view.storage.key).map_err(|e| e.at_tensor(name))?;
+        tensors.reserve(name, count).map_err(refused)?;
+        let last = view.shape.iter().zip(&view.strides).try_fold(view.offset, |at, (&size, &stride)| {
+            at.checked_add(size.saturating_sub(1).checked_mul(stride)?)
+        });
+        let last = last.and_then(|last| last.checked_mul(element.size()));
+        let left = self.uses.get_mut(view.storage.key).map_or(0, |uses| {
+            *uses = uses.saturating_sub(1);
+            *uses
+        });
+        let shared = left > 0 || self.storages.contains_key(view.storage.key);
+        let in_order = view.strides == row_major(&view.shape);
+        let data = match last {
+            Some(_) if count > 0 && in_order && !shared => self.stream(view, element, count),
+            _ => self.pick(view, element, count, last),
+        };
+        if left == 0 {
+            self.storages.remove(view.storage.key);
+        }
+        data.map_err(|e| e.at_tensor(name))
+    }
+
+    /// Decodes the elements of a storage while it is read.
+    fn stream(
+        &mut self,
+        view: &TensorView<'_>,
+        element: ElementType,
+        count: usize,
+    ) -> Result<Vec<f32>, LoadError> {
+        let path = format!("{}data/{}", self.folder, view.storage.key);
+        let limit = self.bytes_left;
+        let entry = self.zip.by_name(&path).map_err(|e| explain(&e, &path))?;
+        let available = usize::try_from(entry.size()).unwrap_or(usize::MAX) / element.size();
+        if view.offset.checked_add(count).is_none_or(|end| end > available) {
+            return Err(exceeds(view, available));
+        }
+        // Declared sizes are not trusted, so the limit is on the output.
+        let mut entry = entry.take(limit as u64 + 1);
+        let mut read = || {
+            pieces(&mut entry, view.offset * element.size(), |_| {})?;
+            let data = floats(&mut entry, element, count)?;
+            // The checksum is compared at the end.
+            io::copy(&mut entry, &mut io::sink())?;
+            Ok(data)
+        };
+        let data = read().map_err(|e: io::Error| match e.kind() {
+            ErrorKind::UnexpectedEof => exceeds(view, available),
+            _ => error(LoadErrorKind::Malformed, format!("zip entry {path}: {e}")),
+        })?;
+        let left = usize::try_from(entry.limit()).unwrap_or(usize::MAX).checked_sub(1);
+        self.bytes_left = left.ok_or_else(|| unpacks_too_far(&path, limit))?;
+        Ok(data)
+    }
+
+    /// Picks the elements out of a storage in memory; `last` is the first byte of the last one.
+    fn pick(
+        &mut self,
+        view: &TensorView<'_>,
+        element: ElementType,
+        count: usize,
+        last: Option<usize>,
+    ) -> Result<Vec<f32>, LoadError> {
+        let storage = self.storage(view.storage.key)?;
         if count == 0 {
             return Ok(Vec::new());
         }
-        let last =
-            view.shape.iter().zip(&view.strides).try_fold(view.offset, |at, (&size, &stride)| {
-                at.checked_add((size - 1).checked_mul(stride)?)
-            });
         let available = storage.len() / element.size();
-        if last.is_none_or(|last| last >= available) {
-            let message = format!(
-                "shape {:?} with strides {:?} and offset {} exceeds the storage of {available} elements",
-                view.shape, view.strides, view.offset
-            );
-            return Err(error(LoadErrorKind::Malformed, message).at_tensor(name));
+        if last.is_none_or(|last| last / element.size() >= available) {
+            return Err(exceeds(view, available));
         }
         let from = storage.get(view.offset * element.size()..).unwrap_or_default();
         if view.strides == row_major(&view.shape) {
             return Ok(element.decode(from.get(..count * element.size()).unwrap_or_default()));
         }
-        let mut bytes = Vec::with_capacity(count * element.size());
+        let mut data = Vec::with_capacity(count);
         for at in Walk::new(&view.shape, &view.strides) {
             let at = at * element.size();
-            bytes.extend_from_slice(from.get(at..at + element.size()).unwrap_or_default());
+            element.decode_into(from.get(at..at + element.size()).unwrap_or_default(), &mut data);
         }
-        Ok(element.decode(&bytes))
+        Ok(data)
     }
 
-    /// The bytes of a storage, cached since tensors may share them.
+    /// The bytes of a storage, kept until the last tensor has read it.
     fn storage(&mut self, key: &str) -> Result<&[u8], LoadError> {
         if !self.storages.contains_key(key) {
-            let bytes = self.entry(&format!("data/{key}"), MAX_STORAGE_BYTES - self.storage_bytes)?;
-            self.storage_bytes += bytes.len();
+            let bytes = self.entry(&format!("data/{key}"), self.bytes_left)?;
+            self.bytes_left = self.bytes_left.saturating_sub(bytes.len());
             self.storages.insert(key.to_owned(), bytes);
         }
         Ok(self.storages.get(key).map(Vec::as_slice).unwrap_or_default())
     }
+}
+
+fn exceeds(view: &TensorView<'_>, available: usize) -> LoadError {
+    let message = format!(
+        "shape {:?} with strides {:?} and offset {} exceeds the storage of {available} elements",
+        view.shape, view.strides, view.offset
+    );
+    error(LoadErrorKind::Malformed, message)
+}
+
+fn unpacks_too_far(path: &str, limit: usize) -> LoadError {
+    let message = format!("zip entry {path} decompresses to more than {limit} bytes");
+    error(LoadErrorKind::TooLarge, message)
+}
+
+fn unreadable(cause: &io::Error) -> LoadError {
+    error(LoadErrorKind::Io, cause.to_string())
+}
+
+/// Fills `buffer` as far as the file goes, and returns to its beginning.
+fn read_up_to(input: &mut dyn Input, buffer: &mut [u8]) -> io::Result<usize> {
+    let limit = buffer.len() as u64;
+    let mut start = Vec::new();
+    input.take(limit).read_to_end(&mut start)?;
+    input.rewind()?;
+    for (place, byte) in buffer.iter_mut().zip(&start) {
+        *place = *byte;
+    }
+    Ok(start.len())
+}
+
+/// How many entries of a zip directory the file may have: their first bytes are counted, wherever they are.
+fn directory_entries(input: &mut dyn Input) -> io::Result<usize> {
+    const ENTRY: &[u8; 4] = b"PK\x01\x02";
+    let length = input.seek(SeekFrom::End(0))?;
+    input.rewind()?;
+    let (mut entries, mut end) = (0, [0; 3]);
+    pieces(input, usize::try_from(length).unwrap_or(usize::MAX), |piece| {
+        let seam: Vec<u8> = end.iter().chain(piece.iter().take(3)).copied().collect();
+        entries += seam.windows(4).chain(piece.windows(4)).filter(|bytes| bytes == ENTRY).count();
+        if let Some(last) = piece.last_chunk() {
+            end = *last;
+        }
+    })?;
+    input.rewind()?;
+    Ok(entries)
 }
 
 fn row_major(shape: &[usize]) -> Vec<usize> {

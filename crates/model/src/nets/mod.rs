@@ -1,18 +1,18 @@
 //! Known architectures: a state dict of named tensors in, an ONNX graph out.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod onnx;
+mod canonical;
 
-use std::collections::HashMap;
+use tabia_nets::detect::{self, DetectError, Detected, Hints};
+use tabia_nets::{LayerNames, Mlp, vocabulary};
+use tabia_onnx::lower::take_graph;
+use tabia_onnx::proto::ModelProto;
+use tabia_onnx::tensors::TensorMap;
+use tabia_onnx::{ErrorKind, TensorError};
+use tabia_runtime::transformer::TransformerSession;
 
-use tabia_nets::detect::{self, DetectError, Detected, Hints, NamedTensors};
-use tabia_nets::{LayerNames, Mlp, NetConfig};
-
-pub use self::onnx::{LowerError, to_onnx};
 use crate::card::{LinearLayer, StateDict};
-use crate::onnx::proto::ModelProto;
-use crate::tensors::{Tensor, TensorMap};
-use crate::{LoadError, LoadErrorKind};
+use crate::vocabulary::HeadMoves;
 
 /// A state dict whose network is known by its names and shapes.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ pub(crate) struct Recognised {
 #[derive(Clone, Debug)]
 pub(crate) struct WeightsApart {
     pub(crate) tensors: TensorMap,
-    detected: Detected,
+    pub(crate) detected: Detected,
 }
 
 impl WeightsApart {
@@ -41,52 +41,9 @@ impl WeightsApart {
     ///
     /// # Errors
     /// If one of them is not finite.
-    pub(crate) fn into_graph(mut self) -> Result<ModelProto, LoadError> {
-        lower(&self.detected, &mut self.tensors)
+    pub(crate) fn into_graph(mut self) -> Result<ModelProto, TensorError> {
+        take_graph(&self.detected, &mut self.tensors)
     }
-}
-
-impl NamedTensors for TensorMap {
-    fn names(&self) -> Vec<&str> {
-        TensorMap::names(self).collect()
-    }
-
-    fn shape(&self, name: &str) -> Option<&[usize]> {
-        TensorMap::shape(self, name)
-    }
-
-    fn values(&self, name: &str) -> Option<Vec<f32>> {
-        self.iter().find(|(found, _)| *found == name).map(|(_, tensor)| tensor.data().to_vec())
-    }
-}
-
-/// What a failed detection says of the file.
-pub(crate) fn error(tensors: &TensorMap, error: DetectError) -> LoadError {
-    let (kind, tensor, message) = match error {
-        DetectError::Missing { tensor } => return tensors.missing(&tensor),
-        DetectError::Shape { tensor, message } => (LoadErrorKind::Shape, Some(tensor), message),
-        DetectError::Index { tensor, message } => (LoadErrorKind::Malformed, Some(tensor), message),
-        DetectError::Unknown { tensor, message } => (LoadErrorKind::UnknownNetwork, tensor, message),
-    };
-    let error = tensors.error(kind, message);
-    match tensor {
-        Some(tensor) => error.at_tensor(tensor),
-        None => error,
-    }
-}
-
-/// Takes the network's tensors out of `tensors`, each checked for its shape, and writes them down as a graph.
-fn lower(detected: &Detected, tensors: &mut TensorMap) -> Result<ModelProto, LoadError> {
-    let Detected { net, table, inputs, .. } = detected;
-    let mut taken: HashMap<&str, Tensor> = HashMap::with_capacity(table.entries().len());
-    for entry in table.entries() {
-        taken.insert(&entry.name, tensors.take(&entry.name, &entry.shape)?);
-    }
-    for buffer in table.buffers() {
-        tensors.take(buffer.name, &buffer.shape)?;
-    }
-    to_onnx(net, table, inputs, |entry| taken.get(&*entry.name).map_or(&[][..], Tensor::data))
-        .map_err(|e| tensors.error(LoadErrorKind::UnknownNetwork, e.to_string()))
 }
 
 /// The MLP whose layers a card lists.
@@ -101,15 +58,10 @@ fn detect_listed(tensors: &TensorMap, card: &StateDict) -> Result<Detected, Dete
     Mlp::detect(tensors, card.layers.iter().map(layer).collect())
 }
 
-/// Builds the network that `tensors` are the weights of. `card` is what a card says of them.
-///
-/// # Errors
-/// If no architecture has such names, or the one that has lacks a tensor, finds another shape, a number that is
-/// not finite, or a tensor it has no use for; if the card says what means nothing to the architecture.
-pub(crate) fn recognise(mut tensors: TensorMap, card: &StateDict) -> Result<Recognised, LoadError> {
-    tensors.strip_wrappers();
+/// The network of `tensors`, and the name of its architecture.
+fn detect_in(tensors: &TensorMap, card: &StateDict) -> Result<(Detected, &'static str), TensorError> {
     let found = if card.layers.is_empty() {
-        if !detect::DETECTORS.iter().any(|known| (known.fits)(&tensors)) {
+        if !detect::DETECTORS.iter().any(|known| (known.fits)(tensors)) {
             let known: Vec<&str> = detect::DETECTORS.iter().map(|known| known.name).collect();
             let message = format!(
                 "no known network has these tensors: {}; known are {}. A sidecar FILE.card.json may name the layers of an \
@@ -117,21 +69,69 @@ pub(crate) fn recognise(mut tensors: TensorMap, card: &StateDict) -> Result<Reco
                 tensors.first_names(),
                 known.join(", ")
             );
-            return Err(tensors.error(LoadErrorKind::UnknownNetwork, message));
+            return Err(TensorError::new(ErrorKind::UnknownNetwork, message));
         }
-        detect::detect(&tensors, &Hints { norm_epsilon: card.norm_epsilon })
+        detect::detect(tensors, &Hints { norm_epsilon: card.norm_epsilon })
     } else if card.norm_epsilon.is_some() {
         let message = "the card gives a norm_epsilon, which an MLP does not have";
-        return Err(tensors.error(LoadErrorKind::UnknownNetwork, message));
+        return Err(TensorError::new(ErrorKind::UnknownNetwork, message));
     } else {
-        detect_listed(&tensors, card).map(|found| (found, "the MLP that the card lists"))
+        detect_listed(tensors, card).map(|found| (found, "the MLP that the card lists"))
     };
-    let (detected, name) = found.map_err(|e| error(&tensors, e))?;
-    // The human network has its own runtime: its graph gets its weights when it is run or converted.
-    let has_runtime = matches!(detected.net, NetConfig::Human(_));
+    found.map_err(|e| tensors.detect_error(e))
+}
+
+/// Adds the moves of a `vocab.npy` to a state dict whose head has as many logits and no vocabulary; returns the network of the two.
+///
+/// # Errors
+/// If the tensors are of no known network, or the moves are needed and damaged.
+pub(crate) fn add_vocabulary(
+    tensors: &mut TensorMap,
+    card: &StateDict,
+    moves: &[u8],
+) -> Result<(Detected, &'static str), TensorError> {
+    let found = detect_in(tensors, card)?;
+    let Some(logits) = head_width(&found.0).filter(|_| !tensors.contains(vocabulary::TENSOR)) else {
+        return Ok(found);
+    };
+    let moves = match HeadMoves::read(moves) {
+        Ok(moves) if moves.are_of(logits) => moves,
+        // It may belong to another network of the folder.
+        Err(error) if found.0.vocabulary.is_none() => return Err(error),
+        _ => return Ok(found),
+    };
+    moves.add_to(tensors)?;
+    detect_in(tensors, card)
+}
+
+/// How many logits the policy head of a network has; none if it evaluates.
+fn head_width(detected: &Detected) -> Option<usize> {
+    let outputs = detected.net.outputs();
+    outputs.policy.or(outputs.value).map(|output| output.width).filter(|width| *width > 1)
+}
+
+/// Builds the network that `tensors` are the weights of. `card` is what a card says of them, `moves` what a `vocab.npy` beside the
+/// file says of its head.
+///
+/// # Errors
+/// If no architecture has such names, or the one that has lacks a tensor, finds another shape, a number that is
+/// not finite, or a tensor it has no use for; if the card says what means nothing to the architecture.
+pub(crate) fn recognise(
+    mut tensors: TensorMap,
+    card: &StateDict,
+    moves: Option<&[u8]>,
+) -> Result<Recognised, TensorError> {
+    tensors.strip_wrappers();
+    canonical::canonicalise(&mut tensors)?;
+    let (detected, name) = match moves {
+        Some(moves) => add_vocabulary(&mut tensors, card, moves)?,
+        None => detect_in(&tensors, card)?,
+    };
+    // A network with its own runtime: its graph gets its weights when it is run or converted.
+    let has_runtime = TransformerSession::runs(&detected.net);
     let mut outline = has_runtime.then(|| tensors.outline());
     let used = outline.as_mut().unwrap_or(&mut tensors);
-    let graph = lower(&detected, used)?;
+    let graph = take_graph(&detected, used)?;
     used.finish(name)?;
     Ok(Recognised {
         graph,

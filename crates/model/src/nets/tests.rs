@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use tabia_onnx::check::ElementKind;
+use tabia_onnx::tensors::TensorMap;
+use tabia_onnx::{ErrorKind, Place, TensorError};
+use tabia_runtime::{InputData, InputTensor, OutputTensor, Session};
+
 use super::Recognised;
 use crate::card::StateDict;
 use crate::files::{safetensors, torch};
-use crate::onnx::check::ElementKind;
-use crate::runtime::{InputData, InputTensor, OutputTensor, Session};
-use crate::tensors::TensorMap;
-use crate::{Format, LoadError, LoadErrorKind, Place};
 
 macro_rules! fixtures {
     ($($name:literal),* $(,)?) => {
@@ -41,8 +42,8 @@ struct Expected {
 }
 
 /// Without a card.
-fn recognise(tensors: TensorMap) -> Result<Recognised, LoadError> {
-    super::recognise(tensors, &StateDict::default())
+fn recognise(tensors: TensorMap) -> Result<Recognised, TensorError> {
+    super::recognise(tensors, &StateDict::default(), None)
 }
 
 fn read(name: &str) -> TensorMap {
@@ -117,14 +118,14 @@ fn humchess_norm_epsilon_is_torchs_unless_the_card_overrides_it() {
     const EPSILON: &str = include_str!("../../../../fixtures/models/statedict/epsilon.json");
     let expected: BTreeMap<String, BTreeMap<String, Expected>> = serde_json::from_str(EPSILON).unwrap();
     let whole = read("humchess-74.pt");
-    let mut small = TensorMap::new(Format::Torch);
+    let mut small = TensorMap::new();
     for (name, tensor) in whole.iter() {
         let factor = if name.contains("_emb.") { 1.0 / 64.0 } else { 1.0 };
         small.insert(name, tensor.shape(), tensor.data().iter().map(|v| factor * v).collect()).unwrap();
     }
     let apart = |norm_epsilon, version: &str| {
         let card = StateDict { norm_epsilon, ..StateDict::default() };
-        furthest(&run(&super::recognise(small.clone(), &card).unwrap(), 10), &expected[version])
+        furthest(&run(&super::recognise(small.clone(), &card, None).unwrap(), 10), &expected[version])
     };
     assert!(apart(None, "torch") <= 1e-5, "{}", apart(None, "torch"));
     assert!(apart(Some(1e-6), "1e-6") <= 1e-5, "{}", apart(Some(1e-6), "1e-6"));
@@ -170,8 +171,7 @@ fn missing_tensor_is_rejected() {
                     );
                 }
                 Err(error) => assert!(
-                    matches!(error.place(), Place::Tensor(_))
-                        || error.kind() == LoadErrorKind::UnknownNetwork,
+                    matches!(error.place(), Place::Tensor(_)) || error.kind() == ErrorKind::UnknownNetwork,
                     "{file} without {gone}: {error}"
                 ),
             }
@@ -180,14 +180,14 @@ fn missing_tensor_is_rejected() {
 }
 
 fn map(entries: &[(&str, &[usize])]) -> TensorMap {
-    let mut tensors = TensorMap::new(Format::Safetensors);
+    let mut tensors = TensorMap::new();
     for (name, shape) in entries {
         tensors.insert(name, shape, vec![0.5; shape.iter().product()]).unwrap();
     }
     tensors
 }
 
-fn refused(entries: &[(&str, &[usize])], kind: LoadErrorKind, tensor: &str) {
+fn refused(entries: &[(&str, &[usize])], kind: ErrorKind, tensor: &str) {
     let error = recognise(map(entries)).unwrap_err();
     assert_eq!((error.kind(), error.place()), (kind, &Place::Tensor(tensor.to_owned())), "{error}");
 }
@@ -207,7 +207,7 @@ fn layers_are_sorted_numerically() {
 
 #[test]
 fn wrong_shapes_are_named() {
-    let kind = LoadErrorKind::Shape;
+    let kind = ErrorKind::Shape;
     refused(&[("seq.linear-0.weight", &[774])], kind, "seq.linear-0.weight");
     refused(&[("seq.linear-0.weight", &[0, 774])], kind, "seq.linear-0.weight");
     refused(
@@ -245,17 +245,17 @@ fn nnue_needs_768_features_and_at_most_32_buckets() {
         let error = recognise(tensors).unwrap_err();
         assert_eq!((error.kind(), error.place()), (kind, &Place::Tensor(tensor.to_owned())), "{error}");
     };
-    refused(net(774, 8, 8), LoadErrorKind::Shape, "features.weight");
-    refused(net(768, 33, 8), LoadErrorKind::Shape, "output.weight");
-    refused(net(768, 8, 4), LoadErrorKind::Shape, "output.weight");
+    refused(net(774, 8, 8), ErrorKind::Shape, "features.weight");
+    refused(net(768, 33, 8), ErrorKind::Shape, "output.weight");
+    refused(net(768, 8, 4), ErrorKind::Shape, "output.weight");
     let mut cubed = net(768, 8, 8);
     cubed.insert("activation.power", &[1], vec![3.0]).unwrap();
-    refused(cubed, LoadErrorKind::UnknownNetwork, "activation.power");
+    refused(cubed, ErrorKind::UnknownNetwork, "activation.power");
 }
 
 #[test]
 fn leftover_tensors_are_rejected() {
-    let unknown = LoadErrorKind::UnknownNetwork;
+    let unknown = ErrorKind::UnknownNetwork;
     refused(&[("net.0.weight", &[4, 837]), ("net.3.weight", &[1, 4])], unknown, "net.3.weight");
     refused(&[("net.0.weight", &[1, 837]), ("value_head.weight", &[1, 4])], unknown, "value_head.weight");
     let error = recognise(map(&[("encoder.weight", &[1, 2])])).unwrap_err();

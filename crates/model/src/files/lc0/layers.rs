@@ -1,6 +1,8 @@
 //! Decoding weights: dequantised, shapes checked, batch norm folded in.
 
-use super::format::check_encoding;
+use half::{bf16, f16};
+
+use super::format::Numbers;
 use super::messages::{ConvBlock, Layer, SqueezeExcite};
 use super::refuse;
 use crate::{LoadError, LoadErrorKind};
@@ -112,6 +114,73 @@ impl Dense {
     }
 }
 
+impl Dense {
+    /// Decodes the layer `{name}_w` and `{name}_b`.
+    pub(super) fn named(
+        name: &str,
+        weights: Option<Layer>,
+        biases: Option<Layer>,
+        inputs: usize,
+        outputs: Outputs,
+    ) -> Result<Self, LoadError> {
+        let (weights_name, biases_name) = (format!("{name}_w"), format!("{name}_b"));
+        Dense::read((weights, &weights_name), (biases, &biases_name), inputs, outputs)
+    }
+
+    /// The layer with its outputs times a factor.
+    pub(super) fn scaled(mut self, factor: f32) -> Self {
+        self.weights.iter_mut().chain(&mut self.biases).for_each(|weight| *weight *= factor);
+        self
+    }
+}
+
+/// A dense layer without biases: weights `[outputs, inputs]`.
+pub(super) struct Matrix {
+    pub(super) weights: Vec<f32>,
+    pub(super) inputs: usize,
+    pub(super) outputs: usize,
+}
+
+impl Matrix {
+    pub(super) fn read(
+        layer: Option<Layer>,
+        name: &str,
+        inputs: usize,
+        outputs: Outputs,
+    ) -> Result<Self, LoadError> {
+        let weights = required(layer, name)?;
+        let outputs = outputs.of(&weights, inputs, name)?;
+        Ok(Matrix { weights, inputs, outputs })
+    }
+}
+
+/// A layer norm.
+pub(super) struct Norm {
+    pub(super) gammas: Vec<f32>,
+    pub(super) betas: Vec<f32>,
+}
+
+impl Norm {
+    /// Decodes the norm `{name}_gammas` and `{name}_betas`.
+    pub(super) fn read(
+        name: &str,
+        gammas: Option<Layer>,
+        betas: Option<Layer>,
+        width: usize,
+    ) -> Result<Self, LoadError> {
+        let vector = |layer, part: &str| {
+            let name = format!("{name}_{part}");
+            optional(layer, &name, width)?.ok_or_else(|| missing(&name))
+        };
+        Ok(Norm { gammas: vector(gammas, "gammas")?, betas: vector(betas, "betas")? })
+    }
+}
+
+/// The transpose of a matrix `[rows, columns]`.
+pub(super) fn transposed(numbers: &[f32], columns: usize) -> Vec<f32> {
+    (0..columns).flat_map(|column| numbers.iter().skip(column).step_by(columns).copied()).collect()
+}
+
 /// Squeeze and excitation: a scale and a bias per channel from the means of all channels.
 pub(super) struct Excitation {
     pub(super) squeeze: Dense,
@@ -149,7 +218,11 @@ fn required(layer: Option<Layer>, name: &str) -> Result<Vec<f32>, LoadError> {
 }
 
 /// Absent and empty layers are the same; lc0 writes either.
-fn optional(layer: Option<Layer>, name: &str, length: usize) -> Result<Option<Vec<f32>>, LoadError> {
+pub(super) fn optional(
+    layer: Option<Layer>,
+    name: &str,
+    length: usize,
+) -> Result<Option<Vec<f32>>, LoadError> {
     let numbers = layer.map(|layer| decode(layer, name)).transpose()?.unwrap_or_default();
     match numbers.len() {
         0 => Ok(None),
@@ -158,37 +231,45 @@ fn optional(layer: Option<Layer>, name: &str, length: usize) -> Result<Option<Ve
     }
 }
 
-/// LINEAR16: 0 is the minimum of the layer and 65535 the maximum.
 fn decode(layer: Layer, name: &str) -> Result<Vec<f32>, LoadError> {
-    if layer.encoding.is_some_and(|encoding| encoding != 0) {
-        check_encoding(layer.encoding).map_err(|error| error.at_tensor(name))?;
-    }
+    let encoding = Numbers::of(layer.encoding).map_err(|error| error.at_tensor(name))?;
     let params = layer.params.unwrap_or_default();
-    let (pairs, rest) = params.as_chunks::<2>();
-    if !rest.is_empty() {
-        return Err(shape(name, format!("{} bytes (expected 16-bit weights)", params.len())));
+    let size = if encoding == Numbers::Float32 { 4 } else { 2 };
+    if !params.len().is_multiple_of(size) {
+        return Err(shape(name, format!("{} bytes (expected {}-bit weights)", params.len(), 8 * size)));
     }
-    let (least, greatest) = (layer.min_val.unwrap_or(0.0), layer.max_val.unwrap_or(0.0));
-    let range = greatest - least;
-    if !range.is_finite() {
-        return Err(not_finite(name, format!("non-finite range {least} to {greatest}")));
-    }
-    let number = |pair: &[u8; 2]| f32::from(u16::from_le_bytes(*pair)) / 65535.0 * range + least;
-    Ok(pairs.iter().map(number).collect())
+    let pairs = params.as_chunks::<2>().0;
+    let numbers: Vec<f32> = match encoding {
+        // 0 is the minimum of the layer and 65535 the maximum.
+        Numbers::Linear16 => {
+            let (least, greatest) = (layer.min_val.unwrap_or(0.0), layer.max_val.unwrap_or(0.0));
+            let range = greatest - least;
+            if !range.is_finite() {
+                return Err(not_finite(name, format!("non-finite range {least} to {greatest}")));
+            }
+            let number = |pair: &[u8; 2]| f32::from(u16::from_le_bytes(*pair)) / 65535.0 * range + least;
+            return Ok(pairs.iter().map(number).collect());
+        }
+        Numbers::Float16 => pairs.iter().map(|&pair| f16::from_le_bytes(pair).to_f32()).collect(),
+        Numbers::Bfloat16 => pairs.iter().map(|&pair| bf16::from_le_bytes(pair).to_f32()).collect(),
+        Numbers::Float32 => params.as_chunks::<4>().0.iter().map(|&four| f32::from_le_bytes(four)).collect(),
+    };
+    check_finite(&numbers, name, "in the file")?;
+    Ok(numbers)
 }
 
-fn check_finite(numbers: &[f32], name: &str, when: &str) -> Result<(), LoadError> {
+pub(super) fn check_finite(numbers: &[f32], name: &str, when: &str) -> Result<(), LoadError> {
     match numbers.iter().position(|number| !number.is_finite()) {
         Some(index) => Err(not_finite(name, format!("weight {index} is not finite {when}"))),
         None => Ok(()),
     }
 }
 
-fn missing(name: &str) -> LoadError {
+pub(super) fn missing(name: &str) -> LoadError {
     shape(name, "missing")
 }
 
-fn shape(name: &str, message: impl Into<String>) -> LoadError {
+pub(super) fn shape(name: &str, message: impl Into<String>) -> LoadError {
     refuse(LoadErrorKind::Shape, message).at_tensor(name)
 }
 

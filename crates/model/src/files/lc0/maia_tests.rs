@@ -8,9 +8,9 @@ use shakmaty::fen::Fen;
 use shakmaty::{CastlingMode, Chess, Move, Position};
 use tabia_encoding::{Batch, Situation, encoding, parse_uci, vocabulary};
 use tabia_requires::shared_data;
+use tabia_runtime::{InputData, InputTensor, Session};
 
 use super::*;
-use crate::runtime::{InputData, InputTensor, Session};
 
 struct Maia {
     session: Session,

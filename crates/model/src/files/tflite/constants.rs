@@ -1,4 +1,4 @@
-//! Decoding the weights of a TFLite file: FLOAT32, FLOAT16, and quantised INT8 and UINT8.
+//! Decoding the weights of a TFLite file: FLOAT32, FLOAT16, and quantised INT8, UINT8 and INT32.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use half::f16;
@@ -38,6 +38,16 @@ pub(super) fn floats(tensor: &Tensor<'_>, shape: &[usize]) -> Result<Vec<f32>, L
         ElementType::FLOAT16 => elements::<u16>(tensor, shape)?.map(|b| f16::from_bits(b).to_f32()).collect(),
         ElementType::INT8 => dequantised(tensor, shape, elements::<i8>(tensor, shape)?.map(i16::from))?,
         ElementType::UINT8 => dequantised(tensor, shape, elements::<u8>(tensor, shape)?.map(i16::from))?,
+        // Biases of integer layers.
+        ElementType::INT32 if tensor.quantization()?.is_some_and(|q| !q.scales.is_empty()) => {
+            let (steps, inner) = grids(tensor, shape)?;
+            let of_element = |(i, q): (usize, i32)| {
+                let step =
+                    steps.get((i / inner) % steps.len()).copied().unwrap_or(Step { scale: 0.0, zero: 0 });
+                (f64::from(q) * f64::from(step.scale)) as f32
+            };
+            elements::<i32>(tensor, shape)?.enumerate().map(of_element).collect()
+        }
         other => {
             let message =
                 format!("weights of type {} (expected FLOAT32, FLOAT16, INT8 or UINT8)", other.name());
@@ -80,17 +90,22 @@ fn dequantised(
     shape: &[usize],
     stored: impl Iterator<Item = i16>,
 ) -> Result<Vec<f32>, LoadError> {
-    let missing = || error(LoadErrorKind::Malformed, tensor, "quantised weights without a scale");
-    let quantization = tensor.quantization()?.ok_or_else(missing)?;
-    if quantization.scales.is_empty() {
-        return Err(missing());
-    }
-    let (steps, inner) = steps(tensor, shape, &quantization)?;
+    let (steps, inner) = grids(tensor, shape)?;
     let of_element = |(i, q): (usize, i16)| {
         let step = steps.get((i / inner) % steps.len()).copied().unwrap_or(Step { scale: 0.0, zero: 0 });
         f32::from(q - step.zero) * step.scale
     };
     Ok(stored.enumerate().map(of_element).collect())
+}
+
+/// The steps of a quantised constant, and how many consecutive elements share one.
+fn grids(tensor: &Tensor<'_>, shape: &[usize]) -> Result<(Vec<Step>, usize), LoadError> {
+    let missing = || error(LoadErrorKind::Malformed, tensor, "quantised weights without a scale");
+    let quantization = tensor.quantization()?.ok_or_else(missing)?;
+    if quantization.scales.is_empty() {
+        return Err(missing());
+    }
+    steps(tensor, shape, &quantization)
 }
 
 #[derive(Clone, Copy)]

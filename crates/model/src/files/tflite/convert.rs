@@ -6,24 +6,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tabia_onnx::build::{Attribute, GraphBuilder, Node};
+use tabia_onnx::proto::ModelProto;
+
 use super::constants;
 use super::flatbuffer::Table;
 use super::operator_names as code;
 use super::schema::{ElementType, Operator, Schema, Tensor, unsupported};
-use crate::onnx::build::{Attribute, GraphBuilder, Node};
-use crate::onnx::proto::ModelProto;
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// The supported operators.
-const SUPPORTED: &str = "ADD, CONCATENATION, DEQUANTIZE (of weights), FULLY_CONNECTED, LOGISTIC, MUL, RELU, RELU6, \
+const SUPPORTED: &str = "ADD, CONCATENATION, DEQUANTIZE, FULLY_CONNECTED, LOGISTIC, MUL, QUANTIZE, RELU, RELU6, \
                          RELU_0_TO_1, RELU_N1_TO_1, RESHAPE, SUB and TANH";
 
 /// Maximum elements of a value per position.
 const MAX_WIDTH: usize = 1 << 20;
 
 /// Prefixes of the names the builder gives to results: `gemm_3`, `relu_4`.
-const EMITTED: [&str; 10] =
-    ["add", "clip", "concat", "gemm", "mul", "relu", "reshape", "sigmoid", "sub", "tanh"];
+const EMITTED: [&str; 11] =
+    ["add", "clip", "concat", "gemm", "mul", "relu", "reshape", "round", "sigmoid", "sub", "tanh"];
 
 /// A run-time value of shape `[rows * batch, shape...]`.
 #[derive(Clone, Debug)]
@@ -87,7 +88,7 @@ impl<'a> Conversion<'a> {
         }
         for (position, index) in indices.into_iter().enumerate() {
             let tensor = self.schema.tensor(index)?;
-            require_float(&tensor)?;
+            let grid = grid(&tensor)?;
             let (batch, shape) = input_shape(&tensor)?;
             if position > 0 && batch != self.batch {
                 let message = format!("batch size {batch} (expected {}, as in the first input)", self.batch);
@@ -97,7 +98,8 @@ impl<'a> Conversion<'a> {
             let name = alias(&signature.inputs, &tensor);
             let name = self.unique(name, tensor.index)?;
             let node = self.builder.input(&name, &shape);
-            self.define(&tensor, Value { node, rows: 1, shape })?;
+            let value = self.rounded(Value { node, rows: 1, shape }, grid)?;
+            self.define(&tensor, value)?;
         }
         Ok(())
     }
@@ -137,25 +139,38 @@ impl<'a> Conversion<'a> {
             code::RELU_0_TO_1 => self.unary(operator, Activation::Clip(0.0, 1.0))?,
             code::TANH => self.unary(operator, Activation::Tanh)?,
             code::LOGISTIC => self.unary(operator, Activation::Sigmoid)?,
-            code::QUANTIZE => {
-                return Err(unsupported(
-                    "quantised activations; convert with float activations (integer weights are supported)",
-                ));
-            }
+            // The result's own grid is applied below.
+            code::QUANTIZE => self.value(only(&operator.inputs, "input")?)?,
             _ => return Err(unsupported(format!("not supported; the operators read are {SUPPORTED}"))),
         };
         let tensor = self.schema.tensor(only(&operator.outputs, "output")?)?;
-        require_float(&tensor)?;
+        let grid = grid(&tensor)?;
+        let result = self.rounded(result, grid)?;
         self.define(&tensor, result)
     }
 
-    /// Records that a tensor is a dequantised constant; it is decoded where it is used.
+    /// A value rounded to the numbers that an integer tensor can hold.
+    fn rounded(&mut self, value: Value, grid: Option<Grid>) -> Result<Value, LoadError> {
+        let Some(Grid { scale, low, high }) = grid else { return Ok(value) };
+        let steps = self.scalar(1.0 / scale)?;
+        let node = self.builder.op("Mul", &[&value.node, &steps], &[]);
+        let node = self.builder.op("Round", &[&node], &[]);
+        let value = self.activated(Value { node, ..value }, Activation::Clip(low, high))?;
+        let scale = self.scalar(scale)?;
+        let node = self.builder.op("Mul", &[&value.node, &scale], &[]);
+        Ok(Value { node, ..value })
+    }
+
+    /// Records that a tensor is a dequantised constant, which is decoded where it is used. A computed value is a number already.
     fn dequantize(&mut self, operator: &Operator<'_>) -> Result<(), LoadError> {
         let from = self.schema.tensor(only(&operator.inputs, "input")?)?;
         let to = self.schema.tensor(only(&operator.outputs, "output")?)?;
-        require_float(&to)?;
+        if to.element != ElementType::FLOAT32 {
+            return Err(other_type(&to));
+        }
         if from.data.is_none() {
-            return Err(quantised_activations(&from));
+            let value = self.value(only(&operator.inputs, "input")?)?;
+            return self.define(&to, value);
         }
         if to.data.is_some()
             || self.values.contains_key(&to.index)
@@ -354,18 +369,18 @@ impl<'a> Conversion<'a> {
             Activation::Tanh => self.builder.op("Tanh", &[&value.node], &[]),
             Activation::Sigmoid => self.builder.op("Sigmoid", &[&value.node], &[]),
             Activation::Clip(low, high) => {
-                let low = self.clip_bound(low)?;
-                let high = self.clip_bound(high)?;
+                let low = self.scalar(low)?;
+                let high = self.scalar(high)?;
                 self.builder.op("Clip", &[&value.node, &low, &high], &[])
             }
         };
         Ok(Value { node, ..value })
     }
 
-    /// A bound of a Clip.
-    fn clip_bound(&mut self, bound: f32) -> Result<Node, LoadError> {
+    /// A number.
+    fn scalar(&mut self, value: f32) -> Result<Node, LoadError> {
         let name = self.unique("bound", self.names.len())?;
-        Ok(self.builder.weight(&name, &[], &[bound]))
+        Ok(self.builder.weight(&name, &[], &[value]))
     }
 
     fn reshaped(&mut self, value: &Value, rows: usize, shape: Vec<usize>) -> Result<Value, LoadError> {
@@ -544,15 +559,46 @@ fn check_width(rows: usize, shape: &[usize]) -> Result<(), LoadError> {
     }
 }
 
-fn require_float(tensor: &Tensor<'_>) -> Result<(), LoadError> {
-    if tensor.element == ElementType::FLOAT32 { Ok(()) } else { Err(quantised_activations(tensor)) }
+/// The numbers an integer tensor can hold: multiples of `scale`, from `low` to `high` steps.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    scale: f32,
+    low: f32,
+    high: f32,
 }
 
-fn quantised_activations(tensor: &Tensor<'_>) -> LoadError {
-    let message = format!(
-        "run-time value of type {} (expected FLOAT32); convert with float activations (weights may be FLOAT16 or INT8)",
-        tensor.element.name()
-    );
+/// The grid of a computed value; `None` if it is a float.
+fn grid(tensor: &Tensor<'_>) -> Result<Option<Grid>, LoadError> {
+    let (least, most) = match tensor.element {
+        ElementType::FLOAT32 => return Ok(None),
+        ElementType::INT8 => (-128, 127),
+        ElementType::UINT8 => (0, 255),
+        _ => return Err(other_type(tensor)),
+    };
+    let quantization = tensor.quantization()?;
+    let scale = quantization.as_ref().and_then(|q| match q.scales.as_slice() {
+        [scale] if scale.is_finite() && *scale > 0.0 && (1.0 / scale).is_finite() => Some(*scale),
+        _ => None,
+    });
+    let zero = quantization.as_ref().map_or(Some(0), |q| match q.zero_points.as_slice() {
+        [] => Some(0),
+        [zero] => i32::try_from(*zero).ok().filter(|zero| (least..=most).contains(zero)),
+        _ => None,
+    });
+    match (scale, zero) {
+        (Some(scale), Some(zero)) => {
+            Ok(Some(Grid { scale, low: (least - zero) as f32, high: (most - zero) as f32 }))
+        }
+        _ => {
+            let message = "integer value without one positive scale and a zero point in range";
+            Err(malformed(message).at_tensor(tensor.name))
+        }
+    }
+}
+
+fn other_type(tensor: &Tensor<'_>) -> LoadError {
+    let message =
+        format!("computed value of type {} (expected FLOAT32, INT8 or UINT8)", tensor.element.name());
     unsupported(message).at_tensor(tensor.name)
 }
 

@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::tensors::ElementType;
+use tabia_onnx::tensors::ElementType;
+
 use crate::{Format, LoadError, LoadErrorKind};
 
 /// Far more than the checkpoint of a chess network with its optimiser needs.

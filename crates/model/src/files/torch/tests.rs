@@ -91,7 +91,7 @@ fn missing_storage_names_its_tensor() {
 fn unsupported_storages_are_an_error_only_if_used() {
     let complex = checkpoint("ComplexFloatStorage", b"K\x00K\x01\x85K\x01\x85", &[0; 8]);
     let error = read(&complex).unwrap().take("w", &[1]).unwrap_err();
-    assert_eq!(error.kind(), LoadErrorKind::Unsupported);
+    assert_eq!(error.kind(), tabia_onnx::ErrorKind::Unsupported);
     assert!(error.to_string().contains("ComplexFloatStorage"), "{error}");
 }
 
@@ -136,7 +136,7 @@ fn flipped_bytes_never_panic() {
         let mut bytes = CHECKPOINT.to_vec();
         bytes[at] ^= 0x55;
         if let Ok(tensors) = read(&bytes) {
-            crate::nets::recognise(tensors, &crate::card::StateDict::default()).map_or_else(drop, drop);
+            crate::nets::recognise(tensors, &crate::card::StateDict::default(), None).map_or_else(drop, drop);
         }
     }
 }
@@ -168,4 +168,46 @@ fn other_files_are_rejected() {
     let no_tensors = zip(&[("a/data.pkl", b"\x80\x02}X\x05\0\0\0epochK\x03s.")]);
     refused(&no_tensors, LoadErrorKind::UnknownNetwork);
     refused(&zip(&[("a/data.pkl", b"\x80\x02}X")]), LoadErrorKind::Malformed);
+}
+
+/// Two tensors over one storage: the second begins at element 1.
+fn shared() -> Vec<u8> {
+    let mut pickle = b"\x80\x02}(".to_vec();
+    for (name, offset) in [(b'v', 0), (b'w', 1)] {
+        pickle.extend_from_slice(&[b'X', 1, 0, 0, 0, name]);
+        pickle.extend_from_slice(
+            b"ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\n",
+        );
+        pickle.extend_from_slice(b"X\x01\0\0\x000X\x03\0\0\0cpuK\x03tQ");
+        pickle.extend_from_slice(&[b'K', offset]);
+        pickle.extend_from_slice(b"K\x02\x85K\x01\x85tR");
+    }
+    pickle.extend_from_slice(b"u.");
+    let storage = floats(&[1.0, 2.0, 3.0]);
+    zip_of(&[("a/data.pkl", &pickle), ("a/data/0", &storage)], CompressionMethod::Stored)
+}
+
+#[test]
+fn tensors_may_share_a_storage() {
+    let mut tensors = read(&shared()).unwrap();
+    assert_eq!(tensors.take("v", &[2]).unwrap().data(), [1.0, 2.0]);
+    assert_eq!(tensors.take("w", &[2]).unwrap().data(), [2.0, 3.0]);
+}
+
+#[test]
+fn all_tensors_together_are_limited_before_any_is_read() {
+    let file = shared();
+    read_from(&mut Cursor::new(&file), 4).unwrap();
+    let error = read_from(&mut Cursor::new(&file), 3).unwrap_err();
+    assert_eq!((error.kind(), error.place()), (LoadErrorKind::TooLarge, &Place::File));
+}
+
+#[test]
+fn a_damaged_storage_is_noticed() {
+    let storage = floats(&[1.0, 2.0, 3.0]);
+    let mut file = checkpoint("FloatStorage", b"K\x00K\x02\x85K\x01\x85", &storage);
+    let at = file.windows(4).position(|bytes| bytes == 3_f32.to_le_bytes()).unwrap();
+    file[at] ^= 1;
+    let error = read(&file).unwrap_err();
+    assert_eq!((error.kind(), error.place()), (LoadErrorKind::Malformed, &Place::Tensor("w".to_owned())));
 }
