@@ -4,13 +4,13 @@ use std::{
     time::Duration,
 };
 
-use shakmaty::{ByColor, Chess, Color, Position as _};
+use shakmaty::{ByColor, Chess, Color, EnPassantMode, Position as _};
 use tabia_encoding::{PlayerInfo, RatingPool};
 use tabia_game::{Clock, DrawReason, History, Outcome, Press, Repetitions, TimeControl, WinReason, status};
 use tabia_players::{Choice, Limits, Player, SearchControl, TimeLeft};
 
 use crate::{
-    Forfeit, ForfeitReason, Opening, PlayedGame, PlayedMove, Rules, Stop, StopRequest, Timer,
+    DrawRules, Forfeit, ForfeitReason, Opening, PlayedGame, PlayedMove, Rules, Stop, StopRequest, Timer,
     adjudicate::{Adjudicator, ScoredMove},
     uci_of,
 };
@@ -47,10 +47,11 @@ impl GameInProgress {
         let pace = rules.budget.control.as_ref().and_then(TimeControl::pace);
         let infos = ByColor { white: info, black: info };
         let mut history = History::new(opening.start().clone(), infos).under(RatingPool::Unknown, pace);
-        let mut repetitions = Repetitions::from_start(opening.start());
+        let mut repetitions = Repetitions::default();
+        count(&mut repetitions, opening.start(), rules.draws);
         for m in opening.moves() {
             history.push(*m, time_left);
-            repetitions.push(history.current());
+            count(&mut repetitions, history.current(), rules.draws);
         }
         GameInProgress {
             opening: opening.clone(),
@@ -100,7 +101,10 @@ impl GameInProgress {
 
     /// The outcome, if the game has ended.
     fn outcome(&self) -> Option<Outcome> {
-        let by_rule = status(self.history.current(), &self.repetitions).outcome_with_claims();
+        let by_rule = match self.rules.draws {
+            DrawRules::Standard => status(self.position(), &self.repetitions).outcome_with_claims(),
+            DrawRules::Challenge => challenge_outcome(self.position(), &self.repetitions),
+        };
         let by_length = || {
             let plies = u32::try_from(self.moves.len()).unwrap_or(u32::MAX);
             self.rules.max_plies.filter(|max| plies >= *max).map(|_| Outcome::Draw(DrawReason::PlyLimit))
@@ -167,7 +171,7 @@ impl GameInProgress {
             zeroing: choice.mv.is_zeroing(),
         });
         self.history.push(choice.mv, played.clock);
-        self.repetitions.push(self.history.current());
+        count(&mut self.repetitions, self.history.current(), self.rules.draws);
         self.moves.push(played);
         Ok(())
     }
@@ -184,6 +188,30 @@ impl GameInProgress {
         let (opening, moves) = (self.opening.clone(), self.moves.clone());
         Step::Ended(Box::new(PlayedGame { opening, moves, outcome, forfeit }))
     }
+}
+
+/// Adds a position to those that may be repeated.
+fn count(repetitions: &mut Repetitions, position: &Chess, draws: DrawRules) {
+    let mode = match draws {
+        DrawRules::Standard => EnPassantMode::Legal,
+        DrawRules::Challenge => EnPassantMode::Always,
+    };
+    repetitions.push_hashed(position.zobrist_hash(mode), position.halfmoves());
+}
+
+/// The outcome by [`DrawRules::Challenge`].
+fn challenge_outcome(position: &Chess, repetitions: &Repetitions) -> Option<Outcome> {
+    if position.legal_moves().is_empty() {
+        return Some(if position.is_check() {
+            Outcome::Win { winner: !position.turn(), by: WinReason::Checkmate }
+        } else {
+            Outcome::Draw(DrawReason::Stalemate)
+        });
+    }
+    if repetitions.count() >= 3 {
+        return Some(Outcome::Draw(DrawReason::ThreefoldRepetition));
+    }
+    (position.halfmoves() >= 100).then_some(Outcome::Draw(DrawReason::FiftyMoves))
 }
 
 /// Search control of one move.

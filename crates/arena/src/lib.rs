@@ -60,7 +60,7 @@ pub use openings::{Opening, Openings, OpeningsError, OpeningsErrorKind};
 pub use record::{GameRecord, GameResult, PgnTags};
 pub use report::{HeadToHeadRow, OpeningRow, PlayerRow, Report};
 pub use results::{PgnResults, read_results};
-pub use rules::{Adjudication, Agreement, Budget, DrawAdjudication, ResignAdjudication, Rules};
+pub use rules::{Adjudication, Agreement, Budget, DrawAdjudication, DrawRules, ResignAdjudication, Rules};
 pub use run::{End, Finished, Progress, Run, RunError, SprtResult};
 pub use schedule::{Format, PlayerId, Schedule, ScheduleError, ScheduledGame};
 pub use settings::Settings;

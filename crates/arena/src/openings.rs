@@ -8,10 +8,11 @@ use std::{
 };
 
 use sha2::{Digest as _, Sha256};
-use shakmaty::{Chess, Move, Position as _};
+use shakmaty::{Chess, Color, Move, Position as _};
 use tabia_game::{
-    BrokenGame, EpdError, EpdRecord, FenError, PgnReader, RawGames, ReadOptions, Variations, fen_of,
+    BrokenGame, EpdError, EpdRecord, FenError, Odds, PgnReader, RawGames, ReadOptions, Variations, fen_of,
 };
+use tabia_players::ChallengeRules;
 
 use crate::{hex, uci_of};
 
@@ -56,6 +57,8 @@ impl Opening {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Openings {
     list: Vec<Opening>,
+    /// For the second game of a pair, where it does not start as the first one.
+    reversed: Option<Opening>,
 }
 
 /// Error reading an opening book.
@@ -101,6 +104,13 @@ pub enum OpeningsErrorKind {
     Empty,
 }
 
+/// Openings of a level of the challenge.
+const CHALLENGE_OPENINGS: usize = 25;
+
+/// The openings of 2026 among the 50.
+const EDITION_2026: [usize; CHALLENGE_OPENINGS] =
+    [0, 1, 2, 3, 8, 9, 12, 14, 16, 17, 19, 20, 21, 23, 24, 27, 29, 30, 31, 33, 34, 35, 38, 40, 43];
+
 /// Maximum size of an uncompressed book.
 const MAX_BOOK_BYTES: u64 = 1 << 30;
 
@@ -111,20 +121,46 @@ enum Format {
 }
 
 impl Openings {
-    /// The 25 openings of the challenge.
-    pub fn challenge() -> Openings {
-        let list = lines(include_str!("../data/challenge-openings.fen"));
-        Openings { list: list.unwrap_or_default() }
+    fn of(list: Vec<Opening>) -> Openings {
+        Openings { list, reversed: None }
+    }
+
+    /// The first player of each pairing gives odds, with either colour.
+    pub fn at_odds(odds: Odds) -> Openings {
+        let opening = |giver| Opening::from_position(format!("{odds} odds"), odds.start(giver));
+        Openings { list: vec![opening(Color::White)], reversed: Some(opening(Color::Black)) }
+    }
+
+    /// The opening of the second game of a pair, where it differs from that of the first.
+    pub(crate) fn reversed(&self) -> Option<&Opening> {
+        self.reversed.as_ref()
+    }
+
+    /// 25 balanced openings, for matches.
+    pub fn balanced() -> Openings {
+        let list = lines(include_str!("../data/balanced-openings.fen"));
+        Openings::of(list.unwrap_or_default())
+    }
+
+    /// The 25 openings of a challenge: by the original rules drawn from its list of 50, by those of 2026 always the same.
+    pub fn challenge(rules: ChallengeRules, seed: u64) -> Openings {
+        let list = lines(include_str!("../data/challenge-openings.fen")).unwrap_or_default();
+        match rules {
+            ChallengeRules::Original => {
+                let mut openings = Openings::of(list).shuffled(seed);
+                openings.list.truncate(CHALLENGE_OPENINGS);
+                openings
+            }
+            ChallengeRules::Edition2026 => {
+                let played = list.into_iter().enumerate().filter(|(index, _)| EDITION_2026.contains(index));
+                Openings::of(played.map(|(_, opening)| opening).collect())
+            }
+        }
     }
 
     /// The standard start position.
     pub fn start_position() -> Openings {
-        Openings { list: vec![Opening::from_position("start", Chess::default())] }
-    }
-
-    /// A book of these openings; `None` if empty.
-    pub fn from_list(list: Vec<Opening>) -> Option<Openings> {
-        (!list.is_empty()).then_some(Openings { list })
+        Openings::of(vec![Opening::from_position("start", Chess::default())])
     }
 
     /// Reads a book: `.fen`, `.epd` and `.txt` have one position per line, `.pgn` has games, `.zip` contains one of them.
@@ -145,7 +181,7 @@ impl Openings {
                 None => Err(OpeningsErrorKind::UnknownFormat),
             }
         };
-        list.map(|list| Openings { list }).map_err(in_file)
+        list.map(Openings::of).map_err(in_file)
     }
 
     /// Reads FEN or EPD lines. `file` is the name used in errors.
@@ -154,7 +190,7 @@ impl Openings {
     /// As [`open`](Self::open).
     pub fn from_lines(text: &str, file: &str) -> Result<Openings, OpeningsError> {
         let list = lines(text).map_err(|kind| OpeningsError { file: file.to_owned(), kind })?;
-        Ok(Openings { list })
+        Ok(Openings::of(list))
     }
 
     /// Reads PGN games. `file` is the name used in errors.
@@ -163,7 +199,7 @@ impl Openings {
     /// As [`open`](Self::open).
     pub fn from_pgn(input: impl Read, file: &str) -> Result<Openings, OpeningsError> {
         let list = games(input).map_err(|kind| OpeningsError { file: file.to_owned(), kind })?;
-        Ok(Openings { list })
+        Ok(Openings::of(list))
     }
 
     /// Shuffles the openings. The order depends only on the seed (SplitMix64), not on a library version.
@@ -179,6 +215,13 @@ impl Openings {
         self
     }
 
+    /// The opening of this name alone, in any case; `None` if the book has none.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<Openings> {
+        let found = self.list.iter().find(|opening| opening.label().eq_ignore_ascii_case(name.trim()))?;
+        Some(Openings::of(vec![found.clone()]))
+    }
+
     /// Openings, in order.
     pub fn list(&self) -> &[Opening] {
         &self.list
@@ -187,7 +230,7 @@ impl Openings {
     /// Hash of the openings and their order, in hexadecimal.
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
-        for opening in &self.list {
+        for opening in self.list.iter().chain(&self.reversed) {
             hash.update(fen_of(&opening.start));
             for m in &opening.moves {
                 hash.update(" ");
@@ -292,8 +335,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn challenge_has_25_distinct_named_openings() {
-        let openings = Openings::challenge();
+    fn balanced_openings_are_25_with_distinct_names() {
+        let openings = Openings::balanced();
         let positions: HashSet<String> = openings.list().iter().map(|o| fen_of(o.position())).collect();
         let names: HashSet<&str> = openings.list().iter().map(|o| o.name.as_str()).collect();
         assert_eq!((openings.list().len(), positions.len(), names.len()), (25, 25, 25));
@@ -304,11 +347,31 @@ mod tests {
         }
     }
 
-    /// Challenge scores are comparable only with the same openings.
     #[test]
-    fn challenge_openings_are_unchanged() {
+    fn challenges_draw_25_openings_of_50() {
+        let names = |rules, seed| -> Vec<String> {
+            Openings::challenge(rules, seed).list().iter().map(|opening| opening.name.clone()).collect()
+        };
+        let all: HashSet<String> = (0..40).flat_map(|seed| names(ChallengeRules::Original, seed)).collect();
+        assert_eq!(all.len(), 50);
+        for seed in 0..5 {
+            let drawn = names(ChallengeRules::Original, seed);
+            assert_eq!((drawn.len(), drawn.iter().collect::<HashSet<_>>().len()), (25, 25));
+            assert_eq!(drawn, names(ChallengeRules::Original, seed));
+        }
+        let fixed = names(ChallengeRules::Edition2026, 1);
         assert_eq!(
-            Openings::challenge().digest(),
+            (fixed.len(), fixed[0].as_str(), fixed[24].as_str()),
+            (25, "Italian Game", "Evans Gambit")
+        );
+        assert_eq!(fixed, names(ChallengeRules::Edition2026, 2));
+    }
+
+    /// Scores are comparable only with the same openings.
+    #[test]
+    fn balanced_openings_are_unchanged() {
+        assert_eq!(
+            Openings::balanced().digest(),
             "3e698f23243aa628f760bd9402a9fa2e656053fe9ea7d7d290ef0bcbefb67218"
         );
     }
@@ -344,14 +407,14 @@ mod tests {
         let names = |openings: Openings| -> Vec<String> {
             openings.list().iter().map(|opening| opening.name.clone()).collect()
         };
-        let original = names(Openings::challenge());
-        let one = names(Openings::challenge().shuffled(1));
-        assert_eq!(one, names(Openings::challenge().shuffled(1)));
+        let original = names(Openings::balanced());
+        let one = names(Openings::balanced().shuffled(1));
+        assert_eq!(one, names(Openings::balanced().shuffled(1)));
         assert_ne!(one, original);
-        assert_ne!(one, names(Openings::challenge().shuffled(2)));
+        assert_ne!(one, names(Openings::balanced().shuffled(2)));
         let (one, original): (HashSet<_>, HashSet<_>) =
             (one.into_iter().collect(), original.into_iter().collect());
         assert_eq!(one, original);
-        assert_ne!(Openings::challenge().digest(), Openings::challenge().shuffled(1).digest());
+        assert_ne!(Openings::balanced().digest(), Openings::balanced().shuffled(1).digest());
     }
 }

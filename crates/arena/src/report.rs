@@ -8,7 +8,7 @@ use shakmaty::Color;
 
 use crate::{
     GameRecord, PlayerId, ResultRow, Standings,
-    statistics::{Anchor, EloEstimate, Pairs, PoolRating, Tally},
+    statistics::{EloEstimate, Pairs, PoolRating, Tally},
 };
 
 /// Result tables of a run, as text through [`fmt::Display`] and as JSON through serde.
@@ -87,7 +87,7 @@ impl Report {
     /// Tables of results with the names of their openings.
     pub fn of<'a>(standings: &Standings, rows: impl IntoIterator<Item = (ResultRow, &'a str)>) -> Report {
         let ids = || (0..standings.names().len()).map(PlayerId);
-        let pool = standings.ratings(Anchor::Average(0.0)).ok();
+        let pool = standings.ratings().ok();
         let players = ids()
             .map(|id| {
                 let colors = standings.by_color(id);
@@ -96,7 +96,7 @@ impl Report {
                     games: standings.overall(id),
                     as_white: colors.white,
                     as_black: colors.black,
-                    rating: pool.as_ref().and_then(|pool| pool.ratings.get(id.0)).copied(),
+                    rating: pool.as_ref().and_then(|pool| pool.get(id.0)).copied(),
                 }
             })
             .collect();
@@ -205,8 +205,6 @@ fn rating_text(rating: &PoolRating) -> String {
     // Adding zero turns -0 into +0.
     let whole = |rating: f64| rating.round() + 0.0;
     match (rating.rating.map(whole), rating.low.map(whole), rating.high.map(whole)) {
-        // The anchor has no interval.
-        (Some(value), ..) if rating.low == rating.high => format!("{value:+.0}"),
         (Some(value), Some(low), Some(high)) => format!("{value:+.0} [{low:+.0}, {high:+.0}]"),
         (_, Some(low), _) => format!("above {low:+.0}"),
         (_, _, Some(high)) => format!("below {high:+.0}"),

@@ -14,6 +14,19 @@ pub struct Rules {
     pub adjudication: Adjudication,
     /// Number of MultiPV lines requested; 0 is the player's default.
     pub lines: usize,
+    /// Which positions are draws.
+    pub draws: DrawRules,
+}
+
+/// Which positions are draws. Draws that can be claimed are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DrawRules {
+    /// The rules of chess.
+    #[default]
+    Standard,
+    /// As in the harness of the Chess Challenge: play goes on without mating material, and a position that follows a double
+    /// pawn step is never the same as one that does not, even if no pawn can take it.
+    Challenge,
 }
 
 /// Limits and time control of both players. Without limits, players use their own defaults.

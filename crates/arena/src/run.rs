@@ -10,8 +10,8 @@ use serde::Serialize;
 use shakmaty::ByColor;
 
 use crate::{
-    Entrant, Format, GameRecord, Ledger, LedgerError, Openings, PgnTags, PlayedGame, PlayerId, ResultRow,
-    Rules, Schedule, ScheduledGame, Settings, Standings, Stop, StopRequest, Timer,
+    DrawRules, Entrant, Format, GameRecord, Ledger, LedgerError, Openings, PgnTags, PlayedGame, PlayerId,
+    ResultRow, Rules, Schedule, ScheduledGame, Settings, Standings, Stop, StopRequest, Timer,
     statistics::{Pairs, Points, Sprt, Verdict},
     worker::{Worker, WorkerContext, WorkerEvent},
 };
@@ -49,10 +49,6 @@ pub struct Progress<'a> {
     pub standings: &'a Standings,
     /// Log-likelihood ratio of the SPRT.
     pub llr: Option<f64>,
-    /// Time since the start of the run.
-    pub elapsed: Duration,
-    /// Estimated time to the end of the schedule.
-    pub remaining: Duration,
     /// The game just finished.
     pub record: &'a GameRecord,
     /// The same game with scores and times.
@@ -161,6 +157,9 @@ impl Run<'_> {
             .set("longest game", self.rules.max_plies.map_or("any".into(), |plies| format!("{plies} plies")));
         settings.set("adjudication", self.rules.adjudication.to_string());
         settings.set("seed", self.seed.to_string());
+        if self.rules.draws == DrawRules::Challenge {
+            settings.set("draws", "as in the Chess Challenge");
+        }
         if self.rules.lines > 0 {
             // MultiPV changes the search.
             settings.set("candidates", self.rules.lines.to_string());
@@ -185,8 +184,6 @@ impl Run<'_> {
         for record in ledger.as_deref().map(Ledger::records).unwrap_or_default() {
             state.add(record.clone());
         }
-        let resumed = state.played.len();
-        let start = timer.now();
         let mut waiting = self
             .schedule
             .scheduled_games()
@@ -246,8 +243,7 @@ impl Run<'_> {
                     WorkerEvent::Finished { worker, scheduled, played } => {
                         match self.record(scheduled, &played, &mut ledger, &mut state) {
                             Ok(Some(record)) => {
-                                let elapsed = timer.now().saturating_sub(start);
-                                on_progress(&state.progress(resumed, elapsed, &record, &played));
+                                on_progress(&state.progress(&record, &played));
                             }
                             Ok(None) => {}
                             Err(error) => {
@@ -351,23 +347,12 @@ impl RunState {
         self.test.as_ref().is_some_and(|test| test.result.verdict.is_some())
     }
 
-    fn progress<'a>(
-        &'a self,
-        resumed: usize,
-        elapsed: Duration,
-        record: &'a GameRecord,
-        played: &'a PlayedGame,
-    ) -> Progress<'a> {
-        let done = self.records.len();
-        let played_now = done.saturating_sub(resumed).max(1);
-        let left = (self.total as usize).saturating_sub(done);
+    fn progress<'a>(&'a self, record: &'a GameRecord, played: &'a PlayedGame) -> Progress<'a> {
         Progress {
-            done: u32::try_from(done).unwrap_or(u32::MAX),
+            done: u32::try_from(self.records.len()).unwrap_or(u32::MAX),
             total: self.total,
             standings: &self.standings,
             llr: self.test.as_ref().map(|test| test.result.llr),
-            elapsed,
-            remaining: elapsed.mul_f64(left as f64 / played_now as f64),
             record,
             played,
         }

@@ -3,6 +3,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use shakmaty::ByColor;
 
+use crate::openings::{Opening, Openings};
+
 /// Index of a player among the entrants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -78,6 +80,17 @@ pub enum ScheduleError {
     /// Too many games.
     #[error("too many rounds: {0}")]
     TooLong(u32),
+}
+
+impl ScheduledGame {
+    /// The opening it starts with.
+    ///
+    /// # Panics
+    /// If the schedule was made for more openings.
+    pub fn opening_of<'a>(&self, openings: &'a Openings) -> &'a Opening {
+        let second = self.game % 2 == 1;
+        openings.reversed().filter(|_| second).unwrap_or_else(|| &openings.list()[self.opening])
+    }
 }
 
 impl Schedule {

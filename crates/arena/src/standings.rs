@@ -4,7 +4,7 @@ use shakmaty::{ByColor, Color};
 
 use crate::{
     GameRecord, GameResult, PlayerId,
-    statistics::{Anchor, EloEstimate, HeadToHead, Pairs, Points, PoolError, RatingPool, Tally, rate_pool},
+    statistics::{EloEstimate, HeadToHead, Pairs, Points, PoolError, PoolRating, Tally, rate_pool},
 };
 
 /// Result of a game for [`Standings`].
@@ -124,11 +124,11 @@ impl Standings {
         if player <= opponent { get((player, opponent)) } else { get((opponent, player)).inverted() }
     }
 
-    /// Ratings fitted to all games.
+    /// Ratings fitted to all games; their average is zero.
     ///
     /// # Errors
-    /// If the anchor is not connected to the other players.
-    pub fn ratings(&self, anchor: Anchor) -> Result<RatingPool, PoolError> {
+    /// If a player has met itself.
+    pub fn ratings(&self) -> Result<Vec<PoolRating>, PoolError> {
         let pairings: Vec<HeadToHead> = self
             .between
             .iter()
@@ -138,7 +138,7 @@ impl Standings {
                 games: between.games,
             })
             .collect();
-        rate_pool(self.names.len(), &pairings, anchor)
+        rate_pool(self.names.len(), &pairings)
     }
 }
 

@@ -20,12 +20,9 @@ use std::{
 
 use prost::Message;
 use shakmaty::{ByColor, EnPassantMode, fen::Fen};
-use tabia_bench::{Contender, LineProcess, Round, Shown, Table, best_of};
+use tabia_bench::{Contender, LineProcess, Round, Shown, Table, best_of, random_mlp};
 use tabia_game::{History, position_from_fen};
-use tabia_model::{
-    Model,
-    onnx::build::{Attribute, GraphBuilder},
-};
+use tabia_model::Model;
 use tabia_players::{EnginePlayer, Level, LevelPlayer, Player};
 use tabia_search::{
     AccumulatorEvaluator, BaselineEvaluator, EngineOptions, Evaluator, Limits, NnueEvaluator, NoControl,
@@ -53,7 +50,7 @@ fn bench() {
         Box::new(Ours::engine(BASELINE, Box::new(BaselineEvaluator))),
         Box::new(Ours::engine("engine, (768-256)x2-1", nnue())),
         Box::new(Ours::engine("engine, 768-256-32-1", random_network(&[768, 256, 32, 1]))),
-        Box::new(Ours { name: LEVEL_5, player: Box::new(LevelPlayer::new(level)) }),
+        Box::new(Ours { name: LEVEL_5, player: Box::new(LevelPlayer::new(level, 0)) }),
     ];
     match Stockfish::start() {
         Ok(stockfish) => searchers.push(Box::new(stockfish)),
@@ -228,22 +225,6 @@ fn nnue() -> Box<dyn Evaluator> {
 
 /// A random network of the challenge's encoding, on the incremental path.
 fn random_network(widths: &[usize]) -> Box<dyn Evaluator> {
-    let mut rng = fastrand::Rng::with_seed(1);
-    let mut random = |count: usize, scale: f32| -> Vec<f32> {
-        (0..count).map(|_| scale * (2.0 * rng.f32() - 1.0)).collect()
-    };
-    let mut b = GraphBuilder::new("bench");
-    let mut x = b.input("board", &widths[..1]);
-    for (i, width) in widths.windows(2).enumerate() {
-        let scale = 1.0 / (width[0].min(64) as f32).sqrt();
-        let weights = b.weight(&format!("w{i}"), &[width[1], width[0]], &random(width[0] * width[1], scale));
-        let bias = b.weight(&format!("b{i}"), &[width[1]], &random(width[1], scale));
-        x = b.op("Gemm", &[&x, &weights, &bias], &[("transB", Attribute::Int(1))]);
-        if i + 2 < widths.len() {
-            x = b.op("Relu", &[&x], &[]);
-        }
-    }
-    b.output(&x, "out", &widths[widths.len() - 1..]);
-    let model = Model::from_bytes(&b.finish().encode_to_vec()).expect("our own graph is valid");
+    let model = Model::from_bytes(&random_mlp(widths).encode_to_vec()).expect("our own graph is valid");
     Box::new(AccumulatorEvaluator::new(&model).expect("a dense network with a value head"))
 }

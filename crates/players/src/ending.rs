@@ -1,17 +1,7 @@
 //! Positions that end the game; draws are always claimed.
 
-use std::num::NonZeroI32;
-
 use shakmaty::{Chess, Move, Position};
-use tabia_encoding::Score;
 use tabia_game::{History, Repetitions};
-
-/// The score of a mate on the board; each ply to it takes a point off.
-pub(crate) const MATE: i32 = 30_000;
-/// The longest mate that is distinguished from an evaluation, in plies.
-const LONGEST_MATE: i32 = 1_000;
-/// The score of a draw.
-pub(crate) const DRAW: i32 = 0;
 
 /// How the game ends in a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,16 +10,6 @@ pub(crate) enum Ending {
     Mated,
     /// Stalemate, dead material, fifty moves or a third occurrence.
     Drawn,
-}
-
-impl Ending {
-    /// The score for the side to move, `ply` plies from the root.
-    pub(crate) fn score(self, ply: i32) -> i32 {
-        match self {
-            Ending::Mated => ply - MATE,
-            Ending::Drawn => DRAW,
-        }
-    }
 }
 
 /// How a position reached by a capture or pawn move ends the game, if it does. `legal` holds its legal moves.
@@ -54,20 +34,6 @@ pub(crate) fn repetitions(game: &History) -> Repetitions {
         repetitions.push(position);
     }
     repetitions
-}
-
-/// Whether a score is a mate.
-pub(crate) fn is_mate(score: i32) -> bool {
-    score.abs() >= MATE - LONGEST_MATE
-}
-
-/// A score with mates counted in moves.
-pub(crate) fn report(score: i32) -> Score {
-    if !is_mate(score) {
-        return Score::Centipawns(score);
-    }
-    let moves = (MATE - score.abs() + 1) / 2;
-    NonZeroI32::new(moves * score.signum()).map_or(Score::Centipawns(score), Score::Mate)
 }
 
 #[cfg(test)]
@@ -106,14 +72,5 @@ mod tests {
         after.play_unchecked(San::from_ascii(b"Ng8").unwrap().to_move(now).unwrap());
         seen.push(&after);
         assert_eq!(ending(&after, &after.legal_moves(), &seen), Some(Ending::Drawn));
-    }
-
-    #[test]
-    fn mates_are_counted_in_moves() {
-        let mate = |moves| Score::Mate(NonZeroI32::new(moves).unwrap());
-        assert_eq!(report(MATE - 1), mate(1));
-        assert_eq!(report(MATE - 3), mate(2));
-        assert_eq!(report(2 - MATE), mate(-1));
-        assert_eq!(report(-250), Score::Centipawns(-250));
     }
 }

@@ -5,7 +5,7 @@
 //! use tabia_game::History;
 //! use tabia_players::{Action, Level, LevelPlayer, Limits, NoControl, Player};
 //!
-//! let mut player = LevelPlayer::new(Level::new(2).expect("1 to 5"));
+//! let mut player = LevelPlayer::new(Level::new(2).expect("1 to 5"), 0);
 //! let game = History::new(Chess::default(), ByColor::default());
 //! let decision = player.decide(&game, &Limits::default(), &NoControl)?;
 //! assert_eq!(decision.action, Action::Move);
@@ -17,27 +17,25 @@
 //! |---|---|
 //! | the contract | [`Player`], [`Decision`], [`Limits`], [`SearchControl`] |
 //! | a player from one line of text | [`Spec`], [`PlayerContext`], `spec/kinds/` |
-//! | the levels of the Chess Challenge | [`LevelPlayer`] |
+//! | the levels of the Chess Challenge, and a network in it | [`LevelPlayer`], [`ChallengeEntry`], [`ChallengeRules`] |
 //! | whether a network may enter the challenge | [`admit`] |
 //! | a network one ply deep | [`OnePly`] |
 //! | a network's policy head: temperature, nucleus, sampling | [`PolicyPlayer`], [`Pick`] |
 //! | playing at a rating | [`StrengthSettings`], [`SearchBlend`], [`strength_at`] |
 //! | thinking time, resignation and draw offers of people | [`HumanPlayer`], [`HumanBehaviour`], [`think_time_for`] |
 //! | the alpha-beta engine as a player | [`EnginePlayer`] |
-//! | marking the moves of a game | [`Reviewed`] |
 #![forbid(unsafe_code)]
 
-mod admission;
+mod challenge;
 mod ending;
 mod engine;
 mod human;
-mod levels;
 mod move_order;
 mod one_ply;
+mod opponent_model;
 mod player;
 mod policy;
 mod policy_search;
-mod review;
 mod spec;
 mod strength;
 #[cfg(test)]
@@ -50,20 +48,18 @@ mod wrapped;
 #[expect(dead_code, reason = "shared with the tests of search")]
 mod test_networks;
 
-pub use admission::{CHALLENGE_INPUT, NotAdmitted, OutputWarning, admit};
+pub use challenge::{
+    CHALLENGE_INPUT, ChallengeEntry, ChallengeRules, Level, LevelPlayer, NotAdmitted, OutputWarning,
+    UnknownRules, admit,
+};
 pub use engine::EnginePlayer;
 pub use human::{HumanBehaviour, HumanPlayer, think_time_for};
-pub use levels::{Level, LevelPlayer};
 pub use one_ply::OnePly;
+pub use opponent_model::OpponentModelPlayer;
 pub use player::{Action, Decision, Player, PlayerError};
 pub use policy::{NoPolicy, Persona, Pick, PolicyPlayer};
 pub use policy_search::SearchBlend;
-pub use review::{Mark, Reviewed};
-pub use spec::{
-    BuildError, BuiltInNetwork, Determinism, EngineEvaluation, EngineSettings, EngineSpec, FileSetting,
-    HumanPlay, HumanSpec, LevelSpec, MaiaSpec, NetSearch, NetSpec, Opened, PlayerContext, PlayerKind,
-    RandomPlayer, RandomSpec, Spec, SpecError, SpecProblem, StartProcess, UciSpec,
-};
+pub use spec::*;
 pub use strength::{StrengthSettings, strength_at};
 pub use tabia_search::{
     Choice, Limits, Line, NoControl, SearchControl, SearchError, TimeLeft, winning_chance,

@@ -30,7 +30,12 @@ impl OnePly {
     /// # Errors
     /// If the network has no head that says who is better.
     pub fn new(name: String, model: &Arc<Model>) -> Result<OnePly, NoEvaluation> {
-        Ok(OnePly { name, evaluator: exact_evaluator_for(model)? })
+        Ok(OnePly::over(name, exact_evaluator_for(model)?))
+    }
+
+    /// A player called `name` over any evaluation.
+    pub fn over(name: String, evaluator: Box<dyn Evaluator>) -> OnePly {
+        OnePly { name, evaluator }
     }
 }
 
@@ -163,10 +168,10 @@ fn worth(end: Ending) -> f32 {
     }
 }
 
-const NEXT_MOVE: NonZeroI32 = NonZeroI32::new(1).expect("one is not zero");
+pub(crate) const NEXT_MOVE: NonZeroI32 = NonZeroI32::new(1).expect("one is not zero");
 
-/// Mates are always mates in one.
-fn report(score: f32) -> Score {
+/// A score of one ply as engines report it. Mates are always mates in one.
+pub(crate) fn report(score: f32) -> Score {
     if score.is_finite() {
         Score::Centipawns(score.round() as i32)
     } else {

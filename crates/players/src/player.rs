@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tabia_encoding::{ForMover, Score};
 use tabia_game::History;
-use tabia_model::runtime::RunError;
+use tabia_runtime::RunError;
 use tabia_search::{Choice, Limits, SearchControl, SearchError};
 
 /// Plies before which programs accept no draw.

@@ -1,6 +1,6 @@
 //! Players that pick their moves from a network's policy head.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
 
 use fastrand::Rng;
 use shakmaty::{Chess, Move, Position};
@@ -26,8 +26,14 @@ pub struct PolicyPlayer {
     search: Option<PolicySearch>,
     /// Plies from the initial position that are sampled from the raw policy.
     opening: usize,
+    /// Whether the likeliest move is found before its promotion piece.
+    piece_last: bool,
     rng: Rng,
 }
+
+/// Encodings of the networks whose own program takes the likeliest pair of squares first, then the likeliest promotion
+/// piece.
+const PIECE_LAST: [&str; 2] = ["humchess-68", "humchess-74"];
 
 /// Whom a network imitates, if it takes a rating. What is not set comes from the game.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,7 +47,7 @@ pub struct Persona {
 /// How a move is picked from the policy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pick {
-    /// The likeliest move.
+    /// The likeliest move: one that promotes counts with its piece, in networks of HumChess before its piece is chosen.
     Likeliest,
     /// A random move.
     Sampled {
@@ -86,8 +92,9 @@ impl PolicyPlayer {
         if model.card().policy.is_none() {
             return Err(NoPolicy);
         }
+        let piece_last = PIECE_LAST.contains(&model.card().encoding.as_str());
         let rng = Rng::with_seed(seed);
-        Ok(PolicyPlayer { name, model, persona, pick, search: None, opening: 0, rng })
+        Ok(PolicyPlayer { name, model, persona, pick, search: None, opening: 0, piece_last, rng })
     }
 
     /// Adds a shallow search over `evaluator`.
@@ -165,6 +172,9 @@ impl Player for PolicyPlayer {
             }
             None => 0,
         };
+        if pick == Pick::Likeliest && self.piece_last {
+            sort_piece_last(&mut candidates);
+        }
         let mv = match pick {
             Pick::Likeliest => candidates[0].mv,
             Pick::Sampled { .. } => draw(&candidates, self.rng.f32()),
@@ -192,6 +202,19 @@ fn report(evaluation: &Evaluation, candidates: &[Candidate], mv: Move, nodes: u6
     lines[0].think_time = evaluation.think_time.map(|chances| think_time_for(&chances, prior));
     lines[0].score = evaluation.score.map(|score| ForMover(Score::Centipawns(score.0.round() as i32)));
     Choice { mv, ponder: None, lines, nodes }
+}
+
+/// Sorts by the probability of the pair of squares, then by that of the promotion piece, likeliest first.
+fn sort_piece_last(candidates: &mut [Candidate]) {
+    let pair = |candidate: &Candidate| (candidate.mv.from(), candidate.mv.to());
+    let mut totals: HashMap<_, f32> = HashMap::new();
+    for candidate in candidates.iter() {
+        *totals.entry(pair(candidate)).or_default() += candidate.probability;
+    }
+    candidates.sort_by(|a, b| {
+        let by_pair = totals[&pair(b)].total_cmp(&totals[&pair(a)]);
+        by_pair.then(b.probability.total_cmp(&a.probability))
+    });
 }
 
 /// Makes the probabilities add up to one; uniform if all are zero.
@@ -246,7 +269,7 @@ fn draw(candidates: &[Candidate], point: f32) -> Move {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::HashMap, time::Duration};
+    use std::time::Duration;
 
     use shakmaty::{ByColor, Chess, Move};
     use tabia_encoding::{Pace, PlayerInfo, parse_uci};
@@ -379,6 +402,51 @@ mod tests {
                 assert!((line.probability.unwrap() - candidate.probability).abs() < 1e-5);
             }
             assert_eq!(choice.lines[0].wdl, evaluation.wdl);
+        }
+    }
+
+    #[test]
+    fn argmax_of_humchess_chooses_the_move_before_the_promotion_piece() {
+        let other_choices = |model: &Arc<Model>| {
+            let mut count = 0;
+            for (king, file) in (0..8).flat_map(|king| (0..8).map(move |file| (king, file))) {
+                let row = |letter: char, file: usize| {
+                    let (before, after) = (file, 7 - file);
+                    let gap = |n: usize| if n > 0 { n.to_string() } else { String::new() };
+                    format!("{}{letter}{}", gap(before), gap(after))
+                };
+                let fen = format!("8/{}/8/7k/8/8/8/{} w - - 0 1", row('P', file), row('K', king));
+                let game = History::new(tabia_game::position_from_fen(&fen).unwrap(), ByColor::default());
+                let policy = model.evaluate(&[game.situation()]).unwrap().remove(0).policy.unwrap();
+                // The four promotions come down to one move in these positions.
+                let promotions: Vec<&Candidate> =
+                    policy.candidates().iter().filter(|candidate| candidate.mv.is_promotion()).collect();
+                let promotion: f32 = promotions.iter().map(|candidate| candidate.probability).sum();
+                let king = policy.candidates().iter().find(|candidate| !candidate.mv.is_promotion()).unwrap();
+                let expected = if promotion > king.probability { promotions[0] } else { king };
+
+                let mut player = PolicyPlayer::new(
+                    "net".to_owned(),
+                    model.clone(),
+                    Persona::default(),
+                    Pick::Likeliest,
+                    0,
+                )
+                .unwrap();
+                let limits = Limits { lines: 3, ..Limits::default() };
+                let choice = player.choose(&game, &limits, &NoControl).unwrap();
+                assert_eq!(choice.lines[0].moves, [choice.mv]);
+                if PIECE_LAST.contains(&model.card().encoding.as_str()) {
+                    assert_eq!(choice.mv, expected.mv, "{fen}");
+                } else {
+                    assert_eq!(choice.mv, policy.best().unwrap().mv, "{fen}");
+                }
+                count += usize::from(policy.best().unwrap().mv != expected.mv);
+            }
+            count
+        };
+        for model in [test_networks::human(), test_networks::human_of_a_game()] {
+            assert!(other_choices(&model) > 0, "the two rules agree everywhere");
         }
     }
 

@@ -5,10 +5,10 @@ use std::{collections::VecDeque, sync::Arc};
 use shakmaty::{ByColor, Chess, Color, Move, Position};
 use tabia_encoding::{ForMover, Pace, PlayerInfo, RatingPool, Situation};
 use tabia_game::History;
-use tabia_model::{
-    Evaluation, Model, Perspective, Unit, ValueHead, Wdl,
+use tabia_model::{Evaluation, Model, Perspective, Unit, ValueHead, Wdl};
+use tabia_runtime::{
+    RunError,
     accumulator::{AccumulatorNet, AccumulatorState},
-    runtime::RunError,
 };
 
 use crate::{NnueEvaluator, baseline};

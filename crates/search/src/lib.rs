@@ -19,6 +19,7 @@
 //! | what a search is given | [`Limits`], [`SearchControl`] |
 //! | what it returns | [`Choice`], [`Line`] |
 //! | evaluations | [`Evaluator`], [`evaluator_for`], [`exact_evaluator_for`], [`baseline`] |
+//! | two-input networks in a context of their own | [`FixedContext`] |
 //! | whether a position can be evaluated without search | [`is_quiet`] |
 //! | centipawns as a winning chance | [`winning_chance`] |
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ pub mod baseline;
 mod control;
 mod engine;
 mod evaluator;
+mod fixed_context;
 mod limits;
 mod nnue_evaluator;
 mod output;
@@ -41,6 +43,7 @@ pub use evaluator::{
     AccumulatorEvaluator, BaselineEvaluator, EVALUATION_LIMIT, Evaluator, ModelEvaluator, NoEvaluation,
     evaluator_for, exact_evaluator_for, score_of_wdl,
 };
+pub use fixed_context::FixedContext;
 pub use limits::{Limits, TimeLeft};
 pub use nnue_evaluator::NnueEvaluator;
 pub use output::{Choice, Line, SearchError};

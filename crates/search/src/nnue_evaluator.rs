@@ -3,10 +3,10 @@ use std::sync::Arc;
 use shakmaty::{Chess, Move, Position};
 use tabia_encoding::ForMover;
 use tabia_game::History;
-use tabia_model::{
-    Model, Perspective, ValueHead,
+use tabia_model::{Model, Perspective, ValueHead};
+use tabia_runtime::{
+    RunError,
     accumulator::nnue::{Nnue, NnueState},
-    runtime::RunError,
 };
 
 use crate::Evaluator;

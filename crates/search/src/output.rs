@@ -54,5 +54,5 @@ pub enum SearchError {
     NoSuchMove,
     /// The network failed.
     #[error("the network: {0}")]
-    Network(#[from] tabia_model::runtime::RunError),
+    Network(#[from] tabia_runtime::RunError),
 }

@@ -5,11 +5,12 @@ use std::{
 };
 
 use serde::Serialize;
+use tabia_players::ChallengeRules;
 
 use super::Diversity;
 use crate::{
-    End, Entrant, Format, GameRecord, Ledger, LedgerError, Openings, PlayerId, Progress, Rules, Run,
-    RunError, Schedule, ScheduleError, Standings, Stop, Timer, statistics::Tally,
+    DrawRules, End, Entrant, Format, GameRecord, Ledger, LedgerError, Openings, PlayerId, Progress, Rules,
+    Run, RunError, Schedule, ScheduleError, Standings, Stop, Timer, statistics::Tally,
 };
 
 /// Number of plies at which a challenge game is drawn.
@@ -27,6 +28,10 @@ pub struct Ladder<'a> {
     pub challenger: &'a dyn Entrant,
     /// Number of parameters of the challenger.
     pub parameters: u64,
+    /// Rules of the challenge.
+    pub rules: ChallengeRules,
+    /// Random seed of the games.
+    pub seed: u64,
     /// Levels in order: number and opponent.
     pub levels: Vec<(u32, &'a dyn Entrant)>,
     /// Openings, each played with both colours.
@@ -57,6 +62,9 @@ pub struct Scorecard {
     pub challenger: String,
     /// Number of parameters.
     pub parameters: u64,
+    /// Rules and seed.
+    #[serde(flatten)]
+    pub edition: Edition,
     /// Highest level passed.
     pub passed: Option<u32>,
     /// Levels played; the last one may be failed or unfinished.
@@ -65,6 +73,20 @@ pub struct Scorecard {
     pub diversity: Diversity,
     /// Whether the challenge was stopped early.
     pub interrupted: bool,
+}
+
+/// What has to be the same for a challenge to be repeated game for game.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Edition {
+    /// Rules.
+    #[serde(serialize_with = "rules_by_name")]
+    pub rules: ChallengeRules,
+    /// Random seed: of the openings drawn, and of the levels' choice among equally good moves.
+    pub seed: u64,
+}
+
+fn rules_by_name<S: serde::Serializer>(rules: &ChallengeRules, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(rules.name())
 }
 
 /// Result of a level.
@@ -124,7 +146,8 @@ impl Ladder<'_> {
                 break;
             }
         }
-        Ok(Scorecard::new(self.challenger.name(), self.parameters, levels, last))
+        let edition = Edition { rules: self.rules, seed: self.seed };
+        Ok(Scorecard::new(self.challenger.name(), self.parameters, edition, levels, last))
     }
 
     fn play_level(
@@ -143,7 +166,7 @@ impl Ladder<'_> {
             openings: self.openings,
             schedule: &schedule,
             rules: &rules,
-            seed: 0,
+            seed: self.seed,
             jobs: self.jobs,
             sprt: None,
         };
@@ -170,7 +193,10 @@ pub fn level_games(openings: &Openings) -> Result<(Schedule, Rules), ScheduleErr
     let count = openings.list().len();
     let rounds = u32::try_from(count).unwrap_or(u32::MAX);
     let schedule = Schedule::new(Format::Match, 2, rounds, count)?;
-    Ok((schedule, Rules { max_plies: Some(CHALLENGE_PLIES), ..Rules::default() }))
+    Ok((
+        schedule,
+        Rules { max_plies: Some(CHALLENGE_PLIES), draws: DrawRules::Challenge, ..Rules::default() },
+    ))
 }
 
 impl LevelScore {
@@ -200,11 +226,17 @@ impl LevelScore {
 
 impl Scorecard {
     /// Scorecard of these levels; `end` is that of the last one.
-    pub fn new(challenger: String, parameters: u64, levels: Vec<LevelScore>, end: End) -> Scorecard {
+    pub fn new(
+        challenger: String,
+        parameters: u64,
+        edition: Edition,
+        levels: Vec<LevelScore>,
+        end: End,
+    ) -> Scorecard {
         let passed = levels.iter().filter(|score| score.passed).map(|score| score.level).max();
         let diversity = Diversity::of(levels.iter().flat_map(|score| &score.records), PlayerId(0));
         let interrupted = end != End::Complete;
-        Scorecard { challenger, parameters, passed, levels, diversity, interrupted }
+        Scorecard { challenger, parameters, edition, passed, levels, diversity, interrupted }
     }
 
     /// Highest level passed together with all levels below it; 0 if the first was not passed.
@@ -217,15 +249,16 @@ impl Scorecard {
 /// Scorecard and diversity as text.
 impl fmt::Display for Scorecard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{} ({} parameters)", self.challenger, self.parameters)?;
-        writeln!(f, "level  opponent          wins draws losses   points  as White  as Black")?;
+        let Edition { rules, seed } = self.edition;
+        writeln!(f, "{} ({} parameters), rules {rules}, seed {seed}", self.challenger, self.parameters)?;
+        writeln!(f, "level  opponent             wins draws losses   points  as White  as Black")?;
         for score in &self.levels {
             let Tally { wins, draws, losses } = score.games;
             let mut of = String::new();
             write!(of, "{}/{}", score.points, score.games.games())?;
             writeln!(
                 f,
-                "{:>5}  {:<16} {wins:>5} {draws:>5} {losses:>6} {of:>8} {:>9} {:>9}  {}",
+                "{:>5}  {:<19} {wins:>5} {draws:>5} {losses:>6} {of:>8} {:>9} {:>9}  {}",
                 score.level,
                 score.opponent,
                 score.as_white.points(),

@@ -3,7 +3,6 @@
 use std::{
     cmp::Reverse,
     ffi::OsString,
-    fmt,
     fs::{self, File, OpenOptions},
     io::{self, Write as _},
     path::{Path, PathBuf},
@@ -26,6 +25,9 @@ pub struct LeaderboardEntry {
     pub id: String,
     /// Display name.
     pub name: String,
+    /// Rules of the challenge. Entries of before there were several say `tabia`.
+    #[serde(default = "earlier_rules")]
+    pub rules: String,
     /// Highest level passed together with all levels below it; 0 for none.
     pub level: u32,
     /// Number of parameters.
@@ -64,10 +66,24 @@ pub enum LeaderboardErrorKind {
     /// Not a leaderboard.
     #[error("not a leaderboard")]
     NotALeaderboard,
+    /// Results by other rules.
+    #[error(
+        "results by the rules {board:?}, which do not compare with those by {entry:?} (expected another file)"
+    )]
+    OtherRules {
+        /// Rules of the results in the file.
+        board: String,
+        /// Rules of the new result.
+        entry: String,
+    },
 }
 
 const MAGIC: &str = "tabia challenge";
 const VERSION: u32 = 1;
+
+fn earlier_rules() -> String {
+    "tabia".to_owned()
+}
 
 impl Leaderboard {
     /// Reads a leaderboard; a missing file is an empty one.
@@ -92,7 +108,7 @@ impl Leaderboard {
     /// reached; at the same level the latest one. The file is replaced atomically.
     ///
     /// # Errors
-    /// If the file cannot be read or written, or is not a leaderboard.
+    /// If the file cannot be read or written, is not a leaderboard, or is one of other rules.
     pub fn record(path: &Path, entry: LeaderboardEntry) -> Result<Leaderboard, LeaderboardError> {
         let beside = |ending: &str| {
             let mut name = OsString::from(path);
@@ -104,6 +120,10 @@ impl Leaderboard {
         let lock = lock.map_err(|error| in_file(&lock_path, error))?;
         lock.lock().map_err(|error| in_file(&lock_path, error))?;
         let mut board = Leaderboard::read(path)?;
+        if let Some(other) = board.entries.iter().find(|known| known.rules != entry.rules) {
+            let kind = LeaderboardErrorKind::OtherRules { board: other.rules.clone(), entry: entry.rules };
+            return Err(in_file(path, kind));
+        }
         board.insert(entry);
         let mut text = serde_json::to_vec_pretty(&board).map_err(|error| in_file(path, error))?;
         text.push(b'\n');
@@ -137,24 +157,6 @@ impl Leaderboard {
     }
 }
 
-impl fmt::Display for Leaderboard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "rank  level  parameters    points  name")?;
-        for (place, entry) in self.entries.iter().enumerate() {
-            let points = format!("{}/{}", entry.points, entry.games);
-            writeln!(
-                f,
-                "{:>4}  {:>5}  {:>10}  {points:>8}  {}",
-                place + 1,
-                entry.level,
-                entry.parameters,
-                entry.name
-            )?;
-        }
-        Ok(())
-    }
-}
-
 fn in_file(path: &Path, kind: impl Into<LeaderboardErrorKind>) -> LeaderboardError {
     LeaderboardError { file: path.display().to_string(), kind: kind.into() }
 }
@@ -167,6 +169,7 @@ mod tests {
         LeaderboardEntry {
             id: id.into(),
             name: format!("net {id}"),
+            rules: "original".into(),
             level,
             parameters,
             points,
@@ -192,6 +195,5 @@ mod tests {
         assert_eq!(ids, ["a", "d", "c", "b", "e"]);
         board.insert(entry("a", 1, 100, 44.0));
         assert_eq!(board.entries()[0].level, 4, "a worse result is ignored");
-        assert!(board.to_string().contains("   1      4         100    120/50  net a"), "{board}");
     }
 }

@@ -6,6 +6,6 @@ mod leaderboard;
 
 pub use diversity::Diversity;
 pub use ladder::{
-    CHALLENGE_PLIES, Ladder, LadderError, LevelProgress, LevelScore, Scorecard, level_games, passes,
+    CHALLENGE_PLIES, Edition, Ladder, LadderError, LevelProgress, LevelScore, Scorecard, level_games, passes,
 };
 pub use leaderboard::{Leaderboard, LeaderboardEntry, LeaderboardError, LeaderboardErrorKind};

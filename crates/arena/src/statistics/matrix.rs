@@ -32,15 +32,6 @@ impl Matrix {
         &mut self.cells[row * self.size + column]
     }
 
-    /// Variance of `x_i - x_j`, if this is the covariance of `x`.
-    pub(super) fn difference_variance(&self, i: usize, j: usize) -> f64 {
-        self.at(i, i) + self.at(j, j) - 2.0 * self.at(i, j)
-    }
-
-    pub(super) fn scale(&mut self, factor: f64) {
-        self.cells.iter_mut().for_each(|cell| *cell *= factor);
-    }
-
     /// Product with a vector.
     pub fn times(&self, vector: &[f64]) -> Vec<f64> {
         self.cells

@@ -15,7 +15,7 @@ mod tally;
 pub use anchored::rate_with_anchors;
 pub use elo::{EloEstimate, NormalisedElo, elo_of_score, expected_score};
 pub use matrix::Matrix;
-pub use pool::{Anchor, HeadToHead, PoolError, PoolRating, RatingDifference, RatingPool, rate_pool};
+pub use pool::{HeadToHead, PoolError, PoolRating, rate_pool};
 pub use rating::{Against, RatingEstimate, rate_against};
 pub use sprt::{EloScale, Sprt, SprtError, Verdict};
 pub use tally::{Pairs, Points, Tally};

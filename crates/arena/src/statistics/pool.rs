@@ -3,7 +3,6 @@ use serde::Serialize;
 use super::{
     Tally, Z95, expected_score,
     matrix::Matrix,
-    normal_cdf,
     rating::{Against, ELO_PER_LOGIT, EVEN_GAME_VARIANCE, rate_against, squared_errors},
 };
 
@@ -18,21 +17,7 @@ pub struct HeadToHead {
     pub games: Tally,
 }
 
-/// Fixes the rating scale, because games determine only differences.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Anchor {
-    /// Average rating of the rated players.
-    Average(f64),
-    /// Rating of one player.
-    Player {
-        /// Index of the player.
-        player: usize,
-        /// Rating.
-        rating: f64,
-    },
-}
-
-/// Rating of a player with its 95% confidence interval, relative to the anchor.
+/// Rating of a player with its 95% confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PoolRating {
     /// Rating; `None` for players who won all games, lost all games or played none, for whom only bounds are known.
@@ -43,29 +28,6 @@ pub struct PoolRating {
     pub high: Option<f64>,
     /// All games of the player.
     pub games: Tally,
-}
-
-/// Bradley-Terry ratings with draws as half a win and half a loss: the expected points of every rated player equal the
-/// points scored.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RatingPool {
-    /// Ratings by player.
-    pub ratings: Vec<PoolRating>,
-    /// Index of each player among the rated ones.
-    rated: Vec<Option<usize>>,
-    /// Covariance of the ratings in Elo², up to a common shift.
-    covariance: Matrix,
-}
-
-/// Rating difference of two players of a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct RatingDifference {
-    /// Elo difference.
-    pub elo: f64,
-    /// Half the width of the 95% interval.
-    pub error: f64,
-    /// Likelihood of superiority (LOS) of the first player.
-    pub superiority: f64,
 }
 
 /// Error of a rating fit.
@@ -88,15 +50,16 @@ pub enum PoolError {
     UnconnectedAnchor(usize),
 }
 
-/// Rates players from the games they played against each other.
+/// Bradley-Terry ratings from the games that players played against each other, with draws as half a win and half a loss:
+/// the expected points of every rated player equal the points scored. The average rating is zero.
 ///
 /// Ratings exist within strongly connected groups of players, with an edge for every point scored. The largest group is
 /// rated; players outside of it get the bound that follows from their games against it. Intervals use the observed
 /// variance of the results, so draws make them narrower.
 ///
 /// # Errors
-/// If a pairing is invalid or the anchor cannot be rated.
-pub fn rate_pool(players: usize, pairings: &[HeadToHead], anchor: Anchor) -> Result<RatingPool, PoolError> {
+/// If a pairing is invalid.
+pub fn rate_pool(players: usize, pairings: &[HeadToHead]) -> Result<Vec<PoolRating>, PoolError> {
     check_players(players, pairings)?;
     let group = largest_group(players, pairings);
     let mut rated = vec![None; players];
@@ -108,55 +71,18 @@ pub fn rate_pool(players: usize, pairings: &[HeadToHead], anchor: Anchor) -> Res
         .filter_map(|e| Some(HeadToHead { first: rated[e.first]?, second: rated[e.second]?, games: e.games }))
         .filter(|e| e.games.games() > 0)
         .collect();
-    let mut fit = fit(group.len(), &inside);
+    let fit = fit(group.len(), &inside);
     let covariance = covariance(&fit, &inside);
-    let shift = match anchor {
-        // The fit has an average of zero.
-        Anchor::Average(rating) => rating,
-        Anchor::Player { player, rating } => {
-            let place = rated.get(player).copied().flatten().ok_or(PoolError::UnconnectedAnchor(player))?;
-            rating - fit[place]
-        }
+    let rating = |player: usize| {
+        let games = games_of(player, pairings);
+        let Some(place) = rated[player] else {
+            return bounds(player, pairings, |other| rated[other].map(|place| fit[place]), games);
+        };
+        let error = Z95 * libm::sqrt(covariance.at(place, place).max(0.0)) * ELO_PER_LOGIT;
+        let rating = fit[place];
+        PoolRating { rating: Some(rating), low: Some(rating - error), high: Some(rating + error), games }
     };
-    fit.iter_mut().for_each(|rating| *rating += shift);
-    let variance = |place: usize| match anchor {
-        Anchor::Average(_) => covariance.at(place, place),
-        Anchor::Player { player, .. } => {
-            rated[player].map_or(0.0, |anchor| covariance.difference_variance(place, anchor))
-        }
-    };
-    let ratings = (0..players)
-        .map(|player| {
-            let games = games_of(player, pairings);
-            match rated[player] {
-                Some(place) => {
-                    let error = Z95 * libm::sqrt(variance(place).max(0.0));
-                    let rating = fit[place];
-                    PoolRating {
-                        rating: Some(rating),
-                        low: Some(rating - error),
-                        high: Some(rating + error),
-                        games,
-                    }
-                }
-                None => bounds(player, pairings, |other| rated[other].map(|place| fit[place]), games),
-            }
-        })
-        .collect();
-    Ok(RatingPool { ratings, rated, covariance })
-}
-
-impl RatingPool {
-    /// Difference of two ratings; `None` if one of the players is not rated.
-    pub fn difference(&self, first: usize, second: usize) -> Option<RatingDifference> {
-        let place = |player: usize| self.rated.get(player).copied().flatten();
-        let rating = |player: usize| self.ratings.get(player).and_then(|rating| rating.rating);
-        let elo = rating(first)? - rating(second)?;
-        let deviation =
-            libm::sqrt(self.covariance.difference_variance(place(first)?, place(second)?).max(0.0));
-        let superiority = if deviation > 0.0 { normal_cdf(elo / deviation) } else { 0.5 };
-        Some(RatingDifference { elo, error: Z95 * deviation, superiority })
-    }
+    Ok((0..players).map(rating).collect())
 }
 
 pub(super) fn check_players(players: usize, pairings: &[HeadToHead]) -> Result<(), PoolError> {
@@ -335,7 +261,7 @@ fn curvature(logits: &[f64], pairings: &[HeadToHead]) -> Matrix {
     )
 }
 
-/// Covariance of the fitted ratings in Elo: sandwich estimate from inverse information and observed variance.
+/// Covariance of the fitted logits: sandwich estimate from inverse information and observed variance.
 fn covariance(ratings: &[f64], pairings: &[HeadToHead]) -> Matrix {
     let logits: Vec<f64> = ratings.iter().map(|rating| rating / ELO_PER_LOGIT).collect();
     let games = games_of_all(logits.len(), pairings);
@@ -347,9 +273,7 @@ fn covariance(ratings: &[f64], pairings: &[HeadToHead]) -> Matrix {
         }),
     );
     let inverse = curvature(&logits, pairings).inverse_laplacian();
-    let mut covariance = inverse.product(&scatter).product(&inverse);
-    covariance.scale(ELO_PER_LOGIT * ELO_PER_LOGIT);
-    covariance
+    inverse.product(&scatter).product(&inverse)
 }
 
 #[cfg(test)]
@@ -380,8 +304,8 @@ mod tests {
         for golden in goldens {
             let pairings: Vec<HeadToHead> =
                 golden.pairings.iter().map(|&(a, b, w, d, l)| met(a, b, w, d, l)).collect();
-            let pool = rate_pool(golden.players, &pairings, Anchor::Average(0.0)).unwrap();
-            for (place, ours) in pool.ratings.iter().enumerate() {
+            let pool = rate_pool(golden.players, &pairings).unwrap();
+            for (place, ours) in pool.iter().enumerate() {
                 let error = (ours.high.unwrap() - ours.low.unwrap()) / 2.0;
                 assert!((ours.rating.unwrap() - golden.ratings[place]).abs() < 1e-3, "{place}: {ours:?}");
                 assert!(
@@ -395,14 +319,8 @@ mod tests {
 
     #[test]
     fn two_players_differ_by_their_match_score() {
-        let pool =
-            rate_pool(2, &[met(0, 1, 75, 0, 25)], Anchor::Player { player: 1, rating: 1500.0 }).unwrap();
-        assert!((pool.ratings[0].rating.unwrap() - 1_690.848_501).abs() < 1e-4);
-        assert_eq!(pool.ratings[1].rating, Some(1500.0));
-        assert_eq!(pool.ratings[1].low, Some(1500.0), "the anchor is certain");
-        let difference = pool.difference(0, 1).unwrap();
-        assert!((difference.elo - 190.848_501).abs() < 1e-4);
-        assert!(difference.superiority > 0.999_99);
+        let pool = rate_pool(2, &[met(0, 1, 75, 0, 25)]).unwrap();
+        assert!((pool[0].rating.unwrap() - pool[1].rating.unwrap() - 190.848_501).abs() < 1e-4);
     }
 
     #[test]
@@ -416,16 +334,15 @@ mod tests {
             met(3, 1, 3, 2, 5),
             met(4, 3, 0, 0, 10),
         ];
-        let pool = rate_pool(6, &pairings, Anchor::Average(1500.0)).unwrap();
-        let of = |player: usize| pool.ratings[player];
+        let pool = rate_pool(6, &pairings).unwrap();
+        let of = |player: usize| pool[player];
         assert_eq!((of(0).rating, of(0).high), (None, None));
         assert!(of(0).low.unwrap() > of(1).rating.unwrap());
         assert_eq!((of(4).rating, of(4).low), (None, None));
         assert!(of(4).high.unwrap() < of(3).rating.unwrap());
         assert_eq!((of(5).rating, of(5).low, of(5).high), (None, None, None), "played nobody");
         let average = (1..4).map(|player| of(player).rating.unwrap()).sum::<f64>() / 3.0;
-        assert!((average - 1500.0).abs() < 1e-9);
-        assert_eq!(pool.difference(0, 1), None);
+        assert!(average.abs() < 1e-9);
         assert_eq!(of(1).games, Tally { wins: 11, draws: 4, losses: 15 });
     }
 
@@ -433,28 +350,23 @@ mod tests {
     fn extreme_results_are_finite() {
         for pairings in [vec![], vec![met(0, 1, 5, 0, 0)], vec![met(0, 1, 0, 7, 0)], vec![met(0, 1, 0, 0, 0)]]
         {
-            let pool = rate_pool(2, &pairings, Anchor::Average(0.0)).unwrap();
-            for rating in &pool.ratings {
+            for rating in rate_pool(2, &pairings).unwrap() {
                 for number in [rating.rating, rating.low, rating.high].into_iter().flatten() {
                     assert!(number.is_finite(), "{pairings:?}: {rating:?}");
                 }
             }
         }
-        let drawn = rate_pool(2, &[met(0, 1, 0, 7, 0)], Anchor::Average(0.0)).unwrap();
-        assert!(drawn.difference(0, 1).unwrap().error > 50.0, "seven draws");
+        let width = |rating: &PoolRating| rating.high.unwrap() - rating.low.unwrap();
+        assert!(width(&rate_pool(2, &[met(0, 1, 0, 7, 0)]).unwrap()[0]) > 50.0, "seven draws");
         // Two draws, however many games the others play.
-        let few = [met(0, 1, 0, 2, 0), met(1, 2, 400, 200, 300)];
-        let drawn = rate_pool(3, &few, Anchor::Average(0.0)).unwrap();
-        assert!(drawn.difference(0, 1).unwrap().error > 50.0, "{:?}", drawn.difference(0, 1));
-        assert!(rate_pool(0, &[], Anchor::Average(0.0)).unwrap().ratings.is_empty());
+        let drawn = rate_pool(3, &[met(0, 1, 0, 2, 0), met(1, 2, 400, 200, 300)]).unwrap();
+        assert!(width(&drawn[0]) > 100.0, "{drawn:?}");
+        assert!(rate_pool(0, &[]).unwrap().is_empty());
     }
 
     #[test]
     fn invalid_input_is_rejected() {
-        let error = rate_pool(2, &[met(0, 2, 1, 0, 0)], Anchor::Average(0.0)).unwrap_err();
+        let error = rate_pool(2, &[met(0, 2, 1, 0, 0)]).unwrap_err();
         assert_eq!(error, PoolError::InvalidPlayers { first: 0, second: 2, players: 2 });
-        let anchor = Anchor::Player { player: 1, rating: 1500.0 };
-        let error = rate_pool(2, &[met(0, 1, 5, 0, 0)], anchor).unwrap_err();
-        assert_eq!(error, PoolError::UnconnectedAnchor(1));
     }
 }

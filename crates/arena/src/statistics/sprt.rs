@@ -11,8 +11,6 @@ use super::{Pairs, Tally, elo::NORMALISED_UNIT, expected_score, sample::Sample};
 pub struct Sprt {
     elo0: f64,
     elo1: f64,
-    alpha: f64,
-    beta: f64,
     scale: EloScale,
 }
 
@@ -49,9 +47,6 @@ pub enum SprtError {
         /// Elo of H1.
         elo1: f64,
     },
-    /// Invalid error rate.
-    #[error("invalid error rate {0} (expected between 0 and 0.5)")]
-    ErrorRate(f64),
     /// A hypothesis out of range.
     #[error("hypothesis of {0} Elo out of range (expected at most {MAX_ELO})")]
     OutOfRange(f64),
@@ -60,35 +55,21 @@ pub enum SprtError {
 /// Beyond this, rounding errors dominate.
 const MAX_ELO: f64 = 1000.0;
 
+/// Rate of false positives, and of false negatives.
+const ERROR_RATE: f64 = 0.05;
+
 impl Sprt {
-    /// A test with `alpha = beta = 0.05`.
+    /// A test whose rates of false positives and false negatives are 5%.
     ///
     /// # Errors
     /// If the hypotheses are out of order or out of range.
     pub fn new(elo0: f64, elo1: f64, scale: EloScale) -> Result<Sprt, SprtError> {
-        Sprt::with_errors(elo0, elo1, scale, 0.05, 0.05)
-    }
-
-    /// A test with false positive rate `alpha` and false negative rate `beta`.
-    ///
-    /// # Errors
-    /// If the hypotheses are out of order or out of range, or an error rate is invalid.
-    pub fn with_errors(
-        elo0: f64,
-        elo1: f64,
-        scale: EloScale,
-        alpha: f64,
-        beta: f64,
-    ) -> Result<Sprt, SprtError> {
         if elo0.partial_cmp(&elo1) != Some(std::cmp::Ordering::Less) {
             return Err(SprtError::Hypotheses { elo0, elo1 });
         }
-        if let Some(far) = [elo0, elo1].into_iter().find(|elo| elo.abs() > MAX_ELO) {
-            return Err(SprtError::OutOfRange(far));
-        }
-        match [alpha, beta].into_iter().find(|rate| !(*rate > 0.0 && *rate < 0.5)) {
-            Some(rate) => Err(SprtError::ErrorRate(rate)),
-            None => Ok(Sprt { elo0, elo1, alpha, beta, scale }),
+        match [elo0, elo1].into_iter().find(|elo| elo.abs() > MAX_ELO) {
+            Some(far) => Err(SprtError::OutOfRange(far)),
+            None => Ok(Sprt { elo0, elo1, scale }),
         }
     }
 
@@ -97,14 +78,9 @@ impl Sprt {
         (self.elo0, self.elo1)
     }
 
-    /// Elo scale of the hypotheses.
-    pub fn scale(&self) -> EloScale {
-        self.scale
-    }
-
     /// Lower and upper bound of the LLR.
     pub fn bounds(&self) -> (f64, f64) {
-        (libm::log(self.beta / (1.0 - self.alpha)), libm::log((1.0 - self.beta) / self.alpha))
+        (libm::log(ERROR_RATE / (1.0 - ERROR_RATE)), libm::log((1.0 - ERROR_RATE) / ERROR_RATE))
     }
 
     /// LLR of pentanomial counts; 0 without pairs.
@@ -310,8 +286,6 @@ mod tests {
         assert!(matches!(error(5.0, 5.0), SprtError::Hypotheses { .. }));
         assert!(matches!(error(f64::NAN, 5.0), SprtError::Hypotheses { .. }));
         assert!(matches!(error(0.0, f64::INFINITY), SprtError::OutOfRange(_)));
-        let alpha = Sprt::with_errors(0.0, 5.0, EloScale::Logistic, 0.0, 0.05).unwrap_err();
-        assert_eq!(alpha, SprtError::ErrorRate(0.0));
     }
 
     /// Simulated matches under H0 and H1 are decided correctly in about 95% of cases.

@@ -7,6 +7,7 @@ use tabia_arena::{
     challenge::{Ladder, Leaderboard, LeaderboardEntry, LeaderboardErrorKind, Scorecard, passes},
     statistics::Tally,
 };
+use tabia_players::ChallengeRules;
 
 use crate::scripted::{FakeTimer, Script, Scripted, folder, scripted};
 
@@ -19,10 +20,12 @@ fn levels_are_passed_with_35_of_50_points() {
 
 fn climb(challenger: Script, levels: &[Scripted], jobs: usize, stop: &Stop, keep: Option<&str>) -> Scorecard {
     let challenger = scripted("challenger", challenger);
-    let openings = Openings::challenge();
+    let openings = Openings::challenge(ChallengeRules::Original, 0);
     let ladder = Ladder {
         challenger: &challenger,
         parameters: 1234,
+        rules: ChallengeRules::Original,
+        seed: 0,
         levels: (1..).zip(levels.iter().map(|level| level as &dyn Entrant)).collect(),
         openings: &openings,
         jobs: NonZeroUsize::new(jobs).unwrap(),
@@ -78,6 +81,7 @@ fn leaderboard_file_is_updated() {
     let entry = |id: &str, level, parameters| LeaderboardEntry {
         id: id.into(),
         name: format!("net {id}"),
+        rules: "original".into(),
         level,
         parameters,
         points: 40.0,
@@ -90,6 +94,14 @@ fn leaderboard_file_is_updated() {
     assert_eq!(board, Leaderboard::read(&path).unwrap());
     let ids: Vec<&str> = board.entries().iter().map(|entry| entry.id.as_str()).collect();
     assert_eq!(ids, ["a", "b"]);
+    let other = LeaderboardEntry { rules: "2026".into(), ..entry("d", 1, 1) };
+    let error = Leaderboard::record(&path, other).unwrap_err();
+    assert!(matches!(error.kind, LeaderboardErrorKind::OtherRules { .. }), "{error}");
+    let earlier = r#"{"leaderboard":"tabia challenge","version":1,"entries":[{"id":"a","name":"a","level":2,
+        "parameters":5,"points":40.0,"games":50,"date":""}]}"#;
+    fs::write(&path, earlier).unwrap();
+    assert_eq!(Leaderboard::read(&path).unwrap().entries()[0].rules, "tabia");
+    assert!(Leaderboard::record(&path, entry("a", 2, 5)).is_err());
     fs::write(&path, "{\"leaderboard\":\"chess\",\"version\":1,\"entries\":[]}").unwrap();
     let error = Leaderboard::record(&path, entry("c", 1, 1)).unwrap_err();
     assert!(matches!(error.kind, LeaderboardErrorKind::NotALeaderboard), "{error}");

@@ -30,7 +30,7 @@ impl Setup {
     fn of_two(first: Script, second: Script, rounds: u32, plies: u32) -> Setup {
         Setup {
             entrants: vec![scripted("first", first), scripted("second", second)],
-            openings: Openings::challenge(),
+            openings: Openings::balanced(),
             format: Format::Match,
             rounds,
             rules: Rules { max_plies: Some(plies), ..Rules::default() },

@@ -75,10 +75,7 @@ use tabia_encoding::Elo;
 use tabia_search::Limits;
 
 pub use context::{BuildError, BuiltInNetwork, Opened, PlayerContext, StartProcess};
-pub use kinds::{
-    EngineEvaluation, EngineSettings, EngineSpec, HumanPlay, HumanSpec, LevelSpec, MaiaSpec, NetSearch,
-    NetSpec, RandomPlayer, RandomSpec, Spec, UciSpec,
-};
+pub use kinds::*;
 use settings::{Parts, Settings};
 pub use settings::{SpecError, SpecProblem};
 
@@ -159,6 +156,11 @@ pub trait PlayerKind {
     /// The same, to be changed.
     fn limits_mut(&mut self) -> Option<&mut Limits> {
         self.engine_mut().map(|engine| &mut engine.limits)
+    }
+
+    /// Whether it reports several candidate moves when asked to.
+    fn reports_candidates(&self) -> bool {
+        self.engine().is_some() || self.pick().is_some()
     }
 
     /// The settings of a player that uses the alpha-beta engine.

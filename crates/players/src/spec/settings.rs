@@ -89,7 +89,9 @@ impl Parts {
                 return Err(SpecProblem::Syntax(format!("{name:?} is not a setting"), "name=value"));
             };
             let (value, after) = value(after)?;
-            settings.insert(settings.pairs.len(), name.trim(), &value)?;
+            // The long name is that of command lines.
+            let name = if name.trim() == "temperature" { "temp" } else { name.trim() };
+            settings.insert(settings.pairs.len(), name, &value)?;
             rest = after;
         }
         Ok(Parts { kind: kind.trim().to_owned(), subject, settings })

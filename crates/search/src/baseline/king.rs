@@ -8,7 +8,7 @@ const SHIELD: i32 = 15;
 const OPEN_FILE: i32 = -20;
 const HALF_OPEN_FILE: i32 = -10;
 /// By the number of attackers; more than six are no worse than six.
-const ATTACKERS: [i32; 7] = [0, -5, -20, -45, -80, -120, -160];
+pub(super) const ATTACKERS: [i32; 7] = [0, -5, -20, -45, -80, -120, -160];
 
 /// Own pawns on the three squares in front of the king.
 pub(super) fn shield(board: &Board, color: Color) -> Tapered {

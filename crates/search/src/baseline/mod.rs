@@ -1,8 +1,9 @@
-//! The hand-written evaluation of the Chess Challenge, used by its levels.
+//! The hand-written evaluation, after the Chess Challenge's description. [`challenge`] is the one its levels use.
 //!
 //! Every term scores a middlegame and an endgame value for one colour; the difference between the colours is
 //! tapered by the game phase. One file per group of terms. All integer, and symmetric in the colours.
 
+pub mod challenge;
 mod king;
 mod material;
 mod mobility;

@@ -1,5 +1,6 @@
 use std::{fmt, ops::RangeInclusive, path::PathBuf};
 
+use tabia_encoding::{Elo, RatingPool};
 use tabia_search::{BaselineEvaluator, EngineOptions, Evaluator, Limits};
 
 use super::super::{
@@ -7,13 +8,16 @@ use super::super::{
     settings::{Settings, optional_file},
     write::{self, Setting, Subject},
 };
-use crate::{EnginePlayer, Player, wrapped::with_limits};
+use super::HumanSpec;
+use crate::{EnginePlayer, OpponentModelPlayer, Persona, Player, wrapped::with_limits};
 
 /// `engine[:FILE]`: the alpha-beta engine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EngineSpec {
     /// Its evaluation.
     pub evaluation: EngineEvaluation,
+    /// The rating of the person it plays against; `None` plays the best move against anybody.
+    pub opponent: Option<Elo>,
     /// How it searches.
     pub settings: EngineSettings,
 }
@@ -41,7 +45,7 @@ pub struct EngineSettings {
     pub threads: Option<u32>,
 }
 
-const KNOWN: &[&str] = &["eval", "depth", "nodes", "movetime", "hash", "threads"];
+const KNOWN: &[&str] = &["eval", "opponent", "depth", "nodes", "movetime", "hash", "threads"];
 /// The settings of [`EngineSettings`].
 pub(super) const ENGINE_SETTINGS: &[&str] = &["depth", "nodes", "movetime", "hash", "threads"];
 
@@ -59,14 +63,18 @@ impl EngineSettings {
         })
     }
 
-    pub(super) fn build(&self, name: String, evaluator: Box<dyn Evaluator>) -> Box<dyn Player> {
+    /// The engine with these settings over an evaluation.
+    pub fn build(&self, name: String, evaluator: Box<dyn Evaluator>) -> Box<dyn Player> {
+        with_limits(Box::new(EnginePlayer::new(name, self.options(), evaluator)), self.limits.clone())
+    }
+
+    fn options(&self) -> EngineOptions {
         let default = EngineOptions::default();
-        let options = EngineOptions {
+        EngineOptions {
             hash_mib: self.hash_mib.map_or(default.hash_mib, |mib| mib as usize),
             threads: self.threads.map_or(default.threads, |threads| threads as usize),
             ..default
-        };
-        with_limits(Box::new(EnginePlayer::new(name, options, evaluator)), self.limits.clone())
+        }
     }
 
     pub(in crate::spec) fn determinism(&self) -> Determinism {
@@ -119,7 +127,8 @@ impl ParseKind for EngineSpec {
                 return Err(SpecProblem::Conflict(problem, "one of them".to_owned()));
             }
         };
-        Ok(EngineSpec { evaluation, settings: EngineSettings::parse(settings)? })
+        let opponent = settings.number("opponent", HumanSpec::RATINGS)?.map(Elo);
+        Ok(EngineSpec { evaluation, opponent, settings: EngineSettings::parse(settings)? })
     }
 }
 
@@ -130,12 +139,20 @@ impl PlayerKind for EngineSpec {
             EngineEvaluation::Baseline => (None, Some("baseline")),
             EngineEvaluation::File(file) => (Some(file.as_path()), None),
         };
-        write!(f, "{}{}{}", Subject(file), Setting("eval", eval), self.settings)
+        let opponent = Setting("opponent", self.opponent.map(|elo| elo.0));
+        write!(f, "{}{}{opponent}{}", Subject(file), Setting("eval", eval), self.settings)
     }
 
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
         let (name, evaluator) = self.evaluation.build(context)?;
-        Ok(self.settings.build(name, evaluator))
+        let Some(rating) = self.opponent else { return Ok(self.settings.build(name, evaluator)) };
+        let model = context.built_in(BuiltInNetwork::Human)?;
+        let opponent = Persona { rating: Some(rating), pool: Some(RatingPool::Online) };
+        let name = format!("{name} against {}", rating.0);
+        let player =
+            OpponentModelPlayer::new(name.clone(), self.settings.options(), evaluator, model, opponent)
+                .map_err(|source| BuildError::NoPolicy { name, source })?;
+        Ok(with_limits(Box::new(player), self.settings.limits.clone()))
     }
 
     fn file_setting(&self) -> FileSetting<'_> {

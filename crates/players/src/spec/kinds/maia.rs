@@ -1,21 +1,32 @@
 use std::{fmt, path::PathBuf};
 
+use tabia_encoding::{Elo, RatingPool};
+
 use super::super::{
     BuildError, FileSetting, ParseKind, PlayerContext, PlayerKind, SpecProblem,
     settings::{Settings, required_file},
     write::{Setting, Subject, sampling},
 };
+use super::human::HumanSpec;
 use crate::{HumanBehaviour, HumanPlayer, Persona, Pick, Player, PolicyPlayer};
 
-/// `maia:FILE`: a Leela network that plays from its policy head.
+/// `maia:FILE`: a network that plays from its policy head: Maia of any version, and other Leela networks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaiaSpec {
     /// The model file.
     pub file: PathBuf,
     /// How it picks its moves.
     pub pick: Pick,
+    /// The rating to imitate, for networks that take one; `None` is the rating that the game gives the player.
+    pub elo: Option<Elo>,
     /// The random seed; `None` takes that of the [context](PlayerContext::seed).
     pub seed: Option<u64>,
+}
+
+impl MaiaSpec {
+    fn whom(&self) -> Persona {
+        Persona { rating: self.elo, pool: self.elo.map(|_| RatingPool::Online) }
+    }
 }
 
 impl ParseKind for MaiaSpec {
@@ -23,16 +34,18 @@ impl ParseKind for MaiaSpec {
     const USAGE: &'static str = "maia:FILE";
 
     fn parse(subject: Option<String>, settings: &mut Settings) -> Result<MaiaSpec, SpecProblem> {
-        settings.known(&["mode", "temp", "top_p", "seed"]);
+        settings.known(&["elo", "mode", "temp", "top_p", "seed"]);
         let file = required_file(subject, Self::USAGE)?;
-        Ok(MaiaSpec { file, pick: settings.pick(Pick::Likeliest)?, seed: settings.seed()? })
+        let elo = settings.number("elo", HumanSpec::RATINGS)?.map(Elo);
+        Ok(MaiaSpec { file, elo, pick: settings.pick(Pick::Likeliest)?, seed: settings.seed()? })
     }
 }
 
 impl PlayerKind for MaiaSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mode = self.pick.is_sampled().then_some("sample");
-        write!(f, "{}{}", Subject(Some(&self.file)), Setting("mode", mode))?;
+        let elo = Setting("elo", self.elo.map(|elo| elo.0));
+        write!(f, "{}{elo}{}", Subject(Some(&self.file)), Setting("mode", mode))?;
         sampling(f, self.pick)?;
         write!(f, "{}", Setting("seed", self.seed))
     }
@@ -40,9 +53,10 @@ impl PlayerKind for MaiaSpec {
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
         let (model, name) = context.open_named(&self.file)?;
         let seed = self.seed.unwrap_or(context.seed);
-        let player = PolicyPlayer::new(name.clone(), model, Persona::default(), self.pick, seed)
+        let name = self.elo.map_or(name.clone(), |elo| format!("{name} {}", elo.0));
+        let player = PolicyPlayer::new(name.clone(), model, self.whom(), self.pick, seed)
             .map_err(|source| BuildError::NoPolicy { name, source })?;
-        Ok(Box::new(HumanPlayer::new(Box::new(player), HumanBehaviour::new(seed))))
+        Ok(Box::new(HumanPlayer::new(Box::new(player), HumanBehaviour::new(seed).rated(self.elo))))
     }
 
     fn file_setting(&self) -> FileSetting<'_> {
@@ -64,6 +78,15 @@ impl PlayerKind for MaiaSpec {
     }
 
     fn persona(&self) -> Option<Persona> {
-        Some(Persona::default())
+        Some(self.whom())
+    }
+
+    fn rating(&self) -> Option<Elo> {
+        self.elo
+    }
+
+    /// Most of these networks take no rating, so that it can only be changed where it is set.
+    fn rating_mut(&mut self) -> Option<&mut Option<Elo>> {
+        self.elo.is_some().then_some(&mut self.elo)
     }
 }

@@ -4,11 +4,12 @@ use super::{
     super::{
         BuildError, FileSetting, ParseKind, PlayerContext, PlayerKind, SpecProblem,
         settings::{Settings, required_file},
-        write::Subject,
+        write::{Setting, Subject},
     },
     engine::{ENGINE_SETTINGS, EngineSettings},
+    level::rules,
 };
-use crate::{OnePly, Player};
+use crate::{ChallengeEntry, ChallengeRules, OnePly, Player};
 
 /// `net:FILE`: a network that searches one ply, or leads an alpha-beta search.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +23,10 @@ pub struct NetSpec {
 /// How a network searches.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NetSearch {
-    /// One ply and quiescence, as in the Chess Challenge.
+    /// One ply and quiescence.
     OnePly,
+    /// `rules=original`: the same as the harness of the Chess Challenge plays it.
+    Challenge(ChallengeRules),
     /// `search=ab`: alpha-beta.
     AlphaBeta(EngineSettings),
 }
@@ -35,9 +38,12 @@ impl ParseKind for NetSpec {
     const USAGE: &'static str = "net:FILE";
 
     fn parse(subject: Option<String>, settings: &mut Settings) -> Result<NetSpec, SpecProblem> {
-        settings.known(&["search"]);
+        settings.known(&["search", "rules"]);
         let file = required_file(subject, Self::USAGE)?;
-        let search = if settings.word("search", &[("ab", ())])?.is_some() {
+        let search = if let Some(rules) = rules(settings)? {
+            settings.known(&["rules"]);
+            NetSearch::Challenge(rules)
+        } else if settings.word("search", &[("ab", ())])?.is_some() {
             settings.known(WITH_SEARCH);
             NetSearch::AlphaBeta(EngineSettings::parse(settings)?)
         } else if let Some(name) = settings.any_of(ENGINE_SETTINGS) {
@@ -55,23 +61,33 @@ impl PlayerKind for NetSpec {
         write!(f, "{}", Subject(Some(&self.file)))?;
         match &self.search {
             NetSearch::OnePly => Ok(()),
+            NetSearch::Challenge(rules) => write!(f, "{}", Setting("rules", Some(rules))),
             NetSearch::AlphaBeta(settings) => write!(f, ",search=ab{settings}"),
         }
     }
 
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
+        let no_evaluation = |source| BuildError::NoEvaluation { file: self.file.clone(), source };
         match &self.search {
             NetSearch::OnePly => {
                 let (model, name) = context.open_named(&self.file)?;
                 let player = OnePly::new(name, &model);
-                let file = self.file.clone();
-                Ok(Box::new(player.map_err(|source| BuildError::NoEvaluation { file, source })?))
+                Ok(Box::new(player.map_err(no_evaluation)?))
+            }
+            NetSearch::Challenge(rules) => {
+                let (model, name) = context.open_named(&self.file)?;
+                let player = ChallengeEntry::new(name, &model, *rules);
+                Ok(Box::new(player.map_err(no_evaluation)?))
             }
             NetSearch::AlphaBeta(settings) => {
                 let (name, evaluator) = context.evaluator(&self.file)?;
                 Ok(settings.build(name, evaluator))
             }
         }
+    }
+
+    fn reports_candidates(&self) -> bool {
+        true
     }
 
     fn file_setting(&self) -> FileSetting<'_> {
@@ -86,14 +102,14 @@ impl PlayerKind for NetSpec {
 
     fn engine(&self) -> Option<&EngineSettings> {
         match &self.search {
-            NetSearch::OnePly => None,
+            NetSearch::OnePly | NetSearch::Challenge(_) => None,
             NetSearch::AlphaBeta(settings) => Some(settings),
         }
     }
 
     fn engine_mut(&mut self) -> Option<&mut EngineSettings> {
         match &mut self.search {
-            NetSearch::OnePly => None,
+            NetSearch::OnePly | NetSearch::Challenge(_) => None,
             NetSearch::AlphaBeta(settings) => Some(settings),
         }
     }

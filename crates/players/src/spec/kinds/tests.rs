@@ -4,14 +4,15 @@ use std::{
     time::Duration,
 };
 
-use shakmaty::{ByColor, Chess, Position};
+use shakmaty::{ByColor, CastlingMode, Chess, Position};
 use tabia_encoding::Elo;
 use tabia_game::History;
 use tabia_model::Model;
 use tabia_search::{Limits, NoControl, SearchControl, TimeLeft};
 
 use super::{
-    super::{BuildError, BuiltInNetwork, Determinism, Opened, PlayerContext},
+    super::{BuildError, BuiltInNetwork, Determinism, Opened, PlayerContext, settings::Parts},
+    greedy::GreedySpec,
     *,
 };
 use crate::{Pick, Player, StrengthSettings, test_networks, test_time::VirtualClock};
@@ -24,6 +25,10 @@ fn spec(text: &str) -> Spec {
 fn specs_round_trip() {
     let same = [
         "level:3",
+        "level:4,rules=2026",
+        "level:3,seed=7",
+        "net:small.onnx,rules=original",
+        "net:small.onnx,rules=2026",
         "net:nets/small.onnx",
         "net:small.onnx,search=ab",
         "net:small.onnx,search=ab,depth=6",
@@ -41,6 +46,8 @@ fn specs_round_trip() {
         "human:h.onnx,temp=0.8,top_p=0.95,seed=7",
         "maia:maia-1500.pb.gz",
         "maia:maia-1500.pb.gz,mode=sample",
+        "maia:maia3-23m.pt,elo=1500",
+        "maia:maia3-23m.pt,elo=1500,mode=sample,temp=0.5",
         "maia:maia-1500.pb.gz,mode=sample,temp=0.5,seed=18446744073709551615",
         "engine",
         "engine,depth=8",
@@ -68,6 +75,7 @@ fn specs_round_trip() {
         ("maia:m.pb,temp=0.5", "maia:m.pb,mode=sample,temp=0.5"),
         ("maia:m.pb,mode=argmax", "maia:m.pb"),
         ("level:\"2\"", "level:2"),
+        ("level:2,rules=original", "level:2"),
         ("engine:\"plain.onnx\"", "engine:plain.onnx"),
     ];
     for (text, written) in shorter {
@@ -91,7 +99,7 @@ fn settings_are_parsed() {
     assert_eq!((uci.command.as_str(), uci.elo), ("sf --bench", Some(Elo(1700))));
     assert_eq!(uci.limits.movetime, Some(Duration::from_millis(25)));
     assert_eq!(uci.options, [("Hash".to_owned(), "16".to_owned())]);
-    let maia = MaiaSpec { file: "m.pb".into(), pick: Pick::Likeliest, seed: None };
+    let maia = MaiaSpec { file: "m.pb".into(), elo: None, pick: Pick::Likeliest, seed: None };
     assert_eq!(spec("maia:m.pb"), Spec::Maia(maia));
 }
 
@@ -115,12 +123,14 @@ fn parse_errors_name_the_part() {
     }
     for (text, setting, expected) in [
         ("level:6", "level", "1 to 5"),
+        ("level:5,rules=2026", "level", "1 to 4"),
+        ("level:1,rules=2025", "rules", "original or 2026"),
         ("net:x,search=mcts", "search", "ab"),
         ("human,elo=strong", "elo", "600 to 2600"),
         ("human,elo=2700", "elo", "600 to 2600"),
         ("human,elo=500", "elo", "600 to 2600"),
         ("uci:sf,elo=9000", "elo", "100 to 4000"),
-        ("human,pool=fide", "pool", "unknown or over-the-board or online or puzzle"),
+        ("human,pool=fide", "pool", "unknown or over-the-board or online or puzzle or lichess or chess.com"),
         ("human,mode=best", "mode", "sample or argmax"),
         ("human,temp=-1", "temp", "0 to 100"),
         ("human,temp=NaN", "temp", "0 to 100"),
@@ -137,10 +147,10 @@ fn parse_errors_name_the_part() {
         assert_eq!((name.as_str(), found.as_str()), (setting, expected), "{text}");
     }
     for (text, setting, expected) in [
-        ("level:2,depth=3", "depth", "none"),
-        ("net:x,serach=ab", "serach", "search"),
+        ("level:2,depth=3", "depth", "rules, seed"),
+        ("net:x,serach=ab", "serach", "search, rules"),
         ("net:x,search=ab,dpeth=6", "dpeth", "search, depth, nodes, movetime, hash, threads"),
-        ("maia:m,elo=1500", "elo", "mode, temp, top_p, seed"),
+        ("maia:m,pool=online", "pool", "elo, mode, temp, top_p, seed"),
         ("uci:sf,hash=3", "hash", "elo, depth, nodes, movetime, option.NAME"),
     ] {
         let SpecProblem::UnknownSetting { name, expected: found, .. } = problem(text) else {
@@ -164,7 +174,8 @@ fn parse_errors_name_the_part() {
 #[test]
 fn capabilities_follow_the_settings() {
     for (text, determinism) in [
-        ("level:3", Determinism::Deterministic),
+        ("level:3", Determinism::Seeded),
+        ("level:3,rules=2026", Determinism::Deterministic),
         ("net:x.onnx", Determinism::Deterministic),
         ("net:x.onnx,search=ab", Determinism::Uncontrolled),
         ("engine,depth=5", Determinism::Deterministic),
@@ -240,6 +251,30 @@ fn players_are_built_and_move() {
         assert!(game.current().is_legal(choice.mv), "{spec}");
         assert_eq!(choice.lines[0].rank, 1, "{spec}");
     }
+}
+
+#[test]
+fn guide_shows_a_player_that_compiles_and_plays() {
+    let indented = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("   {line}\n") };
+    let example: String = include_str!("greedy.rs").lines().map(indented).collect();
+    assert!(include_str!("../../../../../docs/guides/add-a-player.md").contains(&example), "{example}");
+
+    let parsed = |text: &str| {
+        let mut parts = Parts::split(text)?;
+        GreedySpec::parse(parts.subject, &mut parts.settings)
+    };
+    assert_eq!(parsed("greedy:x"), Err(SpecProblem::Usage(GreedySpec::USAGE)));
+    let none = PlayerContext {
+        open: &|_| Err("no file".into()),
+        built_in: &|_| Err("no network".into()),
+        process: None,
+        seed: 0,
+    };
+    let mut player = parsed(GreedySpec::NAME).unwrap().build(&none).unwrap_or_else(|error| panic!("{error}"));
+    let fen = "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq d6 0 2";
+    let game = History::new(tabia_game::position_from_fen(fen).unwrap(), ByColor::default());
+    let choice = player.choose(&game, &Limits::default(), &NoControl).unwrap();
+    assert_eq!(choice.mv.to_uci(CastlingMode::Standard).to_string(), "e4d5");
 }
 
 /// The same network with a calibrated card.
