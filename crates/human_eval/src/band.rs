@@ -1,20 +1,23 @@
 use std::fmt;
+use std::num::NonZeroU16;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use shakmaty::Position;
 use tabia_data::GameHead;
 use tabia_data::stats::{Category, Phase, Pool, TimeClass};
 use tabia_encoding::{Elo, RatingPool, Situation};
 
 /// Grouping of positions into bands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     /// One band.
     All,
-    /// Rating of the side to move, in steps of 200.
-    Elo,
+    /// Rating of the side to move.
+    Elo {
+        /// Width of a band.
+        width: NonZeroU16,
+    },
     /// Game phase.
     Phase,
     /// Time control.
@@ -24,15 +27,25 @@ pub enum Grouping {
 }
 
 impl Grouping {
+    /// Usual width of a rating band.
+    pub const RATING_BAND: NonZeroU16 = NonZeroU16::new(200).unwrap();
+
     /// Name.
     pub fn label(self) -> &'static str {
         match self {
             Grouping::All => "all",
-            Grouping::Elo => "elo",
+            Grouping::Elo { .. } => "elo",
             Grouping::Phase => "phase",
             Grouping::Time => "time",
             Grouping::Pool => "pool",
         }
+    }
+}
+
+/// Serialised as its [label](Grouping::label).
+impl Serialize for Grouping {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.label())
     }
 }
 
@@ -78,6 +91,12 @@ impl Speed {
     }
 }
 
+impl fmt::Display for Speed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.label())
+    }
+}
+
 impl FromStr for Speed {
     type Err = String;
 
@@ -98,14 +117,15 @@ pub(crate) struct Categories {
     pool: RatingPool,
 }
 
-const BAND_WIDTH: u16 = 200;
-
 /// A band of a grouping, in display order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Band {
     All,
-    /// Lower bound of the ratings.
-    Elo(u16),
+    Elo {
+        /// Lower bound of the ratings.
+        from: u16,
+        width: NonZeroU16,
+    },
     NoElo,
     Phase(Phase),
     Time(Speed),
@@ -126,7 +146,9 @@ impl Categories {
     pub(crate) fn band(&self, grouping: Grouping) -> Band {
         match grouping {
             Grouping::All => Band::All,
-            Grouping::Elo => self.rating.map_or(Band::NoElo, Band::of_rating),
+            Grouping::Elo { width } => {
+                self.rating.map_or(Band::NoElo, |rating| Band::of_rating(rating, width))
+            }
             Grouping::Phase => Band::Phase(self.phase),
             Grouping::Time => Band::Time(self.speed),
             Grouping::Pool => {
@@ -137,8 +159,8 @@ impl Categories {
 }
 
 impl Band {
-    pub(crate) fn of_rating(rating: Elo) -> Band {
-        Band::Elo(rating.0 / BAND_WIDTH * BAND_WIDTH)
+    pub(crate) fn of_rating(rating: Elo, width: NonZeroU16) -> Band {
+        Band::Elo { from: rating.0 / width * width.get(), width }
     }
 }
 
@@ -146,7 +168,7 @@ impl fmt::Display for Band {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Band::All => f.write_str("all"),
-            Band::Elo(from) => write!(f, "{from}-{}", from + BAND_WIDTH - 1),
+            Band::Elo { from, width } => write!(f, "{from}-{}", from.saturating_add(width.get() - 1)),
             Band::NoElo => f.write_str("unknown"),
             Band::Phase(phase) => f.write_str(phase.label()),
             Band::Time(speed) => f.write_str(speed.label()),

@@ -6,35 +6,40 @@
 //!
 //! | to find | look in |
 //! |---|---|
-//! | a network under evaluation | [`EvalModel`] |
+//! | a network, or a family of them, under evaluation | [`EvalModel`] |
 //! | the games or puzzles used | [`GameSelection`], [`SelectedGames`] |
 //! | move prediction | [`MoveFilter`], [`MoveReport`] |
 //! | puzzle solving | [`PuzzleContext`], [`PuzzlePlayer`], [`PuzzleReport`] |
 //! | think time | [`TimeReport`] |
+//! | predicted errors | [`BlunderEval`], [`BlunderReport`] |
+//! | ratings estimated from moves | [`RatingFilter`], [`RatingReport`] |
 #![forbid(unsafe_code)]
 
 mod band;
+mod blunders;
 mod calibration;
-mod estimate;
 mod eval_model;
 mod moves;
 mod puzzle_rating;
 mod puzzles;
+mod rating;
 mod select;
 mod time;
 mod time_scores;
 mod workers;
 
 pub use band::{Grouping, Speed};
+pub use blunders::{BlunderEval, BlunderGroup, BlunderReport, JudgedMove, RestMoves};
 pub use calibration::{Calibration, Reliability};
-pub use estimate::{ClusteredMean, Estimate};
 pub use eval_model::EvalModel;
 pub use moves::{Comparison, MoveFilter, MoveGroup, MoveMetrics, MoveReport, UNLIKELY};
 pub use puzzle_rating::PuzzleRating;
 pub use puzzles::{
     BuildPlayer, PuzzleBand, PuzzleContext, PuzzleMetrics, PuzzlePlayer, PuzzleReport, Solver,
 };
+pub use rating::{RatedSide, RatingFilter, RatingGroup, RatingReport, SideEvidence, fit_ratings};
 pub use select::{GameSelection, SelectError, SelectedGame, SelectedGames};
+pub use tabia_practice::{ClusteredMean, Estimate};
 pub use time::{TimeGroup, TimeMetrics, TimePredictor, TimeReport};
 pub use workers::{EvalError, Workers};
 

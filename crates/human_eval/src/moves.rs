@@ -1,17 +1,19 @@
 //! Move prediction.
 
 use std::collections::{BTreeMap, HashSet};
+use std::num::NonZeroU16;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde::Serialize;
 use shakmaty::Move;
-use tabia_data::{Filter, GameBytes, GameSample, RecordError};
-use tabia_encoding::{OwnedSituation, Situation};
+use tabia_data::{Filter, GameBytes, GameHead, GameSample, RecordError};
+use tabia_encoding::{Elo, OwnedSituation, RatingPool, Situation};
 use tabia_model::Policy;
 
+use crate::ClusteredMean;
 use crate::band::{Band, Categories};
 use crate::calibration::CalibrationTally;
-use crate::estimate::ClusteredMean;
 use crate::{
     Calibration, Estimate, EvalError, EvalModel, Grouping, MIN_PROBABILITY, SelectedGame, Speed, Workers,
 };
@@ -19,17 +21,25 @@ use crate::{
 /// Probability below which a move counts as unlikely.
 pub const UNLIKELY: f32 = 0.01;
 
-/// Selects positions of a game.
-#[derive(Clone, Debug)]
+/// Selects positions of a game. The default selects all.
+#[derive(Clone, Debug, Default)]
 pub struct MoveFilter {
     /// First ply used, to skip memorised openings.
     pub first_ply: u32,
+    /// Last ply used.
+    pub last_ply: Option<u32>,
     /// Minimum clock of the side to move; excludes positions without clocks.
     pub min_clock: Option<Duration>,
     /// Maximum clock of the side to move; excludes positions without clocks.
     pub max_clock: Option<Duration>,
     /// Accepted game speeds; empty accepts all.
     pub speeds: HashSet<Speed>,
+    /// Accepted rating pools of the games; empty accepts all.
+    pub pools: Vec<RatingPool>,
+    /// Range of both players' ratings; excludes games without them.
+    pub ratings: Option<RangeInclusive<u16>>,
+    /// Width of the rating band both players must be in; excludes games without both ratings.
+    pub same_band: Option<NonZeroU16>,
 }
 
 impl MoveFilter {
@@ -43,16 +53,32 @@ impl MoveFilter {
         Ok(count)
     }
 
+    /// Whether positions of a game may be selected.
+    fn accepts(&self, head: &GameHead) -> bool {
+        let ratings = [head.ratings.white, head.ratings.black];
+        let both = |accept: &dyn Fn(u16) -> bool| {
+            ratings.iter().all(|rating| rating.is_some_and(|Elo(rating)| accept(rating)))
+        };
+        (self.speeds.is_empty() || self.speeds.contains(&Speed::of(head)))
+            && (self.pools.is_empty() || self.pools.iter().any(|pool| pool.includes(head.pool)))
+            && self.ratings.as_ref().is_none_or(|range| both(&|rating| range.contains(&rating)))
+            && self.same_band.is_none_or(|width| {
+                let band = ratings[0].map_or(0, |rating| rating.0 / width);
+                both(&|rating| rating / width == band)
+            })
+    }
+
     /// Calls `visit` for the selected positions of a game, in order.
     pub(crate) fn each(
         &self,
         game: &GameBytes<'_>,
         mut visit: impl FnMut(&Situation<'_>, &GameSample<'_>),
     ) -> Result<(), RecordError> {
-        if !self.speeds.is_empty() && !self.speeds.contains(&Speed::of(&game.head)) {
+        if !self.accepts(&game.head) {
             return Ok(());
         }
-        let filter = Filter { min_ply: self.first_ply, ..Filter::default() };
+        let max_ply = self.last_ply.map(|last| last.saturating_add(1));
+        let filter = Filter { min_ply: self.first_ply, max_ply, ..Filter::default() };
         game.replay(&filter, |situation, sample| {
             let clock = situation.mover.time_left;
             let above = self.min_clock.is_none_or(|min| clock.is_some_and(|clock| clock >= min));

@@ -9,9 +9,9 @@ use tabia_encoding::{Elo, OwnedSituation, PlayerInfo, RatingPool, Situation};
 use tabia_game::History;
 use tabia_players::{Limits, NoControl, Player};
 
+use crate::ClusteredMean;
 use crate::band::Band;
-use crate::estimate::ClusteredMean;
-use crate::{Estimate, EvalError, EvalModel, PuzzleRating, SelectedGame, Workers};
+use crate::{Estimate, EvalError, EvalModel, Grouping, PuzzleRating, SelectedGame, Workers};
 
 /// Network input besides the position.
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +157,9 @@ impl PuzzleMetrics {
     fn of(name: &str, solver: Solver, elo: Option<Elo>, attempts: &[Attempt]) -> PuzzleMetrics {
         let (mut all, mut bands) = (Tally::default(), BTreeMap::<Band, Tally>::new());
         for attempt in attempts {
-            for tally in [&mut all, bands.entry(Band::of_rating(attempt.rating)).or_default()] {
+            for tally in
+                [&mut all, bands.entry(Band::of_rating(attempt.rating, Grouping::RATING_BAND)).or_default()]
+            {
                 tally.puzzles += 1;
                 tally.solved.add_game(1, f64::from(u8::from(attempt.solved)));
                 tally.first_move.add_game(1, f64::from(u8::from(attempt.first_move)));

@@ -11,7 +11,7 @@ use tabia_encoding::{OwnedSituation, Situation, TIME_BINS, time_bin};
 use tabia_model::Policy;
 use tabia_players::{HumanBehaviour, TimeLeft, think_time_for};
 
-use crate::estimate::ClusteredMean;
+use crate::ClusteredMean;
 use crate::time_scores::{crps, log_loss, wasserstein};
 use crate::{Estimate, EvalError, EvalModel, MoveFilter, SelectedGame, Speed, Workers};
 

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tabia_data::{RecordError, RecordKey};
-use tabia_model::runtime::RunError;
+use tabia_runtime::RunError;
 
 /// Threads and progress callback of an evaluation.
 #[derive(Clone, Copy)]

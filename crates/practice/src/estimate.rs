@@ -1,10 +1,10 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Minimum number of games for an interval: fewer may agree by chance.
 const MIN_GAMES: f64 = 5.0;
 
 /// A mean over positions with its 95% confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Mean.
     pub value: f64,
@@ -15,7 +15,8 @@ pub struct Estimate {
 }
 
 /// Mean over the positions of many games with cluster-robust intervals: games are independent, positions are not.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ClusteredMean {
     games: f64,
     count: f64,
@@ -38,6 +39,16 @@ impl ClusteredMean {
         self.count_squared += count * count;
         self.product += count * sum;
         self.sum_squared += sum * sum;
+    }
+
+    /// Adds the games of another mean.
+    pub fn merge(&mut self, other: &ClusteredMean) {
+        self.games += other.games;
+        self.count += other.count;
+        self.sum += other.sum;
+        self.count_squared += other.count_squared;
+        self.product += other.product;
+        self.sum_squared += other.sum_squared;
     }
 
     /// Mean of an unbounded quantity. Without variance there is no interval.
