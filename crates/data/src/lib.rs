@@ -41,8 +41,8 @@ pub use shard::{
 };
 pub use source::{
     Bots, BrokenGames, BytesRead, Chunk, Chunks, Example, FaultCount, FaultKind, Faults, GameRules, NpyError,
-    NpySet, NpyWriter, OpenError, ParsedChunk, Part, PoolRule, RowFault, SourceFile, SourceKind, TaggedGame,
-    Whereabouts, evaluation_row,
+    NpyFolder, NpySet, NpyWriter, OpenError, ParsedChunk, Part, PoolRule, RowFault, SourceFile, SourceKind,
+    TaggedGame, Whereabouts, evaluation_row,
 };
 pub use split::{Side, Split, SplitBy};
 pub use stream::{

@@ -8,8 +8,8 @@ use std::{
 
 use shakmaty::{Chess, Position};
 use tabia_data::{
-    BytesRead, Chunks, EvaluationRecord, FaultKind, GameRules, Line, NpyError, NpySet, NpyWriter, Part,
-    Session, SourceFile,
+    BytesRead, Chunks, EvaluationRecord, FaultKind, GameRules, Line, NpyError, NpyFolder, NpySet, NpyWriter,
+    Part, Session, SourceFile,
 };
 use tabia_encoding::{ForWhite, Score};
 use tabia_game::position_from_fen;
@@ -201,4 +201,16 @@ fn invalid_files_are_errors() {
     let absent = NpySet::open(Path::new("/absent/x_planes.npy"), &BytesRead::default()).err().unwrap();
     assert!(matches!(absent, NpyError::Io { file, .. } if file == "/absent/x_planes.npy"));
     assert!(matches!(NpySet::open(Path::new("x.npy"), &BytesRead::default()), Err(NpyError::NotPlanes(_))));
+}
+
+#[test]
+fn positions_read_by_number_are_those_read_in_order() {
+    let folder = NpyFolder::open(&fixtures().join("golden_planes.npy")).unwrap();
+    let in_order: Vec<EvaluationRecord> = read(golden()).unwrap().collect();
+    let by_number: Vec<EvaluationRecord> =
+        (0..folder.positions()).filter_map(|index| folder.record(index).ok()).collect();
+    let analysed: Vec<_> = by_number.into_iter().filter(|record| !record.sessions.is_empty()).collect();
+    assert_eq!(analysed, in_order);
+    assert!(matches!(folder.record(folder.positions()), Err(NpyError::Mismatch(_))));
+    assert!(matches!(NpyFolder::open(&fixtures().join("vocab.npy")), Err(NpyError::NotPlanes(_))));
 }

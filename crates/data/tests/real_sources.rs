@@ -31,7 +31,7 @@ fn unbalanced_braces_skip_three_games() {
 fn online_games_have_clocks_and_time_controls() {
     let Some((games, faults)) = beginning("games/online-clock.pgn.zst", 1) else { return };
     assert!(faults.is_empty(), "{faults}");
-    assert!(games.iter().all(|game| game.head.pool == RatingPool::Online && game.head.pace.is_some()));
+    assert!(games.iter().all(|game| game.head.pool.is_online() && game.head.pace.is_some()));
     let clocks = games.iter().flat_map(|game| &game.plies).filter(|ply| ply.clock.is_some()).count();
     let plies: usize = games.iter().map(|game| game.plies.len()).sum();
     assert!(clocks * 100 > plies * 99, "{clocks} of {plies}");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{Int64Type, UInt64Type};
+use datafusion::arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
 use datafusion::dataframe::DataFrame;
 use datafusion::error::{DataFusionError, Result};
 use datafusion::execution::FunctionRegistry;
@@ -11,6 +11,7 @@ use datafusion::execution::context::SessionContext;
 use datafusion::functions_aggregate::expr_fn::count;
 use datafusion::logical_expr::{Expr, SortExpr, col, lit};
 use datafusion::prelude::ident;
+use futures::StreamExt;
 use tabia_data::stats::{Pool, Tally};
 use tabia_data::{GameBytes, RecordKey, RecordKind, SetError, SetWriter};
 
@@ -40,6 +41,17 @@ pub struct BuildOptions {
 /// # Errors
 /// If the filter is not a condition on the columns of a table.
 pub async fn build_plan(context: &SessionContext, options: &BuildOptions) -> Result<DataFrame> {
+    let all = rows(context, options, &[col("key"), col("record")])?;
+    let by_key = || -> Vec<SortExpr> { vec![col("key").sort(true, false)] };
+    let unite = context.udaf(aggregate_name(options.kind))?;
+    let record: Expr = unite.call(vec![col("record")]).alias("record");
+    all.sort(by_key())?
+        .aggregate(vec![ident("key")], vec![record, count(lit(1_i64)).alias("copies")])?
+        .sort(by_key())
+}
+
+/// These columns of the rows to build from.
+fn rows(context: &SessionContext, options: &BuildOptions, columns: &[Expr]) -> Result<DataFrame> {
     let mut all: Option<DataFrame> = None;
     for spec in &options.tables {
         if spec.kind.records() != options.kind {
@@ -57,21 +69,59 @@ pub async fn build_plan(context: &SessionContext, options: &BuildOptions) -> Res
         for &(first, last) in &options.done {
             rows = rows.filter(col("key").between(lit(first), lit(last)).is_not_true())?;
         }
-        let rows = rows.select(vec![col("key"), col("record")])?;
+        let rows = rows.select(columns.to_owned())?;
         all = Some(match all {
             None => rows,
             Some(others) => others.union(rows)?,
         });
     }
-    let Some(all) = all else {
-        return Err(DataFusionError::Plan("there is nothing to build from".to_owned()));
-    };
-    let by_key = || -> Vec<SortExpr> { vec![col("key").sort(true, false)] };
-    let unite = context.udaf(aggregate_name(options.kind))?;
-    let record: Expr = unite.call(vec![col("record")]).alias("record");
-    all.sort(by_key())?
-        .aggregate(vec![ident("key")], vec![record, count(lit(1_i64)).alias("copies")])?
-        .sort(by_key())
+    all.ok_or_else(|| DataFusionError::Plan("there is nothing to build from".to_owned()))
+}
+
+/// The share of the records that `count` of them are, as [`BuildOptions::sample`]; 1 if there are no more. Reads the input once, and
+/// keeps a number for each of them.
+///
+/// # Errors
+/// As [`build_plan`], or if the input cannot be read.
+pub async fn share_of(context: &SessionContext, options: &BuildOptions, count: usize) -> Result<f64> {
+    let draw = context.udf("draw")?.call(vec![col("key")]).alias("draw");
+    let mut batches = rows(context, options, &[draw])?.execute_stream().await?;
+    let mut least = LeastDraws { count, draws: Vec::new(), below: 1.0 };
+    while let Some(batch) = batches.next().await {
+        let batch = batch?;
+        let draws = batch.column(0).as_primitive_opt::<Float64Type>().into_iter().flatten().flatten();
+        draws.for_each(|draw| least.add(draw));
+    }
+    least.tidy();
+    Ok(least.below)
+}
+
+/// The least of some numbers. A record that occurs several times has one.
+struct LeastDraws {
+    count: usize,
+    draws: Vec<f64>,
+    /// More than every one of the least that are known.
+    below: f64,
+}
+
+impl LeastDraws {
+    fn add(&mut self, draw: f64) {
+        if draw < self.below {
+            self.draws.push(draw);
+            if self.draws.len() >= self.count.saturating_mul(2).max(1 << 10) {
+                self.tidy();
+            }
+        }
+    }
+
+    fn tidy(&mut self) {
+        self.draws.sort_unstable_by(f64::total_cmp);
+        self.draws.dedup();
+        self.draws.truncate(self.count);
+        if let Some(last) = self.draws.get(self.count.saturating_sub(1)) {
+            self.below = last.next_up();
+        }
+    }
 }
 
 /// Counts of what [`write_batch`] has written.

@@ -21,7 +21,7 @@ mod rows;
 mod session;
 pub mod table;
 
-pub use build::{BuildOptions, WriteError, Written, build_plan, write_batch};
+pub use build::{BuildOptions, WriteError, Written, build_plan, share_of, write_batch};
 pub use functions::{Functions, functions};
 pub use humchess::{
     HumChessError, HumChessFault, HumChessRowFault, HumChessTotals, HumChessWriter, has_humchess_rows,

@@ -81,8 +81,8 @@ impl Session {
         // The reservation for merging must leave room for sorting if memory is small.
         let aside = &mut config.options_mut().execution.sort_spill_reservation_bytes;
         *aside = (*aside).min(pool / (8 * threads));
-        let context = SessionContext::new_with_config_rt(config, runtime).enable_url_table();
-        functions().register(&context);
+        let mut context = SessionContext::new_with_config_rt(config, runtime).enable_url_table();
+        functions().register(&mut context)?;
         table::register(&context);
         Ok(Session { context, reading, _spill: spill })
     }

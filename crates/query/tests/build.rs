@@ -10,7 +10,7 @@ use futures::StreamExt;
 use shakmaty::{Chess, Position, san::SanPlus};
 use tabia_data::stats::Tally;
 use tabia_data::{RecordKind, Set, SetPlan, SetWriter, ShardOptions};
-use tabia_query::{BuildOptions, Resources, Session, TableSpec, Written, build_plan, write_batch};
+use tabia_query::{BuildOptions, Resources, Session, TableSpec, Written, build_plan, share_of, write_batch};
 use tempfile::TempDir;
 
 struct Folder(TempDir);
@@ -182,4 +182,31 @@ async fn filters_samples_and_finished_keys() {
     let set = Set::open(&folder.path("rest")).unwrap();
     assert!(set.iter().all(|record| record.unwrap().0.0 > u64::MAX / 2));
     assert_eq!(set.kind(), RecordKind::Games);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_number_of_records_is_a_share() {
+    let folder = Folder::new();
+    for name in ["a.pgn", "copies.pgn"] {
+        fs::write(folder.path(name), games(0..300).concat()).unwrap();
+    }
+    let inputs = [folder.path("a.pgn"), folder.path("copies.pgn")];
+    let resources = resources(&folder, 2);
+    for (count, filter, expected) in
+        [(1, None, 1), (77, None, 77), (7, Some("white_elo >= 1200"), 7), (999, None, 300)]
+    {
+        let choose = |options: &mut BuildOptions| options.filter = filter.map(str::to_owned);
+        let tables: Vec<_> = inputs.iter().flat_map(|input| TableSpec::find(input, None).unwrap()).collect();
+        let mut options =
+            BuildOptions { kind: RecordKind::Games, tables, filter: None, sample: None, done: Vec::new() };
+        choose(&mut options);
+        let session = Session::new(&resources).unwrap();
+        let share = share_of(session.context(), &options, count).await.unwrap();
+        let sampled = |options: &mut BuildOptions| {
+            choose(options);
+            options.sample = Some(share);
+        };
+        let out = folder.path(&format!("set-{count}"));
+        assert_eq!(build(&inputs, &out, &resources, sampled).await.records, expected, "{count}");
+    }
 }

@@ -18,8 +18,8 @@ use tabia_query::functions;
 const START: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 fn context() -> SessionContext {
-    let context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
-    functions().register(&context);
+    let mut context = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
+    functions().register(&mut context).unwrap();
     context
 }
 

@@ -39,7 +39,7 @@ async fn games_have_their_columns() {
     assert_eq!(
         rows.await.lines().skip(1).collect::<Vec<_>>(),
         [
-            "1,Ann,Bob,1675,1700,online,0-1,180+2,180.0,2.0,4,A00,Rated Blitz game,https://lichess.org/abcd1234,2024.01.02",
+            "1,Ann,Bob,1675,1700,lichess,0-1,180+2,180.0,2.0,4,A00,Rated Blitz game,https://lichess.org/abcd1234,2024.01.02",
             "3,,,,,unknown,1/2-1/2,,,,7,,c,,"
         ]
     );

@@ -1,7 +1,7 @@
 // A chart with curves of several runs over a shared axis.
 import { element, setText, shape } from "./dom.mjs";
 import { nearest, outline, smooth } from "./series.mjs";
-import { range, scale, short } from "./scale.mjs";
+import { duration, range, scale, short } from "./scale.mjs";
 
 const HEIGHT = 230, LEFT = 50, RIGHT = 10, TOP = 8, BOTTOM = 24;
 /** Minimum length of a drag in pixels. */
@@ -17,8 +17,8 @@ export class Chart {
     this.zoomed = zoomed;
     this.caption = element("figcaption", {}, title, " ", element("small", {}, note));
     this.svg = shape("svg", { tabindex: 0, role: "img", height: HEIGHT });
-    this.reading = element("div", { class: "reading", "aria-live": "polite", hidden: "" });
-    this.figure = element("figure", {}, this.caption, this.svg, this.reading);
+    this.reading = element("div", { class: "tooltip", "aria-live": "polite", hidden: "" });
+    this.figure = element("figure", { "aria-label": title }, this.caption, this.svg, this.reading);
     this.drag = null;
     this.x = null;
     this.listen();
@@ -185,10 +185,12 @@ export class Chart {
   }
 }
 
+const seconds = x => (x < 100 ? `${short(x)} s` : duration(x));
+
 /** Formatting of x values by axis. */
 export const places = {
   positions: { tick: short, said: x => `${short(x)} positions` },
-  seconds: { tick: x => `${short(x)} s`, said: x => `${short(x)} s` },
+  seconds: { tick: seconds, said: seconds },
   step: { tick: short, said: x => `step ${Math.round(x)}` },
   rating: { tick: x => String(Math.round(x)), said: x => `rating ${Math.floor(x / 200 + 0.5) * 200} to ${Math.floor(x / 200 + 0.5) * 200 + 199}` },
 };

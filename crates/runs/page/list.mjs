@@ -86,7 +86,7 @@ export class RunList {
 
   add(run) {
     const box = element("input", { type: "checkbox" }), swatch = shape("line", { x1: 0, x2: 26, y1: 5, y2: 5 });
-    const state = element("span", { class: "state" }), facts = element("span", { class: "facts" }), message = element("span", { class: "message", hidden: "" });
+    const state = element("span", { class: "state" }), facts = element("span", { class: "muted numbers" }), message = element("span", { class: "problem", hidden: "" });
     const label = element("label", {}, box, shape("svg", { class: "swatch", viewBox: "0 0 26 10", "aria-hidden": "true" }, swatch), element("span", {}, run.name));
     const item = element("li", {}, label, state, facts, message);
     box.addEventListener("change", () => this.chosen(run.name, box.checked));

@@ -1,6 +1,6 @@
-// Tables of the last evaluation by group and of the configurations, one column per run.
+// Tables of the last evaluation and of the configurations.
 import { compare, settings } from "./config.mjs";
-import { byId, element } from "./dom.mjs";
+import { byId, element, setText } from "./dom.mjs";
 import { about, bandOf, groupNames, groupTitle } from "./series.mjs";
 import { difference, score, short } from "./scale.mjs";
 
@@ -11,6 +11,15 @@ const last = run => run.lines.evaluations.at(-1);
 
 const head = (first, runs) => element("thead", {}, element("tr", {}, element("th", { scope: "col" }, first),
   ...runs.map(run => element("th", { scope: "col" }, element("span", { class: `key c${run.slot % 8}` }, "●\u00a0"), run.name))));
+
+/** Fills the table of all scores of a group, one row per run. */
+export function drawScores(runs, keys, group) {
+  setText(byId("scores-section").querySelector("small"), groupTitle(group));
+  const head = element("tr", {}, ...["Run", ...keys.map(key => about(key).title)].map(title => element("th", { scope: "col" }, title)));
+  const rows = runs.map(run => element("tr", {}, element("th", { scope: "row" }, run.name),
+    ...keys.map(key => element("td", {}, score(last(run)?.groups[group]?.[key], about(key).share)))));
+  byId("scores").replaceChildren(element("thead", {}, head), element("tbody", {}, ...rows));
+}
 
 /** Fills the table of groups with a score of every run. */
 export function drawGroups(runs, key, showBands) {

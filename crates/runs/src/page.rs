@@ -9,11 +9,20 @@ use crate::find::FoundRun;
 
 const HTML: &str = include_str!("../page/page.html");
 
-/// Style sheet of the page.
-pub const STYLE: &str = include_str!("../page/page.css");
+/// The part of the page that the app shows too, as `#/training`.
+const VIEW: &str = include_str!("../page/view.html");
+
+/// Style sheet of the page, which begins with those of the app.
+pub const STYLE: &str = concat!(
+    include_str!("../../../web/src/styles/tokens.css"),
+    include_str!("../../../web/src/styles/base.css"),
+    include_str!("../../../web/src/styles/controls.css"),
+    "main { max-width: 90rem; margin: 0 auto; padding: var(--space-4); }\n",
+    include_str!("../page/page.css"),
+);
 
 /// JavaScript modules in dependency order.
-const MODULES: [(&str, &str); 10] = [
+const MODULES: [(&str, &str); 11] = [
     ("lines", include_str!("../page/lines.mjs")),
     ("series", include_str!("../page/series.mjs")),
     ("scale", include_str!("../page/scale.mjs")),
@@ -24,6 +33,7 @@ const MODULES: [(&str, &str); 10] = [
     ("list", include_str!("../page/list.mjs")),
     ("feed", include_str!("../page/feed.mjs")),
     ("main", include_str!("../page/main.mjs")),
+    ("standalone", include_str!("../page/standalone.mjs")),
 ];
 
 /// Content security policy of the standalone page, which needs no network.
@@ -82,6 +92,7 @@ pub fn standalone(runs: &[FoundRun], now: u64) -> Result<String, PageError> {
 fn assemble(policy: &str, style: &str, script: &str, data: &str) -> String {
     let page = HTML.replacen("<!--POLICY-->", policy, 1);
     let page = page.replacen("<!--STYLE-->", style, 1);
+    let page = page.replacen("<!--VIEW-->", VIEW, 1);
     let page = page.replacen("<!--SCRIPT-->", script, 1);
     page.replacen("<!--DATA-->", data, 1)
 }
@@ -154,7 +165,9 @@ mod tests {
             assert!(!text.contains("http://") && !text.contains("https://") && !text.contains("url(\""));
         }
         // The server's content security policy rejects both.
-        assert!(!HTML.contains(" style=") && !HTML.contains(" on"), "inline style or script");
+        for html in [HTML, VIEW] {
+            assert!(!html.contains(" style=") && !html.contains(" on"), "inline style or script");
+        }
         assert!(
             !served("/a.css", "/b.js").contains("<!--")
                 && served("/a.css", "/b.js").contains("id=\"data\">null<")

@@ -6,8 +6,8 @@ use shakmaty::{CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Posit
 use tabia_data::stats::Phase;
 use tabia_data::{EvaluationRecord, GameHead, GameSample, LineSample, Sample, Target};
 use tabia_encoding::{
-    Batch, Elo, Encoding, ForMover, ForWhite, MoveVocabulary, OwnedSituation, Perspective, PlayerInfo,
-    RatingPool, Score, Situation, encoding, time_bin, vocabulary,
+    Batch, Elo, Encoding, ForMover, ForWhite, MoveSubset, MoveVocabulary, OwnedSituation, Perspective,
+    PlayerInfo, RatingPool, Score, Situation, encoding, time_bin, vocabulary,
 };
 
 use crate::child_score::after_move;
@@ -33,6 +33,8 @@ enum View {
 pub struct ExampleBuilder {
     encoding: &'static dyn Encoding,
     vocabulary: Option<&'static dyn MoveVocabulary>,
+    /// The moves that the head has, if not all.
+    known: Option<MoveSubset>,
     data: DataConfig,
     value: Option<(ValueLoss, View)>,
     balance: RatingBalance,
@@ -83,16 +85,7 @@ const BANDS: usize = 20;
 
 fn band(pool: RatingPool, rating: Option<Elo>) -> Option<usize> {
     let rating = usize::from(rating?.0);
-    Some(usize::from(pool_number(pool)) * BANDS + (rating / 200).min(BANDS - 1))
-}
-
-fn pool_number(pool: RatingPool) -> u8 {
-    match pool {
-        RatingPool::Unknown => 0,
-        RatingPool::OverTheBoard => 1,
-        RatingPool::Online => 2,
-        RatingPool::Puzzle => 3,
-    }
+    Some(pool.index() * BANDS + (rating / 200).min(BANDS - 1))
 }
 
 impl RatingBalance {
@@ -151,6 +144,7 @@ impl ExampleBuilder {
         Some(ExampleBuilder {
             encoding,
             vocabulary,
+            known: config.net.known_moves().copied(),
             data: config.data,
             value,
             balance,
@@ -179,7 +173,9 @@ impl ExampleBuilder {
     /// If a teacher fails.
     pub(crate) fn hold_distillation(&mut self) -> Result<(), String> {
         match (&mut self.examples.policy, self.vocabulary) {
-            (Some(policy), Some(vocabulary)) => self.distillation.hold(policy, vocabulary),
+            (Some(policy), Some(vocabulary)) => {
+                self.distillation.hold(policy, vocabulary, self.known.as_ref())
+            }
             _ => Ok(()),
         }
     }
@@ -222,8 +218,19 @@ impl ExampleBuilder {
         }
     }
 
+    /// Whether the head has a move of `position`.
+    fn knows(&self, position: &Chess, m: Move) -> bool {
+        match (&self.known, self.vocabulary) {
+            (Some(known), Some(vocabulary)) => known.contains(vocabulary.slot(position.turn(), m).index),
+            _ => true,
+        }
+    }
+
     /// A move of a game, for policy networks.
     fn push_game_move(&mut self, sample: &Sample<'_>, game: &GameSample<'_>) {
+        if !self.knows(sample.situation.position, game.played) {
+            return;
+        }
         if !self.distillation.is_empty() && self.is_to_be_taught(game) {
             return self.push_taught(sample, game);
         }
@@ -287,7 +294,12 @@ impl ExampleBuilder {
     }
 
     fn push_evaluation(&mut self, record: &EvaluationRecord) {
-        let labels = self.data.labels.labels(record);
+        let mut labels = self.data.labels.labels(record);
+        if self.known.is_some() {
+            labels.retain(|(m, _)| self.knows(&record.position, *m));
+            let total: f32 = labels.iter().map(|(_, probability)| probability).sum();
+            labels.iter_mut().for_each(|(_, probability)| *probability /= total);
+        }
         let best = labels.iter().copied().reduce(|best, label| if label.1 > best.1 { label } else { best });
         let (Some((best, _)), Some(deepest)) = (best, record.sessions.first()) else { return };
         if self.value.is_some() && self.skips_tactical(&record.position, best) {
@@ -409,10 +421,12 @@ impl ExampleBuilder {
 
     /// The situation as the network sees it: without what dropout hides.
     fn with_dropout<'a>(&mut self, known: &Situation<'a>) -> Situation<'a> {
-        let Dropout { rating, opponent_rating, pool, pace, clocks, history } = self.data.dropout;
+        let Dropout { rating, opponent_rating, pool, site, pace, clocks, history } = self.data.dropout;
         // One draw for each, whatever is known, so that the sequence does not depend on the data.
         let [rating, opponent_rating, pool, pace, clocks, history] =
             [rating, opponent_rating, pool, pace, clocks, history].map(|p| self.random.f32() < p);
+        // Runs without it began before there was one.
+        let site = site > 0.0 && self.random.f32() < site;
         let player = |player: PlayerInfo, hidden: bool| PlayerInfo {
             rating: player.rating.filter(|_| !hidden && !pool),
             time_left: player.time_left.filter(|_| !clocks),
@@ -423,7 +437,11 @@ impl ExampleBuilder {
             last_moves: if history { &[] } else { known.last_moves },
             mover: player(known.mover, rating),
             opponent: player(known.opponent, opponent_rating),
-            pool: if pool { RatingPool::Unknown } else { known.pool },
+            pool: match known.pool {
+                _ if pool => RatingPool::Unknown,
+                server if site && server.is_online() => RatingPool::Online,
+                known => known,
+            },
             pace: known.pace.filter(|_| !pace),
             context: known.context,
         }
@@ -474,7 +492,7 @@ fn facts(pool: RatingPool, rating: Option<Elo>, position: &Chess, ply: u32) -> F
     Facts {
         rating: rating.map_or(0, |elo| elo.0),
         ply: u16::try_from(ply).unwrap_or(u16::MAX),
-        pool: pool_number(pool),
+        pool: pool.index() as u8,
         phase: Phase::of(position.board()),
         depth: 0,
     }

@@ -218,6 +218,9 @@ pub struct DataConfig {
     pub cp_scale: f32,
     /// Positions analysed less deep are not used.
     pub min_depth: u8,
+    /// Train on a random sample of this many records, the same for every run; `None` means all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub num_samples: Option<u64>,
     /// Which positions of analysed ones are used.
     pub positions: Positions,
     /// How many positions after moves an analysed one gives each time its turn comes; 0 means all.
@@ -301,6 +304,7 @@ impl Default for DataConfig {
             value_curve: None,
             cp_scale: 400.0,
             min_depth: 0,
+            num_samples: None,
             positions: Positions::Roots,
             children_per_record: 0,
             quiet_only: QuietOnly::No,
@@ -321,6 +325,8 @@ pub struct Dropout {
     pub opponent_rating: f32,
     /// The pool, and with it both ratings.
     pub pool: f32,
+    /// Which server the game was played on; that it was one stays known.
+    pub site: f32,
     /// The time control.
     pub pace: f32,
     /// Both clocks.
@@ -339,11 +345,20 @@ pub struct EvaluationConfig {
     pub positions: usize,
     /// Positions of the last one.
     pub final_positions: usize,
+    /// Positions analysed at least as deep are scored as a group of their own, `depth>=N`.
+    #[serde(skip_serializing_if = "is_usual_depth")]
+    pub min_depth: u8,
+}
+
+const USUAL_DEPTH: u8 = 50;
+
+fn is_usual_depth(depth: &u8) -> bool {
+    *depth == USUAL_DEPTH
 }
 
 impl Default for EvaluationConfig {
     fn default() -> Self {
-        EvaluationConfig { times: 10, positions: 16_384, final_positions: 131_072 }
+        EvaluationConfig { times: 10, positions: 16_384, final_positions: 131_072, min_depth: USUAL_DEPTH }
     }
 }
 
@@ -398,6 +413,7 @@ impl TrainConfig {
         range(data.cursors > 0, "data.cursors", "must be at least 1")?;
         range(data.held_out_ppm < 1_000_000, "data.held_out_ppm", "must be below 1000000")?;
         range(data.balance_ratings >= 1.0, "data.balance_ratings", "must be at least 1")?;
+        range(data.num_samples != Some(0), "data.num_samples", "must be at least 1")?;
         range(share(data.result_share), "data.result_share", "must lie between 0 and 1")?;
         range(share(data.mirror), "data.mirror", "must lie between 0 and 1")?;
         range(positive(data.cp_scale), "data.cp_scale", "must be positive")?;
@@ -413,7 +429,7 @@ impl TrainConfig {
             "must be roots for a network that chooses moves",
         )?;
         let d = &data.dropout;
-        let hidden = [d.rating, d.opponent_rating, d.pool, d.pace, d.clocks, d.history];
+        let hidden = [d.rating, d.opponent_rating, d.pool, d.site, d.pace, d.clocks, d.history];
         range(hidden.into_iter().all(share), "data.dropout", "holds probabilities between 0 and 1")?;
         let taught = [data.teaching.rated, data.teaching.unrated];
         range(taught.into_iter().all(share), "data.teaching", "holds shares between 0 and 1")?;

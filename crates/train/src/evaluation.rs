@@ -7,8 +7,6 @@ use crate::{Choices, Examples, Facts, Scores};
 
 /// Positions of a game before this ply are opening theory to many: groups other than `all` leave them out.
 const FIRST_PLY: u16 = 10;
-/// The depth from which an engine's opinion counts as deep.
-const DEEP: u8 = 50;
 
 /// What the network made of held-out positions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,7 +17,7 @@ pub struct Evaluation {
     pub positions: u64,
     /// Seconds of training.
     pub seconds: f64,
-    /// By group: `all`, `ply>=10`, and of the latter by pool, rating band and phase; `depth>=50` of engine sessions.
+    /// By group: `all`, `ply>=10`, and of the latter by pool, rating band and phase; `depth>=50`, or another depth, of engine sessions.
     pub groups: BTreeMap<String, GroupScore>,
 }
 
@@ -74,6 +72,8 @@ pub(crate) struct Tallies {
     groups: BTreeMap<String, Tally>,
     /// The value of an even game.
     even: f32,
+    /// The depth from which analysed positions are a group.
+    deep: u8,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -114,16 +114,16 @@ struct Tally {
 }
 
 impl Tallies {
-    /// None yet, of values that are `even` where neither side is better.
-    pub(crate) fn new(even: f32) -> Self {
-        Tallies { groups: BTreeMap::new(), even }
+    /// None yet, of values that are `even` where neither side is better. Positions analysed to `deep` are a group.
+    pub(crate) fn new(even: f32, deep: u8) -> Self {
+        Tallies { groups: BTreeMap::new(), even, deep }
     }
 
     /// Adds what the network says of a batch.
     pub(crate) fn add(&mut self, examples: &Examples, scores: &Scores) {
         for (row, facts) in examples.facts.iter().enumerate().filter(|(row, _)| examples.weights[*row] > 0.0)
         {
-            for group in groups(facts) {
+            for group in groups(facts, self.deep) {
                 self.groups.entry(group).or_default().add(examples, scores, row, self.even);
             }
         }
@@ -133,7 +133,7 @@ impl Tallies {
     pub(crate) fn add_choices(&mut self, choices: &Choices, values: &[f32]) {
         for root in &choices.roots {
             let Some(chosen) = root.chosen(values, self.even) else { continue };
-            for group in groups(&root.facts) {
+            for group in groups(&root.facts, self.deep) {
                 let tally = self.groups.entry(group).or_default();
                 tally.best_move.add(f64::from(u8::from(chosen.is_best)));
                 tally.move_loss_cp.add(f64::from(chosen.loss_cp));
@@ -152,10 +152,10 @@ impl Tallies {
     }
 }
 
-fn groups(facts: &Facts) -> Vec<String> {
+fn groups(facts: &Facts, deep: u8) -> Vec<String> {
     let mut groups = vec!["all".to_owned()];
-    if facts.depth >= DEEP {
-        groups.push("depth>=50".to_owned());
+    if facts.depth >= deep {
+        groups.push(format!("depth>={deep}"));
     }
     let pool = Facts::POOLS[usize::from(facts.pool)];
     let from_game = facts.depth == 0 && pool != "puzzle";

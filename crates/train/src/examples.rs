@@ -85,9 +85,16 @@ pub struct Facts {
 
 impl Facts {
     /// The names of the pools, at their numbers.
-    pub const POOLS: [&'static str; 4] = {
-        let [unknown, over_the_board, online, puzzle] = RatingPool::ALL;
-        [unknown.name(), over_the_board.name(), online.name(), puzzle.name()]
+    pub const POOLS: [&'static str; RatingPool::ALL.len()] = {
+        let [unknown, over_the_board, online, puzzle, lichess, chess_com] = RatingPool::ALL;
+        [
+            unknown.name(),
+            over_the_board.name(),
+            online.name(),
+            puzzle.name(),
+            lichess.name(),
+            chess_com.name(),
+        ]
     };
 }
 

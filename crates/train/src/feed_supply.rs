@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use shakmaty::Position;
 use tabia_data::{
-    Analysed, Feed, FeedError, Filter, GameHead, Lane, RecordKind, Repeat, Set, Side, Split, SplitBy, Stream,
-    StreamError, StreamOptions, StreamState, Target,
+    Analysed, Feed, FeedError, Filter, GameHead, Lane, RecordKind, Repeat, Sample, Set, Side, Split, SplitBy,
+    Stream, StreamError, StreamOptions, StreamState, Target,
 };
 
 use crate::supply::{Poll, Supply, SupplyError};
@@ -101,7 +101,8 @@ impl FeedSupply {
             }
             None => Stream::new(sets.clone(), stream_options),
         };
-        let feed = start(config, &balance, teachers, stream, options.seed, options.threads)?;
+        let sample = RecordSample::of(config, &sets);
+        let feed = start(config, &balance, teachers, stream, sample, options.seed, options.threads)?;
         Ok(FeedSupply {
             config: config.clone(),
             options,
@@ -188,6 +189,7 @@ fn start(
     balance: &RatingBalance,
     teachers: Arc<[Teacher]>,
     stream: Stream,
+    sample: Option<RecordSample>,
     seed: u64,
     threads: usize,
 ) -> Result<Feed<Result<Examples, String>>, SupplyError> {
@@ -197,9 +199,17 @@ fn start(
     let make = move |lane: &mut Lane| -> Result<Option<Result<Examples, String>>, StreamError> {
         let builder = ExampleBuilder::new(&config, balance.clone()).expect("was made once before");
         let mut builder = builder.taught_by(Arc::clone(&teachers));
+        let mut skipped = 0;
         while builder.rows() < config.data.batch {
             match lane.draw()? {
-                Some(sample) => builder.push(&sample, seed),
+                Some(drawn) if sample.as_ref().is_some_and(|sample| !sample.contains(&drawn)) => {
+                    skipped += 1;
+                    // None of the sample may be in this lane.
+                    if sample.as_ref().is_some_and(|sample| skipped > 2 * sample.positions) {
+                        break;
+                    }
+                }
+                Some(drawn) => builder.push(&drawn, seed),
                 None => break,
             }
         }
@@ -210,6 +220,31 @@ fn start(
         Ok(Some(builder.hold_distillation().map(|()| builder.take())))
     };
     Feed::start(stream, threads, AHEAD, make).map_err(failed)
+}
+
+/// A random sample of the records of sets, the same in every run.
+#[derive(Clone, Copy, Debug)]
+struct RecordSample {
+    /// Of `out_of` records so many are in it.
+    count: u64,
+    out_of: u64,
+    /// All positions of the sets.
+    positions: u64,
+}
+
+impl RecordSample {
+    /// The sample that the configuration asks for; `None` if it asks for all records.
+    fn of(config: &TrainConfig, sets: &[Arc<Set>]) -> Option<RecordSample> {
+        let out_of: u64 = sets.iter().map(|set| set.records()).sum();
+        let count = config.data.num_samples.filter(|count| *count < out_of)?;
+        Some(RecordSample { count, out_of, positions: sets.iter().map(|set| set.positions()).sum() })
+    }
+
+    fn contains(&self, sample: &Sample<'_>) -> bool {
+        let place = sample.record.0 ^ u64::from(sample.set) << 56;
+        let mixed = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31);
+        mixed.wrapping_mul(0xbf58_476d_1ce4_e5b9) % self.out_of < self.count
+    }
 }
 
 /// What was collected, in at least one row: no backend evaluates nothing.
@@ -226,7 +261,7 @@ fn counting(examples: &Examples) -> usize {
 impl FeedSupply {
     fn start_held_out(&self) -> Result<Feed<Result<Examples, String>>, SupplyError> {
         let (config, stream) = held_out_stream(&self.config, self.sets.clone());
-        start(&config, &self.balance, Arc::default(), stream, HELD_OUT_SEED, self.options.threads)
+        start(&config, &self.balance, Arc::default(), stream, None, HELD_OUT_SEED, self.options.threads)
     }
 }
 

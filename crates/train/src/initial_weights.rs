@@ -29,7 +29,8 @@ pub enum InitialWeightsError {
 /// weights are taken.
 ///
 /// # Errors
-/// If a tensor of the table is missing or has another shape, or the file cannot be read.
+/// If a tensor of the table is missing or has another shape, or the file cannot be read. A layer may have fewer inputs
+/// than the table's: what the new ones add is zero at first.
 pub fn initial_weights(path: &Path, table: &ParameterTable) -> Result<Vec<f32>, InitialWeightsError> {
     let wrong = |problem: String| InitialWeightsError::File { path: path.to_owned(), problem };
     if path.is_dir() {
@@ -58,10 +59,20 @@ fn copy(
     let mut arena = vec![0.0; table.arena_len()];
     for entry in table.entries() {
         let (shape, data) = find(&entry.name).ok_or_else(|| format!("has no tensor {}", entry.name))?;
-        if shape != entry.shape {
-            return Err(format!("{} has shape {shape:?}, the network {:?}", entry.name, entry.shape));
+        match (shape.as_slice(), entry.shape.as_slice()) {
+            (found, expected) if found == expected => entry.of_mut(&mut arena).copy_from_slice(&data),
+            (&[rows, inputs], &[expected, more]) if rows == expected && (1..more).contains(&inputs) => {
+                let to = entry.of_mut(&mut arena).chunks_exact_mut(more);
+                for (to, from) in to.zip(data.chunks_exact(inputs)) {
+                    for (to, from) in to.iter_mut().zip(from) {
+                        *to = *from;
+                    }
+                }
+            }
+            (found, expected) => {
+                return Err(format!("{} has shape {found:?}, the network {expected:?}", entry.name));
+            }
         }
-        entry.of_mut(&mut arena).copy_from_slice(&data);
     }
     Ok(arena)
 }

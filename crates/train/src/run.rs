@@ -373,7 +373,7 @@ impl Run<'_> {
                 SupplyError::Cancelled
             })
         };
-        let mut tallies = Tallies::new(config.loss.value_kind.even());
+        let mut tallies = Tallies::new(config.loss.value_kind.even(), config.evaluation.min_depth);
         let outcome = supply.held_out(positions, &mut || poll(), &mut |examples| {
             for part in examples.micro_batches(rows) {
                 tallies.add(&part, &scores(&part)?);

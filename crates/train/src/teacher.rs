@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
-use tabia_encoding::{Elo, MoveVocabulary, OwnedSituation, Pace, PlayerInfo, RatingPool, Situation};
+use tabia_encoding::{
+    Elo, MoveSubset, MoveVocabulary, OwnedSituation, Pace, PlayerInfo, RatingPool, Situation,
+};
 use tabia_model::{LoadError, Model};
 
 use crate::{PolicyTargets, SoftTargets};
@@ -126,6 +128,7 @@ impl Distillation {
         &mut self,
         policy: &mut PolicyTargets,
         vocabulary: &dyn MoveVocabulary,
+        known: Option<&MoveSubset>,
     ) -> Result<(), String> {
         let mut answers = Vec::new();
         for (teacher, waiting) in self.teachers.iter().zip(&mut self.waiting) {
@@ -136,8 +139,10 @@ impl Distillation {
                     let turn = shakmaty::Position::turn(situation.position);
                     let moves = evaluation.policy.as_ref().map_or(&[][..], |policy| policy.candidates());
                     let likely = moves.iter().filter(|candidate| candidate.probability >= UNLIKELY);
-                    let entries = likely.map(|candidate| {
-                        (vocabulary.slot(turn, candidate.mv).index.0, candidate.probability)
+                    let entries = likely.filter_map(|candidate| {
+                        let index = vocabulary.slot(turn, candidate.mv).index;
+                        let has = known.is_none_or(|known| known.contains(index));
+                        has.then_some((index.0, candidate.probability))
                     });
                     answers.push((*row, normalised(entries)));
                 }

@@ -170,10 +170,9 @@ impl Layers for Tensors<'_> {
     fn linear_of(&mut self, x: &Value, weight: &str, bias: Option<&str>) -> Result<Value> {
         let Some(bias) = bias else { return self.project(x, weight) };
         let (weight, bias) = (self.named(weight)?, self.named(bias)?);
-        let y = match (self.kernels, x) {
-            (_, Value::Sparse(rows)) => kernels::sparse_linear(rows, weight, bias),
-            (Kernels::Fast, Value::Dense(x)) => kernels::linear(x, weight, bias),
-            (Kernels::Plain, Value::Dense(x)) => x.matmul(&weight.t()?)?.broadcast_add(bias),
+        let y = match x {
+            Value::Sparse(rows) => kernels::sparse_linear(rows, weight, bias),
+            Value::Dense(x) => x.matmul(&weight.t()?)?.broadcast_add(bias),
         };
         self.multiplications += x.elements() * weight.dim(0)?;
         y.map(Value::Dense)
@@ -185,18 +184,11 @@ impl Layers for Tensors<'_> {
             watch(weight, &x)?;
         }
         let weight = self.named(weight)?;
-        let outputs = weight.dim(0)?;
-        let y = match self.kernels {
-            Kernels::Fast => kernels::project(&x, weight),
-            Kernels::Plain => {
-                let mut shape = x.dims().to_vec();
-                let last = shape.len() - 1;
-                let rows = shape[..last].iter().product::<usize>();
-                let flat = x.reshape((rows, shape[last]))?;
-                shape[last] = outputs;
-                flat.matmul(&weight.t()?)?.reshape(shape)
-            }
-        };
+        let (outputs, inputs) = weight.dims2()?;
+        let mut shape = x.dims().to_vec();
+        shape.pop();
+        shape.push(outputs);
+        let y = x.reshape(((), inputs))?.matmul(&weight.t()?)?.reshape(shape);
         self.multiplications += x.elem_count() * outputs;
         y.map(Value::Dense)
     }
@@ -240,11 +232,7 @@ impl Layers for Tensors<'_> {
     fn matmul(&mut self, a: &Value, b: &Value) -> Result<Value> {
         let (a, b) = (a.dense()?, b.dense()?);
         self.multiplications += a.elem_count() * b.dim(D::Minus1)?;
-        let y = match self.kernels {
-            Kernels::Fast => kernels::matmul(&a, &b),
-            Kernels::Plain => a.contiguous()?.matmul(&b.contiguous()?),
-        };
-        y.map(Value::Dense)
+        a.contiguous()?.matmul(&b.contiguous()?).map(Value::Dense)
     }
 
     fn scale(&mut self, x: &Value, factor: f32) -> Result<Value> {
@@ -315,21 +303,11 @@ impl Layers for Tensors<'_> {
     }
 
     fn silu(&mut self, x: &Value) -> Result<Value> {
-        let x = x.dense()?;
-        let y = match self.kernels {
-            Kernels::Fast => kernels::silu(&x),
-            Kernels::Plain => x.silu(),
-        };
-        y.map(Value::Dense)
+        x.dense()?.silu().map(Value::Dense)
     }
 
     fn gelu(&mut self, x: &Value) -> Result<Value> {
-        let x = x.dense()?;
-        let y = match self.kernels {
-            Kernels::Fast => kernels::gelu(&x),
-            Kernels::Plain => x.gelu_erf(),
-        };
-        y.map(Value::Dense)
+        x.dense()?.gelu_erf().map(Value::Dense)
     }
 
     fn softmax(&mut self, x: &Value) -> Result<Value> {

@@ -23,8 +23,10 @@ const HAS_START: u8 = 1 << 6;
 const HAS_PACE: u8 = 1 << 7;
 const HAS_ESCAPES: u8 = 1 << 4;
 const HAS_COUNTERS: u8 = 1 << 5;
+/// The third bit of the pool's index; the other two are the lowest of the first byte.
+const POOL_HIGH: u8 = 1 << 6;
 
-const POOLS: [RatingPool; 4] = RatingPool::ALL;
+const POOLS: [RatingPool; 6] = RatingPool::ALL;
 const RESULTS: [Option<Option<Color>>; 4] =
     [None, Some(Some(Color::White)), Some(Some(Color::Black)), Some(None)];
 
@@ -71,7 +73,7 @@ impl GameRecord {
         let pool = POOLS.iter().position(|&pool| pool == head.pool).unwrap_or(0);
         let result = RESULTS.iter().position(|&result| result == head.result).unwrap_or(0);
         out.push(
-            pool as u8
+            (pool & 3) as u8
                 | (result as u8) << 2
                 | flag(!streams.clocks.is_empty(), HAS_CLOCKS)
                 | flag(!streams.evaluations.is_empty(), HAS_EVALUATIONS)
@@ -84,7 +86,8 @@ impl GameRecord {
                 | flag(head.players.white.is_some(), 4)
                 | flag(head.players.black.is_some(), 8)
                 | flag(escapes > 0, HAS_ESCAPES)
-                | flag(has_counters, HAS_COUNTERS),
+                | flag(has_counters, HAS_COUNTERS)
+                | flag(pool > 3, POOL_HIGH),
         );
         for Elo(rating) in head.ratings.iter().flatten() {
             out.extend_from_slice(&rating.to_le_bytes());
@@ -234,11 +237,12 @@ struct ReadHead<'a> {
 fn read_head(bytes: &[u8]) -> Result<ReadHead<'_>, RecordError> {
     let mut reader = Reader::new(bytes, "a game's head");
     let [first, second] = reader.array()?;
-    if second & !(0xf | HAS_ESCAPES | HAS_COUNTERS) != 0 {
+    if second & !(0xf | HAS_ESCAPES | HAS_COUNTERS | POOL_HIGH) != 0 {
         return Err(RecordError::Number { what: "a game's flags" });
     }
+    let pool = usize::from(first & 3) + if second & POOL_HIGH != 0 { 4 } else { 0 };
     let mut head = GameHead {
-        pool: POOLS.get(usize::from(first & 3)).copied().unwrap_or_default(),
+        pool: *POOLS.get(pool).ok_or(RecordError::Number { what: "a game's rating pool" })?,
         result: RESULTS.get(usize::from(first >> 2 & 3)).copied().flatten(),
         ..GameHead::default()
     };

@@ -19,7 +19,7 @@ pub use decompress::BytesRead;
 pub use evaluations::{RowFault, evaluation_row};
 pub use faults::{Example, FaultCount, FaultKind, Faults, Part, Whereabouts};
 pub use games::{Bots, BrokenGames, GameRules, PoolRule, TaggedGame};
-pub use npy::{NpyError, NpySet, NpyWriter};
+pub use npy::{NpyError, NpyFolder, NpySet, NpyWriter};
 pub use open::{OpenError, SourceFile, SourceKind};
 
 use std::sync::Arc;

@@ -133,6 +133,14 @@ impl SourceFile {
         SourceFile { name, path: Some(path), kind, bytes }
     }
 
+    /// The decompressed text; `progress` counts the bytes read from the source.
+    ///
+    /// # Errors
+    /// If it cannot be opened or its first bytes cannot be read.
+    pub fn text(&self, progress: &BytesRead) -> Result<Box<dyn Read + Send>, OpenError> {
+        Ok(Box::new(self.open(progress)?))
+    }
+
     /// Opens the source and begins to decompress it; `progress` counts the bytes read from it.
     ///
     /// # Errors

@@ -1,39 +1,9 @@
-use shakmaty::{Board, Color, Role};
-use tabia_encoding::{Elo, Pace, RatingPool};
+use shakmaty::Color;
+use tabia_encoding::{Elo, RatingPool};
+use tabia_game::{Phase, TimeClass};
 
 use super::Category;
 use crate::GameHead;
-
-/// Speed of a game as defined by Lichess: by the estimated time for 40 moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum TimeClass {
-    /// Below half a minute.
-    UltraBullet,
-    /// Below 3 minutes.
-    Bullet,
-    /// Below 8 minutes.
-    Blitz,
-    /// Below 25 minutes.
-    Rapid,
-    /// The rest.
-    Classical,
-    /// No time control is known.
-    Unknown,
-}
-
-impl TimeClass {
-    /// The class of a time control.
-    pub fn of(pace: Option<Pace>) -> TimeClass {
-        let Some(pace) = pace else { return TimeClass::Unknown };
-        match pace.base.as_secs().saturating_add(40 * pace.increment.as_secs()) {
-            0..30 => TimeClass::UltraBullet,
-            30..180 => TimeClass::Bullet,
-            180..480 => TimeClass::Blitz,
-            480..1500 => TimeClass::Rapid,
-            _ => TimeClass::Classical,
-        }
-    }
-}
 
 impl Category for TimeClass {
     const ALL: &'static [TimeClass] = &[
@@ -46,14 +16,7 @@ impl Category for TimeClass {
     ];
 
     fn label(self) -> &'static str {
-        match self {
-            TimeClass::UltraBullet => "ultrabullet",
-            TimeClass::Bullet => "bullet",
-            TimeClass::Blitz => "blitz",
-            TimeClass::Rapid => "rapid",
-            TimeClass::Classical => "classical",
-            TimeClass::Unknown => "unknown",
-        }
+        self.name()
     }
 }
 
@@ -158,6 +121,8 @@ pub struct Pool(pub RatingPool);
 impl Category for Pool {
     const ALL: &'static [Pool] = &[
         Pool(RatingPool::OverTheBoard),
+        Pool(RatingPool::Lichess),
+        Pool(RatingPool::ChessCom),
         Pool(RatingPool::Online),
         Pool(RatingPool::Puzzle),
         Pool(RatingPool::Unknown),
@@ -168,71 +133,19 @@ impl Category for Pool {
     }
 }
 
-/// Game phase by the number of pieces left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Phase {
-    /// More than ten pieces other than kings and pawns.
-    #[default]
-    Opening,
-    /// Seven to ten of them.
-    Middlegame,
-    /// Six or fewer.
-    Endgame,
-}
-
-impl Phase {
-    /// The phase of a position.
-    pub fn of(board: &Board) -> Phase {
-        let rest = board.occupied() ^ board.by_role(Role::Pawn) ^ board.by_role(Role::King);
-        match rest.count() {
-            0..=6 => Phase::Endgame,
-            7..=10 => Phase::Middlegame,
-            _ => Phase::Opening,
-        }
-    }
-}
-
 impl Category for Phase {
     const ALL: &'static [Phase] = &[Phase::Opening, Phase::Middlegame, Phase::Endgame];
 
     fn label(self) -> &'static str {
-        match self {
-            Phase::Opening => "opening",
-            Phase::Middlegame => "middlegame",
-            Phase::Endgame => "endgame",
-        }
+        self.name()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use shakmaty::ByColor;
 
     use super::*;
-
-    #[test]
-    fn time_controls_are_divided_by_the_time_for_40_moves() {
-        let class = |base, increment| {
-            TimeClass::of(Some(Pace {
-                base: Duration::from_secs(base),
-                increment: Duration::from_secs(increment),
-            }))
-        };
-        let classes =
-            [class(15, 0), class(60, 0), class(120, 1), class(180, 2), class(600, 0), class(900, 15)];
-        let expected = [
-            TimeClass::UltraBullet,
-            TimeClass::Bullet,
-            TimeClass::Bullet,
-            TimeClass::Blitz,
-            TimeClass::Rapid,
-            TimeClass::Classical,
-        ];
-        assert_eq!(classes, expected);
-        assert_eq!(TimeClass::of(None), TimeClass::Unknown);
-    }
 
     #[test]
     fn every_rating_has_a_listed_band() {

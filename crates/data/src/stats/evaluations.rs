@@ -30,6 +30,8 @@ pub struct EvaluationStats {
     pub entropies: Histogram,
     /// Positions whose label gives the best move a probability below 0.999; the others are hard.
     pub soft: u64,
+    /// Positions with two or more moves at their greatest depth: what Learning a Chess Policy counts as soft labels.
+    pub several_deepest: u64,
 }
 
 /// The side to move.
@@ -58,6 +60,7 @@ impl Default for EvaluationStats {
             labelled_moves: Histogram::new(1, 17),
             entropies: Histogram::new(25, 17),
             soft: 0,
+            several_deepest: 0,
         }
     }
 }
@@ -72,6 +75,12 @@ impl EvaluationStats {
         self.mates += lines().filter(|line| matches!(line.score.0, Score::Mate(_))).count() as u64;
         let deepest = record.sessions.iter().map(|session| session.depth).max().unwrap_or(0);
         self.depths.add(u64::from(deepest));
+        let mut first: Option<shakmaty::Move> = None;
+        let of_deepest = record.sessions.iter().filter(|session| session.depth == deepest);
+        let several = of_deepest
+            .flat_map(|session| &session.lines)
+            .any(|line| *first.get_or_insert(line.first) != line.first);
+        self.several_deepest += u64::from(several);
         self.sessions_a_position.add(record.sessions.len() as u64);
         self.phases.add(Phase::of(record.position.board()));
         self.turns.add(Turn(record.position.turn()));
@@ -99,6 +108,7 @@ impl EvaluationStats {
         self.labelled_moves.merge(&other.labelled_moves);
         self.entropies.merge(&other.entropies);
         self.soft += other.soft;
+        self.several_deepest += other.several_deepest;
     }
 }
 
@@ -134,8 +144,14 @@ mod tests {
         assert_eq!(filled(&stats.labelled_moves), [(1, 1), (2, 2)]);
         assert_eq!(filled(&stats.entropies), [(0, 2), (100, 1)]);
         assert_eq!(stats.turns.count(Turn(Color::White)), 3);
+        assert_eq!(stats.several_deepest, 3);
+        let mut alone = record(&[30, 20]);
+        alone.sessions[0].lines.truncate(1);
+        stats.add(&alone, [0.5, 0.5]);
+        assert_eq!((stats.soft, stats.several_deepest), (2, 3));
         let mut twice = stats.clone();
         twice.merge(&stats);
-        assert_eq!((twice.positions, twice.soft, twice.depths.total()), (6, 2, 6));
+        assert_eq!((twice.positions, twice.soft, twice.depths.total()), (8, 4, 8));
+        assert_eq!(twice.several_deepest, 6);
     }
 }

@@ -7,9 +7,10 @@ mod tally;
 
 use serde::Serialize;
 
-pub use categories::{GameResult, Phase, Pool, RatingBand, TimeClass};
+pub use categories::{GameResult, Pool, RatingBand};
 pub use evaluations::{EvaluationStats, Turn};
 pub use games::{GameStats, Share};
+pub use tabia_game::{Phase, TimeClass};
 pub use tally::{Category, Grid, Histogram, Tally};
 
 use crate::{AnyRecord, LabelStrategy, RecordKind};

@@ -45,7 +45,7 @@ impl Need {
 impl Filter {
     /// Whether any position of a game may pass.
     pub(super) fn takes_game(&self, head: &GameHead) -> bool {
-        self.pools.as_ref().is_none_or(|pools| pools.contains(&head.pool))
+        self.pools.as_ref().is_none_or(|pools| pools.iter().any(|pool| pool.includes(head.pool)))
             && self.result.is_met(head.result.is_some())
             && [Color::White, Color::Black].into_iter().any(|mover| self.takes_mover(head, mover))
     }

@@ -123,6 +123,8 @@ fn pool(pool: RatingPool) -> &'static str {
         RatingPool::OverTheBoard => "OverTheBoard",
         RatingPool::Online => "Online",
         RatingPool::Puzzle => "Puzzle",
+        RatingPool::Lichess => "Lichess",
+        RatingPool::ChessCom => "ChessCom",
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn game(seed: u64) -> GameRecord {
     let maybe = |rng: &mut fastrand::Rng| rng.u8(0..3) > 0;
     let rating = |rng: &mut fastrand::Rng| maybe(rng).then(|| Elo(rng.u16(600..2900)));
     let player = |rng: &mut fastrand::Rng| maybe(rng).then(|| PlayerHash(rng.u32(0..40)));
-    let pools = [RatingPool::Unknown, RatingPool::OverTheBoard, RatingPool::Online];
+    let pools = RatingPool::ALL;
     let results = [None, Some(None), Some(Some(Color::White)), Some(Some(Color::Black))];
     let pace = Pace {
         base: Duration::from_secs(rng.u64(0..7200)),

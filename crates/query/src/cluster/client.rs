@@ -68,11 +68,11 @@ impl Cluster {
             .with_ballista_physical_extension_codec(Arc::new(PhysicalCodec::default()));
         // The reservation for merging must leave room for sorting if an executor's memory is small.
         config.options_mut().execution.sort_spill_reservation_bytes = SORT_RESERVE;
-        let context =
+        let mut context =
             SessionContext::remote_with_state(&format!("df://{}", self.scheduler), session_state(config)?)
                 .await?;
         // Ballista replaces the state's functions by its own.
-        functions().register(&context);
+        functions().register(&mut context)?;
         Ok(context)
     }
 

@@ -18,7 +18,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::slice::{Reader, ScanDescription, SlicedScan};
-use super::table::ClusterTable;
 use crate::table::ChessTable;
 
 /// A message with the version of its sender.
@@ -68,7 +67,11 @@ impl LogicalExtensionCodec for LogicalCodec {
         _schema: SchemaRef,
         _ctx: &TaskContext,
     ) -> Result<Arc<dyn TableProvider>> {
-        Ok(Arc::new(ClusterTable::new(read(buf)?)))
+        // The scans of a cluster's table can be split into tasks.
+        Ok(Arc::new(ChessTable::planned(read(buf)?, |spec, _, projection| {
+            let description = ScanDescription { table: spec.clone(), projection: projection.cloned() };
+            Ok(Arc::new(SlicedScan::whole(description)?))
+        })))
     }
 
     fn try_encode_table_provider(

@@ -25,7 +25,6 @@ mod scheduler;
 mod session;
 mod signal;
 mod slice;
-mod table;
 
 pub use address::SchedulerAddress;
 pub use client::{Cluster, Job};

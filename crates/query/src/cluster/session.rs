@@ -9,6 +9,6 @@ use crate::functions::functions;
 /// would not be understood by the others.
 pub(super) fn session_state(config: SessionConfig) -> Result<SessionState> {
     let mut state = default_session_builder(config)?;
-    functions().register_in(&mut state)?;
+    functions().register(&mut state)?;
     Ok(state)
 }

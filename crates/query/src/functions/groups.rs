@@ -1,9 +1,7 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, LargeBinaryArray, LargeBinaryBuilder,
-};
+use datafusion::arrow::array::{Array, ArrayRef, AsArray, BooleanArray, LargeBinaryBuilder};
 use datafusion::error::Result;
 use datafusion::logical_expr::{Accumulator, EmitTo, GroupsAccumulator};
 use datafusion::scalar::ScalarValue;
@@ -137,55 +135,35 @@ fn counts(filter: Option<&BooleanArray>, row: usize) -> bool {
 
 /// The aggregate over one group, for queries without GROUP BY and for windows.
 #[derive(Debug)]
-pub(super) struct OneGroup<F> {
-    fold: F,
-    state: Vec<u8>,
-}
+pub(super) struct OneGroup<F>(Groups<F>);
 
 impl<F: Fold> OneGroup<F> {
     pub(super) fn new(fold: F) -> OneGroup<F> {
-        OneGroup { fold, state: Vec::new() }
-    }
-
-    fn add(&mut self, state: &[u8]) {
-        if self.state.is_empty() {
-            self.state.extend_from_slice(state);
-        } else if !state.is_empty() {
-            self.fold.merge(&mut self.state, state);
-        }
+        OneGroup(Groups { states: vec![Vec::new()], ..Groups::new(fold) })
     }
 }
 
 impl<F: Fold + Sync> Accumulator for OneGroup<F> {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
-        let mut state = Vec::new();
-        for row in 0..values[0].len() {
-            state.clear();
-            self.fold.state_of_row(values, row, &mut state);
-            self.add(&state);
-        }
-        Ok(())
+        self.0.update_batch(values, &vec![0; values[0].len()], None, 1)
     }
 
     fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
-        let states: &LargeBinaryArray = states[0].as_binary::<i64>();
-        for state in states.iter().flatten() {
-            self.add(state);
-        }
-        Ok(())
+        self.0.merge_batch(states, &vec![0; states[0].len()], 1)
     }
 
+    /// Keeps the state: a window goes on.
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let results = self.fold.results(std::slice::from_ref(&self.state))?;
-        ScalarValue::try_from_array(&results, 0)
+        ScalarValue::try_from_array(&self.0.fold.results(&self.0.states)?, 0)
     }
 
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let state = std::mem::take(&mut self.state);
-        Ok(vec![ScalarValue::LargeBinary((!state.is_empty()).then_some(state))])
+        let state = GroupsAccumulator::state(&mut self.0, EmitTo::All)?;
+        self.0.states.resize_with(1, Vec::new);
+        Ok(vec![ScalarValue::try_from_array(&state[0], 0)?])
     }
 
     fn size(&self) -> usize {
-        size_of_val(self) + self.state.capacity()
+        size_of_val(self) + GroupsAccumulator::size(&self.0)
     }
 }

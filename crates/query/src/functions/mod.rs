@@ -16,7 +16,6 @@ mod soft_label;
 use std::sync::Arc;
 
 use datafusion::execution::FunctionRegistry;
-use datafusion::execution::context::SessionContext;
 use datafusion::logical_expr::{AggregateUDF, ScalarUDF};
 use tabia_data::RecordKind;
 
@@ -58,21 +57,11 @@ pub fn functions() -> Functions {
 }
 
 impl Functions {
-    /// Registers the functions in a context.
-    pub fn register(self, context: &SessionContext) {
-        for function in self.scalar {
-            context.register_udf(function.as_ref().clone());
-        }
-        for function in self.aggregate {
-            context.register_udaf(function.as_ref().clone());
-        }
-    }
-
-    /// Registers the functions in a registry, such as a session state.
+    /// Registers the functions in a context or session state.
     ///
     /// # Errors
     /// If the registry rejects a function.
-    pub fn register_in(self, registry: &mut dyn FunctionRegistry) -> datafusion::error::Result<()> {
+    pub fn register(self, registry: &mut dyn FunctionRegistry) -> datafusion::error::Result<()> {
         for function in self.scalar {
             registry.register_udf(function)?;
         }

@@ -235,19 +235,33 @@ fn absolute(path: &Path) -> Result<PathBuf, TableError> {
 }
 
 /// A [`TableSpec`] as a DataFusion table.
-///
-/// If the session has a [`Reading`], its threads share the chunks of all files; otherwise a partition is a file.
 #[derive(Debug)]
 pub struct ChessTable {
     spec: TableSpec,
     schema: SchemaRef,
+    plan: ScanPlan,
 }
 
+/// Plans the scan of some columns of a table.
+type ScanPlan = fn(&TableSpec, &dyn Session, Option<&Vec<usize>>) -> Result<Arc<dyn ExecutionPlan>>;
+
 impl ChessTable {
-    /// A table of a description.
+    /// A table of this process. If the session has a [`Reading`], its threads share the chunks of all files; otherwise a
+    /// partition is a file.
     pub fn new(spec: TableSpec) -> ChessTable {
+        ChessTable::planned(spec, |spec, session, projection| {
+            if session.config().get_extension::<Reading>().is_none() {
+                return spec.scan(projection);
+            }
+            let dealing = Dealing::shared(session.config().target_partitions());
+            Ok(Arc::new(ChessScan::new(spec.clone(), projection, dealing)?))
+        })
+    }
+
+    /// A table whose scans are planned by `plan`.
+    pub(crate) fn planned(spec: TableSpec, plan: ScanPlan) -> ChessTable {
         let schema = spec.schema();
-        ChessTable { spec, schema }
+        ChessTable { spec, schema, plan }
     }
 
     /// The description.
@@ -273,10 +287,6 @@ impl TableProvider for ChessTable {
         _filters: &[Expr],
         _limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if session.config().get_extension::<Reading>().is_none() {
-            return self.spec.scan(projection);
-        }
-        let dealing = Dealing::shared(session.config().target_partitions());
-        Ok(Arc::new(ChessScan::new(self.spec.clone(), projection, dealing)?))
+        (self.plan)(&self.spec, session, projection)
     }
 }

@@ -56,7 +56,7 @@ impl Measurement<'_> {
         let unknown = || SupplyError::Failed(format!("the encoding {} is not known", config.net.encoding()));
         let builder = ExampleBuilder::new(&config, RatingBalance::even()).ok_or_else(unknown)?;
         let mut builder = builder.keeping_situations();
-        let mut sides = Sides::new(config.loss.value_kind.even());
+        let mut sides = Sides::new(config.loss.value_kind.even(), config.evaluation.min_depth);
         while sides.positions() < self.positions {
             let wanted = ROWS.min(self.positions - sides.positions()) as usize;
             let drawn = stream.draw(wanted, |sample| builder.push(sample, HELD_OUT_SEED));
@@ -90,8 +90,8 @@ struct Sides {
 
 impl Sides {
     /// Nothing yet, of values that are `even` where neither side is better.
-    fn new(even: f32) -> Self {
-        let (trained, written) = (Tallies::new(even), Tallies::new(even));
+    fn new(even: f32, deep: u8) -> Self {
+        let (trained, written) = (Tallies::new(even, deep), Tallies::new(even, deep));
         Sides { trained, written, other_choices: 0, value_difference: 0.0 }
     }
 

@@ -1,5 +1,7 @@
 use tabia_encoding::{Encoding, encoding};
-use tabia_model::{Figures, ModelCard, PolicyHead, Side, ThinkTimeHead, Unit, ValueHead, WdlHead, WdlScale};
+use tabia_model::{
+    Figures, ModelCard, OutcomeOrder, PolicyHead, Side, ThinkTimeHead, Unit, ValueHead, WdlHead, WdlScale,
+};
 
 use super::Provenance;
 use crate::{GroupScore, NetConfig};
@@ -22,6 +24,7 @@ pub(super) fn card(net: &NetConfig, provenance: &Provenance) -> ModelCard {
             output: policy.name.to_owned(),
             vocabulary: vocabulary.to_owned(),
             promotion_output: outputs.promotion.map(|output| output.name.to_owned()),
+            action_values: false,
         });
     }
     if let Some(value) = outputs.value {
@@ -39,6 +42,7 @@ pub(super) fn card(net: &NetConfig, provenance: &Provenance) -> ModelCard {
             output: outcome.name.to_owned(),
             scale: WdlScale::Probabilities,
             perspective: Side::Mover,
+            order: OutcomeOrder::WinDrawLoss,
         });
     }
     card.think_time = outputs.think.map(|think| ThinkTimeHead { output: think.name.to_owned() });

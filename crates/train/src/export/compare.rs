@@ -4,8 +4,8 @@ use std::sync::Arc;
 use candle_core::Tensor;
 use shakmaty::{Chess, Move, Position};
 use tabia_encoding::{Batch, Elo, Encoding, MoveVocabulary, PlayerInfo, RatingPool, Situation, vocabulary};
-use tabia_model::accumulator::nnue::NnueState;
 use tabia_model::{Evaluation, Model, Policy, Wdl};
+use tabia_runtime::accumulator::nnue::NnueState;
 
 use super::{ExportError, Precision, file_value};
 use crate::NetConfig;

@@ -7,7 +7,6 @@ mod calibration;
 mod card;
 mod compare;
 mod from_file;
-mod int8;
 mod provenance;
 mod state_dict;
 
@@ -16,7 +15,9 @@ use std::fmt;
 use std::path::Path;
 
 use prost::Message;
-use tabia_model::{Accuracy, CARD_KEY, HeldOut, LoadError, LowerError, Model, ModelCard, Rounding, to_onnx};
+use tabia_model::{Accuracy, CARD_KEY, HeldOut, LoadError, Model, ModelCard, Rounding};
+use tabia_onnx::lower::{LowerError, to_onnx};
+use tabia_onnx::quantise;
 
 pub use self::accuracy::{ExportWork, Measurement};
 use self::calibration::Calibrated;
@@ -94,7 +95,7 @@ pub enum ExportError {
     Reload(#[from] LoadError),
     /// The exported file does not run.
     #[error("the exported network cannot be run: {0}")]
-    Run(#[from] tabia_model::runtime::RunError),
+    Run(#[from] tabia_runtime::RunError),
     /// The file disagrees with the trained network.
     #[error("the exported network disagrees with the trained one: {0}")]
     Disagrees(Agreement),
@@ -212,14 +213,12 @@ fn encode(
         (ExportFormat::Onnx, _) => {
             let mut model = to_onnx(net, &net.table(), &net.inputs(), |entry| entry.of(arena))?;
             match precision {
-                Precision::Int8 => int8::quantise(&mut model),
-                Precision::Int8Weights => int8::quantise_weights(&mut model),
+                Precision::Int8 => quantise::quantise(&mut model),
+                Precision::Int8Weights => quantise::quantise_weights(&mut model),
                 Precision::F32 | Precision::F16 => {}
             }
-            let entry = tabia_model::onnx::proto::StringStringEntryProto {
-                key: CARD_KEY.to_owned(),
-                value: card.to_json(),
-            };
+            let entry =
+                tabia_onnx::proto::StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_json() };
             model.metadata_props.push(entry);
             Ok(model.encode_to_vec())
         }

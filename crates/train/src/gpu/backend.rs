@@ -1,7 +1,8 @@
 //! A network on a device as a [`Backend`]: batches in, reports out, state in the order of the parameter table.
 
 use super::batch::{Loaded, Sent, Targets};
-use super::training::{Arena, LOSSES, Network};
+use super::graph::GpuGraph;
+use super::training::{Arena, LOSSES};
 use crate::{
     ABSENT, Backend, BackendError, Examples, Losses, NetConfig, ParameterTable, Scores, StepHyper,
     StepReport, TrainerState, Weights,
@@ -12,8 +13,8 @@ use tabia_gpu::{Device, DeviceError, Wait};
 const AHEAD: usize = 8;
 
 /// A network on a device, with its table.
-pub(crate) struct GpuBackend<N: Network> {
-    net: N,
+pub(crate) struct GpuBackend<D: Device> {
+    net: GpuGraph<D>,
     table: ParameterTable,
     encoding: String,
     heads: HeadsKnown,
@@ -64,9 +65,9 @@ fn losses_of(report: &[f32; 8]) -> Losses {
     Losses { total, policy, promotion, outcome, think, value }
 }
 
-impl<N: Network> GpuBackend<N> {
+impl<D: Device> GpuBackend<D> {
     pub(crate) fn new(
-        net: N,
+        net: GpuGraph<D>,
         config: &NetConfig,
         heads: HeadsKnown,
         seed: u64,
@@ -78,11 +79,11 @@ impl<N: Network> GpuBackend<N> {
     }
 
     #[cfg(test)]
-    pub(crate) fn net(&self) -> &N {
+    pub(crate) fn net(&self) -> &GpuGraph<D> {
         &self.net
     }
 
-    pub(crate) fn device_of(&self) -> &N::Device {
+    pub(crate) fn device_of(&self) -> &D {
         &self.net.training().device
     }
 
@@ -134,7 +135,7 @@ impl<N: Network> GpuBackend<N> {
 const NO_STEP: StepHyper =
     StepHyper { lr: 0.0, beta1: 0.9, beta2: 0.9, eps: 1.0, weight_decay: 0.0, clip: 0.0, ema_decay: 1.0 };
 
-impl<N: Network> Backend for GpuBackend<N> {
+impl<D: Device> Backend for GpuBackend<D> {
     fn table(&self) -> &ParameterTable {
         &self.table
     }

@@ -10,8 +10,6 @@ pub(crate) const SOFT_TARGETS: usize = 218;
 /// How an input crosses to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// 32-bit floats.
-    Floats,
     /// Bytes where every number of the batch is a whole one from 0 to 255, else 32-bit floats.
     Numbers,
     /// Table indices, 32 bits each.

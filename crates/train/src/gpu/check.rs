@@ -4,16 +4,14 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use super::backend::GpuBackend;
-use super::training::Network;
-use super::{graph, human};
+use super::graph;
 use crate::optimiser::{self, Optimiser};
 use crate::synthetic;
 use crate::{
     Backend, BackendError, CpuBackend, Examples, Losses, NetConfig, OptimiserKind, Parameter, ParameterTable,
     StepHyper, TrainConfig, TrainerState, Weights,
 };
-use tabia_gpu::Cuda;
-use tabia_gpu::Tuning;
+use tabia_gpu::{Cuda, Device, Tuning};
 
 /// The largest relative error of a parameter's gradient that rounding to bfloat16 explains.
 pub(crate) const GRADIENT_TOLERANCE: f64 = 0.08;
@@ -152,6 +150,8 @@ pub(crate) fn stirred(backend: &dyn Backend, net: &NetConfig, seed: u64) -> Trai
         NetConfig::Human(_)
         | NetConfig::Humchess(_)
         | NetConfig::ValueAttention(_)
+        | NetConfig::Maia3(_)
+        | NetConfig::Maia2(_)
         | NetConfig::Challenge(_) => (1.0, 0.0),
     };
     for entry in backend.table().entries() {
@@ -192,21 +192,12 @@ pub fn check(config: &TrainConfig, out: &mut dyn Write) -> Result<usize, Backend
     let rows = config.data.batch.min(16);
     let config = TrainConfig { data: crate::DataConfig { batch: rows, ..config.data }, ..config.clone() };
     // The library's own choices: what is checked does not depend on which was faster today.
-    match &config.net {
-        NetConfig::Human(net) => {
-            let gpu = human(&config, *net, 1, Tuning::Suggested)?;
-            describe(&gpu, out)?;
-            compare(&config, gpu, out)
-        }
-        _ => {
-            let gpu = graph::open(&config, 1, Tuning::Suggested)?;
-            describe(&gpu, out)?;
-            compare(&config, gpu, out)
-        }
-    }
+    let gpu = graph::open(&config, 1, Tuning::Suggested)?;
+    describe(&gpu, out)?;
+    compare(&config, gpu, out)
 }
 
-fn describe<N: Network<Device = Cuda>>(gpu: &GpuBackend<N>, out: &mut dyn Write) -> Result<(), BackendError> {
+fn describe(gpu: &GpuBackend<Cuda>, out: &mut dyn Write) -> Result<(), BackendError> {
     wrote(writeln!(out, "device: {}", gpu.device()))?;
     for (kernel, registers, spilled) in gpu.device_of().kernel_facts() {
         wrote(writeln!(out, "kernel {kernel:22} {registers:4} registers {spilled:5} bytes spilled"))?;
@@ -215,9 +206,9 @@ fn describe<N: Network<Device = Cuda>>(gpu: &GpuBackend<N>, out: &mut dyn Write)
 }
 
 /// Compares batches of the configuration's size.
-pub(crate) fn compare<N: Network>(
+pub(crate) fn compare<D: Device>(
     config: &TrainConfig,
-    mut gpu: GpuBackend<N>,
+    mut gpu: GpuBackend<D>,
     out: &mut dyn Write,
 ) -> Result<usize, BackendError> {
     let rows = config.data.batch;
@@ -305,12 +296,7 @@ pub struct BenchPlan {
     pub time: Duration,
     /// Steps to profile afterwards; none for 0.
     pub profiled_steps: u32,
-    /// Whether to measure the human network's hand-scheduled path against the GPU graph.
-    pub compare_graph: bool,
 }
-
-/// Rounds in which two paths take turns; the best of each counts.
-const ROUNDS: u32 = 5;
 
 /// Trains on synthetic batches and prints positions per second, and what each kernel and product costs.
 ///
@@ -319,53 +305,25 @@ const ROUNDS: u32 = 5;
 #[expect(clippy::disallowed_methods, reason = "measuring time is what it is for")]
 pub fn bench(config: &TrainConfig, plan: BenchPlan, out: &mut dyn Write) -> Result<(), BackendError> {
     let opened = Instant::now();
-    match &config.net {
-        NetConfig::Human(net) if plan.compare_graph => {
-            let scheduled = human(config, *net, 1, Tuning::Measured)?;
-            let graph = graph::open(config, 1, Tuning::Measured)?;
-            compare_paths(config, scheduled, graph, plan.time, out)
-        }
-        _ if plan.compare_graph => Err(BackendError::Mismatch(
-            "only the human network has a hand-scheduled path to compare with the GPU graph".to_owned(),
-        )),
-        NetConfig::Human(net) => {
-            measure(config, human(config, *net, 1, Tuning::Measured)?, opened, plan, out)
-        }
-        _ => measure(config, graph::open(config, 1, Tuning::Measured)?, opened, plan, out),
-    }
-}
-
-/// Trains both paths on the same batches in turns and prints the ratio of their best rounds.
-fn compare_paths<A: Network<Device = Cuda>, B: Network<Device = Cuda>>(
-    config: &TrainConfig,
-    mut scheduled: GpuBackend<A>,
-    mut graph: GpuBackend<B>,
-    time: Duration,
-    out: &mut dyn Write,
-) -> Result<(), BackendError> {
+    let mut gpu = graph::open(config, 1, Tuning::Measured)?;
+    wrote(writeln!(out, "device: {}, {} parameters", gpu.device(), gpu.table().parameters()))?;
+    wrote(writeln!(out, "opened in {:.2} s", opened.elapsed().as_secs_f64()))?;
+    let batch = config.data.batch;
     let batches = batches(config);
-    let names = ["hand-scheduled", "graph"];
-    let mut paths: [&mut dyn Backend; 2] = [&mut scheduled, &mut graph];
-    for path in &mut paths {
-        // The first steps choose how products are computed.
-        steps(*path, &batches, Duration::ZERO)?;
-    }
-    let mut best = [0.0_f64; 2];
-    for round in 1..=ROUNDS {
-        for ((path, name), best) in paths.iter_mut().zip(names).zip(&mut best) {
-            let Timed { steps, seconds, loss, .. } = steps(*path, &batches, time / (2 * ROUNDS))?;
-            let rate = (steps * config.data.batch) as f64 / seconds;
-            wrote(writeln!(out, "round {round} {name:14} positions/s={rate:.0} loss={loss:.5}"))?;
-            *best = best.max(rate);
-        }
-    }
-    let [scheduled, graph] = best;
+    let Timed { steps: first, seconds, .. } = steps(&mut gpu, &batches, Duration::ZERO)?;
+    wrote(writeln!(out, "first {first} steps (tuning included) {seconds:.2} s"))?;
+    let Timed { steps, seconds, host, loss } = steps(&mut gpu, &batches, plan.time)?;
     wrote(writeln!(
         out,
-        "RESULT hand-scheduled={scheduled:.0} graph={graph:.0} batch={} ratio={:.3}",
-        config.data.batch,
-        scheduled / graph
-    ))
+        "RESULT positions/s={:.0} batch={batch} steps={steps} ms/step={:.3} host ms/step={:.3} loss={loss:.5}",
+        (steps * batch) as f64 / seconds,
+        seconds * 1e3 / steps as f64,
+        host.as_secs_f64() * 1e3 / steps as f64,
+    ))?;
+    if plan.profiled_steps > 0 {
+        profile(&mut gpu, &batches, plan.profiled_steps, out)?;
+    }
+    Ok(())
 }
 
 fn batches(config: &TrainConfig) -> Vec<Examples> {
@@ -407,35 +365,8 @@ const BENCH_HYPER: StepHyper = StepHyper {
     ema_decay: 0.999,
 };
 
-fn measure<N: Network<Device = Cuda>>(
-    config: &TrainConfig,
-    mut gpu: GpuBackend<N>,
-    opened: Instant,
-    plan: BenchPlan,
-    out: &mut dyn Write,
-) -> Result<(), BackendError> {
-    wrote(writeln!(out, "device: {}, {} parameters", gpu.device(), gpu.table().parameters()))?;
-    wrote(writeln!(out, "opened in {:.2} s", opened.elapsed().as_secs_f64()))?;
-    let batch = config.data.batch;
-    let batches = batches(config);
-    let Timed { steps: first, seconds, .. } = steps(&mut gpu, &batches, Duration::ZERO)?;
-    wrote(writeln!(out, "first {first} steps (tuning included) {seconds:.2} s"))?;
-    let Timed { steps, seconds, host, loss } = steps(&mut gpu, &batches, plan.time)?;
-    wrote(writeln!(
-        out,
-        "RESULT positions/s={:.0} batch={batch} steps={steps} ms/step={:.3} host ms/step={:.3} loss={loss:.5}",
-        (steps * batch) as f64 / seconds,
-        seconds * 1e3 / steps as f64,
-        host.as_secs_f64() * 1e3 / steps as f64,
-    ))?;
-    if plan.profiled_steps > 0 {
-        profile(&mut gpu, &batches, plan.profiled_steps, out)?;
-    }
-    Ok(())
-}
-
-fn profile<N: Network<Device = Cuda>>(
-    gpu: &mut GpuBackend<N>,
+fn profile(
+    gpu: &mut GpuBackend<Cuda>,
     batches: &[Examples],
     steps: u32,
     out: &mut dyn Write,
@@ -466,7 +397,7 @@ fn profile<N: Network<Device = Cuda>>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::transformer::{HEADS, SOURCES, Transformer, defines};
+    use super::super::graph::Recorded;
     use super::*;
     use crate::nets::HumanConfig;
     use tabia_gpu::Emulated;
@@ -477,24 +408,20 @@ mod tests {
     }
 
     fn small() -> HumanConfig {
-        HumanConfig { width: 64, heads: 2, layers: 2, inner: 96, pair: 32, hidden: 32 }
+        HumanConfig { width: 64, heads: 2, layers: 2, inner: 96, pair: 32, hidden: 32, sites: false }
     }
 
     /// The fused trainer in emulation, or nothing where there is no compiler.
-    fn emulated(net: HumanConfig, rows: usize) -> Option<GpuBackend<Transformer<Emulated>>> {
+    fn emulated(net: HumanConfig, rows: usize) -> Option<GpuBackend<Emulated>> {
         emulated_by(net, rows, OptimiserKind::Adamw)
     }
 
-    fn emulated_by(
-        net: HumanConfig,
-        rows: usize,
-        kind: OptimiserKind,
-    ) -> Option<GpuBackend<Transformer<Emulated>>> {
-        let device = Emulated::open(&SOURCES, &defines(&net))?;
+    fn emulated_by(net: HumanConfig, rows: usize, kind: OptimiserKind) -> Option<GpuBackend<Emulated>> {
         let mut config = config(net);
-        config.optimiser.kind = kind;
-        let transformer = Transformer::new(device, net, rows, &config).unwrap();
-        let mut fused = GpuBackend::new(transformer, &NetConfig::Human(net), HEADS, 5).unwrap();
+        (config.optimiser.kind, config.data.batch) = (kind, rows);
+        let recorded = Recorded::new(&config).unwrap();
+        let device = Emulated::open(&recorded.sources(), &recorded.defines())?;
+        let mut fused = recorded.on(device, &config, 5).unwrap();
         fused.load(&stirred(&fused, &NetConfig::Human(net), 5)).unwrap();
         Some(fused)
     }
@@ -506,22 +433,6 @@ mod tests {
         let before = fused.state().unwrap();
         crate::forecast::measure_steps(&mut fused, &examples, &|| 0.0).unwrap();
         assert_eq!(fused.state().unwrap(), before);
-    }
-
-    #[test]
-    fn gradients_are_those_of_the_plain_network() {
-        for net in [small(), HumanConfig { width: 128, heads: 2, layers: 1, ..small() }] {
-            let Some(mut fused) = emulated(net, 4) else { return };
-            let mut plain = CpuBackend::plain(&config(net), 5);
-            let examples = synthetic::examples(&NetConfig::Human(net), 3, 7);
-            let (gradients, losses) = compare_gradients(&mut fused, &mut plain, &examples).unwrap();
-            for compared in losses {
-                assert!(compared.error < 0.01, "{compared:?}");
-            }
-            for compared in gradients {
-                assert!(compared.error < GRADIENT_TOLERANCE, "{compared:?}");
-            }
-        }
     }
 
     #[test]

@@ -30,19 +30,6 @@ pub(crate) const KERNELS: [&str; 9] = [
     muon::APPLY,
 ];
 
-/// A network that knows its passes; everything else is in [`Training`].
-pub(crate) trait Network {
-    type Device: Device;
-
-    fn training(&self) -> &Training<Self::Device>;
-
-    /// From a batch to the losses of every example and the gradients of all logits.
-    fn forward(&self, batch: &Loaded, source: Source) -> Result<(), DeviceError>;
-
-    /// From the gradients of the logits to those of all parameters, with the live weights.
-    fn backward(&self, batch: &Loaded) -> Result<(), DeviceError>;
-}
-
 /// Which weights a forward pass reads.
 #[derive(Clone, Copy)]
 pub(crate) struct Source {
@@ -254,18 +241,6 @@ impl<D: Device> Training<D> {
         self.run("round_to_bf16", blocks, 256, &[At(from), At(to), Long(count as i64)])
     }
 
-    /// The sum of rows.
-    pub(crate) fn column_sums(
-        &self,
-        from: Address,
-        to: Address,
-        rows: usize,
-        columns: usize,
-    ) -> Result<(), DeviceError> {
-        let arguments = [At(from), At(to), At(Address::NULL), Int(rows as i32), Int(columns as i32)];
-        self.run("column_sums", columns.div_ceil(32) as u32, 1024, &arguments)
-    }
-
     /// Where the gradient of a group goes.
     pub(crate) fn gradient_of(&self, group: &str) -> Address {
         self.arenas.gradient.after(self.layout.offset(group), F32)
@@ -280,16 +255,6 @@ impl<D: Device> Training<D> {
     pub(crate) fn averaged(&self) -> Result<Source, DeviceError> {
         self.round(self.arenas.averaged, self.arenas.rounded_averaged, self.layout.len())?;
         Ok(Source { full: self.arenas.averaged, rounded: self.arenas.rounded_averaged })
-    }
-
-    /// A group in 32-bit floats.
-    pub(crate) fn full(&self, source: Source, group: &str) -> Address {
-        source.full.after(self.layout.offset(group), F32)
-    }
-
-    /// A group in bfloat16.
-    pub(crate) fn rounded(&self, source: Source, group: &str) -> Address {
-        source.rounded.after(self.layout.offset(group), BF16)
     }
 
     /// The report of a batch, from the losses of its examples and the gradient.

@@ -3,7 +3,7 @@
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape, Tensor, bail};
 use rayon::prelude::*;
 
-use super::product::{Into, Matrix, Threads, product};
+use super::product::{Into, Matrix, product};
 use super::rows::{add_up, floats, read, sum_rows, tensor};
 
 /// A convolution with a square kernel of odd size and padding "same": `[out, in, k, k]` and a bias.
@@ -139,7 +139,7 @@ impl CustomOp3 for Conv {
             let count = x.len() / (inputs * pixels);
             let mut product_of = vec![0.0; outputs * count * pixels];
             let columns = Matrix::new(&columns, sizes.neighbourhood(), count * pixels);
-            product(&mut product_of, Into::Nothing, 1.0, weight, columns, Threads::One);
+            product(&mut product_of, Into::Nothing, 1.0, weight, columns);
             for (at, y) in y.chunks_mut(pixels).enumerate() {
                 let (image, channel) = (at / outputs, at % outputs);
                 let from = (channel * count + image) * pixels;
@@ -176,9 +176,9 @@ impl CustomOp3 for Conv {
                         let mut columns = sizes.columns(x);
                         let mut slopes = vec![0.0; outputs * neighbourhood];
                         let seen = Matrix::new(&columns, neighbourhood, count * pixels).transposed();
-                        product(&mut slopes, Into::Nothing, 1.0, g, seen, Threads::One);
+                        product(&mut slopes, Into::Nothing, 1.0, g, seen);
                         if let Some(by_x) = by_x {
-                            product(&mut columns, Into::Nothing, 1.0, weight.transposed(), g, Threads::One);
+                            product(&mut columns, Into::Nothing, 1.0, weight.transposed(), g);
                             sizes.images(&columns, by_x);
                         }
                         slopes

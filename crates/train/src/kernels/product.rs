@@ -30,15 +30,6 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Which threads compute a product.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Threads {
-    /// This thread alone: others have products of their own.
-    One,
-    /// All of them.
-    All,
-}
-
 /// What happens to the elements there are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Into {
@@ -48,23 +39,11 @@ pub(crate) enum Into {
     Sum,
 }
 
-/// `out = factor a b`, or `out += factor a b`; the rows of `out` lie one after another.
-pub(crate) fn product(
-    out: &mut [f32],
-    into: Into,
-    factor: f32,
-    a: Matrix<'_>,
-    b: Matrix<'_>,
-    threads: Threads,
-) {
+/// `out = factor a b`, or `out += factor a b`, on this thread: others have products of their own. The rows of `out` lie one after another.
+pub(crate) fn product(out: &mut [f32], into: Into, factor: f32, a: Matrix<'_>, b: Matrix<'_>) {
     assert_eq!(a.columns, b.rows, "matrices that have a product");
     let (m, n, k) = (a.rows, b.columns, a.columns);
     assert_eq!(out.len(), m * n, "a product of {m} rows and {n} columns");
-    let count = rayon::current_num_threads();
-    let parallelism = match threads {
-        Threads::All if count > 1 => gemm::Parallelism::Rayon(count),
-        Threads::All | Threads::One => gemm::Parallelism::None,
-    };
     let keep = if into == Into::Sum { 1.0 } else { 0.0 };
     let stride = |stride: usize| stride as isize;
     // SAFETY: `out` has m rows of n elements; a matrix of r rows and c columns has r * c elements, which its strides, c
@@ -89,7 +68,7 @@ pub(crate) fn product(
             false,
             false,
             false,
-            parallelism,
+            gemm::Parallelism::None,
         );
     }
 }
@@ -105,14 +84,12 @@ mod tests {
         let expected = [2.0, 12.0, 6.5, 24.0]; // [2, 3] times [3, 2]
         let (a23, b32) = (Matrix::new(&a, 2, 3), Matrix::new(&b, 3, 2));
         let mut out = [f32::NAN; 4];
-        for threads in [Threads::One, Threads::All] {
-            product(&mut out, Into::Nothing, 1.0, a23, b32, threads);
-            assert_eq!(out, expected);
-        }
-        product(&mut out, Into::Sum, 2.0, a23, b32, Threads::One);
+        product(&mut out, Into::Nothing, 1.0, a23, b32);
+        assert_eq!(out, expected);
+        product(&mut out, Into::Sum, 2.0, a23, b32);
         assert_eq!(out, expected.map(|x| 3.0 * x));
         // (b^T a^T) is the transpose.
-        product(&mut out, Into::Nothing, 1.0, b32.transposed(), a23.transposed(), Threads::One);
+        product(&mut out, Into::Nothing, 1.0, b32.transposed(), a23.transposed());
         assert_eq!(out, [expected[0], expected[2], expected[1], expected[3]]);
     }
 
@@ -120,13 +97,6 @@ mod tests {
     #[should_panic(expected = "matrices that have a product")]
     fn sizes_have_to_fit() {
         let x = [0.0; 6];
-        product(
-            &mut [0.0; 4],
-            Into::Nothing,
-            1.0,
-            Matrix::new(&x, 2, 3),
-            Matrix::new(&x, 2, 3),
-            Threads::One,
-        );
+        product(&mut [0.0; 4], Into::Nothing, 1.0, Matrix::new(&x, 2, 3), Matrix::new(&x, 2, 3));
     }
 }

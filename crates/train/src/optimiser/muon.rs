@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use crate::kernels::product::{Into, Matrix, Threads, product};
+use crate::kernels::product::{Into, Matrix, product};
 use crate::{Parameter, ParameterTable, StepHyper, TrainerState};
 
 /// How often [`COEFFICIENTS`] are applied.
@@ -81,12 +81,12 @@ fn orthogonal(of: &[f32], rows: usize, columns: usize) -> Vec<f32> {
     let mut square = vec![0.0; small * small];
     for _ in 0..ROUNDS {
         let wide = Matrix::new(&x, small, large);
-        product(&mut square, Into::Nothing, 1.0, wide, wide.transposed(), Threads::One);
+        product(&mut square, Into::Nothing, 1.0, wide, wide.transposed());
         let mut inner: Vec<f32> = square.iter().map(|v| b * v).collect();
         let s = Matrix::new(&square, small, small);
-        product(&mut inner, Into::Sum, c, s, s, Threads::One);
+        product(&mut inner, Into::Sum, c, s, s);
         let mut next: Vec<f32> = x.iter().map(|v| a * v).collect();
-        product(&mut next, Into::Sum, 1.0, Matrix::new(&inner, small, small), wide, Threads::One);
+        product(&mut next, Into::Sum, 1.0, Matrix::new(&inner, small, small), wide);
         x = next;
     }
     if rows > columns { transposed(&x, columns, rows) } else { x }

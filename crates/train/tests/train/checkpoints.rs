@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use tabia_train::checkpoint::{self, Checkpoint, CheckpointHead};
 use tabia_train::{TrainConfig, TrainerState, Window};
-
-use crate::folder::Folder;
+use tempfile::tempdir;
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/train/checkpoint")
@@ -51,7 +50,7 @@ fn write_the_golden_checkpoint() {
 
 #[test]
 fn a_large_checkpoint_comes_in_parts() {
-    let folder = Folder::new("parts");
+    let folder = tempdir().unwrap();
     let large = checkpoint("kind = 'nnue'\nwidth = 2000\nbuckets = 1", 1);
     let written = checkpoint::write(folder.path(), &large).unwrap();
     let sizes: Vec<u64> =
@@ -74,7 +73,7 @@ fn writes_checkpoints_until_it_is_killed() {
 
 #[test]
 fn killed_writer_leaves_existing_checkpoints_intact() {
-    let folder = Folder::new("killed");
+    let folder = tempdir().unwrap();
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "checkpoints::writes_checkpoints_until_it_is_killed"])
         .current_dir(folder.path())

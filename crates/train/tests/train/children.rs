@@ -12,9 +12,10 @@ use tabia_train::{
     Backend, CpuBackend, ExampleBuilder, Examples, FeedSupply, MetricsLine, Positions, RatingBalance,
     StepHyper, Supply, SupplyOptions, TrainConfig, ValueCurve, ValueLoss, Weights,
 };
+use tempfile::{TempDir, tempdir};
 
 use crate::configs::config;
-use crate::folder::Folder;
+use crate::learning::HYPER;
 use crate::runs::{Clock, Setting};
 use crate::sets;
 
@@ -121,7 +122,7 @@ fn mirror_flips_files_only_without_castling_rights() {
     assert_eq!(seen.inputs.values(0), inputs("4k3/8/8/8/8/P7/8/4K2R b K - 0 1"));
 }
 
-fn setting(folder: &Folder, run: &str) -> Setting {
+fn setting(folder: &TempDir, run: &str) -> Setting {
     let set = folder.path().join("moves");
     if !set.exists() {
         sets::every_move(&set);
@@ -138,7 +139,7 @@ fn setting(folder: &Folder, run: &str) -> Setting {
 
 #[test]
 fn resumed_run_over_children_matches_uninterrupted_run() {
-    let folder = Folder::new("children-resume");
+    let folder = tempdir().unwrap();
     let whole = setting(&folder, "whole");
     assert!(whole.begin(Clock::endless()).unwrap().complete);
     let parts = Setting { threads: 2, ..setting(&folder, "parts") };
@@ -150,7 +151,7 @@ fn resumed_run_over_children_matches_uninterrupted_run() {
 
 #[test]
 fn evaluation_reports_one_ply_move_choice() {
-    let folder = Folder::new("children-evaluation");
+    let folder = tempdir().unwrap();
     let run = setting(&folder, "run");
     run.begin(Clock::endless()).unwrap();
     let last = run.metrics().into_iter().rev().find_map(|line| match line {
@@ -199,7 +200,7 @@ fn given_away(backend: &mut CpuBackend, supply: &mut FeedSupply) -> (f32, usize)
 
 #[test]
 fn training_on_children_improves_move_choice() {
-    let folder = Folder::new("children-learn");
+    let folder = tempdir().unwrap();
     let set = folder.path().join("moves");
     sets::every_move(&set);
     let text = "name = 'x'\n[net]\nkind = 'challenge'\nbody = 'perspective'\nwidth = 8\nbuckets = 1\n\
@@ -211,15 +212,7 @@ fn training_on_children_improves_move_choice() {
     let mut backend = CpuBackend::new(&config, 1);
     let (before, roots) = given_away(&mut backend, &mut supply);
     assert!(roots >= 30, "{roots}");
-    let hyper = StepHyper {
-        lr: 0.01,
-        beta1: 0.9,
-        beta2: 0.98,
-        eps: 1e-8,
-        weight_decay: 0.0,
-        clip: 1.0,
-        ema_decay: 0.9,
-    };
+    let hyper = StepHyper { lr: 0.01, ema_decay: 0.9, ..HYPER };
     for _ in 0..150 {
         backend.step(&supply.next().unwrap(), &hyper).unwrap();
     }

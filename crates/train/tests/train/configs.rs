@@ -27,6 +27,17 @@ seats = 24
 held_out_ppm = 200000
 "#;
 
+/// A network over 1956 of the 1968 moves: those without the first eight, and four among them.
+const COUNTED: &str = concat!(
+    "kind = 'policy-mlp'\nhidden = [16]\nvocabulary = '00f0",
+    "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff",
+    "ffffffff'"
+);
+
 /// Name, the `[net]` and `[loss]` tables, further `[data]` keys, and what it learns from.
 pub(crate) const KINDS: &[(&str, &str, &str, From)] = &[
     (
@@ -54,7 +65,14 @@ pub(crate) const KINDS: &[(&str, &str, &str, From)] = &[
         "",
         From::Evaluations,
     ),
+    (
+        "policy-cnn-joined",
+        "kind = 'policy-cnn'\nview = 'white-13'\nchannels = 4\nblocks = 1\nkernel = 3\nhead = 'joined'",
+        "",
+        From::Evaluations,
+    ),
     ("policy-mlp", "kind = 'policy-mlp'\nhidden = [16]", "", From::Evaluations),
+    ("policy-mlp-counted", COUNTED, "", From::Evaluations),
     (
         "value-mlp",
         "kind = 'value-mlp'\nencoding = 'rusty-774'\nhidden = [16, 8]\n[loss]\nvalue_kind = 'l1'",

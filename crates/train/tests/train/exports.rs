@@ -10,9 +10,9 @@ use tabia_train::export::{
     export_measured, from_file,
 };
 use tabia_train::{Start, TrainConfig, TrainerState, Weights, Window, add_start, metrics_path, starts_path};
+use tempfile::{TempDir, tempdir};
 
 use crate::configs::{From, config};
-use crate::folder::Folder;
 use crate::sets;
 
 const MOST: u64 = 90;
@@ -25,7 +25,7 @@ struct Untrained {
 }
 
 impl Untrained {
-    fn new(folder: &Folder, name: &str) -> Self {
+    fn new(folder: &TempDir, name: &str) -> Self {
         let (config, from) = config(name);
         let set = folder.path().join(if from == From::Games { "games" } else { "evaluations" });
         if !set.exists() {
@@ -73,7 +73,7 @@ fn worst(a: &Figures, b: &Figures) -> f64 {
 
 #[test]
 fn an_exact_file_loses_nothing_and_8_bits_lose_little() {
-    let folder = Folder::new("measured");
+    let folder = tempdir().unwrap();
     for name in ["human", "humchess-68", "policy-cnn", "policy-mlp", "value-mlp", "nnue", "value-cnn", "pair"]
     {
         let network = Untrained::new(&folder, name);
@@ -96,7 +96,7 @@ fn an_exact_file_loses_nothing_and_8_bits_lose_little() {
 
 #[test]
 fn a_state_dict_in_8_bits_is_smaller_and_loses_little() {
-    let folder = Folder::new("state-dict");
+    let folder = tempdir().unwrap();
     for name in ["human", "policy-mlp", "nnue"] {
         let network = Untrained::new(&folder, name);
         let (halves, _) = network.measured(ExportFormat::Safetensors, Precision::F16).unwrap();
@@ -131,7 +131,7 @@ fn a_state_dict_in_8_bits_is_smaller_and_loses_little() {
 
 #[test]
 fn a_file_is_exported_again_and_keeps_its_history() {
-    let folder = Folder::new("again");
+    let folder = tempdir().unwrap();
     let (config, _) = config("nnue-squared");
     let arena = config.net.table().initial(3);
     let figures = Figures { value_loss: Some(0.25), ..Figures::default() };
@@ -199,7 +199,7 @@ fn what_was_not_measured_is_not_in_the_card() {
 
 #[test]
 fn a_set_that_holds_nothing_out_is_refused() {
-    let folder = Folder::new("nothing-held-out");
+    let folder = tempdir().unwrap();
     let mut network = Untrained::new(&folder, "nnue");
     network.config.data.held_out_ppm = 0;
     let error = network.measured(ExportFormat::Onnx, Precision::Int8).unwrap_err().to_string();
@@ -231,7 +231,7 @@ fn convolutions_are_in_8_bits_too() {
 
 #[test]
 fn a_run_fills_the_card() {
-    let folder = Folder::new("provenance");
+    let folder = tempdir().unwrap();
     let run = folder.path();
     let (config, _) = config("nnue");
     let arena = config.net.table().initial(1);

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use tabia_train::{Budget, RunSettings, Supply, TrainConfig, forecast, gpu};
+use tempfile::tempdir;
 
 use crate::configs::shipped;
-use crate::folder::Folder;
 use crate::runs::{Clock, Setting};
 
 /// The hand-scheduled network, and one that runs as a graph.
@@ -35,7 +35,7 @@ fn forecast_leaves_gpu_state_unchanged() {
     if !is_there() {
         return;
     }
-    let folder = Folder::new("gpu-forecast");
+    let folder = tempdir().unwrap();
     for config in configs() {
         let run = Setting { config, ..Setting::new(&folder, "run") };
         let settings = RunSettings { budget: Budget::new(Some(60.0), None).unwrap(), ..run.settings() };

@@ -4,12 +4,12 @@ use tabia_train::{
     Backend, CpuBackend, Examples, FeedSupply, ParameterTable, Supply, SupplyOptions, TrainConfig,
     TrainerState, Weights,
 };
+use tempfile::{TempDir, tempdir};
 
 use crate::configs::{From, KINDS, config};
-use crate::folder::Folder;
 use crate::sets;
 
-fn examples(folder: &Folder, config: &TrainConfig, from: From) -> Examples {
+fn examples(folder: &TempDir, config: &TrainConfig, from: From) -> Examples {
     let dir = folder.path().join(if from == From::Games { "games" } else { "evaluations" });
     if !dir.exists() {
         match from {
@@ -30,7 +30,7 @@ fn loss(backend: &mut CpuBackend, weights: &[f32], direction: &[f32], by: f32, e
 
 #[test]
 fn gradients_are_slopes() {
-    let folder = Folder::new("gradients");
+    let folder = tempdir().unwrap();
     for (name, ..) in KINDS {
         let (mut config, from) = config(name);
         config.data.batch = 4;
@@ -85,7 +85,7 @@ fn assert_close(name: &str, table: &ParameterTable, a: &[f32], b: &[f32]) {
 
 #[test]
 fn micro_batches_add_up_to_the_gradient_of_the_batch() {
-    let folder = Folder::new("micro-batches");
+    let folder = tempdir().unwrap();
     for (name, ..) in KINDS {
         let (mut config, from) = config(name);
         config.data.batch = 21;
@@ -111,7 +111,7 @@ fn micro_batches_add_up_to_the_gradient_of_the_batch() {
 
 #[test]
 fn fast_kernels_agree_with_the_plain_network() {
-    let folder = Folder::new("kernels");
+    let folder = tempdir().unwrap();
     for (name, ..) in KINDS {
         let (mut config, from) = config(name);
         // More than the kernels take at a time, and no multiple of it.
@@ -136,7 +136,7 @@ fn fast_kernels_agree_with_the_plain_network() {
 
 #[test]
 fn gradients_do_not_depend_on_the_number_of_threads() {
-    let folder = Folder::new("threads");
+    let folder = tempdir().unwrap();
     for name in ["human", "policy-cnn", "policy-mlp", "nnue"] {
         let (mut config, from) = config(name);
         config.data.batch = 37;

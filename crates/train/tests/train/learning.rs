@@ -5,19 +5,19 @@ use tabia_encoding::Situation;
 use tabia_model::Model;
 use tabia_train::export::{ExportFormat, Precision, Provenance, export};
 use tabia_train::{Backend, CpuBackend, FeedSupply, NetConfig, StepHyper, Supply, SupplyOptions, Weights};
+use tempfile::tempdir;
 
 use crate::configs::{From, KINDS, config};
-use crate::folder::Folder;
 use crate::sets;
 
 const STEPS: usize = 10;
 const MOST_ROUNDS: usize = 30;
-const HYPER: StepHyper =
+pub(crate) const HYPER: StepHyper =
     StepHyper { lr: 0.005, beta1: 0.9, beta2: 0.98, eps: 1e-8, weight_decay: 0.0, clip: 1.0, ema_decay: 0.8 };
 
 #[test]
 fn every_network_kind_trains_and_plays() {
-    let folder = Folder::new("learning");
+    let folder = tempdir().unwrap();
     let (games, evaluations) = (folder.path().join("games"), folder.path().join("evaluations"));
     sets::games(&games);
     sets::evaluations(&evaluations);

@@ -5,7 +5,6 @@ mod checkpoints;
 mod children;
 mod configs;
 mod exports;
-mod folder;
 mod gpu;
 mod gradients;
 mod learning;

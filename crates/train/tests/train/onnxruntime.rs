@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use shakmaty::{Chess, Position};
 use tabia_encoding::{Batch, Column, Situation, encoding};
 use tabia_model::Source;
-use tabia_model::runtime::{InputData, InputTensor, OutputTensor, Session};
+use tabia_runtime::{InputData, InputTensor, OutputTensor, Session};
 use tabia_train::export::{ExportFormat, Precision, Provenance, export};
 use tabia_train::{NetConfig, TrainConfig};
+use tempfile::tempdir;
 
 use crate::configs::{KINDS, config};
-use crate::folder::Folder;
 
 /// The networks that are compared: one of each kind, and one whose convolutions are wide enough for 8 bits.
 fn nets() -> Vec<(String, NetConfig)> {
@@ -64,7 +64,7 @@ fn case(path: &str, bytes: &[u8], encoding_id: &str, positions: &[Chess]) -> (Ve
 #[test]
 fn onnxruntime_agrees() {
     let Some(python) = tabia_requires::python(&["numpy", "onnx", "onnxruntime"]) else { return };
-    let folder = Folder::new("onnxruntime");
+    let folder = tempdir().unwrap();
     let positions = positions();
     let mut cases = Vec::new();
     for (name, net) in nets() {

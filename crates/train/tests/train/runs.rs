@@ -11,9 +11,10 @@ use tabia_train::{
     SupplyOptions, TrainConfig, TrainError, TrainerState, Watch, Weights, Work, checkpoints_path, forecast,
     initial_weights, metrics_path, read_lines, train,
 };
+use tempfile::{TempDir, tempdir};
 
 use crate::configs::config;
-use crate::folder::Folder;
+use crate::learning::HYPER;
 use crate::sets;
 
 /// A clock that stands still, and a wish to stop after some steps or micro-batches.
@@ -71,7 +72,7 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    pub(crate) fn new(folder: &Folder, run: &str) -> Self {
+    pub(crate) fn new(folder: &TempDir, run: &str) -> Self {
         let set = folder.path().join("games");
         if !set.exists() {
             sets::games(&set);
@@ -81,7 +82,7 @@ impl Setting {
         Setting { set, run, config: config("human").0, threads: 1, micro_batch: 16 }
     }
 
-    fn moved_by(kind: OptimiserKind, folder: &Folder, run: &str) -> Self {
+    fn moved_by(kind: OptimiserKind, folder: &TempDir, run: &str) -> Self {
         let mut setting = Setting::new(folder, &format!("{kind:?}-{run}"));
         setting.config.optimiser.kind = kind;
         setting
@@ -134,7 +135,7 @@ impl Setting {
 
 #[test]
 fn run_is_bit_identical_for_a_seed_and_any_thread_count() {
-    let folder = Folder::new("same");
+    let folder = tempdir().unwrap();
     for kind in [OptimiserKind::Muon, OptimiserKind::Adamw] {
         let one = Setting::moved_by(kind, &folder, "one");
         let two = Setting { threads: 2, ..Setting::moved_by(kind, &folder, "two") };
@@ -163,7 +164,7 @@ fn run_is_bit_identical_for_a_seed_and_any_thread_count() {
 
 #[test]
 fn forecast_leaves_state_unchanged() {
-    let folder = Folder::new("forecast");
+    let folder = tempdir().unwrap();
     let (alone, after) = (Setting::new(&folder, "alone"), Setting::new(&folder, "after"));
     alone.begin(Clock::endless()).unwrap();
     let mut backend = CpuBackend::new(&after.config, 7);
@@ -180,7 +181,7 @@ fn forecast_leaves_state_unchanged() {
 
 #[test]
 fn resumed_run_matches_uninterrupted_run() {
-    let folder = Folder::new("resume");
+    let folder = tempdir().unwrap();
     for kind in [OptimiserKind::Adamw, OptimiserKind::Muon] {
         let whole = Setting::moved_by(kind, &folder, "whole");
         whole.begin(Clock::endless()).unwrap();
@@ -197,7 +198,7 @@ fn resumed_run_matches_uninterrupted_run() {
 
 #[test]
 fn run_stopped_within_a_step_resumes_before_it() {
-    let folder = Folder::new("within");
+    let folder = tempdir().unwrap();
     // Four micro-batches a step, the last one smaller.
     let setting = |run: &str| Setting { micro_batch: 5, ..Setting::new(&folder, run) };
     let (whole, parts) = (setting("whole"), setting("parts"));
@@ -234,7 +235,7 @@ impl Watch for Slow {
 
 #[test]
 fn time_budget_holds_within_steps_and_evaluations() {
-    let folder = Folder::new("bound");
+    let folder = tempdir().unwrap();
     let begin = |seconds: f64, times: u32| {
         let mut run = Setting { micro_batch: 4, ..Setting::new(&folder, &format!("{seconds}-{times}")) };
         (run.config.evaluation.times, run.config.evaluation.positions) = (times, 60);
@@ -260,7 +261,7 @@ fn time_budget_holds_within_steps_and_evaluations() {
 
 #[test]
 fn checkpoint_provides_initial_weights() {
-    let folder = Folder::new("init");
+    let folder = tempdir().unwrap();
     let run = Setting::new(&folder, "run");
     let end = run.begin(Clock::stopping_after(2)).unwrap();
     let table = run.config.net.table();
@@ -308,7 +309,7 @@ impl Backend for Poisoned {
 
 #[test]
 fn nan_loss_ends_the_run_and_keeps_the_last_checkpoint() {
-    let folder = Folder::new("nan");
+    let folder = tempdir().unwrap();
     let run = Setting::new(&folder, "run");
     let good = run.begin(Clock::stopping_after(4)).unwrap().checkpoint;
     let found = checkpoint::read(&good).unwrap();
@@ -326,16 +327,8 @@ fn nan_loss_ends_the_run_and_keeps_the_last_checkpoint() {
 
 #[test]
 fn nan_weights_are_not_updated() {
-    let folder = Folder::new("not-updated");
-    let hyper = StepHyper {
-        lr: 0.1,
-        beta1: 0.9,
-        beta2: 0.9,
-        eps: 1e-8,
-        weight_decay: 0.1,
-        clip: 1.0,
-        ema_decay: 0.5,
-    };
+    let folder = tempdir().unwrap();
+    let hyper = StepHyper { weight_decay: 0.1, ..HYPER };
     for kind in [OptimiserKind::Adamw, OptimiserKind::Muon] {
         let run = Setting::moved_by(kind, &folder, "run");
         let mut backend = CpuBackend::new(&run.config, 7);
@@ -351,7 +344,7 @@ fn nan_weights_are_not_updated() {
 
 #[test]
 fn incomplete_checkpoints_are_skipped() {
-    let folder = Folder::new("crash");
+    let folder = tempdir().unwrap();
     let run = Setting::new(&folder, "run");
     let good = run.begin(Clock::stopping_after(3)).unwrap().checkpoint;
     let parent = checkpoints_path(&run.run);
@@ -367,7 +360,7 @@ fn incomplete_checkpoints_are_skipped() {
 
 #[test]
 fn corrupt_checkpoint_is_rejected() {
-    let folder = Folder::new("damage");
+    let folder = tempdir().unwrap();
     let run = Setting::new(&folder, "run");
     let good = run.begin(Clock::stopping_after(1)).unwrap().checkpoint;
     let path = good.join("part-000.ckpt");

@@ -1,9 +1,10 @@
 //! The sets of Learning a Chess Policy: five `.npy` files that hold analysed positions. See `docs/formats/npy.md`.
 
-mod header;
+mod explore;
 mod read;
 mod write;
 
+pub use explore::NpyFolder;
 pub use read::NpySet;
 pub use write::NpyWriter;
 
@@ -12,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use header::Header;
+use tabia_encoding::NpyHeader;
 
 /// Why a set of `.npy` files cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -91,13 +92,13 @@ impl Array {
         }
     }
 
-    fn header(self, length: u64) -> Header {
+    fn header(self, length: u64) -> NpyHeader {
         let shape = std::iter::once(length).chain(self.inner().iter().copied()).collect();
-        Header { descr: self.descr().to_owned(), fortran_order: false, shape }
+        NpyHeader { descr: self.descr().to_owned(), fortran_order: false, shape }
     }
 
     /// The length of the first axis, when the head is that of such an array.
-    fn length(self, header: &Header) -> Result<u64, String> {
+    fn length(self, header: &NpyHeader) -> Result<u64, String> {
         let Some((length, inner)) = header.shape.split_first() else {
             return Err("expected an array, found a scalar".to_owned());
         };

@@ -12,19 +12,21 @@ use shakmaty::{
     CastlingMode, Chess, Color, FromSetup, Move, Piece, Position, PositionError, Role, Setup, Square,
     uci::UciMove,
 };
-use tabia_encoding::{ForWhite, Score};
+use tabia_encoding::{ForWhite, NpyHeader, Score};
 
-use super::{Array, NpyError, header::Header};
+use super::{Array, NpyError};
 use crate::{
     EvaluationRecord, Line, Session,
     source::{BytesRead, FaultKind, Faults, Part, Whereabouts},
 };
 
-const PLANES: usize = 13 * 64;
-const META: usize = 5;
+pub(super) const PLANES: usize = 13 * 64;
+pub(super) const META: usize = 5;
+/// Bytes of a row of analysis.
+pub(super) const ROW: usize = 20;
 
 /// Limit on the size of a vocabulary: all pairs of squares with all promotions.
-const WIDEST_VOCABULARY: u64 = 64 * 64 * 5;
+pub(super) const WIDEST_VOCABULARY: u64 = 64 * 64 * 5;
 
 /// Iterates over the positions of a set of Learning a Chess Policy with their analysis.
 ///
@@ -91,7 +93,7 @@ impl NpySet {
         let [mut planes, mut meta, mut data, mut offsets, mut vocabulary] = parts;
         let length_of = |array: Array, input: &mut Input| {
             let file = || format!("{name} ({array:?})");
-            let header = Header::read(input).map_err(|error| NpyError::Io { file: file(), error })?;
+            let header = NpyHeader::read(input).map_err(|error| NpyError::Io { file: file(), error })?;
             array.length(&header).map_err(|what| NpyError::Header { file: file(), what })
         };
         let length = length_of(Array::Planes, &mut planes)?;
@@ -167,9 +169,9 @@ impl NpySet {
         let position = position(&planes, meta.map(u8::cast_signed));
         let mut sessions: Vec<Session> = Vec::new();
         for _ in self.begin..end {
-            let row: [u8; 20] = take(&mut self.data).map_err(broken("analysis"))?;
+            let row: [u8; ROW] = take(&mut self.data).map_err(broken("analysis"))?;
             let Ok(position) = &position else { continue };
-            match self.line(position, row) {
+            match line(&self.vocabulary, position, row) {
                 Ok((depth, knodes, line)) => add_line(&mut sessions, depth, knodes, line),
                 Err((kind, what)) => self.fault(kind, || what),
             }
@@ -184,42 +186,47 @@ impl NpySet {
                 self.fault(FaultKind::NoLine, || "has no analysis".to_owned());
                 Ok(None)
             }
-            Ok(position) => {
-                let turn = position.turn();
-                sessions.sort_by_key(|session| std::cmp::Reverse((session.depth, session.knodes)));
-                for session in &mut sessions {
-                    order_lines(&mut session.lines, turn);
-                }
-                Ok(Some(EvaluationRecord { position, sessions }))
-            }
+            Ok(position) => Ok(Some(record(position, sessions))),
         }
     }
+}
 
-    /// Depth, kilonodes and line of a row of analysis.
-    fn line(&self, position: &Chess, row: [u8; 20]) -> Result<(u8, u64, Line), (FaultKind, String)> {
-        let mut numbers = [0_i32; 5];
-        for (number, bytes) in numbers.iter_mut().zip(row.as_chunks::<4>().0) {
-            *number = i32::from_le_bytes(*bytes);
-        }
-        let [index, depth, knodes, score, is_mate] = numbers;
-        let known = usize::try_from(index).ok().and_then(|index| self.vocabulary.get(index));
-        let known = known.ok_or_else(|| (FaultKind::UnknownMove, format!("move number {index}")))?;
-        let first = move_of(position, *known)
-            .ok_or_else(|| (FaultKind::IllegalMove, format!("move number {index} is not legal")))?;
-        let number = |what: &str, value: i32| (FaultKind::BadNumber, format!("{what} is {value}"));
-        let score = match is_mate {
-            0 if score != i32::MIN => Score::Centipawns(score),
-            1 if score != i32::MIN => {
-                Score::Mate(NonZeroI32::new(score).ok_or_else(|| number("mate", score))?)
-            }
-            _ => return Err(number("is_mate", is_mate)),
-        };
-        Ok((
-            u8::try_from(depth).map_err(|_| number("depth", depth))?,
-            u64::try_from(knodes).map_err(|_| number("knodes", knodes))?,
-            Line { first, score: ForWhite(score) },
-        ))
+/// The record of a position and its sessions in any order.
+pub(super) fn record(position: Chess, mut sessions: Vec<Session>) -> EvaluationRecord {
+    let turn = position.turn();
+    sessions.sort_by_key(|session| std::cmp::Reverse((session.depth, session.knodes)));
+    for session in &mut sessions {
+        order_lines(&mut session.lines, turn);
     }
+    EvaluationRecord { position, sessions }
+}
+
+/// Depth, kilonodes and line of a row of analysis.
+pub(super) fn line(
+    vocabulary: &[[u8; 3]],
+    position: &Chess,
+    row: [u8; ROW],
+) -> Result<(u8, u64, Line), (FaultKind, String)> {
+    let mut numbers = [0_i32; 5];
+    for (number, bytes) in numbers.iter_mut().zip(row.as_chunks::<4>().0) {
+        *number = i32::from_le_bytes(*bytes);
+    }
+    let [index, depth, knodes, score, is_mate] = numbers;
+    let known = usize::try_from(index).ok().and_then(|index| vocabulary.get(index));
+    let known = known.ok_or_else(|| (FaultKind::UnknownMove, format!("move number {index}")))?;
+    let first = move_of(position, *known)
+        .ok_or_else(|| (FaultKind::IllegalMove, format!("move number {index} is not legal")))?;
+    let number = |what: &str, value: i32| (FaultKind::BadNumber, format!("{what} is {value}"));
+    let score = match is_mate {
+        0 if score != i32::MIN => Score::Centipawns(score),
+        1 if score != i32::MIN => Score::Mate(NonZeroI32::new(score).ok_or_else(|| number("mate", score))?),
+        _ => return Err(number("is_mate", is_mate)),
+    };
+    Ok((
+        u8::try_from(depth).map_err(|_| number("depth", depth))?,
+        u64::try_from(knodes).map_err(|_| number("knodes", knodes))?,
+        Line { first, score: ForWhite(score) },
+    ))
 }
 
 impl Iterator for NpySet {
@@ -248,7 +255,7 @@ fn take<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {
 }
 
 /// Rows of the same depth and nodes are of the same session.
-fn add_line(sessions: &mut Vec<Session>, depth: u8, knodes: u64, line: Line) {
+pub(super) fn add_line(sessions: &mut Vec<Session>, depth: u8, knodes: u64, line: Line) {
     match sessions.iter_mut().find(|session| (session.depth, session.knodes) == (depth, knodes)) {
         Some(session) => session.lines.push(line),
         None => sessions.push(Session { depth, knodes, lines: vec![line] }),
@@ -286,7 +293,7 @@ fn move_of(position: &Chess, [from, to, promotion]: [u8; 3]) -> Option<Move> {
 }
 
 /// The position of a row of planes and its meta numbers: turn, then the castling rights K Q k q.
-fn position(planes: &[u8; PLANES], meta: [i8; META]) -> Result<Chess, &'static str> {
+pub(super) fn position(planes: &[u8; PLANES], meta: [i8; META]) -> Result<Chess, &'static str> {
     let mut setup = Setup::empty();
     let (planes, _) = planes.as_chunks::<64>();
     let pieces = Color::ALL.into_iter().flat_map(|color| Role::ALL.map(|role| Piece { color, role }));

@@ -4,7 +4,7 @@
 //! its span coarse for all. Divided where it is made (a norm's gain, a row of the weights before) and multiplied where it is used
 //! (a column of the weights after), it computes the same network.
 
-use tabia_model::transformer::{QUANT_GROUP, QUANT_STEPS};
+use tabia_runtime::transformer::{QUANT_GROUP, QUANT_STEPS};
 
 use super::observe::{Inputs, Observed};
 use crate::nets::HumanConfig;
@@ -167,7 +167,15 @@ mod tests {
     }
 
     fn small() -> NetConfig {
-        NetConfig::Human(HumanConfig { width: 32, heads: 2, layers: 1, inner: 64, pair: 32, hidden: 16 })
+        NetConfig::Human(HumanConfig {
+            width: 32,
+            heads: 2,
+            layers: 1,
+            inner: 64,
+            pair: 32,
+            hidden: 16,
+            sites: false,
+        })
     }
 
     #[test]

@@ -179,6 +179,18 @@ impl<D: Device> Planner<'_, D> {
                 }
                 Ok(())
             }
+            &Op::Gated { gate, up, activation } => {
+                let values = [self.values[gate], self.values[up]].map(at);
+                let (before_gate, d_gate) = self.owed(gate)?;
+                let (before_up, d_up) = self.owed(up)?;
+                let [gate, up] = values;
+                let kind = int(activation as usize);
+                let [before_gate, before_up, d_gate, d_up] = [before_gate, before_up, d_gate, d_up].map(at);
+                let arguments =
+                    [gate, up, at(dy), before_gate, before_up, d_gate, d_up, kind, examples, each];
+                self.launch_back("gated_backward", eights, &arguments);
+                Ok(())
+            }
             &Op::Scale { x, factor } => {
                 let (before, to) = self.owed(x)?;
                 let brain = int(0);

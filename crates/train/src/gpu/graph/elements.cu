@@ -140,6 +140,27 @@ KERNEL(multiply_values, 256, const void* a, int a_full, const void* b, int b_ful
         put8(y, y_full, i, v);
     }
 }
+// y = activation(gate) * up.
+KERNEL(gated, 256, const bf16* gate, const bf16* up, bf16* y, int kind, int examples, int row) {
+    for (long i = grid_first() * 8; i < (long)examples * row; i += grid_step() * 8) {
+        float g[8], u[8];
+        load8(gate + i, g), load8(up + i, u);
+#pragma unroll
+        for (int j = 0; j < 8; j++) u[j] *= activated(g[j], kind);
+        store8(y + i, u);
+    }
+}
+KERNEL(gated_backward, 256, const bf16* gate, const bf16* up, const bf16* dy, const bf16* before_gate,
+       const bf16* before_up, bf16* d_gate, bf16* d_up, int kind, int examples, int row) {
+    for (long i = grid_first() * 8; i < (long)examples * row; i += grid_step() * 8) {
+        float g[8], u[8], d[8];
+        load8(gate + i, g), load8(up + i, u), load8(dy + i, d);
+#pragma unroll
+        for (int j = 0; j < 8; j++) u[j] *= d[j] * slope(g[j], kind), d[j] *= activated(g[j], kind);
+        add8(u, before_gate, i), add8(d, before_up, i);
+        store8(d_gate + i, u), store8(d_up + i, d);
+    }
+}
 // y = x * factor + before.
 KERNEL(scale_values, 256, const void* x, int x_full, float factor, const bf16* before, void* y, int y_full,
        int examples, int row) {

@@ -25,7 +25,7 @@ use super::attention as attention_kernels;
 use super::backend::{GpuBackend, HeadsKnown};
 use super::batch::{Form, Loaded, Places};
 use super::layout::Layout;
-use super::training::{KERNELS, Network, Source, Training};
+use super::training::{KERNELS, Source, Training};
 use crate::optimiser::Optimiser;
 use crate::{BackendError, TrainConfig};
 use plan::Plan;
@@ -51,7 +51,7 @@ pub(crate) fn open(
     config: &TrainConfig,
     seed: u64,
     tuning: Tuning,
-) -> Result<GpuBackend<GpuGraph<Cuda>>, BackendError> {
+) -> Result<GpuBackend<Cuda>, BackendError> {
     let recorded = Recorded::new(config)?;
     let device = Cuda::open(&recorded.sources(), &recorded.defines(), &recorded.kernels(), tuning)?;
     recorded.on(device, config, seed)
@@ -111,6 +111,8 @@ impl Recorded {
             "activate_backward",
             "add_values",
             "multiply_values",
+            "gated",
+            "gated_backward",
             "scale_values",
             "add_parameter",
             "choose",
@@ -151,7 +153,7 @@ impl Recorded {
         device: D,
         config: &TrainConfig,
         seed: u64,
-    ) -> Result<GpuBackend<GpuGraph<D>>, BackendError> {
+    ) -> Result<GpuBackend<D>, BackendError> {
         let layout = Layout::new(&config.net.table(), &self.record.groups)
             .map_err(|problem| BackendError::Mismatch(format!("the network's parameters: {problem}")))?;
         let inputs: Vec<(Form, usize)> = self
@@ -181,18 +183,18 @@ impl Recorded {
     }
 }
 
-impl<D: Device> Network for GpuGraph<D> {
-    type Device = D;
-
-    fn training(&self) -> &Training<D> {
+impl<D: Device> GpuGraph<D> {
+    pub(super) fn training(&self) -> &Training<D> {
         &self.training
     }
 
-    fn forward(&self, batch: &Loaded, source: Source) -> Result<(), DeviceError> {
+    /// From a batch to the losses of every example and the gradients of all logits.
+    pub(super) fn forward(&self, batch: &Loaded, source: Source) -> Result<(), DeviceError> {
         self.plan.forward.iter().try_for_each(|work| work.run(&self.training, batch, source))
     }
 
-    fn backward(&self, batch: &Loaded) -> Result<(), DeviceError> {
+    /// From the gradients of the logits to those of all parameters, with the live weights.
+    pub(super) fn backward(&self, batch: &Loaded) -> Result<(), DeviceError> {
         let live = self.training.live();
         self.plan.backward.iter().try_for_each(|work| work.run(&self.training, batch, live))
     }

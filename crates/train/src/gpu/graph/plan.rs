@@ -284,6 +284,10 @@ impl<D: Device> Planner<'_, D> {
                 let arguments = [a, a_full, b, b_full, nothing, y, y_full, examples, each];
                 self.launch("multiply_values", eights, &arguments);
             }
+            &Op::Gated { gate, up, activation } => {
+                let (gate, up) = (at(self.brain(gate)?), at(self.brain(up)?));
+                self.launch("gated", eights, &[gate, up, y, int(activation as usize), examples, each]);
+            }
             &Op::Scale { x, factor } => {
                 let [x, x_full] = self.value(x);
                 let arguments = [x, x_full, float(factor), at(Address::NULL), y, y_full, examples, each];

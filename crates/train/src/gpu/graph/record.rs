@@ -112,6 +112,12 @@ pub(super) enum Op {
         a: Id,
         b: Id,
     },
+    /// `activation(gate) * up`.
+    Gated {
+        gate: Id,
+        up: Id,
+        activation: Activation,
+    },
     Scale {
         x: Id,
         factor: f32,
@@ -216,6 +222,7 @@ impl Op {
             Op::OneHot { ids, .. } => vec![*ids],
             Op::Dense(dense) => [dense.x].into_iter().chain(dense.add).collect(),
             Op::Add { a, b } | Op::Mul { a, b } => vec![*a, *b],
+            Op::Gated { gate, up, .. } => vec![*gate, *up],
             Op::AddParameter { x, parameter } => vec![*x, *parameter],
             Op::Matmul { a, b, .. } => vec![a.of, b.of],
             Op::Patches { x, .. }

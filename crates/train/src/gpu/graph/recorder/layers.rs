@@ -146,7 +146,17 @@ impl Layers for Recorder<'_> {
     fn mul(&mut self, a: &Value, b: &Value) -> Result<Value> {
         let (a, b) = (self.batched(a)?, self.batched(b)?);
         let (a, b) = self.aligned(a, b)?;
-        Ok(self.alike(Op::Mul { a: a.of, b: b.of }, &a))
+        let op = match &self.nodes[a.of].op {
+            Op::Dense(Dense { activation, bias: None, add: None, .. })
+                if *activation != Activation::None && a.of != b.of && self.learned(b.of) =>
+            {
+                let activation = *activation;
+                let gate = self.without_activation(a.of);
+                Op::Gated { gate, up: b.of, activation }
+            }
+            _ => Op::Mul { a: a.of, b: b.of },
+        };
+        Ok(self.alike(op, &a))
     }
 
     fn matmul(&mut self, a: &Value, b: &Value) -> Result<Value> {

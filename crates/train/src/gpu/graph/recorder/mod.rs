@@ -15,6 +15,7 @@ use super::record::{Activation, Dense, Head, Id, Learned, Matrix, Node, Op, Part
 use super::view::{Rows, UNIT, View, padded};
 use crate::{NetConfig, ParameterTable};
 use tabia_gpu::Order;
+use tabia_nets::Layers;
 use tabia_nets::attention::Attention;
 
 /// The eps the attention kernels were written with.
@@ -204,13 +205,39 @@ impl Recorder<'_> {
         Ok(self.alike(op, &x))
     }
 
-    /// Both values with their elements at the same places.
+    fn learned(&self, id: Id) -> bool {
+        self.nodes[id].learned == Learned::Yes
+    }
+
+    /// A layer's result before its activation.
+    fn without_activation(&mut self, id: Id) -> Id {
+        let Node { op, row, .. } = self.nodes[id].clone();
+        let op = match op {
+            Op::Dense(dense) => Op::Dense(Dense { activation: Activation::None, ..dense }),
+            op => op,
+        };
+        self.push(op, row)
+    }
+
+    /// Both values in one shape, with their elements at the same places.
     fn aligned(&mut self, a: &Value, b: &Value) -> Result<(Value, Value)> {
+        let (a, b) = (self.broadcast(a, b)?, self.broadcast(b, a)?);
         if a.view.shape() != b.view.shape() {
             return failed(format!("{:?} and {:?} are not of one shape", a.view.shape(), b.view.shape()));
         }
         let same = a.view == b.view && self.nodes[a.of].row == self.nodes[b.of].row;
-        Ok(if same { (a.clone(), b.clone()) } else { (self.copied(a), self.copied(b)) })
+        Ok(if same { (a, b) } else { (self.copied(&a), self.copied(&b)) })
+    }
+
+    /// `x` with its dimensions of size 1 repeated as often as those of `like` ask for.
+    fn broadcast(&mut self, x: &Value, like: &Value) -> Result<Value> {
+        let mut x = x.clone();
+        for (dim, &size) in like.view.shape().iter().enumerate() {
+            if size > 1 && x.view.shape().get(dim) == Some(&1) {
+                x = self.select(&x, dim + 1, &vec![0; size])?;
+            }
+        }
+        Ok(x)
     }
 
     /// Channels last: `[height * width, channels]` under the shape `[channels, height, width]`.
