@@ -17,6 +17,14 @@ use tabia_uci::message::{Bound, GameHistory, Go, Info, MoverScore};
 /// How often a request to stop is checked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
+/// How a command is started.
+pub(crate) fn launch(command: &str) -> Result<EngineConfig> {
+    let words = shlex::split(command).unwrap_or_default();
+    let (program, arguments) =
+        words.split_first().with_context(|| format!("{command:?} is not a command"))?;
+    Ok(arguments.iter().fold(EngineConfig::new(program), EngineConfig::arg))
+}
+
 pub(crate) struct EngineProcess {
     client: Client,
     name: String,
@@ -24,13 +32,7 @@ pub(crate) struct EngineProcess {
 
 impl EngineProcess {
     pub(crate) fn start(spec: &UciSpec) -> Result<EngineProcess> {
-        let words = shlex::split(&spec.command)
-            .filter(|words| !words.is_empty())
-            .with_context(|| format!("uci:{} is not a command", spec.command))?;
-        let mut launch = EngineConfig::new(&words[0]);
-        for word in &words[1..] {
-            launch = launch.arg(word);
-        }
+        let mut launch = launch(&spec.command)?;
         if let Some(elo) = spec.elo {
             launch = launch.option("UCI_LimitStrength", "true").option("UCI_Elo", &elo.0.to_string());
         }

@@ -13,31 +13,22 @@ pub fn pace(answers: u64, spent: Duration) -> String {
 
 /// A share in percent.
 pub fn percent(estimate: Estimate) -> String {
-    let (value, digits) = (100.0 * estimate.value, 1);
-    format!("{value:.digits$}%{}", interval(estimate, 100.0, digits))
+    format!("{:.1}%{}", 100.0 * estimate.value, interval(estimate, 100.0, 1))
 }
 
 /// The same with a sign.
 pub fn signed_percent(estimate: Estimate) -> String {
-    let (value, digits) = (100.0 * estimate.value, 1);
-    format!("{value:+.digits$}%{}", interval(estimate, 100.0, digits))
+    format!("{:+.1}%{}", 100.0 * estimate.value, interval(estimate, 100.0, 1))
 }
 
 /// A loss in nats.
 pub fn nats(estimate: Estimate) -> String {
-    let digits = 3;
-    format!("{:.digits$}{}", estimate.value, interval(estimate, 1.0, digits))
+    format!("{:.3}{}", estimate.value, interval(estimate, 1.0, 3))
 }
 
 /// The same with a sign.
 pub fn signed_nats(estimate: Estimate) -> String {
-    let digits = 3;
-    format!("{:+.digits$}{}", estimate.value, interval(estimate, 1.0, digits))
-}
-
-/// The width of a column.
-pub fn width<'a>(cells: impl IntoIterator<Item = &'a String>) -> usize {
-    cells.into_iter().map(|cell| cell.chars().count()).max().unwrap_or(0)
+    format!("{:+.3}{}", estimate.value, interval(estimate, 1.0, 3))
 }
 
 /// ` ±1.2`, or ` [58.8, 99.2]` if asymmetric; empty without an interval. More digits where it would round to zero.

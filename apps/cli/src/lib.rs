@@ -10,6 +10,7 @@ pub mod figures;
 mod files;
 mod interrupt;
 mod match_progress;
+mod player_spec;
 mod stockfish;
 mod wall_clock;
 
@@ -22,6 +23,7 @@ pub use factory::PlayerFactory;
 pub use files::{write_atomically, write_json};
 pub use interrupt::stop_on_interrupt;
 pub use match_progress::play_run;
+pub use player_spec::player_spec;
 pub use stockfish::Stockfish;
 pub use wall_clock::WallClock;
 

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use tabia_encoding::Elo;
 use tabia_players::{Limits, Spec, UciSpec};
-use tabia_uci::client::{Client, EngineConfig, EngineInfo};
+use tabia_uci::client::{Client, EngineInfo};
 use tabia_uci::message::{OptionKind, OptionSpec};
+
+use crate::engine_process::launch;
 
 /// The ratings of anchors, where Stockfish supports them.
 const RATINGS: [u16; 8] = [1350, 1500, 1700, 1900, 2100, 2200, 2300, 2500];
@@ -32,11 +34,7 @@ impl Stockfish {
             Some(command) => command.to_owned(),
             None => installed()?,
         };
-        let words = shlex::split(&command).unwrap_or_default();
-        let (program, arguments) =
-            words.split_first().with_context(|| format!("--stockfish {command:?} is not a command"))?;
-        let launch = arguments.iter().fold(EngineConfig::new(program), EngineConfig::arg);
-        let client = Client::start(launch).with_context(|| format!("{command} does not start"))?;
+        let client = Client::start(launch(&command)?).with_context(|| format!("{command} does not start"))?;
         let EngineInfo { name, options, .. } = client.info().clone();
         let (weakest, strongest) = match OptionSpec::find(&options, "UCI_Elo")?.kind {
             OptionKind::Spin { min, max, .. } => (u16::try_from(min)?, u16::try_from(max)?),
@@ -59,6 +57,12 @@ impl Stockfish {
     pub fn at(&self, rating: u16, limits: Limits) -> Spec {
         let (command, elo) = (self.command.clone(), Some(Elo(rating)));
         Spec::Uci(UciSpec { command, elo, limits, options: Vec::new() })
+    }
+
+    /// The program without a limit of strength.
+    pub fn at_full_strength(&self) -> Spec {
+        let (command, limits) = (self.command.clone(), Limits::default());
+        Spec::Uci(UciSpec { command, elo: None, limits, options: Vec::new() })
     }
 
     /// The program at a rating, searching exactly as deep as its choice of move at that rating needs.

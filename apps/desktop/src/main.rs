@@ -11,16 +11,19 @@ use anyhow::Result;
 use clap::Parser;
 use tabia_serve::{ServeConfig, Server};
 
-/// Show the page in a native window; with a model, watch it play against itself
+/// Show the page in a native window; with a model, watch it play
 #[derive(Parser)]
 #[command(
     name = "desktop",
     version,
-    after_help = "Examples:\n  desktop\n  desktop maia-1500.pb.gz --delay 300\n  desktop --runs runs --data sets"
+    after_help = "Examples:\n  desktop\n  desktop maia-1500.pb.gz --delay 300\n  desktop net.onnx --against level:3\n  desktop --runs runs --data sets"
 )]
 struct Arguments {
-    /// A network that plays against itself: ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt).
+    /// A network to watch: ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt).
     model: Option<PathBuf>,
+    /// Its opponent: another network, or a player such as level:3 [default: itself].
+    #[arg(long, value_name = "MODEL|SPEC", requires = "model")]
+    against: Option<String>,
     /// Minimum time between moves in milliseconds.
     #[arg(long, default_value_t = 300, value_name = "MS")]
     delay: u32,
@@ -39,17 +42,17 @@ struct Arguments {
 }
 
 fn main() -> Result<()> {
-    let Arguments { model, delay, data, runs, ledgers, page } = Arguments::parse();
+    let Arguments { model, against, delay, data, runs, ledgers, page } = Arguments::parse();
     let (models, hash) = match model {
         Some(file) => {
-            let watched = watch::Watched::open(&file)?;
-            let hash = watched.address(delay);
-            (vec![watched.model], hash)
+            let game = watch::WatchedGame::open(&file, against.as_deref())?;
+            let hash = game.address(delay);
+            (game.models, hash)
         }
         None => (Vec::new(), String::new()),
     };
     let server = Server::bind(
-        &ServeConfig { data, runs, ledgers, models, page },
+        &ServeConfig { data, runs, ledgers, models, page, frame_origins: Vec::new() },
         // Any free port will do.
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
     )?;

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use shakmaty::{ByColor, Chess, Color, Position};
 use tabia_cli::{PlayerFactory, write_json};
@@ -13,6 +12,7 @@ use tabia_data::{BytesRead, Chunks, GameRecord, GameRules, PoolRule, SourceFile}
 use tabia_encoding::{PlayerInfo, RatingPool};
 use tabia_game::History;
 use tabia_model::{Model, Wdl};
+use tabia_report::{Progress, aligned, head};
 
 #[derive(Args)]
 #[command(after_help = "Example:
@@ -79,14 +79,12 @@ pub(crate) fn run(args: &BehaviourArgs) -> Result<()> {
     if model.card().wdl.is_none() {
         bail!("the network has no win/draw/loss head");
     }
-    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} games  {eta} left")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::new(u64::from(args.games) * args.files.len() as u64).with_style(style);
+    let progress = Progress::of(u64::from(args.games) * args.files.len() as u64, "games");
     let mut groups: BTreeMap<Group, Statistics> = BTreeMap::new();
     for path in &args.files {
-        read(path, args, &bar, |game| count(&game, &model, args.asked, &mut groups))?;
+        read(path, args, &progress, |game| count(&game, &model, args.asked, &mut groups))?;
     }
-    bar.finish_and_clear();
+    progress.finish();
     for statistics in groups.values_mut() {
         statistics.given_up.sort_by(f32::total_cmp);
         statistics.drawish.sort_by(f32::total_cmp);
@@ -108,7 +106,7 @@ pub(crate) fn run(args: &BehaviourArgs) -> Result<()> {
 fn read(
     path: &Path,
     args: &BehaviourArgs,
-    bar: &ProgressBar,
+    progress: &Progress,
     mut each: impl FnMut(GameRecord) -> Result<()>,
 ) -> Result<()> {
     let pool = args.pool.map_or(PoolRule::Auto, PoolRule::Is);
@@ -121,7 +119,7 @@ fn read(
                     return Ok(());
                 }
                 left -= 1;
-                bar.inc(1);
+                progress.add(1);
                 each(game)?;
             }
         }
@@ -214,8 +212,7 @@ fn mates(position: &Chess) -> Vec<shakmaty::Move> {
 }
 
 fn show(groups: &BTreeMap<Group, Statistics>) {
-    println!(
-        "{:<14} {:>6}  {:>8} {:>6}  {:>23}  {:>4}  {:>6} {:>15}  {:>4}  {:>6} {:>6}",
+    let mut rows = vec![head(&[
         "pool",
         "rating",
         "decisive",
@@ -226,8 +223,8 @@ fn show(groups: &BTreeMap<Group, Statistics>) {
         "draw at 10/50%",
         "move",
         "mates",
-        "played"
-    );
+        "played",
+    ])];
     let part = |numbers: &[f32], share: f64| {
         let place = (share * (numbers.len().saturating_sub(1)) as f64).round() as usize;
         numbers.get(place).map_or("-".to_owned(), |number| format!("{number:.3}"))
@@ -237,19 +234,21 @@ fn show(groups: &BTreeMap<Group, Statistics>) {
         if all == 0 { "-".to_owned() } else { format!("{:.0}%", 100.0 * f64::from(some) / f64::from(all)) }
     };
     for ((pool, band), h) in groups {
-        let given_up = [0.1, 0.5, 0.9].map(|at| part(&h.given_up, at)).join(" / ");
-        let drawish = [0.1, 0.5].map(|at| part(&h.drawish, at)).join(" / ");
-        println!(
-            "{pool:<14} {band:>6}  {:>8} {:>6}  {given_up:>23}  {:>4}  {:>6} {drawish:>15}  {:>4}  {:>6} {:>6}",
-            h.decisive,
+        rows.push(vec![
+            (*pool).to_owned(),
+            band.to_string(),
+            h.decisive.to_string(),
             share(h.mated, h.decisive),
+            [0.1, 0.5, 0.9].map(|at| part(&h.given_up, at)).join(" / "),
             middle(&h.given_up_on),
-            h.agreed,
+            h.agreed.to_string(),
+            [0.1, 0.5].map(|at| part(&h.drawish, at)).join(" / "),
             middle(&h.agreed_on),
-            h.mates,
+            h.mates.to_string(),
             share(h.mates_played, h.mates),
-        );
+        ]);
     }
+    println!("{}", aligned(&rows));
 }
 
 #[cfg(test)]

@@ -13,7 +13,6 @@ use tabia_query::cluster::{
 };
 use tokio::runtime::Runtime;
 
-use crate::data::bytes;
 use crate::log_lines::{self, LogLevel};
 
 /// The services of a cluster. Each runs until Ctrl-C.
@@ -71,7 +70,7 @@ pub(crate) struct ExecutorArgs {
     #[arg(long)]
     slots: Option<NonZero<usize>>,
     /// Approximate memory limit; larger intermediate results are spilled to the work folder.
-    #[arg(long, default_value = "2G", value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, default_value = "2G", value_name = "SIZE", value_parser = tabia_model::parse_size)]
     memory: u64,
     /// Folder for intermediate results, best on a fast local disk. The executor creates its own folder inside it and removes
     /// it when it stops [default: the system's temporary folder].

@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tabia_arena::Budget;
 use tabia_arena::statistics::{EloScale, Sprt};
-use tabia_game::{Clock, TimeControl};
-use tabia_players::{Limits, Spec};
+use tabia_game::{Clock, Odds, TimeControl};
+use tabia_players::{ChallengeRules, Limits, Spec};
 
 /// The open home of neural chess: any network, of any known format, is a player.
 #[derive(Parser)]
@@ -22,6 +22,9 @@ use tabia_players::{Limits, Spec};
   tabia arena level:3 level:4 --pgn match.pgn"
 )]
 pub(crate) struct Cli {
+    /// Memory for the weights of a network, such as 4GiB [default: three quarters of the machine's].
+    #[arg(long, global = true, value_name = "SIZE", value_parser = tabia_model::parse_size)]
+    pub(crate) memory: Option<u64>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -35,11 +38,13 @@ pub(crate) enum Command {
     },
     /// Play a game in the terminal.
     Play(PlayArgs),
+    /// Watch two players play in the terminal.
+    Watch(WatchArgs),
     /// Run any player as a UCI engine.
     Uci(UciArgs),
     /// Print one move of a player as JSON.
     PlayMove(PlayMoveArgs),
-    /// Run a network through the Chess Challenge: levels 1 to 5, 50 games each.
+    /// Run a network through the Chess Challenge: 50 games against each level.
     Compete(CompeteArgs),
     /// Print the node signature of the engine.
     Bench(BenchArgs),
@@ -52,11 +57,13 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: crate::eval::EvalCommand,
     },
+    /// Review a player's games: where they lose more than people of their rating.
+    Review(crate::review::ReviewArgs),
     /// Rate a player in games against Stockfish at fixed ratings.
     Validate(ValidateArgs),
     /// Serve the web page with the data sets, training runs and matches of this machine.
     Serve(crate::serve::Args),
-    /// Open the page in its own window, or a network playing itself there.
+    /// Open the page in its own window, or a network playing there.
     Desktop(crate::desktop::Args),
     #[command(hide = true)]
     Strength(MovedArgs),
@@ -84,7 +91,7 @@ pub(crate) enum ModelCommand {
     Card(CardArgs),
     /// Print input and output tensors as JSON, to compare with other runtimes.
     Tensors(TensorsArgs),
-    /// Convert a network to ONNX, or a state dict to safetensors, with its card embedded.
+    /// Convert a network to ONNX, a state dict to safetensors, or a dense network to TFLite, with its card embedded.
     Convert(ConvertArgs),
 }
 
@@ -93,15 +100,22 @@ pub(crate) enum ModelCommand {
   tabia model info maia-1500.pb.gz
   tabia model info humchess.onnx --elo 1200 --clock 60 --fen 'r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3'
   tabia model info net.onnx --json | jq .parameters
+  tabia model info quantised.bin --as bullet-768:hidden=256
 
 A sidecar FILE.card.json overrides what is detected, for example
   {\"licence\": \"MIT\", \"value\": {\"perspective\": \"comparison\"}}")]
 pub(crate) struct InfoArgs {
-    /// An ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt) file.
+    /// An ONNX, safetensors, TFLite, lc0 (.pb.gz), PyTorch (.pt) or bullet (.bin) file.
     pub(crate) file: PathBuf,
+    /// How to read a file that does not say what it is, such as bullet-768:hidden=256.
+    #[arg(long = "as", value_name = "LAYOUT")]
+    pub(crate) layout: Option<String>,
     /// Evaluate this position instead of the default ones; repeatable.
     #[arg(long, value_name = "FEN")]
     pub(crate) fen: Vec<String>,
+    /// Context of a two-input network, shown in both readings [default: the position itself].
+    #[arg(long, value_name = "FEN")]
+    pub(crate) context: Option<String>,
     /// Rating of both players, for networks that use it.
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(1..=4000))]
     pub(crate) elo: u16,
@@ -120,8 +134,11 @@ pub(crate) struct InfoArgs {
 #[command(after_help = "Example:
   tabia model card models/human.safetensors")]
 pub(crate) struct CardArgs {
-    /// An ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt) file.
+    /// An ONNX, safetensors, TFLite, lc0 (.pb.gz), PyTorch (.pt) or bullet (.bin) file.
     pub(crate) file: PathBuf,
+    /// How to read a file that does not say what it is, such as bullet-768:hidden=256.
+    #[arg(long = "as", value_name = "LAYOUT")]
+    pub(crate) layout: Option<String>,
 }
 
 #[derive(Args)]
@@ -134,11 +151,17 @@ compares them with onnxruntime.
 The runtime of players may round where the graph does not: a human-like network runs in 8 bits, while its graph, as
 `model convert` writes it, is in floats.")]
 pub(crate) struct TensorsArgs {
-    /// An ONNX, safetensors, TFLite, lc0 (.pb.gz) or PyTorch (.pt) file.
+    /// An ONNX, safetensors, TFLite, lc0 (.pb.gz), PyTorch (.pt) or bullet (.bin) file.
     pub(crate) file: PathBuf,
+    /// How to read a file that does not say what it is, such as bullet-768:hidden=256.
+    #[arg(long = "as", value_name = "LAYOUT")]
+    pub(crate) layout: Option<String>,
     /// A position instead of the default five; repeatable.
     #[arg(long, value_name = "FEN")]
     pub(crate) fen: Vec<String>,
+    /// Context of a two-input network [default: the position itself].
+    #[arg(long, value_name = "FEN")]
+    pub(crate) context: Option<String>,
     /// The runtime: that of players, or the ONNX graph.
     #[arg(long, value_enum, default_value = "player")]
     pub(crate) runtime: RuntimeName,
@@ -156,15 +179,32 @@ pub(crate) enum RuntimeName {
 #[derive(Args)]
 #[command(after_help = "Examples:
   tabia model convert maia-1500.pb.gz maia-1500.onnx
-  tabia model convert epoch_1.pt humchess.safetensors --card card.json")]
+  tabia model convert epoch_1.pt humchess.safetensors --card card.json
+  tabia model convert pair.onnx pair.tflite
+  tabia model convert quantised.bin net.safetensors --as bullet-768:hidden=256
+  tabia model convert maia3-23m.pt maia3-23m.safetensors --int8
+  tabia model convert net.safetensors net.onnx --opset 14")]
 pub(crate) struct ConvertArgs {
     /// Input file.
     pub(crate) input: PathBuf,
-    /// Output file: .onnx, or .safetensors for state dicts.
+    /// Output file: .onnx, .safetensors for state dicts, or .tflite for dense networks.
     pub(crate) output: PathBuf,
     /// A (partial) card as JSON that overrides that of the file.
     #[arg(long, value_name = "FILE")]
     pub(crate) card: Option<PathBuf>,
+    /// How to read a file that does not say what it is, such as bullet-768:hidden=256.
+    #[arg(long = "as", value_name = "LAYOUT")]
+    pub(crate) layout: Option<String>,
+    /// Write half-precision weights (.safetensors).
+    #[arg(long, conflicts_with = "int8")]
+    pub(crate) f16: bool,
+    /// Write large weights in 8 bits, rounded without calibration (.safetensors, .onnx). `tabia-lab train export --int8
+    /// --data SET` calibrates.
+    #[arg(long)]
+    pub(crate) int8: bool,
+    /// Declare this ONNX opset, from 14 up to the graph's own, if its operators allow it.
+    #[arg(long, value_name = "N")]
+    pub(crate) opset: Option<i64>,
     /// Overwrite the output file.
     #[arg(long)]
     pub(crate) force: bool,
@@ -203,6 +243,9 @@ pub(crate) struct PlayArgs {
     /// Start from this position.
     #[arg(long)]
     pub(crate) fen: Option<String>,
+    /// The opponent gives you odds: pawn-and-move, knight, rook or queen.
+    #[arg(long, value_name = "ODDS", conflicts_with_all = ["fen", "watch"])]
+    pub(crate) odds: Option<Odds>,
     /// Write the game to this file on exit.
     #[arg(long, value_name = "FILE")]
     pub(crate) pgn: Option<PathBuf>,
@@ -222,19 +265,56 @@ pub(crate) struct PlayArgs {
 
 #[derive(Args)]
 #[command(after_help = "Examples:
+  tabia watch net.onnx --against level:3 --delay 300
+  tabia watch maia-1900.pb.gz --against human,elo=1900
+  tabia watch level:4 --against level:5 --color black
+
+Space pauses and goes on, `.` plays one move, ? shows the keys. Against a level of the Chess Challenge, a network without a
+policy head plays by the rules of the challenge.")]
+pub(crate) struct WatchArgs {
+    /// The first player: a model file of any format, or a player spec.
+    #[arg(value_name = "MODEL|SPEC")]
+    pub(crate) player: String,
+    /// Its opponent [default: itself].
+    #[arg(long, value_name = "MODEL|SPEC")]
+    pub(crate) against: Option<String>,
+    /// Minimum time between moves in milliseconds.
+    #[arg(long, value_name = "MS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(0..=60_000))]
+    pub(crate) delay: u64,
+    /// Colour of the first player.
+    #[arg(long, value_enum, default_value_t = ColorChoice::White)]
+    pub(crate) color: ColorChoice,
+    /// Rating of networks that take one.
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(600..=2600))]
+    pub(crate) elo: u16,
+    /// Random seed.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Start from this position.
+    #[arg(long)]
+    pub(crate) fen: Option<String>,
+    /// Write the game to this file on exit.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pgn: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
   tabia arena level:3 level:4
   tabia arena engine,nodes=20000 level:5 --games 50 --pgn match.pgn --adjudicate
   tabia arena net:new.onnx,search=ab net:old.onnx,search=ab --sprt 0,5 --tc 10+0.1 --openings book.epd
   tabia arena human,elo=1200 human,elo=1800 maia:maia-1500.pb.gz --format round-robin
+  tabia arena old.pt new.pt,temperature=0.5 --games 50
   tabia arena level:5 'uci:stockfish,elo=1500' --movetime 50 --json match.json
 
-Players: level:1 to level:5, net:FILE, human[:FILE], maia:FILE, engine[:FILE], random, uci:COMMAND.
+Players: level:1 to level:5, net:FILE, human[:FILE], maia:FILE, engine[:FILE], random, uci:COMMAND; or a model file,
+which plays from its policy head if it has one.
 
 With --pgn every game is saved as soon as it is finished. The same command resumes a stopped or killed run; a larger
 --games extends it. Ctrl-C stops after the games in progress.")]
 pub(crate) struct ArenaArgs {
-    /// Two or more player specs.
-    #[arg(required = true, num_args = 2.., value_name = "SPEC")]
+    /// Two or more player specs or model files.
+    #[arg(required = true, num_args = 2.., value_name = "SPEC", value_parser = tabia_cli::player_spec)]
     pub(crate) players: Vec<Spec>,
     /// Games per pairing, rounded up to pairs [default: 100; with --sprt, at most 100000].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -300,9 +380,15 @@ pub(crate) struct TableArgs {
     /// Openings: .fen, .epd or .pgn, plain or in a .zip [default: 25 bundled openings].
     #[arg(long, value_name = "BOOK")]
     pub(crate) openings: Option<PathBuf>,
+    /// Play only the opening of this name, such as "Ruy Lopez".
+    #[arg(long, value_name = "NAME")]
+    pub(crate) opening: Option<String>,
     /// Shuffle the openings by --seed.
     #[arg(long)]
     pub(crate) shuffle: bool,
+    /// The first player gives odds: pawn-and-move, knight, rook or queen.
+    #[arg(long, value_name = "ODDS", conflicts_with_all = ["openings", "opening", "shuffle"])]
+    pub(crate) odds: Option<Odds>,
     /// Save the games to this file, with an index in FILE.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) pgn: Option<PathBuf>,
@@ -356,7 +442,7 @@ Stockfish plays at UCI_Elo 1320 (or its lowest), 1500, 1700, 1900 and 2100, and 
 rating is the maximum likelihood estimate. With --pgn, the same command resumes a stopped or killed run.")]
 pub(crate) struct ValidateArgs {
     /// The player to rate.
-    #[arg(default_value = "level:5", value_name = "SPEC")]
+    #[arg(default_value = "level:5", value_name = "SPEC", value_parser = tabia_cli::player_spec)]
     pub(crate) player: Spec,
     /// Total games, rounded up to pairs against each opponent.
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -411,6 +497,7 @@ pub(crate) struct UciArgs {
 #[command(after_help = "Examples:
   tabia play-move net.onnx 'r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3'
   tabia play-move level:3 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'
+  tabia play-move pair.tflite 'rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1' --context 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'
   tabia play-move --baseline 'rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1'")]
 pub(crate) struct PlayMoveArgs {
     /// A model file (one ply and quiescence) or a player spec; with --baseline, the FEN.
@@ -425,6 +512,9 @@ pub(crate) struct PlayMoveArgs {
     /// Number of lines to report.
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub(crate) lines: usize,
+    /// Context of a two-input network [default: the position to move in].
+    #[arg(long, value_name = "FEN", conflicts_with = "baseline")]
+    pub(crate) context: Option<String>,
 }
 
 #[derive(Args)]
@@ -471,15 +561,26 @@ fn clocks(text: &str) -> Result<TimeControl, String> {
   tabia compete net.onnx
   tabia compete net.onnx --level 1 --json-output result.json
   tabia compete net.onnx --record leaderboard.json
+  tabia compete net.onnx --rules 2026
+
+Rules: `original` is the challenge as first published (5 levels, 768 inputs, 1,000,000 parameters, 25 of 50 openings drawn by
+the seed), `2026` its later edition (4 levels, 1540 inputs, 10,000,000 parameters, opset 17, IR version 8, named batches).
+Levels and networks play as in the challenge's own harness.
 
 Exits with status 0 only if a level was passed.")]
 pub(crate) struct CompeteArgs {
-    /// An ONNX file with the input \"board\" and at most 1,000,000 parameters.
+    /// An ONNX file with the input \"board\".
     pub(crate) model: PathBuf,
+    /// The edition of the challenge.
+    #[arg(long, value_name = "EDITION", default_value_t)]
+    pub(crate) rules: ChallengeRules,
     /// Play this level only.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=5))]
     pub(crate) level: Option<u8>,
-    /// Openings, one FEN per line [default: the 25 of the challenge].
+    /// Random seed: which openings are drawn, and the levels' choice among equally good moves.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Openings, one FEN per line [default: those of the challenge].
     #[arg(long, value_name = "FILE")]
     pub(crate) openings: Option<PathBuf>,
     /// Write the scorecard with the moves of every game as JSON.

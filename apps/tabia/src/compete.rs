@@ -9,7 +9,7 @@ use tabia_arena::challenge::{Ladder, Leaderboard, LeaderboardEntry, Scorecard};
 use tabia_arena::{Budget, Entrant, Openings, Stop, WallTimer};
 use tabia_cli::{PlayerFactory, entrants, jobs, stop_on_interrupt, today, write_json};
 use tabia_model::{LoadError, LoadErrorKind, Model};
-use tabia_players::{CHALLENGE_INPUT, Level, LevelSpec, NetSearch, NetSpec, Spec, admit};
+use tabia_players::{CHALLENGE_INPUT, Level, NetSearch, NetSpec, Spec, admit};
 
 use crate::cli::CompeteArgs;
 
@@ -17,24 +17,32 @@ pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
     if args.record.is_some() && args.level.is_some_and(|level| level > 1) {
         bail!("--record needs a run from level 1: networks are ranked by the levels passed in a row");
     }
+    let rules = args.rules;
     let players = PlayerFactory::default();
     let model =
         players.open(&args.model).map_err(explain).with_context(|| args.model.display().to_string())?;
-    if let Some(warning) = admit(&model).with_context(|| args.model.display().to_string())? {
+    if let Some(warning) = admit(&model, rules).with_context(|| args.model.display().to_string())? {
         eprintln!("tabia: warning: {}: {warning}", args.model.display());
     }
 
     let openings = match &args.openings {
         Some(path) => Openings::open(path)?,
-        None => Openings::challenge(),
+        None => Openings::challenge(rules, args.seed),
     };
-    let levels: Vec<Level> = match args.level {
-        Some(number) => vec![Level::new(number).context("expected level 1 to 5")?],
-        None => Level::ALL.to_vec(),
-    };
-    let challenger = Spec::Net(NetSpec { file: args.model.clone(), search: NetSearch::OnePly });
+    let levels: Vec<Level> =
+        match args.level {
+            Some(number) => {
+                let count = rules.levels().len();
+                let level = rules.level(number);
+                vec![level.with_context(|| {
+                    format!("no level {number} by the rules {rules} (expected 1 to {count})")
+                })?]
+            }
+            None => rules.levels().collect(),
+        };
+    let challenger = Spec::Net(NetSpec { file: args.model.clone(), search: NetSearch::Challenge(rules) });
     let specs: Vec<Spec> =
-        [challenger].into_iter().chain(levels.iter().map(|level| Spec::Level(LevelSpec(*level)))).collect();
+        [challenger].into_iter().chain(levels.iter().map(|level| Spec::Level((*level).into()))).collect();
     let players = entrants(&specs, &Budget::default(), &players)?;
     let (challenger, opponents) = players.split_first().expect("the challenger comes first");
 
@@ -43,6 +51,8 @@ pub(crate) fn run(args: &CompeteArgs) -> Result<()> {
     let ladder = Ladder {
         challenger,
         parameters: model.parameters(),
+        rules,
+        seed: args.seed,
         levels: levels
             .iter()
             .zip(opponents)
@@ -95,6 +105,7 @@ fn record(path: &Path, scorecard: &Scorecard, model: &Model, args: &CompeteArgs)
     let entry = LeaderboardEntry {
         id: model.sha256().to_owned(),
         name: model.card().name.clone().unwrap_or(stem),
+        rules: scorecard.edition.rules.to_string(),
         level: scorecard.climbed(),
         parameters: scorecard.parameters,
         points: scorecard.levels.iter().map(|level| level.points).sum(),

@@ -9,11 +9,13 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 #[derive(clap::Args)]
-#[command(after_help = "Examples:\n  tabia desktop\n  tabia desktop maia-1500.pb.gz --delay 300\n\n\
+#[command(
+    after_help = "Examples:\n  tabia desktop\n  tabia desktop maia-1500.pb.gz --delay 300\n  tabia desktop net.onnx --against level:3\n\n\
     The window is a program of its own, tabia-desktop, looked for beside this one and in PATH; `cargo xtask desktop` builds\n\
-    and starts it. `tabia desktop -- --help` shows its options.")]
+    and starts it. `tabia desktop -- --help` shows its options."
+)]
 pub(crate) struct Args {
-    /// A network to watch playing itself, and options for the window.
+    /// A network to watch, and options for the window.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     arguments: Vec<OsString>,
 }

@@ -13,6 +13,7 @@ mod eval;
 mod model;
 mod play;
 mod play_move;
+mod review;
 mod serve;
 mod uci;
 mod validate;
@@ -22,9 +23,14 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
-    let outcome = match cli::Cli::parse().command {
+    let cli = cli::Cli::parse();
+    if let Some(bytes) = cli.memory {
+        tabia_model::set_memory_limit(bytes);
+    }
+    let outcome = match cli.command {
         cli::Command::Model { command } => model::run(command),
         cli::Command::Play(args) => play::run(&args),
+        cli::Command::Watch(args) => play::watch(args),
         cli::Command::Uci(args) => uci::run(&args),
         cli::Command::PlayMove(args) => play_move::run(&args),
         cli::Command::Bench(args) => bench::run(&args),
@@ -33,6 +39,7 @@ fn main() -> ExitCode {
         cli::Command::Desktop(args) => desktop::run(&args),
         cli::Command::Elo(args) => elo::run(&args),
         cli::Command::Eval { command } => eval::run(command),
+        cli::Command::Review(args) => review::run(&args),
         cli::Command::Serve(args) => serve::run(&args),
         cli::Command::Validate(args) => validate::run(&args),
         cli::Command::Strength(_) => return moved("strength"),

@@ -4,17 +4,20 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use anyhow::Result;
-use tabia_serve::{ServeConfig, Server};
+use tabia_serve::{FrameOrigin, ServeConfig, Server};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  tabia serve --open\n  \
     tabia serve --data sets/games --data sets/evaluations --runs runs --ledgers matches\n  \
+    tabia serve --data cache/planes/train_planes.npy\n  \
+    tabia serve --allow-frame https://example.org\n  \
     curl 'http://127.0.0.1:5001/api/data/games/random?min_rating=1800&phase=endgame'\n\n\
     The page is described in docs/guides/page.md, what is answered about data sets in docs/guides/explorer.md,\n\
     training runs in docs/guides/training.md.")]
 pub(crate) struct Args {
-    /// A data set to explore, or a folder of them; may be given several times.
-    #[arg(long, value_name = "DIR")]
+    /// A data set to explore, arrays of Learning a Chess Policy (NAME_planes.npy), or a folder of either; may be given
+    /// several times.
+    #[arg(long, value_name = "DIR|FILE")]
     data: Vec<PathBuf>,
 
     /// A training run, or a folder of them, to plot while they go on; may be given several times.
@@ -40,6 +43,11 @@ pub(crate) struct Args {
     /// Serve the page from this folder instead of the one in the program.
     #[arg(long, value_name = "DIR")]
     page: Option<PathBuf>,
+
+    /// Let pages of this origin (such as `http://localhost:8000`) show the page in a frame; may be given several
+    /// times. Without it no page may.
+    #[arg(long, value_name = "ORIGIN")]
+    allow_frame: Vec<FrameOrigin>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -49,6 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         ledgers: args.ledgers.clone(),
         models: Vec::new(),
         page: args.page.clone(),
+        frame_origins: args.allow_frame.clone(),
     };
     let server = Server::bind(&config, SocketAddr::new(args.bind, args.port))?;
     for line in server.summary() {

@@ -2,10 +2,11 @@
 
 use anyhow::{Result, bail};
 use serde_json::json;
-use tabia_arena::statistics::{Against, RatingEstimate, rate_against};
+use tabia_arena::statistics::{Against, rate_against};
 use tabia_arena::{Adjudication, Format, PlayerId, Standings};
 use tabia_cli::{PlayerFactory, Stockfish, entrants, write_json};
 use tabia_players::{Limits, Spec};
+use tabia_report::{aligned, head};
 
 use crate::arena::{Contest, openings};
 use crate::cli::ValidateArgs;
@@ -41,18 +42,14 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
     let played = contest.play()?;
     let against = against(&played.finished.standings, &ratings);
     let estimate = rate_against(&against);
-    println!("{:>9}  {:>5}  {:>6}  {:>4} {:>4} {:>4}", "Stockfish", "games", "points", "+", "=", "-");
-    for Against { rating, games } in &against {
-        println!(
-            "{rating:>9}  {:>5}  {:>6}  {:>4} {:>4} {:>4}",
-            games.games(),
-            games.points(),
-            games.wins,
-            games.draws,
-            games.losses
-        );
-    }
-    let words = estimate.as_ref().map_or("unknown".to_owned(), in_words);
+    let mut rows = vec![head(&["Stockfish", "games", "points", "+", "=", "-"])];
+    rows.extend(against.iter().map(|Against { rating, games }| {
+        let points = [games.points().to_string()];
+        let counts = [games.wins, games.draws, games.losses].map(|count| count.to_string());
+        [vec![rating.to_string(), games.games().to_string()], points.into(), counts.into()].concat()
+    }));
+    println!("{}", aligned(&rows));
+    let words = estimate.map_or("unknown".to_owned(), |estimate| format!("{estimate}, 95% interval"));
     println!("\n{} plays like Stockfish's UCI_Elo {words}", args.player);
     if let Some(path) = &args.table.json {
         let mut value = played.to_json();
@@ -85,16 +82,6 @@ fn against(standings: &Standings, ratings: &[u16]) -> Vec<Against> {
             games: standings.between(PlayerId(0), PlayerId(place)).games,
         })
         .collect()
-}
-
-fn in_words(estimate: &RatingEstimate) -> String {
-    let bound = |bound: Option<f64>| bound.map_or("?".to_owned(), |bound| format!("{bound:.0}"));
-    match (estimate.rating, estimate.low, estimate.high) {
-        (Some(rating), low, high) => format!("{rating:.0} [{}, {}], 95% interval", bound(low), bound(high)),
-        (None, Some(low), _) => format!("above {low:.0}: it won every game"),
-        (None, None, Some(high)) => format!("below {high:.0}: it lost every game"),
-        (None, None, None) => "unknown".to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -29,8 +29,8 @@ pub struct MatchSetup {
     pub second: String,
     /// How many games.
     pub games: u32,
-    /// `challenge`, `start`, or the text of a book: a FEN or EPD a line, or PGN.
-    #[tsify(type = "\"challenge\" | \"start\" | (string & {})")]
+    /// `balanced`, `start`, or the text of a book: a FEN or EPD a line, or PGN.
+    #[tsify(type = "\"balanced\" | \"start\" | (string & {})")]
     pub openings: String,
     /// After so many half-moves a game is a draw.
     pub max_plies: u32,
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn a_match_is_played_to_its_end() {
         let engine = Engine::new(1.0);
-        let mut contest = Match::of(&engine, &setup("challenge", 3)).unwrap();
+        let mut contest = Match::of(&engine, &setup("balanced", 3)).unwrap();
         let mut events: Vec<MatchEvent> = Vec::new();
         while events.last() != Some(&MatchEvent::Done) {
             events.push(contest.next_event().unwrap());

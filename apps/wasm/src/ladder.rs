@@ -6,12 +6,12 @@ use serde::Serialize;
 use shakmaty::{Chess, Position as _};
 use tabia_arena::{
     End, GameRecord, MatchEvent as ArenaEvent, Openings, PlayerId, SteppedMatch,
-    challenge::{LevelScore, Scorecard, level_games},
+    challenge::{Edition, LevelScore, Scorecard, level_games},
     statistics::Tally,
 };
 use tabia_encoding::parse_uci;
 use tabia_game::{fen_of, position_from_fen};
-use tabia_players::{Level, LevelSpec, NetSearch, NetSpec, Spec, admit};
+use tabia_players::{ChallengeRules, Level, NetSearch, NetSpec, Spec, admit};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -69,6 +69,7 @@ pub struct Challenge {
     store: ModelStore,
     challenger: Spec,
     parameters: u64,
+    edition: Edition,
     openings: Openings,
     /// The remaining levels.
     waiting: VecDeque<Level>,
@@ -78,27 +79,37 @@ pub struct Challenge {
 
 #[wasm_bindgen]
 impl Challenge {
-    /// A run of a model from a level on. The openings are `challenge` or the text of a book: one FEN or EPD per line, or PGN.
-    /// Each is played twice per level, with colours swapped.
+    /// A run of a model from a level on, by the rules `original` or `2026`. The openings are `challenge`, for those of the rules,
+    /// or the text of a book: one FEN or EPD per line, or PGN. Each is played twice per level, with colours swapped.
     #[wasm_bindgen(constructor)]
     pub fn new(
         engine: &Engine,
         model: &str,
+        rules: &str,
+        seed: u32,
         #[wasm_bindgen(js_name = firstLevel)] first_level: u32,
         openings: &str,
     ) -> Result<Challenge, Fault> {
         let network = engine.store().model(model)?;
-        admit(&network).map_err(|problem| Fault::new(format!("{model}: {problem}")))?;
+        let rules: ChallengeRules = rules.parse().map_err(|error| Fault::new(format!("{error}")))?;
+        let edition = Edition { rules, seed: seed.into() };
+        admit(&network, rules).map_err(|problem| Fault::new(format!("{model}: {problem}")))?;
         let waiting: VecDeque<Level> =
-            Level::ALL.into_iter().filter(|level| u32::from(level.number()) >= first_level).collect();
+            rules.levels().filter(|level| u32::from(level.number()) >= first_level).collect();
         if waiting.is_empty() {
-            return Err(Fault::new(format!("invalid level {first_level} (expected 1 to 5)")));
+            let count = rules.levels().len();
+            return Err(Fault::new(format!("invalid level {first_level} (expected 1 to {count})")));
         }
+        let openings = match openings.trim() {
+            "challenge" => Openings::challenge(rules, edition.seed),
+            own => read_openings(own)?,
+        };
         Ok(Challenge {
             store: engine.store().clone(),
-            challenger: Spec::Net(NetSpec { file: model.into(), search: NetSearch::OnePly }),
+            challenger: Spec::Net(NetSpec { file: model.into(), search: NetSearch::Challenge(rules) }),
             parameters: network.parameters(),
-            openings: read_openings(openings)?,
+            edition,
+            openings,
             waiting,
             in_progress: None,
             levels: Vec::new(),
@@ -174,13 +185,21 @@ impl Challenge {
     fn begin(&self, level: Level) -> Result<SteppedMatch, Fault> {
         let openings = self.openings.clone();
         let (schedule, rules) = level_games(&openings)?;
-        let opponent = Spec::Level(LevelSpec(level));
+        let opponent = Spec::Level(level.into());
         let entrants = vec![
             self.store.entrant(&self.challenger, self.challenger.to_string(), 0)?,
             self.store.entrant(&opponent, opponent.to_string(), 0)?,
         ];
         let event = format!("Challenge, level {level}");
-        Ok(SteppedMatch::new(event, entrants, openings, &schedule, schedule.games(), rules, 0)?)
+        Ok(SteppedMatch::new(
+            event,
+            entrants,
+            openings,
+            &schedule,
+            schedule.games(),
+            rules,
+            self.edition.seed,
+        )?)
     }
 
     /// The scorecard of all games so far.
@@ -191,13 +210,13 @@ impl Challenge {
         levels.extend(unfinished);
         let finished = self.in_progress.is_none() && self.waiting.is_empty();
         let end = if finished { End::Complete } else { End::Stopped };
-        Scorecard::new(self.challenger.to_string(), self.parameters, levels, end)
+        Scorecard::new(self.challenger.to_string(), self.parameters, self.edition, levels, end)
     }
 }
 
 fn score(level: Level, stepped: &SteppedMatch, end: End) -> LevelScore {
     let number = u32::from(level.number());
-    let opponent = Spec::Level(LevelSpec(level)).to_string();
+    let opponent = Spec::Level(level.into()).to_string();
     LevelScore::new(number, opponent, stepped.standings(), stepped.records().to_vec(), end)
 }
 
@@ -226,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_game_counts_and_the_card_says_it_is_unfinished() {
-        let mut challenge = Challenge::new(&engine(), "small", 1, "challenge").unwrap();
+        let mut challenge = Challenge::new(&engine(), "small", "original", 0, 1, "challenge").unwrap();
         let event = challenge.next_event().unwrap();
         let ChallengeEvent::Game { level: 1, game: 1, of: 50, points, ref result, .. } = event else {
             panic!("{event:?}");
@@ -244,7 +263,7 @@ mod tests {
         let card: serde_json::Value = serde_json::from_str(&challenge.scorecard().unwrap()).unwrap();
         assert_eq!(
             (card["interrupted"].as_bool(), card["challenger"].as_str()),
-            (Some(true), Some("net:small"))
+            (Some(true), Some("net:small,rules=original"))
         );
         assert_eq!(card["levels"][0]["records"].as_array().map(Vec::len), Some(1));
         assert!(challenge.text().contains("no level passed"));
@@ -253,7 +272,7 @@ mod tests {
     #[test]
     fn own_openings_are_played_with_both_colours() {
         let book = "# Ruy Lopez\nr1bqkbnr/pppp1ppp/2n5/1B2p3/4P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3\n";
-        let mut challenge = Challenge::new(&engine(), "small", 1, book).unwrap();
+        let mut challenge = Challenge::new(&engine(), "small", "original", 0, 1, book).unwrap();
         for number in [1, 2] {
             let event = challenge.next_event().unwrap();
             let ChallengeEvent::Game { game, of: 2, .. } = event else { panic!("{event:?}") };
@@ -264,7 +283,8 @@ mod tests {
         let card: serde_json::Value = serde_json::from_str(&challenge.scorecard().unwrap()).unwrap();
         let records = card["levels"][0]["records"].as_array().unwrap();
         assert!(records.iter().all(|record| record["opening_label"] == "Ruy Lopez"), "{records:?}");
-        let fault = Challenge::new(&engine(), "small", 1, "no position").err().unwrap().to_string();
+        let fault =
+            Challenge::new(&engine(), "small", "original", 0, 1, "no position").err().unwrap().to_string();
         assert!(fault.contains("openings"), "{fault}");
     }
 
@@ -273,7 +293,7 @@ mod tests {
         let mut engine = engine();
         engine.open("value", include_bytes!("../../../models/value.safetensors")).unwrap();
         let says = |model: &str, level| {
-            Challenge::new(&engine, model, level, "challenge").err().unwrap().to_string()
+            Challenge::new(&engine, model, "original", 0, level, "challenge").err().unwrap().to_string()
         };
         assert!(says("value", 1).starts_with("value: the challenge takes ONNX files"));
         assert!(says("lost", 1).contains("no model"));

@@ -11,6 +11,7 @@ mod fault;
 mod ladder;
 mod notation;
 mod openings;
+mod practice;
 mod review;
 mod rules;
 mod side;
@@ -18,13 +19,16 @@ mod stopwatch;
 mod tree;
 
 pub use contest::{ColourResult, Match, MatchEvent, MatchResults, MatchSetup, OpeningResult};
+#[cfg(any(feature = "embed", test))]
+pub use engine::embedded_model;
 pub use engine::{
-    Engine, GameInput, HumanMove, HumanView, LimitsInput, MeasuredRating, ModelFacts, PauseChance,
-    PlayerInput, PoolInput, Thought, ThoughtLine,
+    ContextScores, Engine, GameInput, HumanMove, HumanView, LimitsInput, MeasuredRating, ModelFacts,
+    PauseChance, PlayerInput, PoolInput, Thought, ThoughtLine,
 };
 pub use fault::Fault;
 pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;
+pub use practice::{AddedCard, PracticeDeck, odds_fen};
 pub use review::{MoveMark, Review, ReviewedMove};
 pub use rules::{CheckedFen, OpeningEntry, Pacing, check_fen, empty_fen, opening_book, time_control};
 pub use side::Side;

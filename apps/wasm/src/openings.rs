@@ -4,11 +4,17 @@ use tabia_arena::Openings;
 
 use crate::Fault;
 
-/// `challenge`, `start`, or the text of a book: one FEN or EPD per line with comments after `#`, or PGN.
+/// `balanced`, `balanced:NAME` for one of its openings, `start`, or the text of a book: one FEN or EPD per line with comments after `#`,
+/// or PGN.
 pub(crate) fn read_openings(text: &str) -> Result<Openings, Fault> {
     match text.trim() {
-        "challenge" => Ok(Openings::challenge()),
+        "balanced" => Ok(Openings::balanced()),
         "start" | "" => Ok(Openings::start_position()),
+        one if one.starts_with("balanced:") => {
+            let name = one.trim_start_matches("balanced:");
+            let named = Openings::balanced().named(name);
+            named.ok_or_else(|| Fault::new(format!("no opening called {name:?}")))
+        }
         _ => match Openings::from_lines(text, "openings") {
             Ok(openings) => Ok(openings),
             Err(lines) => {

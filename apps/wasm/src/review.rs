@@ -1,20 +1,18 @@
 //! Game review, one move at a time.
 
-use std::{collections::VecDeque, num::NonZeroI32, sync::Arc, time::Duration};
+use std::{collections::VecDeque, time::Duration};
 
 use serde::Serialize;
-use shakmaty::{Chess, Move, Position as _};
-use tabia_encoding::{Elo, ForMover, RatingPool, Score, parse_uci};
-use tabia_game::{History, Outcome, Repetitions, Status, status};
-use tabia_model::{Model, Policy};
-use tabia_players::{Limits, Mark, Player, Reviewed, winning_chance};
+use shakmaty::{ByColor, Position as _};
+use tabia_encoding::{RatingPool, parse_uci};
+use tabia_players::Limits;
+use tabia_practice::{GameMove, Mark, ReviewInProgress, ReviewSettings, Reviewer, WhiteScore};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::{
     Engine, Fault, GameInput, Opinion,
     engine::input::{duration, elo},
-    notation,
     stopwatch::Stopwatch,
 };
 
@@ -86,29 +84,9 @@ impl From<Mark> for MoveMark {
 /// A review in progress. It needs the model `value` and one with a policy head.
 #[wasm_bindgen]
 pub struct Review {
-    engine: Box<dyn Player>,
-    human: Arc<Model>,
-    rating: Option<Elo>,
-    pool: RatingPool,
-    time: Duration,
-    /// The game up to the next move to review.
-    history: History,
-    repetitions: Repetitions,
-    coming: VecDeque<(Move, Option<Duration>)>,
+    reviewer: Reviewer,
+    game: ReviewInProgress,
     total: u32,
-    /// The evaluation of the current position, once known.
-    opinion: Option<Searched>,
-}
-
-/// The score of being mated.
-const MATED: NonZeroI32 = NonZeroI32::new(-1).expect("not zero");
-
-/// The evaluation of a position, for the side to move.
-#[derive(Clone)]
-struct Searched {
-    best: Option<Move>,
-    score: ForMover<Score>,
-    second: Option<ForMover<Score>>,
 }
 
 #[wasm_bindgen]
@@ -132,7 +110,8 @@ impl Review {
 
     /// Reviews the next move; `undefined` at the end.
     pub fn step(&mut self) -> Result<Option<Ts<ReviewedMove>>, Fault> {
-        self.judge_next()?.map(|reviewed| Ok(reviewed.into_ts()?)).transpose()
+        let reviewed = self.reviewer.step(&mut self.game, &|| Box::new(Stopwatch::start()))?;
+        reviewed.map(|reviewed| Ok(ReviewedMove::from(reviewed).into_ts()?)).transpose()
     }
 }
 
@@ -150,114 +129,51 @@ impl Review {
         let [white, black] = seats;
         let history = GameInput { white, black, ..before_first }.history()?;
         let mut position = history.current().clone();
-        let mut coming = VecDeque::new();
+        let mut moves = VecDeque::new();
         for (place, uci) in game.moves.iter().enumerate() {
             let at = || format!("move {} of the game", place + 1);
-            let m = parse_uci(&position, uci).map_err(|error| Fault::new(format!("{}: {error}", at())))?;
-            position.play_unchecked(m);
+            let played =
+                parse_uci(&position, uci).map_err(|error| Fault::new(format!("{}: {error}", at())))?;
+            position.play_unchecked(played);
             let clock = game.clocks.as_ref().and_then(|clocks| clocks.get(place).copied().flatten());
-            coming.push_back((m, clock.map(|clock| duration(&at(), clock)).transpose()?));
+            let clock = clock.map(|clock| duration(&at(), clock)).transpose()?;
+            moves.push_back(GameMove { played, clock, elapsed: None });
         }
         let rating = rating.map(|rating| elo("rating", rating)).transpose()?;
         // A number alone means what most people mean by it: a rating on a chess site.
         let pool =
             if game.pool.is_none() && rating.is_some() { RatingPool::Online } else { game.rating_pool() };
-        let human = engine.store().model(model)?;
-        if human.card().policy.is_none() {
-            return Err(Fault::new(format!("the model {model:?} has no policy head")));
-        }
-        Ok(Review {
-            engine: engine.store().player(&"engine".parse()?, 0)?,
-            human,
-            rating,
-            pool,
-            time,
-            repetitions: Repetitions::from_start(history.current()),
-            total: u32::try_from(coming.len()).unwrap_or(u32::MAX),
-            coming,
-            history,
-            opinion: None,
-        })
-    }
-
-    fn judge_next(&mut self) -> Result<Option<ReviewedMove>, Fault> {
-        let Some((played, clock)) = self.coming.pop_front() else { return Ok(None) };
-        let before = match self.opinion.take() {
-            Some(known) => known,
-            None => self.look()?,
+        let settings = ReviewSettings {
+            limits: Limits { movetime: Some(time), ..Limits::default() },
+            ratings: ByColor { white: rating, black: rating },
+            pool: Some(pool),
+            ..ReviewSettings::default()
         };
-        let position = self.history.current().clone();
-        let policy = self.likely_moves()?;
-        self.history.push(played, clock);
-        self.repetitions.push(self.history.current());
-        let after = self.look()?;
-        let reviewed = judge(&position, played, &before, &after, &policy);
-        self.opinion = Some(after);
-        let ply = self.total - u32::try_from(self.coming.len()).unwrap_or(u32::MAX);
-        Ok(Some(ReviewedMove { ply, ..reviewed }))
-    }
-
-    /// The evaluation of the position, or the result where the game ends.
-    fn look(&mut self) -> Result<Searched, Fault> {
-        if let Status::Over(outcome) = status(self.history.current(), &self.repetitions) {
-            let score = match outcome {
-                // Only the side to move can be mated.
-                Outcome::Win { .. } => Score::Mate(MATED),
-                Outcome::Draw(_) | Outcome::Abandoned => Score::Centipawns(0),
-            };
-            return Ok(Searched { best: None, score: ForMover(score), second: None });
-        }
-        let limits = Limits { movetime: Some(self.time), lines: 2, ..Limits::default() };
-        let choice = self.engine.choose(&self.history, &limits, &Stopwatch::start())?;
-        let score = |place: usize| choice.lines.get(place).and_then(|line| line.score);
-        Ok(Searched {
-            best: Some(choice.mv),
-            score: score(0).unwrap_or(ForMover(Score::Centipawns(0))),
-            second: score(1),
-        })
-    }
-
-    fn likely_moves(&self) -> Result<Policy, Fault> {
-        let mut situation = self.history.situation();
-        situation.mover.rating = self.rating.or(situation.mover.rating);
-        situation.pool = self.pool;
-        let said = self.human.evaluate(&[situation])?;
-        Ok(said.into_iter().next().and_then(|said| said.policy).unwrap_or_default())
+        let player = engine.store().player(&"engine".parse()?, 0)?;
+        let mut reviewer = Reviewer::new(player, engine.store().model(model)?)
+            .map_err(|_| Fault::new(format!("the model {model:?} has no policy head")))?;
+        let total = u32::try_from(moves.len()).unwrap_or(u32::MAX);
+        let game = reviewer.start_from(history, moves, settings);
+        Ok(Review { reviewer, game, total })
     }
 }
 
-fn judge(
-    position: &Chess,
-    played: Move,
-    before: &Searched,
-    after: &Searched,
-    policy: &Policy,
-) -> ReviewedMove {
-    let best = before.best.unwrap_or(played);
-    let win_before = winning_chance(before.score);
-    let win_after = 1.0 - winning_chance(after.score);
-    let best_probability = policy.probability(best);
-    let reviewed = Reviewed {
-        played,
-        best,
-        best_chance: win_before,
-        second_chance: before.second.map(winning_chance),
-        played_chance: win_after,
-        best_probability,
-    };
-    let turn = position.turn();
-    ReviewedMove {
-        ply: 0,
-        uci: notation::uci(position, played),
-        san: notation::san(position, played),
-        before: before.score.for_white(turn).into(),
-        after: after.score.for_white(!turn).into(),
-        best: notation::uci(position, best),
-        best_san: notation::san(position, best),
-        win_before,
-        win_after,
-        probability: policy.probability(played),
-        best_probability,
-        mark: reviewed.mark().into(),
+impl From<tabia_practice::ReviewedMove> for ReviewedMove {
+    fn from(of: tabia_practice::ReviewedMove) -> ReviewedMove {
+        let opinion = |WhiteScore { cp, mate }| Opinion { cp, mate };
+        ReviewedMove {
+            ply: of.ply,
+            before: opinion(of.before),
+            after: opinion(of.after),
+            uci: of.uci,
+            san: of.san,
+            best: of.best,
+            best_san: of.best_san,
+            win_before: of.win_before,
+            win_after: of.win_after,
+            probability: of.probability,
+            best_probability: of.best_probability,
+            mark: of.mark.into(),
+        }
     }
 }

@@ -63,7 +63,7 @@ pub fn empty_fen() -> String {
     "8/8/8/8/8/8/8/8 w - - 0 1".to_owned()
 }
 
-/// The 25 openings of the Chess Challenge.
+/// 25 balanced openings.
 #[wasm_bindgen(js_name = openingBook)]
 pub fn opening_book() -> Result<Vec<Ts<OpeningEntry>>, Fault> {
     book().iter().map(|entry| Ok(entry.into_ts()?)).collect()
@@ -75,7 +75,7 @@ fn book() -> Vec<OpeningEntry> {
         fen: fen_of(opening.start()),
         moves: opening.moves().iter().map(|m| notation::uci(opening.start(), *m)).collect(),
     };
-    Openings::challenge().list().iter().map(entry).collect()
+    Openings::balanced().list().iter().map(entry).collect()
 }
 
 /// Reads a time control: minutes and seconds as sites write them (`5+3`, `1/2+0`), from 60 on seconds as PGN does

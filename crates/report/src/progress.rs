@@ -121,7 +121,9 @@ impl Progress {
             Unit::Bytes => String::new(),
             Unit::Items(items) => format!(" {items}"),
         };
-        let mut message = format!("{}{of}{unit}  {}/s", count(done), count(rate as u64));
+        // Slow work, such as games, needs more digits.
+        let speed = if rate < 10.0 { format!("{rate:.1}") } else { count(rate as u64) };
+        let mut message = format!("{}{of}{unit}  {speed}/s", count(done));
         if let Some(left) = total.and_then(|total| total.checked_sub(done)).filter(|_| rate > 0.0) {
             let left = Duration::from_secs_f64(left as f64 / rate);
             message += &format!("  {:#} left", HumanDuration(left));

@@ -8,21 +8,28 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::FrameOrigin;
+
 /// Content security policy: same-origin resources only. The page's tests use the same file.
 const POLICY: &str = include_str!("../../../web/policy.txt").trim_ascii();
 
-#[derive(Clone, Copy, Debug)]
+/// The part of it that `FrameOrigin`s change.
+const NO_FRAMES: &str = "frame-ancestors 'none'";
+
+#[derive(Clone, Debug)]
 pub(crate) struct HostCheck {
     address: SocketAddr,
+    policy: HeaderValue,
 }
 
 impl HostCheck {
-    pub(crate) fn new(address: SocketAddr) -> HostCheck {
-        HostCheck { address }
+    /// Pages of `frame_origins` may show this server's pages in a frame.
+    pub(crate) fn new(address: SocketAddr, frame_origins: &[FrameOrigin]) -> HostCheck {
+        HostCheck { address, policy: policy(frame_origins) }
     }
 
     /// Whether `host` names this server.
-    fn accepts(self, host: &str) -> bool {
+    fn accepts(&self, host: &str) -> bool {
         let (name, port) = split_port(host);
         if port.unwrap_or(80) != self.address.port() {
             return false;
@@ -34,6 +41,20 @@ impl HostCheck {
             Err(_) => name.eq_ignore_ascii_case("localhost"),
         }
     }
+}
+
+fn policy(frame_origins: &[FrameOrigin]) -> HeaderValue {
+    let refused = HeaderValue::from_static(POLICY);
+    if frame_origins.is_empty() {
+        return refused;
+    }
+    let mut frames = "frame-ancestors 'self'".to_owned();
+    for origin in frame_origins {
+        frames.push(' ');
+        frames.push_str(&origin.to_string());
+    }
+    // Origins are ASCII, so this does not fail; if it did, no page could show this one.
+    HeaderValue::from_str(&POLICY.replace(NO_FRAMES, &frames)).unwrap_or(refused)
 }
 
 /// Splits `name:port`, `[::1]:port` or a bare name.
@@ -57,8 +78,8 @@ pub(crate) async fn check(State(hosts): State<HostCheck>, request: Request, next
     }
     let mut response = next.run(request).await;
     let headers = response.headers_mut();
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(hosts.policy);
     for (name, value) in [
-        (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),
@@ -74,7 +95,7 @@ mod tests {
 
     #[test]
     fn loopback_server_accepts_only_loopback_hosts() {
-        let hosts = HostCheck::new("127.0.0.1:5001".parse().unwrap());
+        let hosts = HostCheck::new("127.0.0.1:5001".parse().unwrap(), &[]);
         for host in ["127.0.0.1:5001", "localhost:5001", "LocalHost:5001", "[::1]:5001"] {
             assert!(hosts.accepts(host), "{host}");
         }
@@ -85,8 +106,17 @@ mod tests {
 
     #[test]
     fn public_server_accepts_any_ip_but_no_names() {
-        let hosts = HostCheck::new("0.0.0.0:5001".parse().unwrap());
+        let hosts = HostCheck::new("0.0.0.0:5001".parse().unwrap(), &[]);
         assert!(hosts.accepts("192.168.1.4:5001"));
         assert!(!hosts.accepts("evil.example:5001"));
+    }
+    #[test]
+    fn only_the_given_origins_may_show_the_page_in_a_frame() {
+        assert!(POLICY.contains(NO_FRAMES));
+        assert_eq!(policy(&[]), POLICY);
+        let origins = ["https://example.org", "http://localhost:8000"].map(|origin| origin.parse().unwrap());
+        let framed =
+            POLICY.replace(NO_FRAMES, "frame-ancestors 'self' https://example.org http://localhost:8000");
+        assert_eq!(policy(&origins), framed.as_str());
     }
 }

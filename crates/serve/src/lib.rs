@@ -17,6 +17,7 @@ mod arena;
 mod error;
 mod etag;
 mod explorer;
+mod frame_origin;
 mod host_check;
 mod page;
 mod runs;
@@ -25,6 +26,7 @@ mod server;
 use std::io;
 use std::path::PathBuf;
 
+pub use frame_origin::{FrameOrigin, FrameOriginError};
 pub use page::LocalModel;
 pub use server::{ServeError, Server};
 
@@ -41,6 +43,8 @@ pub struct ServeConfig {
     pub models: Vec<LocalModel>,
     /// Folder of the page; `None` serves the embedded one.
     pub page: Option<PathBuf>,
+    /// Origins whose pages may show this one in a frame, besides its own. With none, no page may.
+    pub frame_origins: Vec<FrameOrigin>,
 }
 
 /// Configured content that cannot be served.
@@ -56,7 +60,9 @@ pub enum ConfigError {
         error: io::Error,
     },
     /// A folder without data sets.
-    #[error("no data set in {}: expected set.json (written by `tabia-lab data build`)", .0.display())]
+    #[error(
+        "no data set in {}: expected set.json (written by `tabia-lab data build`) or NAME_planes.npy", .0.display()
+    )]
     NoSets(PathBuf),
     /// A folder without a page.
     #[error("no page in {}: expected index.html (`cargo xtask web` builds web/dist)", .0.display())]
@@ -64,6 +70,9 @@ pub enum ConfigError {
     /// A data set that cannot be opened.
     #[error(transparent)]
     Set(#[from] tabia_data::SetError),
+    /// Arrays of Learning a Chess Policy that cannot be opened.
+    #[error(transparent)]
+    Npy(#[from] tabia_data::NpyError),
     /// A folder that cannot be searched for runs.
     #[error(transparent)]
     Runs(#[from] tabia_runs::FindError),

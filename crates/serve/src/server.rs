@@ -79,7 +79,7 @@ impl Server {
             .nest("/runs", runs::page_routes())
             .nest("/api/arena", arena::routes(matches))
             .merge(site.routes())
-            .layer(from_fn_with_state(HostCheck::new(address), host_check::check));
+            .layer(from_fn_with_state(HostCheck::new(address, &config.frame_origins), host_check::check));
         let summary = summary.into_iter().filter(|part| !part.is_empty()).collect();
         Ok(Server { runtime, listener, address, router, summary })
     }

@@ -14,7 +14,9 @@ use indicatif::HumanBytes;
 use tabia_data::stats::{Category, Pool as CountedPool, Tally};
 use tabia_data::{Faults, PoolRule, RecordKind, Set, SetPlan, SetWriter, ShardOptions, SourceSummary};
 use tabia_query::cluster::{Cluster, SchedulerAddress};
-use tabia_query::{BuildOptions, Reading, Session, TableSpec, Written, build_plan, write_batch};
+use tabia_query::{
+    BuildOptions, Reading, Resources, Session, TableSpec, Written, build_plan, share_of, write_batch,
+};
 use tabia_report::{Progress, grouped};
 use tokio::runtime::Builder;
 
@@ -27,6 +29,7 @@ Examples:
   tabia-lab data build games/otb-rated.pgn.zst --pool over-the-board --out sets/otb
   tabia-lab data build games/ --out sets/strong --where \"white_elo > 2200 and black_elo > 2200 and plies >= 20\"
   tabia-lab data build lichess_db_eval.jsonl.zst --out sets/evals --shards 256 --memory 8G --temp /scratch
+  tabia-lab data build lichess_db_eval.jsonl.zst --out sets/small --num-samples 1M --shards 2
 
 The same records give the same shards in any order of input and with any number of threads. To resume an interrupted build,
 run the same command: it reads its input again, but keeps finished shards.";
@@ -45,7 +48,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, value_enum)]
     kind: Option<Kind>,
     /// Rating pool of PGN games; auto detects it from each game's tags and clocks, and prints the result.
-    #[arg(long, value_name = "auto|online|over-the-board|unknown", default_value = "auto")]
+    #[arg(long, value_name = "auto|lichess|chess.com|online|over-the-board|unknown", default_value = "auto")]
     pool: PoolRule,
     /// Number of shards.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=65536))]
@@ -56,6 +59,9 @@ pub(crate) struct BuildArgs {
     /// Share of the records to take, deterministically sampled: 0.1 is a tenth.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     sample: Option<f64>,
+    /// Number of records to take, such as 1M, deterministically sampled. The input is read twice.
+    #[arg(long, value_name = "N", value_parser = crate::command_line::count, conflicts_with = "sample")]
+    num_samples: Option<u64>,
     /// Held-out records per million for trainers, stored in the set.
     #[arg(long, value_name = "PPM", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     held_out: u32,
@@ -82,6 +88,9 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &BuildArgs) -> Result<()> {
+    if args.num_samples.is_some() && args.inputs.iter().any(|input| input.as_os_str() == "-") {
+        bail!("--num-samples reads its input twice; standard input can be read once");
+    }
     let tables = tables(args)?;
     let kind = tables.first().map_or(RecordKind::Games, |table| table.kind.records());
     // Shards depend on the records only; their inputs are kept beside them until the set is complete.
@@ -103,7 +112,16 @@ pub(crate) fn run(args: &BuildArgs) -> Result<()> {
     let session = Session::new(&resources).map_err(said)?;
     let total = tables.iter().map(TableSpec::bytes).sum();
     let done = building.key_ranges(&set);
-    let build = BuildOptions { kind, tables, filter: args.filter.clone(), sample: args.sample, done };
+    let mut build = BuildOptions { kind, tables, filter: args.filter.clone(), sample: args.sample, done };
+    if let Some(count) = args.num_samples {
+        eprintln!("finding a sample of {}", grouped(count));
+        build.sample = Some(runtime.block_on(async {
+            tokio::select! {
+                share = sample_of(&resources, &build, count) => share,
+                () = interrupted() => bail!(INTERRUPTED),
+            }
+        })?);
+    }
     let mut written = Written::default();
     let meter = Meter::begin(session.reading(), total, args.shards);
     let outcome = runtime.block_on(async {
@@ -133,6 +151,14 @@ pub(crate) fn run(args: &BuildArgs) -> Result<()> {
     building.end()?;
     report(&set, session.reading(), &written, &faults, kept);
     Ok(())
+}
+
+/// The share that `count` records are of all, whichever are done already.
+async fn sample_of(resources: &Resources, build: &BuildOptions, count: u64) -> Result<f64> {
+    // What it reads is not counted.
+    let session = Session::new(resources).map_err(said)?;
+    let all = BuildOptions { done: Vec::new(), ..build.clone() };
+    share_of(session.context(), &all, usize::try_from(count)?).await.map_err(said)
 }
 
 /// The tables of the inputs, all of one kind of record.
@@ -172,6 +198,9 @@ fn options(args: &BuildArgs, kind: RecordKind) -> BTreeMap<String, String> {
     }
     if let Some(sample) = args.sample {
         options.insert("sample".to_owned(), sample.to_string());
+    }
+    if let Some(count) = args.num_samples {
+        options.insert("num-samples".to_owned(), count.to_string());
     }
     options
 }

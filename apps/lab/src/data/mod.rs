@@ -16,11 +16,9 @@ mod rows;
 mod sql;
 mod stats;
 mod verify;
+mod vocab;
 
 use clap::Subcommand;
-
-#[cfg(feature = "query")]
-pub(crate) use self::resources::bytes;
 
 /// The data commands.
 #[derive(Subcommand)]
@@ -33,6 +31,8 @@ pub(crate) enum Command {
     Annotate(label::AnnotateArgs),
     Mates(mates::MatesArgs),
     Verify(verify::VerifyArgs),
+    #[command(visible_alias = "build-vocab")]
+    Vocab(vocab::VocabArgs),
     Stats(stats::StatsArgs),
     Head(head::HeadArgs),
     #[cfg(feature = "query")]
@@ -49,6 +49,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         Command::Annotate(args) => label::run_annotate(&args),
         Command::Mates(args) => mates::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Vocab(args) => vocab::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Head(args) => head::run(&args),
         #[cfg(feature = "query")]

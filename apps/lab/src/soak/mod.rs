@@ -166,7 +166,7 @@ fn play_round(
             (PlayerId(first), PlayerId(second))
         })
         .collect();
-    let openings = Openings::challenge().shuffled(rng.u64(..));
+    let openings = Openings::balanced().shuffled(rng.u64(..));
     let schedule = Schedule::of_pairings(pairings, players.len(), 1, openings.list().len())?;
     let clock = round.clock.as_str();
     let control = if clock.is_empty() { None } else { Some(clock.parse()?) };

@@ -76,7 +76,7 @@ impl Opponents {
         if asked < STRONG {
             opponents.extend(ratings.iter().take(2).map(|rating| self.anchor(*rating, field)));
             if let Some((_, file)) = maia {
-                let spec = MaiaSpec { file: file.clone(), pick: Pick::Likeliest, seed: None };
+                let spec = MaiaSpec { file: file.clone(), elo: None, pick: Pick::Likeliest, seed: None };
                 opponents.push(field.enter(Spec::Maia(spec)));
             }
         } else {

@@ -162,7 +162,7 @@ pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
 fn openings(args: &StrengthArgs) -> Result<Openings> {
     let openings = match &args.openings {
         Some(book) => Openings::open(book).context("--openings")?,
-        None => Openings::challenge(),
+        None => Openings::balanced(),
     };
     Ok(openings.shuffled(args.seed))
 }

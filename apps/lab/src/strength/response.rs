@@ -3,11 +3,11 @@
 use tabia_arena::statistics::Matrix;
 
 /// Prior standard deviation of the measured rating around the aim, in Elo.
-const ASTRAY: f64 = 150.0;
+const PRIOR_DEVIATION: f64 = 150.0;
 /// Length scale of the kernel, in Elo.
-const REACH: f64 = 300.0;
+const LENGTH_SCALE: f64 = 300.0;
 /// Noise of a trial besides that of its games.
-const RAGGED: f64 = 15.0;
+const TRIAL_NOISE: f64 = 15.0;
 
 /// The range and step of aims.
 const LOWEST_AIM: u16 = 400;
@@ -41,7 +41,7 @@ impl Response {
             for (column, other) in trials.iter().enumerate() {
                 *covariance.cell(row, column) = near(trial.aim.into(), other);
             }
-            *covariance.cell(row, row) += trial.deviation * trial.deviation + RAGGED * RAGGED;
+            *covariance.cell(row, row) += trial.deviation * trial.deviation + TRIAL_NOISE * TRIAL_NOISE;
         }
         let precision = covariance.inverse();
         let gaps: Vec<f64> = trials.iter().map(|trial| trial.shown - f64::from(trial.aim)).collect();
@@ -60,7 +60,7 @@ impl Response {
         let near: Vec<f64> = self.trials.iter().map(|trial| near(aim.into(), trial)).collect();
         let known: f64 =
             self.precision.times(&near).iter().zip(&near).map(|(weight, near)| weight * near).sum();
-        (ASTRAY * ASTRAY - known).max(0.0).sqrt()
+        (PRIOR_DEVIATION * PRIOR_DEVIATION - known).max(0.0).sqrt()
     }
 
     /// The lowest aim predicted to give a rating; monotonic.
@@ -72,8 +72,8 @@ impl Response {
 
 /// The kernel.
 fn near(aim: f64, trial: &Trial) -> f64 {
-    let apart = (aim - f64::from(trial.aim)) / REACH;
-    ASTRAY * ASTRAY * (-0.5 * apart * apart).exp()
+    let apart = (aim - f64::from(trial.aim)) / LENGTH_SCALE;
+    PRIOR_DEVIATION * PRIOR_DEVIATION * (-0.5 * apart * apart).exp()
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
     fn without_trials_the_aim_is_the_rating() {
         let response = Response::of(Vec::new());
         assert_eq!(response.aim_for(1400), 1400.0);
-        assert!((response.deviation(1400.0) - ASTRAY).abs() < 1e-9);
+        assert!((response.deviation(1400.0) - PRIOR_DEVIATION).abs() < 1e-9);
     }
 
     #[test]

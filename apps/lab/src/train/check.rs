@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tabia_stdio::stdout;
 use tabia_train::gpu::{self, BenchPlan};
 
@@ -26,16 +26,6 @@ pub(super) struct BenchArgs {
     /// Also measure each kernel and matrix product.
     #[arg(long)]
     profile: bool,
-    /// Measure the human network's hand-scheduled path against this one in turns, and print the ratio.
-    #[arg(long, value_enum, conflicts_with = "profile")]
-    compare: Option<Path>,
-}
-
-/// A way to train a network on the GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Path {
-    /// Any network, recorded and planned
-    Graph,
 }
 
 /// Number of profiled steps.
@@ -50,10 +40,6 @@ pub(super) fn check(args: &CheckArgs) -> Result<()> {
 
 pub(super) fn bench(args: &BenchArgs) -> Result<()> {
     let profiled_steps = if args.profile { PROFILED_STEPS } else { 0 };
-    let plan = BenchPlan {
-        time: Duration::from_secs(args.seconds),
-        profiled_steps,
-        compare_graph: args.compare == Some(Path::Graph),
-    };
+    let plan = BenchPlan { time: Duration::from_secs(args.seconds), profiled_steps };
     Ok(gpu::bench(&Configuration::read(&args.config)?.config, plan, &mut stdout())?)
 }

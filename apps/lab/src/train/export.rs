@@ -12,7 +12,7 @@ use tabia_train::export::{
 };
 use tabia_train::{TrainConfig, Weights, checkpoint, initial_weights};
 
-use super::{Configuration, checkpoint_folder, table};
+use super::{Configuration, checkpoint_folder};
 use crate::command_line;
 use crate::finished_file::write_whole;
 use tabia_report::Progress;
@@ -226,7 +226,7 @@ fn compared(precision: Precision, accuracy: &Accuracy) -> String {
             rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
         }
     }
-    let mut text = table::aligned(&rows);
+    let mut text = tabia_report::aligned(&rows);
     if let Some(share) = other_choices {
         text.push_str(&format!("\n{:.2}% of the top-1 moves differ", 100.0 * share));
     }

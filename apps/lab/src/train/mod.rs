@@ -1,8 +1,10 @@
 //! `tabia-lab train`: one file per command.
 
 mod check;
+mod evaluate;
 mod export;
 mod outlook;
+mod overrides;
 mod plot;
 mod run;
 mod table;
@@ -13,6 +15,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use tabia_train::TrainConfig;
+
+use self::overrides::DataOverrides;
 
 /// Train a network, plot runs, export weights.
 ///
@@ -40,6 +44,11 @@ enum Other {
     ///   tabia-lab train export human.safetensors --config configs/human.toml --out human8.safetensors --int8
     #[command(verbatim_doc_comment)]
     Export(export::ExportArgs),
+    /// Score the policy of model files on the held-out positions of sets of evaluations.
+    ///
+    /// Example: tabia-lab train eval policy.safetensors theirs.pt --data sets/evals --min-depth 30 --eval-min-depth 50
+    #[command(visible_alias = "evaluate")]
+    Eval(evaluate::EvalArgs),
     /// Compare the GPU trainer with the reference, kernel by kernel and gradient by gradient.
     ///
     /// Example: tabia-lab train check configs/human.toml
@@ -55,6 +64,7 @@ pub(crate) fn execute(command: &TrainCommand) -> anyhow::Result<()> {
     match &command.other {
         Some(Other::Plot(args)) => plot::run(args),
         Some(Other::Export(args)) => export::run(args),
+        Some(Other::Eval(args)) => evaluate::run(args),
         Some(Other::Check(args)) => check::check(args),
         Some(Other::Bench(args)) => check::bench(args),
         None => run::run(&command.run),
@@ -69,9 +79,17 @@ struct Configuration {
 
 impl Configuration {
     fn read(path: &Path) -> anyhow::Result<Configuration> {
-        let text =
-            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let config = TrainConfig::parse(&text).with_context(|| path.display().to_string())?;
+        Configuration::read_with(path, &DataOverrides::default())
+    }
+
+    /// The configuration with some of its settings replaced. Its text is what was used: with them, and with the moves of a
+    /// `vocab.npy` in place of its name.
+    fn read_with(path: &Path, overrides: &DataOverrides) -> anyhow::Result<Configuration> {
+        let named = || path.display().to_string();
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", named()))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let text = overrides::apply(text, folder, overrides).with_context(named)?;
+        let config = TrainConfig::parse(&text).with_context(named)?;
         Ok(Configuration { config, text })
     }
 }

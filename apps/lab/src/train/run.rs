@@ -6,6 +6,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 
+use super::overrides::DataOverrides;
 use super::watch::TerminalWatch;
 use super::{Configuration, outlook};
 use crate::command_line;
@@ -27,6 +28,8 @@ pub(super) struct RunArgs {
     /// Training sets, from `data build`.
     #[arg(long, value_name = "DIR", num_args = 1..)]
     data: Vec<PathBuf>,
+    #[command(flatten)]
+    overrides: DataOverrides,
     /// Folder for metrics and checkpoints [default: runs/NAME of the configuration].
     #[arg(long, value_name = "RUNDIR")]
     out: Option<PathBuf>,
@@ -79,7 +82,7 @@ enum DeviceName {
 pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let started = Instant::now();
     let Some(path) = &args.config else { bail!("missing configuration, such as configs/human.toml") };
-    let Configuration { config, text } = Configuration::read(path)?;
+    let Configuration { config, text } = Configuration::read_with(path, &args.overrides)?;
     if args.data.is_empty() {
         bail!("missing --data with at least one set");
     }

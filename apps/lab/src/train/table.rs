@@ -1,5 +1,6 @@
 //! Tables of held-out results.
 
+use tabia_report::aligned;
 use tabia_train::{Evaluation, GroupScore};
 
 /// A figure's name and formatter.
@@ -40,23 +41,6 @@ pub(super) fn number(value: f64) -> String {
 
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
-}
-
-/// Aligns columns, the first to the left, the others to the right.
-pub(super) fn aligned(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
-            0 => format!("{cell:width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        cells.collect::<Vec<String>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect::<Vec<String>>().join("\n")
 }
 
 #[cfg(test)]

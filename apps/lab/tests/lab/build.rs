@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
-use crate::program::{Folder, files, lab};
+use crate::program::{self, Folder, files, lab, text};
 use crate::sets::games_numbered;
 
 fn path(folder: &Folder, name: &str) -> String {
@@ -17,15 +17,11 @@ fn run(arguments: &[&str]) -> Output {
 }
 
 fn succeed(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
+    program::succeed(lab().arg("data").args(arguments))
 }
 
 fn fail(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    assert!(!output.status.success(), "{arguments:?} has to fail");
-    String::from_utf8(output.stderr).unwrap()
+    program::fail(lab().arg("data").args(arguments)).1
 }
 
 #[test]
@@ -41,8 +37,19 @@ fn a_set_does_not_depend_on_threads_and_order() {
     assert!(files(Path::new(&one)) == files(Path::new(&two)));
     let query = format!("select count(*) from shards('{one}')");
     assert_eq!(succeed(&["sql", &query, "--format", "csv"]).lines().nth(1), Some("300"));
-    let occupied = fail(&["build", &a, "--out", &one]);
-    assert!(occupied.contains("already holds a set"), "{occupied}");
+    fail(&["build", &a, "--out", &one]);
+}
+
+#[test]
+fn a_number_of_records_is_sampled() {
+    let folder = Folder::new();
+    fs::write(path(&folder, "a.pgn"), games_numbered(0..150, 40)).unwrap();
+    let (input, some) = (path(&folder, "a.pgn"), path(&folder, "some"));
+    let summary = succeed(&["build", &input, "--out", &some, "--num-samples", "0.05k", "--shards", "2"]);
+    assert!(summary.contains("written   50 games"), "{summary}");
+    let both =
+        run(&["build", &input, "--out", &path(&folder, "both"), "--num-samples", "50", "--sample", "0.5"]);
+    assert_eq!(both.status.code(), Some(2), "{}", text(&both.stderr));
 }
 
 #[test]
@@ -93,12 +100,12 @@ fn finished_shards_are_reused_only_for_the_same_input() {
     };
     killed_after_two(None);
     let output = run(&["build", &input, "--out", &again, "--shards", "4"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = text(&output.stderr);
     assert!(output.status.success() && said.contains("keeping 2 of 4 shards"), "{said}");
     assert!(files(Path::new(&again)) == files(Path::new(&whole)));
     killed_after_two(Some("of something else"));
     let output = run(&["build", &input, "--out", &again, "--shards", "4"]);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = text(&output.stderr);
     assert!(output.status.success() && !said.contains("keeping"), "{said}");
     assert!(files(Path::new(&again)) == files(Path::new(&whole)));
 }
@@ -107,22 +114,21 @@ fn finished_shards_are_reused_only_for_the_same_input() {
 fn invalid_input_leaves_no_set() {
     let folder = Folder::new();
     let out = path(&folder, "out");
-    let absent = fail(&["build", &path(&folder, "absent.pgn"), "--out", &out]);
-    assert!(absent.contains("absent.pgn"), "{absent}");
-    fs::write(path(&folder, "damaged.pgn.zst"), b"\x28\xB5\x2F\xFDnot really compressed").unwrap();
-    let damaged = fail(&["build", &path(&folder, "damaged.pgn.zst"), "--out", &out]);
-    assert!(damaged.contains("damaged.pgn.zst") && damaged.contains("no records could be read"), "{damaged}");
-    fs::write(path(&folder, "prose.txt"), "Call me Ishmael.").unwrap();
-    let prose = fail(&["build", &path(&folder, "prose.txt"), "--out", &out]);
-    assert!(prose.contains("prose.txt") && prose.contains("unknown format"), "{prose}");
-    fs::write(path(&folder, "a.pgn"), games_numbered(0..3, 40)).unwrap();
-    let bad_filter = fail(&["build", &path(&folder, "a.pgn"), "--out", &out, "--where", "colour = 'red'"]);
-    assert!(bad_filter.contains("colour"), "{bad_filter}");
-    let none = fail(&["build", &path(&folder, "a.pgn"), "--out", &out, "--where", "plies > 5000"]);
-    assert!(none.contains("all 3 records"), "{none}");
-    fs::write(path(&folder, "other.parquet"), "PAR1").unwrap();
-    let parquet = fail(&["build", &path(&folder, "other.parquet"), "--out", &out]);
-    assert!(parquet.contains("other.parquet"), "{parquet}");
+    fs::write(folder.file("damaged.pgn.zst"), b"\x28\xB5\x2F\xFDnot really compressed").unwrap();
+    fs::write(folder.file("prose.txt"), "Call me Ishmael.").unwrap();
+    fs::write(folder.file("a.pgn"), games_numbered(0..3, 40)).unwrap();
+    fs::write(folder.file("other.parquet"), "PAR1").unwrap();
+    for (input, condition, named) in [
+        ("absent.pgn", "true", "absent.pgn"),
+        ("damaged.pgn.zst", "true", "damaged.pgn.zst"),
+        ("prose.txt", "true", "prose.txt"),
+        ("a.pgn", "colour = 'red'", "colour"),
+        ("a.pgn", "plies > 5000", "3 records"),
+        ("other.parquet", "true", "other.parquet"),
+    ] {
+        let said = fail(&["build", &path(&folder, input), "--out", &out, "--where", condition]);
+        assert!(said.contains(named), "{input}: {said}");
+    }
     assert!(!Path::new(&out).join("set.json").exists());
     assert!(fs::read_dir(&out).unwrap().all(|entry| entry.unwrap().file_name() == "building.json"));
 }
@@ -162,7 +168,7 @@ fn commands_end_quietly_when_the_pipe_closes() {
         drop(reader);
         let output = lab().arg("data").args(arguments).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
         let output = output.wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
+        let said = text(&output.stderr);
         // What a shell says of a program that died of SIGPIPE.
         assert_eq!(output.status.code(), Some(141), "{arguments:?}: {said}");
         assert!(!said.contains("panicked") && !said.contains("Broken pipe"), "{arguments:?}: {said}");
@@ -177,7 +183,7 @@ fn detected_rating_pools_are_printed() {
     fs::write(path(&folder, "games.pgn"), text).unwrap();
     let (input, set, told) = (path(&folder, "games.pgn"), path(&folder, "set"), path(&folder, "told"));
     let summary = succeed(&["build", &input, "--out", &set, "--shards", "1"]);
-    assert!(summary.contains("pools     1 over the board, 1 online, 1 unknown"), "{summary}");
+    assert!(summary.contains("pools     1 over the board, 1 lichess, 1 unknown"), "{summary}");
     let summary = succeed(&["build", &input, "--out", &told, "--shards", "1", "--pool", "online"]);
     assert!(summary.contains("pools     3 online"), "{summary}");
 }

@@ -264,12 +264,12 @@ fn cluster_errors_are_reported() {
     let out = root.join("out");
 
     let nobody = Build::start(&games, &out, Some("127.0.0.1:1")).complaint();
-    assert!(nobody.contains("no scheduler answers at 127.0.0.1:1"), "{nobody}");
+    assert!(nobody.contains("127.0.0.1:1"), "{nobody}");
 
     let (scheduler, address) = Service::scheduler(&[]);
     let address = address.as_str();
     let idle = Build::start(&games, &out, Some(address)).complaint();
-    assert!(idle.contains("has no executors"), "{idle}");
+    assert!(idle.contains("executors"), "{idle}");
 
     let port = address.rsplit(':').next().unwrap();
     let (_, taken) = fail(lab().args(["cluster", "scheduler", "--port", port]));

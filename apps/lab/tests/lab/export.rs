@@ -126,7 +126,7 @@ fn failed_exports_leave_no_files() {
         fail(data("export").arg(&set).args(["--format", format, "--out"]).arg(out)).1
     };
     let said = wrong("npy", &folder.file("arrays"));
-    assert!(said.contains("holds games, but this format is for evaluations"), "{said}");
+    assert!(said.contains("games") && said.contains("evaluations"), "{said}");
     let said = wrong("pgn", &folder.file("no/folder/games.pgn"));
     assert!(said.contains("no/folder/games.pgn"), "{said}");
     wrong("pgn", &folder.file("games.pgn.gz"));

@@ -35,8 +35,7 @@ fn evaluations_are_printed_with_labels() {
     assert!(said.contains("deepest: ") && said.contains("e5 50.0%") && said.contains("c5 50.0%"), "{said}");
     let best = succeed(data("head").arg(&set).args(["--labels", "best"]));
     assert!(best.contains("best: ") && best.contains("100.0%"), "{best}");
-    let (_, complaint) = fail(data("head").arg(&set).args(["--from", "1"]));
-    assert!(complaint.contains("no record 1"), "{complaint}");
+    fail(data("head").arg(&set).args(["--from", "1"]));
 }
 
 #[test]

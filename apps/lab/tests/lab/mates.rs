@@ -43,7 +43,6 @@ fn no_set_without_mates() {
     let folder = Folder::new();
     let (input, out) = (folder.file("games.pgn"), folder.file("set"));
     std::fs::write(&input, "1. e4 e5 1/2-1/2\n").unwrap();
-    let (_, said) = fail(data("mates").arg(&input).arg("--out").arg(&out));
-    assert!(said.contains("none of 1 games ends in checkmate"), "{said}");
+    fail(data("mates").arg(&input).arg("--out").arg(&out));
     assert!(!out.join("set.json").exists());
 }

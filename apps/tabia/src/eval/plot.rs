@@ -6,7 +6,7 @@ use tabia_report::{Axis, Chart, Even, Point, Series};
 
 /// An SVG file. Bands with too few games for an interval are left out.
 pub(super) fn svg(title: &str, report: &MoveReport) -> String {
-    let bands = || report.groups.iter().filter(|group| group.by == Grouping::Elo);
+    let bands = || report.groups.iter().filter(|group| matches!(group.by, Grouping::Elo { .. }));
     let first = bands().filter_map(|group| point(group, &report.models[0], group.figures.first()?.top1));
     let best = bands().filter_map(|group| {
         let name = &group.comparison.as_ref()?.best;

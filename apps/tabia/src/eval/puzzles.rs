@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use indicatif::HumanCount;
 use serde_json::json;
-use tabia_cli::figures::{pace, percent, width};
+use tabia_cli::figures::{pace, percent};
 use tabia_cli::{PlayerFactory, write_json};
 use tabia_data::PoolRule;
 use tabia_encoding::{Elo, RatingPool};
@@ -14,7 +14,7 @@ use tabia_human_eval::{
     EvalModel, PuzzleContext, PuzzleMetrics, PuzzlePlayer, PuzzleRating, PuzzleReport, Solver, Workers,
 };
 use tabia_players::{Player, Spec};
-use tabia_report::Progress;
+use tabia_report::{Progress, aligned, head};
 
 use super::args::{ChoiceArgs, ModelArgs};
 use super::games::select;
@@ -119,40 +119,24 @@ fn make<'a>(named: &Named, rating: Elo, players: &'a PlayerFactory) -> Option<Ma
 fn print(report: &PuzzleReport) {
     println!("{} puzzles, rated {:.0} on average\n", HumanCount(report.puzzles), report.mean_rating);
     let names: Vec<String> = report.figures.iter().map(name).collect();
-    let wide = names.iter().map(String::len).max().unwrap_or(0).max("model".len());
-    println!("{:wide$}  {:>20}  {:>20}  puzzle rating", "model", "solved", "first move");
+    let mut rows = vec![head(&["model", "solved", "first move", "puzzle rating"])];
     for (name, figures) in names.iter().zip(&report.figures) {
-        println!(
-            "{name:wide$}  {:>20}  {:>20}  {}",
-            percent(figures.solved),
-            percent(figures.first_move),
-            figures.rating.as_ref().map_or("unknown".to_owned(), in_words)
-        );
+        let rating = figures.rating.as_ref().map_or("unknown".to_owned(), in_words);
+        rows.push(vec![name.clone(), percent(figures.solved), percent(figures.first_move), rating]);
     }
+    println!("{}", aligned(&rows));
     let Some(first) = report.figures.first() else { return };
     if names.len() > MOST_COLUMNS {
         println!("\nHow many of easy and hard ones each solves: --json FILE, or fewer --elo at a time.");
         return;
     }
-    print!("\n{:12} {:>7}", "solved by", "puzzles");
-    let columns: Vec<Vec<String>> = report
-        .figures
-        .iter()
-        .map(|figures| figures.bands.iter().map(|band| percent(band.solved)).collect())
-        .collect();
-    let widths: Vec<usize> =
-        names.iter().zip(&columns).map(|(name, cells)| width(cells).max(name.len())).collect();
-    for (name, width) in names.iter().zip(&widths) {
-        print!("  {name:>width$}");
-    }
-    println!();
+    let mut rows = vec![[head(&["solved by", "puzzles"]), names].concat()];
     for (number, band) in first.bands.iter().enumerate() {
-        print!("{:12} {:>7}", band.band, HumanCount(band.puzzles).to_string());
-        for (cells, width) in columns.iter().zip(&widths) {
-            print!("  {:>width$}", cells.get(number).map_or("", String::as_str));
-        }
-        println!();
+        let solved = report.figures.iter().filter_map(|figures| figures.bands.get(number));
+        let known = [band.band.clone(), HumanCount(band.puzzles).to_string()];
+        rows.push(known.into_iter().chain(solved.map(|band| percent(band.solved))).collect());
     }
+    println!("\n{}", aligned(&rows));
 }
 
 fn name(figures: &PuzzleMetrics) -> String {

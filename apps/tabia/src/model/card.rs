@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use tabia_model::{Accuracy, Figures, HeldOut, Model, ModelCard, Rounding, Strength, StrengthKnot, Training};
 
 use super::grouped;
 use crate::cli::CardArgs;
 
 pub(crate) fn run(args: &CardArgs) -> Result<()> {
-    let model = Model::open(&args.file).with_context(|| args.file.display().to_string())?;
+    let model = super::open(&args.file, args.layout.as_deref())?;
     let name = args.file.file_name().unwrap_or_default().to_string_lossy();
     print!("{}", markdown(&name, &model));
     Ok(())

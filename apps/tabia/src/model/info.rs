@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::json;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Position};
 use tabia_encoding::{Elo, PlayerInfo, RatingPool, Situation, TIME_BINS, time_bin_range};
-use tabia_model::{Evaluation, Format, Model};
+use tabia_model::{Evaluation, Format, Model, Reading, Readings};
 
-use super::{card, grouped, position};
+use super::{card, context, grouped, position};
 use crate::cli::InfoArgs;
 
 /// Positions on which a sound network shows its character: nothing known, a queen up, a queen down.
@@ -25,10 +25,12 @@ struct Entry {
     label: String,
     position: Chess,
     evaluation: Evaluation,
+    /// Of a two-input network with a --context.
+    readings: Option<Readings>,
 }
 
 pub(crate) fn run(args: &InfoArgs) -> Result<()> {
-    let model = Model::open(&args.file).with_context(|| args.file.display().to_string())?;
+    let model = super::open(&args.file, args.layout.as_deref())?;
     let entries = evaluate(&model, args)?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&as_json(&model, &entries, args.top))?);
@@ -45,6 +47,7 @@ fn evaluate(model: &Model, args: &InfoArgs) -> Result<Vec<Entry>> {
         args.fen.iter().map(|fen| (fen.clone(), fen.as_str())).collect()
     };
     // Told one rating alone, a network takes the other player for anybody: the start position is no longer even.
+    let context = context(model, args.context.as_deref())?;
     let seat = PlayerInfo { rating: Some(Elo(args.elo)), time_left: args.clock.map(Duration::from_secs) };
     asked
         .into_iter()
@@ -53,8 +56,13 @@ fn evaluate(model: &Model, args: &InfoArgs) -> Result<Vec<Entry>> {
             // The scale `human,elo=N` plays on.
             let pool = RatingPool::Online;
             let situation = Situation { mover: seat, opponent: seat, pool, ..Situation::of(&position) };
+            let situation = Situation { context: context.as_ref(), ..situation };
             let evaluation = model.evaluate(&[situation])?.remove(0);
-            Ok(Entry { label, position, evaluation })
+            let readings = match &context {
+                Some(context) => model.readings(&position, context)?,
+                None => None,
+            };
+            Ok(Entry { label, position, evaluation, readings })
         })
         .collect()
 }
@@ -89,7 +97,8 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
     if let Some(head) = &facts.policy {
         let promotions =
             head.promotion_output.as_ref().map_or(String::new(), |o| format!(", promotions {o:?}"));
-        line("policy", format!("{:?} over {}{promotions}", head.output, head.vocabulary));
+        let values = if head.action_values { ", a value for each move" } else { "" };
+        line("policy", format!("{:?} over {}{promotions}{values}", head.output, head.vocabulary));
     }
     if let Some(head) = &facts.value {
         let index = head.index.map_or_else(String::new, |index| format!("[{index}]"));
@@ -101,6 +110,8 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
     if let Some(head) = &facts.think_time {
         line("think time", format!("{:?}, {TIME_BINS} bins", head.output));
     }
+    line("history", history(model));
+    line("ratings", ratings(model).to_owned());
     line("licence", stated(&facts.licence));
     line("authors", stated(&facts.authors));
     line("training data", stated(&facts.training_data));
@@ -148,7 +159,35 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
         let thinks = think(&seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.0} s")));
         text.push_str(&format!("{:<width$}  {score:>8}  {wdl:>15}{thinks}  {moves}\n", entry.label));
     }
+    if let Some(context) = &args.context {
+        text.push_str(&format!("\nin the context {context}\n"));
+        text.push_str(&format!("{:<width$}  {:>22}  {:>22}\n", "position", "context-win", "compare"));
+        let shown = |reading: Reading| format!("{:.4} = {:+.2}", reading.raw, reading.white_cp / 100.0);
+        for Entry { label, readings, .. } in entries {
+            let Some(Readings { context_win, compare }) = *readings else { continue };
+            text.push_str(&format!("{label:<width$}  {:>22}  {:>22}\n", shown(context_win), shown(compare)));
+        }
+        text.push_str("The number of the network, and pawns for White.\n");
+    }
     text
+}
+
+/// How far a network looks back.
+fn history(model: &Model) -> String {
+    match model.history() {
+        0 => "none: the position alone".to_owned(),
+        1 => "1 ply".to_owned(),
+        plies => format!("{plies} plies"),
+    }
+}
+
+/// Whose rating a network takes.
+fn ratings(model: &Model) -> &'static str {
+    match (model.takes_ratings(), model.takes_opponent_ratings()) {
+        (false, _) => "none",
+        (true, false) => "of the side to move",
+        (true, true) => "of both players",
+    }
 }
 
 fn as_json(model: &Model, entries: &[Entry], top: usize) -> serde_json::Value {
@@ -165,6 +204,7 @@ fn as_json(model: &Model, entries: &[Entry], top: usize) -> serde_json::Value {
                 "wdl_mover": entry.evaluation.wdl.map(|w| [w.win, w.draw, w.loss]),
                 "think_time": entry.evaluation.think_time,
                 "moves": moves,
+                "readings": entry.readings,
             })
         })
         .collect();
@@ -175,6 +215,8 @@ fn as_json(model: &Model, entries: &[Entry], top: usize) -> serde_json::Value {
         "parameters": model.parameters(),
         "multiply_adds": model.graph().multiply_adds,
         "runtime": model.runtime().to_string(),
+        "history_plies": model.history(),
+        "ratings": ratings(model),
         "card": model.card(),
         "positions": positions,
     })
@@ -200,7 +242,7 @@ fn typical_seconds(chances: &[f32; TIME_BINS]) -> f32 {
     (range.start + range.end) / 2.0
 }
 
-fn described(tensor: &tabia_model::onnx::check::TensorInfo) -> String {
+fn described(tensor: &tabia_onnx::check::TensorInfo) -> String {
     let dims: Vec<_> = tensor.shape.iter().map(|d| d.map_or("batch".to_owned(), |d| d.to_string())).collect();
     format!("{:?} [{}]", tensor.name, dims.join(", "))
 }

@@ -4,14 +4,14 @@ use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use shakmaty::Chess;
 use tabia_encoding::{Batch, Column, Situation};
-use tabia_model::runtime::{InputData, InputTensor, Session};
-use tabia_model::{Model, Source};
+use tabia_model::{Model, Perspective, Source};
+use tabia_runtime::{InputData, InputTensor, Session};
 
-use super::position;
+use super::{context, position};
 use crate::cli::{RuntimeName, TensorsArgs};
 
 /// Positions of every kind: the first, castling still possible, an en-passant capture, a pawn about to promote, few men.
-const POSITIONS: [&str; 5] = [
+pub(super) const POSITIONS: [&str; 5] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "r3k2r/pppq1ppp/2npbn2/2b1p3/2B1P3/2NPBN2/PPPQ1PPP/R3K2R b KQkq - 6 8",
     "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
@@ -21,16 +21,30 @@ const POSITIONS: [&str; 5] = [
 
 pub(crate) fn run(args: &TensorsArgs) -> Result<()> {
     let named = || args.file.display().to_string();
-    let model = Model::open(&args.file).with_context(named)?;
+    let model = super::open(&args.file, args.layout.as_deref())?;
     let given: Vec<&str> =
         if args.fen.is_empty() { POSITIONS.to_vec() } else { args.fen.iter().map(String::as_str).collect() };
     let positions: Vec<Chess> = given.iter().map(|fen| position(fen)).collect::<Result<_>>()?;
+    let context = context(&model, args.context.as_deref())?;
     let situations: Vec<Situation<'_>> = positions
         .iter()
-        .map(|position| Situation { context: Some(position), ..Situation::of(position) })
+        .map(|position| {
+            let context = Some(context.as_ref().unwrap_or(position));
+            Situation { context, ..Situation::of(position) }
+        })
         .collect();
     let mut batch = Batch::new(model.encoding());
-    situations.iter().for_each(|situation| batch.push(situation));
+    let compares =
+        model.card().value.as_ref().is_some_and(|head| head.perspective == Perspective::Comparison);
+    for situation in &situations {
+        match situation.context.filter(|_| compares) {
+            // A comparing network takes the position first and the reference second.
+            Some(reference) => {
+                batch.push(&Situation { context: Some(situation.position), ..Situation::of(reference) });
+            }
+            None => batch.push(situation),
+        }
+    }
     let mut inputs = Map::new();
     let mut tensors = Vec::new();
     for ((column, spec), info) in
@@ -49,7 +63,7 @@ pub(crate) fn run(args: &TensorsArgs) -> Result<()> {
     let (runtime, outputs) = match args.runtime {
         RuntimeName::Player => (model.runtime().to_string(), model.outputs(&situations)?),
         RuntimeName::Graph => {
-            let sidecar = Model::sidecar(&args.file)?;
+            let sidecar = super::with_layout(Model::sidecar(&args.file)?, args.layout.as_deref())?;
             let source = Source::open_with(&args.file, sidecar.as_deref()).with_context(named)?;
             let session = Session::new(source.into_graph()?)?;
             let asked: Vec<_> =
@@ -61,6 +75,10 @@ pub(crate) fn run(args: &TensorsArgs) -> Result<()> {
         .into_iter()
         .map(|output| (output.name, json!({ "shape": output.shape, "values": output.values })))
         .collect();
-    println!("{}", json!({ "positions": given, "runtime": runtime, "inputs": inputs, "outputs": outputs }));
+    let mut answer = json!({ "positions": given, "runtime": runtime, "inputs": inputs, "outputs": outputs });
+    if let Some(fen) = &args.context {
+        answer["context"] = json!(fen);
+    }
+    println!("{answer}");
     Ok(())
 }

@@ -16,12 +16,14 @@ use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, Position};
 use tabia_cli::WallClock;
 use tabia_game::{fen_of, position_from_fen, write_game};
+use tabia_model::Model;
+use tabia_players::{ChallengeRules, LevelSpec, NetSearch, NetSpec, Spec};
 
 use self::board::Style;
 use self::command::Command;
 use self::live_game::{LiveGame, Sides, named, outcome_text};
 use self::opponent::Opponent;
-use crate::cli::{ColorChoice, PlayArgs};
+use crate::cli::{ColorChoice, Mode, PlayArgs, WatchArgs};
 
 const HELP: &str = "\
 Type a move (e4, Nf3, O-O, e8=Q, or e2e4), or one of
@@ -37,16 +39,21 @@ Type a move (e4, Nf3, O-O, e8=Q, or e2e4), or one of
   resign, help, quit";
 
 pub(crate) fn run(args: &PlayArgs) -> Result<()> {
-    let start = match &args.fen {
-        Some(fen) => position_from_fen(fen).with_context(|| format!("--fen {fen:?}"))?,
-        None => Chess::default(),
+    let start = match (&args.fen, args.odds) {
+        (Some(fen), _) => position_from_fen(fen).with_context(|| format!("--fen {fen:?}"))?,
+        (None, Some(odds)) => match args.color {
+            ColorChoice::White => odds.start(Color::Black),
+            ColorChoice::Black => odds.start(Color::White),
+            ColorChoice::Random => bail!("--odds with --color random (expected white or black)"),
+        },
+        (None, None) => Chess::default(),
     };
     let terminal = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if terminal && !args.ascii {
         return screen::run(args, start);
     }
     if args.watch.is_some() || args.tc.is_some() {
-        bail!("--watch and --tc need the full-screen interface (a terminal, without --ascii)");
+        bail!("watched games and --tc need the full-screen interface (a terminal, without --ascii)");
     }
     let opponent = Opponent::new(args)?;
     let style = if args.ascii || !std::io::stdout().is_terminal() { Style::Ascii } else { Style::Unicode };
@@ -57,6 +64,48 @@ pub(crate) fn run(args: &PlayArgs) -> Result<()> {
         session.live.save(path)?;
     }
     outcome
+}
+
+/// Shows a game between two players.
+pub(crate) fn watch(args: WatchArgs) -> Result<()> {
+    let WatchArgs { player, against, delay, color, elo, seed, fen, pgn } = args;
+    let against = against.unwrap_or_else(|| player.clone());
+    let level = match against.parse() {
+        Ok(Spec::Level(LevelSpec { level, .. })) => Some(level),
+        _ => None,
+    };
+    let player = match level {
+        Some(level) => challenger(&player, level.rules())?,
+        None => player,
+    };
+    run(&PlayArgs {
+        opponent: Some(player),
+        elo,
+        color,
+        mode: Mode::Sample,
+        temperature: None,
+        seed,
+        fen,
+        odds: None,
+        pgn,
+        tc: None,
+        watch: Some(against),
+        delay,
+        ascii: false,
+    })
+}
+
+/// The player that meets a level: a model file without a policy head plays by the rules of the challenge.
+fn challenger(player: &str, rules: ChallengeRules) -> Result<String> {
+    let file = Path::new(player);
+    if !file.is_file() {
+        return Ok(player.to_owned());
+    }
+    let model = Model::open(file).with_context(|| player.to_owned())?;
+    if model.card().policy.is_some() {
+        return Ok(player.to_owned());
+    }
+    Ok(Spec::Net(NetSpec { file: file.to_owned(), search: NetSearch::Challenge(rules) }).to_string())
 }
 
 /// A line-based session: games against one opponent until the user quits.

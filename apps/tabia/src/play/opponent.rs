@@ -81,8 +81,8 @@ impl Opponent {
         limits: &Limits,
         control: &dyn SearchControl,
     ) -> Result<(Option<Move>, Vec<Candidate>)> {
-        // More lines cost a policy nothing, but weaken a search.
-        let lines = if self.spec.pick().is_some() { HINTS } else { limits.lines };
+        // More lines weaken a search within limits, and cost others nothing.
+        let lines = if self.spec.limits().is_none() { HINTS } else { limits.lines };
         let decision = self.player.decide(history, &Limits { lines, ..limits.clone() }, control)?;
         Ok((move_of(&decision), candidates(history.current(), &decision.choice.lines)))
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tabia_model::Model;
-use tabia_players::admit;
+use tabia_players::{ChallengeRules, admit};
 use tsify::Tsify;
 
 /// The properties of a model.
@@ -31,10 +31,14 @@ pub struct ModelFacts {
     pub thinks: bool,
     /// Whether it uses ratings.
     pub rated: bool,
-    /// Whether it is admitted to the Chess Challenge.
+    /// Whether it is admitted to the Chess Challenge by the original rules.
     pub challenge: bool,
     /// Why not; empty if it is.
     pub challenge_problem: String,
+    /// Whether it is admitted by the rules of 2026.
+    pub challenge_2026: bool,
+    /// Why not; empty if it is.
+    pub challenge_2026_problem: String,
     /// Its measured ratings, by rating asked for.
     pub strength: Vec<MeasuredRating>,
     /// Other properties: names and values.
@@ -56,7 +60,8 @@ pub struct MeasuredRating {
 
 pub(super) fn of(name: &str, model: &Model) -> ModelFacts {
     let card = model.card();
-    let admission = admit(model);
+    let admission = admit(model, ChallengeRules::Original);
+    let later = admit(model, ChallengeRules::Edition2026);
     let mut rows = Vec::new();
     let mut row = |name: &str, value: Option<String>| {
         rows.extend(value.filter(|value| !value.is_empty()).map(|value| (name.to_owned(), value)));
@@ -83,6 +88,8 @@ pub(super) fn of(name: &str, model: &Model) -> ModelFacts {
         rated: model.takes_ratings(),
         challenge: admission.is_ok(),
         challenge_problem: admission.err().map_or(String::new(), |problem| problem.to_string()),
+        challenge_2026: later.is_ok(),
+        challenge_2026_problem: later.err().map_or(String::new(), |problem| problem.to_string()),
         strength: measured(model),
         card: rows,
     }

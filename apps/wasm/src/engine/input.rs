@@ -59,6 +59,11 @@ pub struct PlayerInput {
 pub enum PoolInput {
     /// A chess site.
     Online,
+    /// Lichess.
+    Lichess,
+    /// Chess.com.
+    #[serde(rename = "chess.com")]
+    ChessCom,
     /// FIDE or a federation.
     OverTheBoard,
     /// Unknown.
@@ -145,6 +150,8 @@ impl GameInput {
     pub(crate) fn rating_pool(&self) -> RatingPool {
         match self.pool {
             Some(PoolInput::Online) => RatingPool::Online,
+            Some(PoolInput::Lichess) => RatingPool::Lichess,
+            Some(PoolInput::ChessCom) => RatingPool::ChessCom,
             Some(PoolInput::OverTheBoard) => RatingPool::OverTheBoard,
             Some(PoolInput::Unknown) | None => RatingPool::Unknown,
         }

@@ -1,6 +1,9 @@
 //! Models, players and analysis, for a worker.
 
 mod analysis;
+mod context;
+#[cfg(any(feature = "embed", test))]
+mod embedded;
 mod facts;
 mod human;
 pub(crate) mod input;
@@ -13,14 +16,17 @@ use std::collections::HashMap;
 
 use js_sys::Uint8Array;
 use tabia_arena::Timer as _;
-use tabia_model::transformer::Level;
 use tabia_players::{Player, SearchControl as _, Spec};
+use tabia_runtime::transformer::Level;
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
+#[cfg(any(feature = "embed", test))]
+pub use self::embedded::embedded_model;
 pub(crate) use self::store::ModelStore;
 use self::{analysis::Analyst, input::duration};
 pub use self::{
+    context::ContextScores,
     facts::{MeasuredRating, ModelFacts},
     human::{HumanMove, HumanView, PauseChance},
     input::{GameInput, LimitsInput, PlayerInput, PoolInput},
@@ -72,9 +78,16 @@ impl Engine {
         level.to_string()
     }
 
-    /// Opens a model file of any known format, replacing a model of the same name.
+    /// Opens a model file of any known format, replacing a model of the same name. A policy that has some of the moves needs its
+    /// `vocab.npy`.
     #[wasm_bindgen(js_name = addModel)]
-    pub fn add_model(&mut self, name: &str, bytes: &Uint8Array) -> Result<Ts<ModelFacts>, Fault> {
+    #[expect(clippy::needless_pass_by_value, reason = "the bindings pass options by value")]
+    pub fn add_model(
+        &mut self,
+        name: &str,
+        bytes: &Uint8Array,
+        vocabulary: Option<Vec<u8>>,
+    ) -> Result<Ts<ModelFacts>, Fault> {
         let length = bytes.length();
         if length > LARGEST_MODEL {
             let (mib, most) = (length >> 20, LARGEST_MODEL >> 20);
@@ -86,7 +99,7 @@ impl Engine {
         }
         file.resize(length as usize, 0);
         bytes.copy_to(&mut file);
-        self.open(name, &file)?;
+        self.open_with(name, &file, vocabulary.as_deref())?;
         Ok(self.facts(name)?.into_ts()?)
     }
 
@@ -123,6 +136,17 @@ impl Engine {
         Ok(self.deepen(&game.to_rust()?, lines, seconds)?.into_ts()?)
     }
 
+    /// The evaluation of a position in a context, both as FEN, by a two-input network.
+    #[wasm_bindgen(js_name = contextScores)]
+    pub fn context_scores(
+        &self,
+        model: &str,
+        position: &str,
+        context: &str,
+    ) -> Result<Ts<ContextScores>, Fault> {
+        Ok(context::scores(&*self.store.model(model)?, position, context)?.into_ts()?)
+    }
+
     /// Starts a new game for all players.
     #[wasm_bindgen(js_name = newGame)]
     pub fn new_game(&mut self) {
@@ -145,8 +169,13 @@ impl Engine {
 }
 
 impl Engine {
+    #[cfg(test)]
     pub(crate) fn open(&mut self, name: &str, bytes: &[u8]) -> Result<(), Fault> {
-        self.store.open(name, bytes)?;
+        self.open_with(name, bytes, None)
+    }
+
+    fn open_with(&mut self, name: &str, bytes: &[u8], vocabulary: Option<&[u8]>) -> Result<(), Fault> {
+        self.store.open(name, bytes, vocabulary)?;
         self.forget_players();
         Ok(())
     }

@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use tabia_arena::{Entrant, PlayerLifetime};
-use tabia_model::{Model, Source, transformer::Level};
+use tabia_model::{Model, Source};
 use tabia_players::{BuiltInNetwork, Determinism, Limits, Opened, Player, PlayerContext, Spec, Wrapped};
+use tabia_runtime::transformer::Level;
 
 use crate::Fault;
 
@@ -25,10 +26,12 @@ impl ModelStore {
         self.level = level;
     }
 
-    /// Opens a model; one of the same name is replaced.
-    pub(crate) fn open(&mut self, name: &str, bytes: &[u8]) -> Result<(), Fault> {
-        let model = Source::read(bytes).and_then(|source| Model::at_level(source, None, self.level));
-        let model = model.map_err(|error| Fault::new(format!("{name}: {error}")))?;
+    /// Opens a model with its `vocab.npy`, if it has one; one of the same name is replaced.
+    pub(crate) fn open(&mut self, name: &str, bytes: &[u8], vocabulary: Option<&[u8]>) -> Result<(), Fault> {
+        let card = Source::assumed_card(bytes);
+        let model = Source::read_with_vocabulary(bytes, card.as_deref(), vocabulary)
+            .and_then(|source| Model::at_level(source, card.as_deref(), self.level));
+        let model = model.map_err(|error| Fault::of_model(name, &error))?;
         self.models.insert(name.to_owned(), Arc::new(model));
         Ok(())
     }

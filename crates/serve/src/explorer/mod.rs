@@ -1,6 +1,7 @@
 //! The data explorer: positions of training sets with their training targets.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod contents;
 mod filter;
 mod store;
 mod view;

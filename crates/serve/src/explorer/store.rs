@@ -2,12 +2,13 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
-use tabia_data::{AnyRecord, LabelStrategy, PositionIndex, RecordKind, Set, SetError};
+use tabia_data::{AnyRecord, LabelStrategy, PositionIndex, RecordKind};
 
+use super::contents::{Contents, ReadError, paths_at};
 use super::filter::Filter;
 use super::view::{PositionView, Sample};
 use crate::{ConfigError, unique_name};
@@ -24,7 +25,7 @@ pub(crate) struct SetStore {
 
 pub(super) struct OpenSet {
     name: String,
-    set: Set,
+    set: Contents,
 }
 
 /// List entry of a set.
@@ -53,17 +54,12 @@ pub(super) enum Found {
 }
 
 impl SetStore {
-    /// Opens sets, or all sets directly inside a folder. Sets are named after their folders.
+    /// Opens sets and arrays, or all directly inside a folder. Sets are named after their folders, arrays after their files.
     pub(crate) fn open(paths: &[PathBuf]) -> Result<SetStore, ConfigError> {
         let mut sets = BTreeMap::new();
         for path in paths {
-            for dir in sets_at(path)? {
-                let set = Set::open(&dir)?;
-                let base = dir
-                    .canonicalize()
-                    .ok()
-                    .and_then(|full| Some(full.file_name()?.to_string_lossy().into_owned()));
-                let base = base.unwrap_or_else(|| "set".to_owned());
+            for found in paths_at(path)? {
+                let (set, base) = Contents::open(&found)?;
                 let name = unique_name(&base, |name| sets.contains_key(name));
                 sets.insert(name.clone(), OpenSet { name, set });
             }
@@ -97,32 +93,14 @@ impl SetStore {
     }
 }
 
-/// `path` if it is a set, otherwise the sets directly inside it.
-fn sets_at(path: &Path) -> Result<Vec<PathBuf>, ConfigError> {
-    let is_set = |dir: &Path| dir.join("set.json").is_file();
-    if is_set(path) {
-        return Ok(vec![path.to_owned()]);
-    }
-    let unreadable = |error| ConfigError::Unreadable { path: path.to_owned(), error };
-    let entries = path.read_dir().map_err(unreadable)?;
-    let mut inside: Vec<PathBuf> =
-        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|dir| is_set(dir)).collect();
-    inside.sort();
-    if inside.is_empty() {
-        return Err(ConfigError::NoSets(path.to_owned()));
-    }
-    Ok(inside)
-}
-
 impl OpenSet {
     pub(super) fn about(&self) -> About {
-        let sources = &self.set.manifest().sources;
         About {
             name: self.name.clone(),
             kind: self.set.kind(),
             records: self.set.records(),
             positions: self.set.positions(),
-            sources: sources.iter().map(|source| source.name.clone()).collect(),
+            sources: self.set.sources(),
         }
     }
 
@@ -134,7 +112,7 @@ impl OpenSet {
         &self,
         index: PositionIndex,
         strategy: LabelStrategy,
-    ) -> Result<PositionView, SetError> {
+    ) -> Result<PositionView, ReadError> {
         let (at, ply) = self.set.position(index)?;
         let record = self.set.record(at)?;
         Ok(PositionView::new(&self.name, index, at, &Sample::new(&record, ply, strategy), &record))
@@ -146,7 +124,7 @@ impl OpenSet {
         filter: &Filter,
         strategy: LabelStrategy,
         rng: &mut Rng,
-    ) -> Result<Found, SetError> {
+    ) -> Result<Found, ReadError> {
         let positions = self.positions();
         if positions == 0 {
             return Ok(Found::Nothing { scanned: 0 });
@@ -173,7 +151,7 @@ impl OpenSet {
         direction: Direction,
         filter: &Filter,
         strategy: LabelStrategy,
-    ) -> Result<Found, SetError> {
+    ) -> Result<Found, ReadError> {
         let positions = self.positions();
         let mut scanned = 0;
         let mut index = from;

@@ -209,42 +209,6 @@ mod tests {
     }
 
     #[test]
-    fn positions_per_game_are_limited() {
-        let games = [game(3), game(4)];
-        let (keys, _) = pick(Choice { per_game: Some(5), ..ALL }, &games);
-        // The start may be drawn from both.
-        assert!(keys.len() == 10 || keys.len() == 9, "{}", keys.len());
-    }
-
-    #[test]
-    fn replacements_are_one_or_two_moves_away() {
-        let games: Vec<_> = (0..50).map(game).collect();
-        let choice = Choice { random_moves: 0.5, first_ply: 8, ..ALL };
-        let mut chosen = Vec::new();
-        let mut picker = Picker::new(choice, |keyed: Keyed| {
-            chosen.push(keyed);
-            ControlFlow::Continue(())
-        });
-        let _enough = games.iter().try_for_each(|game| picker.show_game(game.iter()));
-        let met = picker.met();
-        assert!((met.perturbed * 10).abs_diff(met.chosen * 5) < met.chosen, "{met:?}");
-        let shown: usize = games.iter().map(|game| game.len() - 8).sum();
-        assert_eq!(met.chosen + met.duplicates + met.over, shown as u64);
-        assert!(chosen.iter().all(|keyed| !keyed.position.legal_moves().is_empty()));
-
-        let mut steps = [0_u32; 2];
-        let picker = Picker::new(Choice { random_moves: 1.0, ..ALL }, |_| ControlFlow::Continue(()));
-        for position in games.iter().flatten() {
-            let from = keyed(position).unwrap();
-            let Some(perturbed) = picker.perturb(&from) else { continue };
-            steps[usize::from(perturbed.position.turn() == from.position.turn())] += 1;
-        }
-        let all: usize = games.iter().map(Vec::len).sum();
-        assert_eq!((steps[0] + steps[1]) as usize, all);
-        assert!(steps[0].abs_diff(steps[1]) * 10 < steps[0] + steps[1], "{steps:?}");
-    }
-
-    #[test]
     fn move_counters_are_ignored() {
         let of = |fen: &str| keyed(&tabia_game::position_from_fen(fen).unwrap()).unwrap();
         assert_eq!(of("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1").key, of("4k3/8/8/8/8/8/4P3/4K3 w - - 30 77").key);

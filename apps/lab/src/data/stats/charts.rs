@@ -60,6 +60,7 @@ fn of_evaluations(stats: &EvaluationStats) -> Vec<Chart> {
             ("mates", format!("{} lines ({})", grouped(stats.mates), percent(stats.mates, stats.lines))),
             ("soft labels", of_positions(stats.soft)),
             ("hard labels", of_positions(hard)),
+            ("2+ deepest", of_positions(stats.several_deepest)),
             ("mean entropy", format!("{:.3} bits", stats.entropies.mean().unwrap_or(0.0) / 100.0)),
         ]),
         histogram("positions by depth", &stats.depths.coarser(5)),

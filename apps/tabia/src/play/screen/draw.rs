@@ -11,14 +11,15 @@ use shakmaty::{Color, File, Position, Rank, Role, Square};
 
 use super::super::board::figure;
 use super::super::live_game::{named, outcome_text};
-use super::input::{PROMOTIONS, Screen, landing};
+use super::input::{PROMOTIONS, Pace, Screen, landing};
 
 const HELP: &str = "\
 arrows, Enter   pick up a piece, drop it    mouse   click from, click to
 Nf3, e2e4 ...   type a move, then Enter     Esc     put back, clear
 u   take back   F (or f, Enter)   flip      H (or h, Enter)   hint
 n   new game    s   save as PGN             q   quit
-Typed, then Enter: resign, draw, elo N, legal, fen";
+Typed, then Enter: resign, draw, elo N, legal, fen
+Watching: Space pauses and goes on, . plays one move";
 
 /// Where things are on the screen.
 pub(super) struct Places {
@@ -85,7 +86,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, screen: &Screen) {
     }
     if screen.help {
         let area = frame.area();
-        let popup = area.centered(Constraint::Length(74), Constraint::Length(7)).intersection(area);
+        let popup = area.centered(Constraint::Length(74), Constraint::Length(8)).intersection(area);
         frame.render_widget(Clear, popup);
         frame.render_widget(Paragraph::new(HELP).block(Block::bordered().title(" Keys ")), popup);
     }
@@ -232,7 +233,11 @@ fn status(screen: &Screen) -> String {
         None if screen.promotion.is_some() => "Promote to q, r, b or n; Esc cancels.".to_owned(),
         None => {
             let check = if position.is_check() { ", check" } else { "" };
-            let thinking = if screen.thinking { ", thinking" } else { "" };
+            let thinking = match screen.pace {
+                Pace::Paused => ", paused",
+                Pace::Running | Pace::OneMove if screen.thinking => ", thinking",
+                Pace::Running | Pace::OneMove => "",
+            };
             format!("{} to move{check}{thinking}.", named(position.turn()))
         }
     };

@@ -29,6 +29,15 @@ pub(super) enum Action {
     Leave,
 }
 
+/// Whether a watched game goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    Running,
+    Paused,
+    /// Paused after the next move.
+    OneMove,
+}
+
 /// The state of the screen.
 pub(super) struct Screen {
     pub(super) live: LiveGame,
@@ -43,6 +52,8 @@ pub(super) struct Screen {
     pub(super) candidates: Option<(String, Vec<Candidate>)>,
     pub(super) help: bool,
     pub(super) thinking: bool,
+    /// Whether a watched game waits, and for what.
+    pub(super) pace: Pace,
     /// The time used by the side to move.
     pub(super) elapsed: Duration,
 }
@@ -59,6 +70,7 @@ impl Screen {
             candidates: None,
             help: false,
             thinking: false,
+            pace: Pace::Running,
             elapsed: Duration::ZERO,
         }
     }
@@ -99,7 +111,16 @@ impl Screen {
 
     /// A letter on an empty line is a command, unless a move can begin with it.
     fn letter(&mut self, letter: char) -> Action {
+        let watching = self.live.sides().you.is_none();
         match letter {
+            ' ' if watching => {
+                self.pace = if self.pace == Pace::Running { Pace::Paused } else { Pace::Running };
+                Action::Nothing
+            }
+            '.' if watching => {
+                self.pace = Pace::OneMove;
+                Action::Nothing
+            }
             'u' => self.obey(Command::Undo),
             'F' => self.obey(Command::Flip),
             'H' => self.obey(Command::Hint),

@@ -21,7 +21,7 @@ use ratatui::crossterm::execute;
 use ratatui::layout::Rect;
 use shakmaty::{ByColor, Chess, Color, Move, Position};
 
-use self::input::{Action, Screen};
+use self::input::{Action, Pace, Screen};
 use self::worker::{Answer, PlayersByColor, Question, Worker};
 use super::candidate::Candidate;
 use super::live_game::{LiveGame, Sides, outcome_text};
@@ -222,9 +222,12 @@ impl Session {
             self.ask(Question::Move(player, history, limits), Asked::Move);
         }
         self.screen.thinking = self.asked == Some(Asked::Move);
-        if self.began.elapsed() >= self.delay
-            && let Some(Ready { chosen, candidates, took }) = self.ready.take()
-        {
+        let due = match self.screen.pace {
+            Pace::Running => self.began.elapsed() >= self.delay,
+            Pace::Paused => false,
+            Pace::OneMove => true,
+        };
+        if due && let Some(Ready { chosen, candidates, took }) = self.ready.take() {
             let who = format!("{} considered", self.screen.live.sides().names[turn]);
             let given_up = match chosen {
                 Some(chosen) => {
@@ -234,6 +237,9 @@ impl Session {
                 None => self.screen.live.resign(turn),
             };
             self.screen.changed();
+            if self.screen.pace == Pace::OneMove {
+                self.screen.pace = Pace::Paused;
+            }
             self.screen.candidates = (!candidates.is_empty()).then_some((who, candidates));
             if let Some(outcome) = given_up {
                 self.screen.message = outcome_text(outcome);

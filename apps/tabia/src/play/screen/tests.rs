@@ -11,7 +11,7 @@ use super::super::candidate::Candidate;
 use super::super::live_game::{LiveGame, Sides};
 use super::super::opponent::Opponent;
 use super::draw::draw;
-use super::input::{Action, Screen};
+use super::input::{Action, Pace, Screen};
 use super::worker::{Answer, Question, Worker};
 use crate::cli::{Cli, Command};
 
@@ -187,6 +187,19 @@ fn picked_pieces_the_last_move_and_check_have_colours_of_their_own() {
     {
         assert_ne!(one, other);
     }
+}
+
+#[test]
+fn watched_games_pause_and_step() {
+    let names = shakmaty::ByColor { white: "One".to_owned(), black: "Other".to_owned() };
+    let mut screen = Screen::new(LiveGame::new(Chess::default(), Sides { names, you: None }, None));
+    press(&mut screen, &[KeyCode::Char(' ')]);
+    assert_eq!(screen.pace, Pace::Paused);
+    assert!(shown(&screen).join("").contains("paused"));
+    press(&mut screen, &[KeyCode::Char('.')]);
+    assert_eq!(screen.pace, Pace::OneMove);
+    press(&mut screen, &[KeyCode::Char(' ')]);
+    assert_eq!(screen.pace, Pace::Running);
 }
 
 #[test]

@@ -1,17 +1,18 @@
 //! The program as a server, with a folder of its own.
 
-use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
+use crate::process::{Folder, tabia};
+
 pub(crate) struct Server {
     pub(crate) child: Child,
     pub(crate) address: String,
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: Folder,
 }
 
 impl Drop for Server {
@@ -19,7 +20,6 @@ impl Drop for Server {
         // The server may have been stopped by the test itself, or have ended, for which the test then failed.
         let _gone = self.child.kill();
         let _gone = self.child.wait();
-        std::fs::remove_dir_all(&self.folder).expect("the test's own folder");
     }
 }
 
@@ -48,22 +48,14 @@ impl Answer {
 
 impl Server {
     /// Serves `what` under the name of its option; `folder` goes away with the server.
-    pub(crate) fn start(folder: PathBuf, option: &str, what: &Path) -> Server {
-        Server::start_with(folder, &[OsStr::new(option), what.as_os_str()])
-    }
-
-    /// Serves what the options say; `folder` goes away with the server.
-    pub(crate) fn start_with(folder: PathBuf, options: &[&OsStr]) -> Server {
-        Server::of(
-            folder,
-            Command::new(env!("CARGO_BIN_EXE_tabia")).args(["serve", "--port", "0"]).args(options),
-        )
+    pub(crate) fn start(folder: Folder, option: &str, what: &Path) -> Server {
+        Server::of(folder, tabia(["serve", "--port", "0", option]).arg(what))
     }
 
     /// A server of this command; `folder` goes away with it.
-    pub(crate) fn of(folder: PathBuf, command: &mut Command) -> Server {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("the program starts");
-        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    pub(crate) fn of(folder: Folder, command: &mut Command) -> Server {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let address = lines
             .map_while(Result::ok)
             .find_map(|line| Some(line.strip_prefix("listening on http://")?.split('/').next()?.to_owned()))

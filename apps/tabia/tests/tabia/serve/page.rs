@@ -2,30 +2,23 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
-use std::process::Command;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
 
-use crate::server::{Answer, Server};
+use super::server::{Answer, Server};
+use crate::process::{Folder, fail, tabia};
 
 const INDEX: &str = "<!doctype html><title>a page</title>";
 const SCRIPT: &str = "export const answer = 42; // and some more text, so that there is something to pack";
 
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("tabia-serve-page-{name}-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
 /// Serves a small page: a script in all forms, a wasm file that is only packed, a file outside.
-fn small_page(name: &str) -> Server {
-    let folder = folder(name);
-    let page = folder.join("page");
+fn small_page() -> Server {
+    let folder = Folder::new();
+    let page = folder.file("page");
     fs::create_dir_all(page.join("assets")).unwrap();
-    fs::write(folder.join("outside.txt"), "secret").unwrap();
+    folder.written("outside.txt", "secret");
     fs::write(page.join("index.html"), INDEX).unwrap();
     fs::write(page.join(".hidden"), "secret").unwrap();
     fs::write(page.join("sw.js"), "").unwrap();
@@ -34,7 +27,7 @@ fn small_page(name: &str) -> Server {
     fs::write(page.join("assets/app-1a2b.js.gz"), packed(SCRIPT.as_bytes())).unwrap();
     fs::write(page.join("assets/tabia-3c4d.wasm.gz"), packed(b"\0asm")).unwrap();
     #[cfg(unix)]
-    std::os::unix::fs::symlink(folder.join("outside.txt"), page.join("link.txt")).unwrap();
+    std::os::unix::fs::symlink(folder.file("outside.txt"), page.join("link.txt")).unwrap();
     let server = Server::start(folder, "--page", &page);
     fs::remove_file(page.join("sw.js")).unwrap(); // the page is read once
     server
@@ -52,7 +45,7 @@ fn ask(server: &Server, path: &str, encodings: &str) -> Answer {
 
 #[test]
 fn files_come_with_their_types_their_policy_and_how_long_they_keep() {
-    let server = small_page("types");
+    let server = small_page();
     for path in ["/", "/index.html"] {
         let page = server.ask(path);
         assert_eq!((page.status, page.body.as_str()), (200, INDEX));
@@ -77,7 +70,7 @@ fn files_come_with_their_types_their_policy_and_how_long_they_keep() {
 
 #[test]
 fn packed_forms_go_to_those_who_take_them() {
-    let server = small_page("packed");
+    let server = small_page();
     let path = "/assets/app-1a2b.js";
     let brotli = ask(&server, path, "gzip, deflate, br, zstd");
     assert_eq!((brotli.header("content-encoding"), brotli.body.as_str()), (Some("br"), "as brotli"));
@@ -98,7 +91,7 @@ fn packed_forms_go_to_those_who_take_them() {
 
 #[test]
 fn nothing_but_the_page_can_be_read() {
-    let server = small_page("guard");
+    let server = small_page();
     for path in [
         "/../outside.txt",
         "/%2e%2e/outside.txt",
@@ -123,7 +116,7 @@ fn nothing_but_the_page_can_be_read() {
 
 #[test]
 fn without_folders_the_page_and_its_networks_are_there() {
-    let server = Server::start_with(folder("alone"), &[]);
+    let server = Server::of(Folder::new(), &mut tabia(["serve", "--port", "0"]));
     let page = server.ask("/");
     assert_eq!(page.status, 200);
     assert!(page.body.contains("Tabia"), "{}", page.body);
@@ -131,7 +124,7 @@ fn without_folders_the_page_and_its_networks_are_there() {
     assert_eq!(network.header("content-type"), Some("application/octet-stream"));
     assert_eq!(network.header("cache-control"), Some("no-cache"));
     assert!(
-        network.bytes == include_bytes!("../../../../models/human.safetensors"),
+        network.bytes == include_bytes!("../../../../../models/human.safetensors"),
         "the network's own bytes"
     );
     let about = server.ask("/api/about");
@@ -149,18 +142,39 @@ fn without_folders_the_page_and_its_networks_are_there() {
 #[cfg(target_os = "linux")]
 #[test]
 fn opening_a_browser_where_there_is_none_does_no_harm() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tabia"));
-    command.args(["serve", "--port", "0", "--open"]).env("PATH", "/nowhere").env_remove("BROWSER");
-    let server = Server::of(folder("open"), &mut command);
+    let mut command = tabia(["serve", "--port", "0", "--open"]);
+    let server = Server::of(Folder::new(), command.env("PATH", "/nowhere").env_remove("BROWSER"));
     assert_eq!(server.ask("/api/about").status, 200);
 }
 
 #[test]
 fn a_folder_without_a_page_is_refused() {
-    let output = Command::new(env!("CARGO_BIN_EXE_tabia"))
-        .args(["serve", "--page", env!("CARGO_MANIFEST_DIR")])
-        .output()
-        .expect("the program starts");
-    assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("expected index.html"), "{output:?}");
+    assert!(fail(tabia(["serve", "--page", env!("CARGO_MANIFEST_DIR")])).contains("index.html"));
+}
+
+#[test]
+fn only_pages_of_allowed_origins_may_show_the_page_in_a_frame() {
+    let mut command = tabia(["serve", "--port", "0"]);
+    command.args(["--allow-frame", "https://example.org", "--allow-frame", "http://localhost:8000"]);
+    let server = Server::of(Folder::new(), &mut command);
+    for path in ["/", "/api/about", "/runs"] {
+        let answer = server.ask(path);
+        let policy = answer.header("content-security-policy").unwrap();
+        let frames = policy.split("; ").find(|rule| rule.starts_with("frame-ancestors"));
+        assert_eq!(
+            frames,
+            Some("frame-ancestors 'self' https://example.org http://localhost:8000"),
+            "{path}"
+        );
+        assert!(policy.starts_with("default-src 'none'; script-src 'self' "), "{policy}");
+        assert_eq!(answer.header("x-frame-options"), None, "{path}");
+    }
+}
+
+#[test]
+fn what_is_no_origin_is_refused() {
+    for text in ["example.org", "https://example.org/page", "https://*", "http://localhost:http", "*"] {
+        let error = fail(tabia(["serve", "--allow-frame", text]));
+        assert!(error.contains("--allow-frame") && error.contains("expected"), "{text}: {error}");
+    }
 }

@@ -2,8 +2,8 @@
 
 use shakmaty::{Chess, Position as _, uci::UciMove};
 
-use crate::assert_legal;
-use crate::session::{Searched, Session, field, players};
+use super::assert_legal;
+use super::session::{Searched, Session, field, players};
 
 const WHITE: &str = "3r2k1/p5n1/1pq1p2p/2p3p1/2P1P1n1/1P1P2pP/PN1Q2K1/5R2 w - - 0 27";
 const BLACK: &str = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";

@@ -1,8 +1,4 @@
 //! `tabia eval` as a user meets it, against the same figures worked out from the games as the game crate reads them.
-#![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
-
-mod folder;
-mod process;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,19 +11,14 @@ use tabia_game::{Game, History, PgnReader};
 use tabia_model::{Evaluation, Model};
 use tabia_players::think_time_for;
 
-use folder::Folder;
-use process::{fail, succeed, tabia};
-
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
-}
+use crate::process::{Folder, fail, fixture, read_json, succeed, tabia};
 
 fn games_file() -> PathBuf {
-    fixtures().join("eval/games.pgn")
+    fixture("eval/games.pgn")
 }
 
 fn network(name: &str) -> PathBuf {
-    fixtures().join("models").join(name)
+    fixture("models").join(name)
 }
 
 /// The spec of a network of the fixtures.
@@ -36,18 +27,17 @@ fn spec(kind: &str, name: &str) -> String {
 }
 
 fn eval(what: &str, files: &[&Path], more: &[&str]) -> Command {
-    let mut command = tabia(&["eval", what]);
+    let mut command = tabia(["eval", what]);
     command.args(files).args(more);
     command
 }
 
 /// What a command says with `--json`.
 fn json(mut command: Command) -> Value {
-    let folder = Folder::new(&format!("json-{}", fastrand::u64(..)));
+    let folder = Folder::new();
     let file = folder.file("figures.json");
-    command.arg("--json").arg(&file);
-    succeed(command);
-    serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap()
+    succeed(command.arg("--json").arg(&file));
+    read_json(&file)
 }
 
 /// A position, the move that was played in it and how many seconds that took.
@@ -137,29 +127,36 @@ fn the_rating_pool_is_assumed_game_by_game_and_said() {
     let said = |what: &str, more: &[&str]| {
         succeed(eval(what, &[&games_file()], &[&["--model", &model], more].concat()))
     };
-    let assumed = "1 over the board, 4 online, 1 unknown (assumed from tags and clocks; --pool overrides)";
+    let assumed = "1 over the board, 4 lichess, 1 unknown (assumed from tags and clocks; --pool overrides)";
     assert!(
         said("human", &[]).contains(&format!("rating pool of the games: {assumed}\n")),
         "{}",
         said("human", &[])
     );
-    assert!(said("time", &[]).contains("4 online (assumed"), "{}", said("time", &[]));
+    assert!(said("time", &[]).contains("4 lichess (assumed"), "{}", said("time", &[]));
     assert!(said("human", &["--pool", "online"]).contains("6 online (by --pool)"));
     let figures = json(eval("human", &[&games_file()], &["--model", &model, "--by", "pool"]));
     assert_eq!(
         figures["pools"],
-        serde_json::json!({ "over the board": 1, "online": 4, "puzzle": 0, "unknown": 1 })
+        serde_json::json!({
+            "over the board": 1,
+            "lichess": 4,
+            "chess.com": 0,
+            "online": 0,
+            "puzzle": 0,
+            "unknown": 1,
+        })
     );
     let groups = figures["report"]["groups"].as_array().unwrap().iter();
     let bands: Vec<&str> =
         groups.filter(|group| group["by"] == "pool").map(|group| group["band"].as_str().unwrap()).collect();
-    assert_eq!(bands, ["over the board", "online", "unknown"]);
+    assert_eq!(bands, ["over the board", "lichess", "unknown"]);
 }
 
 #[test]
 fn no_interval_has_zero_width() {
     // Eight games in which the only legal move is played: the network is always right.
-    let folder = Folder::new("certain");
+    let folder = Folder::new();
     let file = folder.file("games.pgn");
     let game = |n: u32| {
         format!(
@@ -200,7 +197,7 @@ fn threads_and_copies_change_nothing_and_samples_are_whole_games() {
 
 #[test]
 fn a_set_gives_what_its_games_give_and_splits_as_trainings_do() {
-    let folder = Folder::new("set");
+    let folder = Folder::new();
     let out = folder.file("set");
     let file = tabia_data::SourceFile::find(&games_file()).unwrap().remove(0);
     let chunks = tabia_data::Chunks::open(&file, &tabia_data::BytesRead::default()).unwrap();
@@ -252,9 +249,124 @@ fn clocks_and_speeds_leave_positions_out() {
     assert_eq!(count(&["--speed", "blitz,unknown", "--min-clock", "1"]), blitz.1.len());
 }
 
+/// The ratings of both players.
+fn ratings(game: &Game) -> Option<[u16; 2]> {
+    let rating = |tag: &str| game.headers.get(tag).and_then(|text| text.parse().ok());
+    Some([rating("WhiteElo")?, rating("BlackElo")?])
+}
+
+#[test]
+fn a_protocol_counts_the_positions_of_its_paper() {
+    let model = spec("", "human.safetensors");
+    let positions = positions();
+    let expected = |takes: &dyn Fn(&Game) -> bool| {
+        let games = positions.iter().filter(|(game, _)| takes(game));
+        let all = games.flat_map(|(_, positions)| positions);
+        all.filter(|(history, ..)| {
+            history.situation().mover.time_left.is_some_and(|left| left.as_secs() >= 30)
+        })
+        .count()
+    };
+    let is_rapid = |game: &Game| game.headers.get("TimeControl").is_some_and(|time| time.starts_with("600+"));
+    let is_blitz = |game: &Game| game.headers.get("TimeControl") == Some("180+0");
+    let in_one_band = |game: &Game| {
+        ratings(game)
+            .is_some_and(|[white, black]| white / 100 == black / 100 && (1100..2000).contains(&white))
+    };
+    let count = |more: &[&str]| {
+        let figures = json(eval("human", &[&games_file()], &[&["--model", &model], more].concat()));
+        (figures["report"]["groups"][0]["positions"].as_u64().unwrap() as usize, figures)
+    };
+    let (maia, figures) = count(&["--protocol", "maia"]);
+    assert_eq!(maia, expected(&|game| is_rapid(game) && in_one_band(game)));
+    assert!(maia > 0);
+    assert_eq!(figures["terms"]["protocol"], "maia");
+    assert_eq!(figures["terms"]["same_band"], 100);
+    assert_eq!(figures["terms"]["pools"], serde_json::json!(["lichess"]));
+    let bands = figures["report"]["groups"].as_array().unwrap();
+    assert_eq!((&bands[1]["by"], &bands[1]["band"]), (&"elo".into(), &"1800-1899".into()));
+    assert_eq!(count(&["--protocol", "maia2"]).0, expected(&is_rapid));
+    assert_eq!(count(&["--protocol", "maia3"]).0, expected(&is_blitz));
+    let wider = ["--protocol", "maia", "--same-band", "any", "--ratings", "any", "--speed", "blitz,rapid"];
+    assert_eq!(count(&wider).0, expected(&|game| is_rapid(game) || is_blitz(game)));
+    // What is printed selects the same positions.
+    let said = succeed(eval("human", &[&games_file()], &["--model", &model, "--protocol", "maia"]));
+    let options = said.lines().find_map(|line| line.strip_prefix("protocol maia: ")).expect("the filters");
+    assert_eq!(count(&options.split(' ').collect::<Vec<_>>()).0, maia);
+    let none =
+        eval("human", &[&games_file()], &["--model", &model, "--protocol", "maia2", "--ratings", "100-200"]);
+    assert!(fail(none).contains("6 games"));
+}
+
+#[test]
+fn protocols_are_listed_in_the_help() {
+    let help = succeed(tabia(["eval", "human", "--help"]));
+    for name in ["maia:", "maia2:", "maia3:"] {
+        assert!(help.contains(&format!("- {name}")), "{help}");
+    }
+}
+
+#[test]
+fn of_a_folder_the_network_nearest_to_the_rating_predicts() {
+    let folder = Folder::new();
+    for (name, rating) in [("lc0-se-classical.pb.gz", "1700.pb.gz"), ("lc0-plain-conv.pb.gz", "1900.pb.gz")] {
+        std::fs::copy(network(name), folder.file(&format!("maia-{rating}"))).unwrap();
+    }
+    folder.written("golden.json", "{}");
+    let family = format!("maia:{}", folder.file("").display());
+    let alone = [spec("maia:", "lc0-se-classical.pb.gz"), spec("maia:", "lc0-plain-conv.pb.gz")];
+    let args = [
+        "--model",
+        &family,
+        "--model",
+        &alone[0],
+        "--model",
+        &alone[1],
+        "--by",
+        "elo",
+        "--band-width",
+        "100",
+    ];
+    let figures = json(eval("human", &[&games_file()], &args));
+    let bands = figures["report"]["groups"].as_array().unwrap().iter().filter(|group| group["by"] == "elo");
+    let mut seen = 0;
+    for band in bands {
+        // The bands of 1700 and 1900 are 1700-1799 and 1900-1999; an unknown rating is 1500.
+        let from = band["band"].as_str().unwrap().split('-').next().unwrap().parse::<u16>();
+        let nearest = match from {
+            Ok(1800) => continue,
+            Ok(from) if from > 1800 => 2,
+            _ => 1,
+        };
+        assert_eq!(band["figures"][0], band["figures"][nearest], "{band}");
+        assert_ne!(band["figures"][0], band["figures"][3 - nearest], "{band}");
+        seen += 1;
+    }
+    assert!(seen >= 3);
+    let said =
+        fail(eval("human", &[&games_file()], &["--model", &format!("maia:{}", fixture("eval").display())]));
+    assert!(said.contains("maia-1100.pb.gz"), "{said}");
+}
+
+#[test]
+fn networks_that_take_both_ratings_are_told_them() {
+    let model = spec("maia:", "maia/maia3.pt");
+    let figures =
+        json(eval("human", &[&games_file()], &["--model", &model, "--model", &format!("{model},elo=1000")]));
+    let net = Model::open(network("maia/maia3.pt")).unwrap();
+    let (mut loss, mut count) = (0.0, 0);
+    for (history, played, _) in positions().iter().flat_map(|(_, positions)| positions) {
+        loss -= f64::from(ask(&net, history).policy.unwrap().probability(*played)).ln();
+        count += 1;
+    }
+    let of = &figures["report"]["groups"][0]["figures"];
+    assert!(near(&of[0]["log_loss"]["value"], loss / f64::from(count)), "{of}");
+    assert_ne!(of[0]["log_loss"]["value"], of[1]["log_loss"]["value"]);
+}
+
 #[test]
 fn a_picture_shows_every_band_that_has_enough_games() {
-    let folder = Folder::new("plot");
+    let folder = Folder::new();
     // A game that comes again with other ratings is another: six are enough for an interval.
     let games = std::fs::read_to_string(games_file()).unwrap();
     let game = games.split("\n[Event ").next().unwrap();
@@ -285,7 +397,7 @@ fn the_network_that_comes_along_is_asked_by_default() {
 fn puzzles_are_solved_by_the_likeliest_move_or_any_mate() {
     let name = "lc0-se-classical.pb.gz";
     let model = Model::open(network(name)).unwrap();
-    let folder = Folder::new("puzzles");
+    let folder = Folder::new();
     // In both, the puzzle asks for what the network plays or for something else.
     let fens =
         ["r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq -", "8/5k2/8/3P4/8/2K5/8/8 b - -"];
@@ -300,8 +412,7 @@ fn puzzles_are_solved_by_the_likeliest_move_or_any_mate() {
             lines.push_str(&format!("{fen} bm {san}; pv {san}; c0 \"Rating: {rating}\";\n"));
         }
     }
-    let file = folder.file("puzzles.epd");
-    std::fs::write(&file, &lines).unwrap();
+    let file = folder.written("puzzles.epd", &lines);
     let figures = json(eval("puzzles", &[&file], &["--model", &spec("maia:", name)]));
     let of = &figures["report"]["figures"][0];
     assert_eq!(figures["report"]["puzzles"], 4);
@@ -324,7 +435,7 @@ fn puzzles_are_asked_at_every_rating_of_networks_that_heed_it() {
         "--model",
         &spec("maia:", "lc0-se-classical.pb.gz"),
     ];
-    let puzzles = fixtures().join("eval/puzzles.epd");
+    let puzzles = fixture("eval/puzzles.epd");
     let figures = json(eval("puzzles", &[&puzzles], &[&models[..], &["--elo", "1000,2000"]].concat()));
     assert_eq!(figures["report"]["puzzles"], 21);
     let figures = figures["report"]["figures"].as_array().unwrap();
@@ -377,27 +488,82 @@ fn times_are_judged_by_the_bins_of_the_network() {
 
 #[test]
 fn what_cannot_be_judged_is_refused_by_name() {
-    let file = games_file();
-    let refused = |what: &str, files: &[&Path], more: &[&str]| fail(eval(what, files, more));
-    let headless = spec("", "challenge-mlp.onnx");
-    let said = refused("human", &[&file], &["--model", &headless]);
-    assert!(said.contains("challenge-mlp.onnx") && said.contains("no policy head"), "{said}");
-    let said = refused("human", &[&file], &["--model", "engine"]);
-    assert!(said.contains("engine") && said.contains("expected human, maia"), "{said}");
-    let said = refused("human", &[&file], &["--model", "maia:lost.pb.gz"]);
-    assert!(said.contains("lost.pb.gz") && said.contains("No such file"), "{said}");
-    let said = refused("time", &[&file], &["--model", &spec("maia:", "lc0-se-classical.pb.gz")]);
-    assert!(said.contains("lc0-se-classical") && said.contains("no think-time head"), "{said}");
-    let said = refused("human", &[&file], &["--best", "maia"]);
-    assert!(said.contains("--best maia"), "{said}");
-    let said = refused("human", &[Path::new("lost.pgn")], &[]);
-    assert!(said.contains("lost.pgn"), "{said}");
-    let said = refused("human", &[&file], &["--first-ply", "900"]);
-    assert!(said.contains("no positions that count among the 6 games"), "{said}");
-    let said = refused("puzzles", &[&file], &[]);
-    assert!(said.contains("no puzzles with a rating"), "{said}");
-    let said = refused("time", &[&fixtures().join("eval/puzzles.epd")], &[]);
-    assert!(said.contains("no moves with clocks"), "{said}");
-    let said = refused("human", &[&file], &["--speed", "fast"]);
-    assert!(said.contains("bullet, blitz, rapid"), "{said}");
+    let (file, puzzles, lost) = (games_file(), fixture("eval/puzzles.epd"), PathBuf::from("lost.pgn"));
+    let (headless, untimed) = (spec("", "challenge-mlp.onnx"), spec("maia:", "lc0-se-classical.pb.gz"));
+    for (what, games, more, named) in [
+        ("human", &file, &["--model", &headless][..], "challenge-mlp.onnx"),
+        ("human", &file, &["--model", "engine"], "engine"),
+        ("human", &file, &["--model", "maia:lost.pb.gz"], "lost.pb.gz"),
+        ("time", &file, &["--model", &untimed], "lc0-se-classical"),
+        ("human", &file, &["--best", "maia"], "--best maia"),
+        ("human", &lost, &[], "lost.pgn"),
+        ("human", &file, &["--first-ply", "900"], "6 games"),
+        ("puzzles", &file, &[], "puzzles"),
+        ("time", &puzzles, &[], "clocks"),
+        ("human", &file, &["--speed", "fast"], "bullet"),
+    ] {
+        let said = fail(eval(what, &[games], more));
+        assert!(said.contains(named), "{what} {more:?}: {said}");
+    }
+}
+
+/// Games of Ann and others, with names and ratings.
+fn named_games() -> String {
+    let moves =
+        "1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7 6. Re1 b5 7. Bb3 d6 8. c3 O-O 9. h3 Nb8 1-0";
+    let game = |number: usize| {
+        format!(
+            "[White \"Ann\"]\n[Black \"Bob {number}\"]\n[Site \"https://lichess.org/{number}\"]\n[WhiteElo \"{}\"]\n\
+             [BlackElo \"1500\"]\n\n{moves}\n\n",
+            1600 + number
+        )
+    };
+    (0..6).map(game).collect()
+}
+
+#[test]
+fn ratings_are_estimated_from_one_and_five_games() {
+    let folder = Folder::new();
+    let games = folder.written("games.pgn", named_games());
+    let model = spec("human:", "human.safetensors");
+    let figures = json(eval("rating", &[&games], &["--model", &model, "--first-ply", "4"]));
+    let groups = figures["report"]["groups"].as_array().unwrap();
+    let of = |pool: &Value, games: u64| {
+        groups.iter().find(|group| group["pool"] == *pool && group["games"] == games).unwrap()
+    };
+    // Ann has six games, each Bob one.
+    assert_eq!(
+        (&of(&"lichess".into(), 1)["players"], &of(&"lichess".into(), 1)["estimates"]),
+        (&7.into(), &12.into())
+    );
+    assert_eq!(of(&"lichess".into(), 5)["estimates"], 1);
+    assert!(groups.iter().all(|group| group["games"] != 20), "nobody has twenty games");
+    let ann = &figures["sides"].as_array().unwrap()[0];
+    assert_eq!((ann["evidence"]["moves"].as_u64(), ann["rating"].as_u64()), (Some(7), Some(1600)));
+    let one = of(&Value::Null, 1);
+    assert!(one["error"].as_f64().unwrap() > 0.0 && one["width"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn predicted_errors_are_compared_with_a_judge_for_any_number_of_threads() {
+    let folder = Folder::new();
+    let games = folder.written("games.pgn", named_games());
+    let model = network("human.safetensors");
+    let figures = |jobs| {
+        let args =
+            ["--judge", "engine,eval=baseline", "--judge-nodes", "300", "--nodes", "300", "--jobs", jobs];
+        let mut command = eval("blunders", &[&games], &args);
+        command.args(["--per-game", "3", "--model"]).arg(&model);
+        json(command)
+    };
+    let one = figures("1");
+    let all = &one["report"]["groups"][0];
+    assert_eq!((all["band"].as_str(), all["positions"].as_u64()), (Some("all"), Some(18)));
+    assert!(all["predicted"].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)));
+    let bands: u64 = one["report"]["groups"].as_array().unwrap()[1..]
+        .iter()
+        .map(|group| group["positions"].as_u64().unwrap())
+        .sum();
+    assert_eq!(bands, 18);
+    assert_eq!(one, figures("3"));
 }

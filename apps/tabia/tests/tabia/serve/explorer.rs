@@ -13,27 +13,29 @@ use tabia_data::{
 };
 use tabia_encoding::{Elo, ForWhite, Pace, RatingPool, Score};
 
-use crate::server::Server;
+use super::server::Server;
+use crate::process::{Folder, fail, tabia};
 
 struct Served(Server);
 
 impl Served {
     /// Serves a set of two games and one of two analysed positions.
-    fn start(name: &str) -> Served {
-        let folder = std::env::temp_dir().join(format!("tabia-serve-{name}-{}", std::process::id()));
+    fn start() -> Served {
+        let folder = Folder::new();
         let games = [
             game(&["e2e4", "e7e5", "g1f3", "b8c6"], 1500, 1612),
             game(&["d2d4", "d7d5", "c2c4"], 2210, 2150),
         ];
         let games: Vec<_> =
             games.iter().map(|game| (game.key().unwrap(), game.to_bytes().unwrap())).collect();
-        write_set(&folder.join("games"), RecordKind::Games, games);
+        write_set(&folder.file("games"), RecordKind::Games, games);
         let analysed =
             [analysed(&[], 30, &[("e2e4", 30), ("d2d4", 30)]), analysed(&["e2e4"], 50, &[("e7e5", 20)])];
         let analysed: Vec<_> =
             analysed.iter().map(|one| (one.key().unwrap(), one.to_bytes().unwrap())).collect();
-        write_set(&folder.join("analysed"), RecordKind::Evaluations, analysed);
-        Served(Server::start(folder.clone(), "--data", &folder))
+        write_set(&folder.file("analysed"), RecordKind::Evaluations, analysed);
+        let data = folder.path().to_owned();
+        Served(Server::start(folder, "--data", &data))
     }
 
     fn ask(&self, path: &str) -> (u16, Value) {
@@ -110,7 +112,7 @@ fn analysed(moves: &[&str], depth: u8, lines: &[(&str, i32)]) -> EvaluationRecor
 
 #[test]
 fn positions_are_found_by_index_at_random_and_by_what_they_are_like() {
-    let served = Served::start("positions");
+    let served = Served::start();
     let (status, list) = served.ask("/api/data");
     assert_eq!(status, 200);
     assert_eq!(list[0]["name"], "analysed");
@@ -151,7 +153,7 @@ fn positions_are_found_by_index_at_random_and_by_what_they_are_like() {
 
 #[test]
 fn labels_are_those_of_the_chosen_strategy() {
-    let served = Served::start("labels");
+    let served = Served::start();
     let view = served.position("/api/data/analysed/random?max_depth=30");
     assert_eq!(view["sessions"][0]["depth"], 30);
     assert_eq!(view["sessions"][1]["lines"][0]["mate"], 3);
@@ -173,7 +175,7 @@ fn labels_are_those_of_the_chosen_strategy() {
 
 #[test]
 fn wrong_questions_are_refused_with_what_is_wrong() {
-    let served = Served::start("refusals");
+    let served = Served::start();
     let cases = [
         ("/api/data/nothing/position/0", 404, "expected analysed, games"),
         ("/api/data/games/position/7", 404, "expected 0 to 6"),
@@ -193,7 +195,7 @@ fn wrong_questions_are_refused_with_what_is_wrong() {
 #[cfg(unix)]
 #[test]
 fn a_signal_stops_the_server_gracefully() {
-    let mut served = Served::start("stop");
+    let mut served = Served::start();
     assert_eq!(served.ask("/api/data").0, 200);
     let pid = served.0.child.id().to_string();
     let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("kill exists on unix");
@@ -203,10 +205,23 @@ fn a_signal_stops_the_server_gracefully() {
 
 #[test]
 fn a_folder_without_sets_is_refused() {
-    let output = Command::new(env!("CARGO_BIN_EXE_tabia"))
-        .args(["serve", "--data", env!("CARGO_MANIFEST_DIR")])
-        .output()
-        .expect("the program starts");
-    assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("expected set.json"), "{output:?}");
+    assert!(fail(tabia(["serve", "--data", env!("CARGO_MANIFEST_DIR")])).contains("set.json"));
+}
+
+#[test]
+fn arrays_of_learning_a_chess_policy_are_explored_without_building_a_set() {
+    let arrays = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/data/npy/golden_planes.npy");
+    let served = Served(Server::start(Folder::new(), "--data", &arrays));
+    let (status, sets) = served.ask("/api/data");
+    assert_eq!((status, &sets[0]["name"]), (200, &"golden".into()), "{sets}");
+    let positions = sets[0]["positions"].as_u64().unwrap();
+    assert!(positions > 1);
+    let first = served.position("/api/data/golden/position/0");
+    assert!(first["labels"].as_array().is_some_and(|labels| !labels.is_empty()), "{first}");
+    assert!(first["sessions"][0]["depth"].as_u64().is_some(), "{first}");
+    let next = served.position("/api/data/golden/next?from=0");
+    assert_eq!(next["index"], 1);
+    served.position("/api/data/golden/random?seed=3");
+    let (status, _) = served.ask(&format!("/api/data/golden/position/{positions}"));
+    assert_eq!(status, 404);
 }

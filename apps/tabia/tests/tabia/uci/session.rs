@@ -2,9 +2,11 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
+
+use crate::process::tabia;
 
 /// No answer within this time is taken for none at all.
 const SILENCE: Duration = Duration::from_secs(120);
@@ -28,14 +30,10 @@ pub(crate) struct Searched {
 
 impl Session {
     pub(crate) fn start(spec: &str) -> Session {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tabia"))
-            .args(["uci", "--player", spec])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let input = child.stdin.take().expect("piped");
-        let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut command = tabia(["uci", "--player", spec]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (send, output) = mpsc::channel();
         std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| send.send(line)));
         Session { spec: spec.to_owned(), child, input, output, log: Vec::new() }

@@ -2,36 +2,31 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::server::Server;
+use super::server::Server;
+use crate::process::{Folder, succeed, tabia};
 
-const LEDGER: &[u8] = include_bytes!("../../../../fixtures/arena/ledger.pgn.jsonl");
-const GAMES: &[u8] = include_bytes!("../../../../fixtures/arena/ledger.pgn");
+const LEDGER: &[u8] = include_bytes!("../../../../../fixtures/arena/ledger.pgn.jsonl");
+const GAMES: &[u8] = include_bytes!("../../../../../fixtures/arena/ledger.pgn");
 
-fn serve(name: &str) -> (Server, PathBuf) {
-    let folder = std::env::temp_dir().join(format!("tabia-serve-arena-{name}-{}", std::process::id()));
-    let matches = folder.join("matches");
+fn serve() -> (Server, PathBuf) {
+    let folder = Folder::new();
+    let matches = folder.file("matches");
     fs::create_dir_all(&matches).unwrap();
     (Server::start(folder, "--ledgers", &matches), matches)
 }
 
 #[test]
 fn a_match_that_was_played_is_listed_with_its_standings() {
-    let (server, matches) = serve("played");
+    let (server, matches) = serve();
     let none = json!({ "matches": [], "challenges": [], "problems": [] });
     assert_eq!(server.ask("/api/arena").json(), none);
     assert_eq!(server.ask("/api/about").json()["arena"], true);
 
     let games = matches.join("levels.pgn");
-    let played = Command::new(env!("CARGO_BIN_EXE_tabia"))
-        .args(["arena", "level:1", "level:2", "--games", "4", "--pgn"])
-        .arg(&games)
-        .output()
-        .unwrap();
-    assert!(played.status.success(), "{played:?}");
+    succeed(tabia(["arena", "level:1", "level:2", "--games", "4", "--pgn"]).arg(&games));
     let list = server.ask("/api/arena").json();
     let found = &list["matches"][0];
     assert_eq!((&found["name"], &found["games"]), (&json!("levels"), &json!(4)), "{list}");
@@ -49,7 +44,7 @@ fn a_match_that_was_played_is_listed_with_its_standings() {
 
 #[test]
 fn a_match_that_goes_on_is_followed_and_only_news_travels() {
-    let (server, matches) = serve("grows");
+    let (server, matches) = serve();
     let lines: Vec<&[u8]> = LEDGER.split_inclusive(|byte| *byte == b'\n').collect();
     let index = matches.join("cup/run.pgn.jsonl");
     fs::create_dir_all(index.parent().unwrap()).unwrap();
@@ -71,7 +66,7 @@ fn a_match_that_goes_on_is_followed_and_only_news_travels() {
 
 #[test]
 fn scorecards_are_listed_without_their_games_and_other_files_are_not() {
-    let (server, matches) = serve("cards");
+    let (server, matches) = serve();
     let card = json!({
         "challenger": "net", "parameters": 12, "passed": 1, "interrupted": false, "diversity": {},
         "levels": [{ "level": 1, "points": 40.0, "records": [{ "moves": ["e2e4"] }] }],
@@ -90,14 +85,13 @@ fn scorecards_are_listed_without_their_games_and_other_files_are_not() {
 
 #[test]
 fn nothing_outside_the_folder_can_be_read() {
-    let (server, matches) = serve("guard");
-    let outside = server.folder.join("outside.pgn");
-    fs::write(&outside, "secret").unwrap();
-    fs::write(server.folder.join("outside.pgn.jsonl"), LEDGER).unwrap();
+    let (server, matches) = serve();
+    let outside = server.folder.written("outside.pgn", "secret");
+    server.folder.written("outside.pgn.jsonl", LEDGER);
     fs::write(matches.join("alone.pgn.jsonl"), LEDGER).unwrap();
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(&server.folder, matches.join("up")).unwrap();
+        std::os::unix::fs::symlink(server.folder.path(), matches.join("up")).unwrap();
         fs::write(matches.join("linked.pgn.jsonl"), LEDGER).unwrap();
         std::os::unix::fs::symlink(&outside, matches.join("linked.pgn")).unwrap();
     }

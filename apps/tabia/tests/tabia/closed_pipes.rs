@@ -1,23 +1,17 @@
 //! `tabia ... | true`: a program whose output nobody reads ends quietly, as other Unix programs do.
-#![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "what helps a test may end it too")]
-
-mod folder;
-mod process;
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use folder::Folder;
-use process::{fail, succeed, tabia, text};
+use crate::process::{self, Folder, fail, succeed, tabia, text};
 
 /// What a shell says of a program that died of SIGPIPE.
 const READER_GONE: i32 = 141;
 
 fn fixture(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name).display().to_string()
+    process::fixture(name).display().to_string()
 }
 
 /// Runs a command into a pipe that nobody reads.
@@ -33,11 +27,12 @@ fn unread(mut command: Command, input: &str) -> Output {
 
 #[test]
 fn every_command_ends_quietly_when_nobody_reads_it() {
-    let folder = Folder::new("closed-pipes");
+    let folder = Folder::new();
     let (net, human) = (fixture("models/challenge-mlp.onnx"), fixture("models/human.safetensors"));
     let human_spec = format!("human:{human}");
     let (games, puzzles) = (fixture("eval/games.pgn"), fixture("eval/puzzles.epd"));
     let converted = folder.file("net.onnx").display().to_string();
+    let reviewed = folder.file("reviewed").display().to_string();
     let ledgers = folder.file("ledgers").display().to_string();
     std::fs::create_dir_all(&ledgers).unwrap();
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
@@ -59,6 +54,7 @@ fn every_command_ends_quietly_when_nobody_reads_it() {
         (vec!["eval", "human", &games, "--model", &human_spec], ""),
         (vec!["eval", "puzzles", &puzzles, "--model", &human_spec, "--by", "network", "--puzzles", "3"], ""),
         (vec!["eval", "time", &games, "--model", &human_spec], ""),
+        (vec!["review", &ledger, "--model", &human, "--nodes", "20", "--out", &reviewed], ""),
         (vec!["serve", "--port", "0", "--ledgers", &ledgers], ""),
     ];
     for (arguments, input) in &commands {
@@ -71,9 +67,9 @@ fn every_command_ends_quietly_when_nobody_reads_it() {
         );
     }
     let tried: BTreeSet<&str> = commands.iter().map(|(arguments, _)| arguments[0]).collect();
-    // These print through the same macros, and need a Stockfish, a window or many minutes.
-    let untried = ["validate", "desktop", "help"];
-    let help = succeed(tabia(&["--help"]));
+    // These print through the same macros, and need a Stockfish, a terminal or a window.
+    let untried = ["validate", "watch", "desktop", "help"];
+    let help = succeed(tabia(["--help"]));
     let listed = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
     for line in listed.take_while(|line| !line.is_empty()) {
         let name = line.split_whitespace().next().unwrap();
@@ -86,8 +82,8 @@ fn errors_that_nobody_reads_end_it_quietly_too() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let absent = ["model", "info", "no-such-file.onnx"];
-    assert!(fail(tabia(&absent)).contains("no-such-file.onnx"));
-    let mut command = tabia(&absent);
+    assert!(fail(tabia(absent)).contains("no-such-file.onnx"));
+    let mut command = tabia(absent);
     let status = command.stdout(Stdio::null()).stderr(writer).status().unwrap();
     assert_eq!(status.code(), Some(READER_GONE));
 }
@@ -95,12 +91,12 @@ fn errors_that_nobody_reads_end_it_quietly_too() {
 /// An engine that dies is a closed pipe too, and no reason for the program that drives it to die.
 #[test]
 fn an_engine_that_dies_ends_no_match() {
-    let folder = Folder::new("dying-engine");
+    let folder = Folder::new();
     let engine: PathBuf = folder.file("engine.sh");
     let script = "#!/bin/sh\nread line; echo uciok; read line; echo readyok; exit 0\n";
     std::fs::write(&engine, script).unwrap();
     let spec = format!("uci:sh {}", engine.display());
-    let output = tabia(&["arena", "level:1", &spec, "--games", "2", "--jobs", "1"]).output().unwrap();
+    let output = tabia(["arena", "level:1", &spec, "--games", "2", "--jobs", "1"]).output().unwrap();
     let (shown, said) = (text(&output.stdout), text(&output.stderr));
     assert_ne!(output.status.code(), Some(READER_GONE), "{shown}{said}");
     assert!(output.status.code().is_some() && !said.contains("panicked"), "{shown}{said}");

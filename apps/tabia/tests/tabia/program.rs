@@ -1,33 +1,37 @@
 //! The program as a user meets it: commands typed, text read.
 
-mod process;
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use process::{fail, succeed, tabia, text};
+use serde_json::Value;
 
+use crate::process::{Folder, fail, read_json, succeed, tabia, text};
+
+/// A network of the fixtures.
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/models").join(name)
+    crate::process::fixture("models").join(name)
 }
 
 /// Types `lines` at the board and gives what was printed.
 fn sit_down(args: &[&str], lines: &str) -> Output {
-    let mut child = tabia(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    child.stdin.take().expect("piped").write_all(lines.as_bytes()).expect("the program reads its input");
-    child.wait_with_output().expect("the program ends")
+    let mut child =
+        tabia(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
 }
 
 fn info(name: &str) -> String {
-    let mut command = tabia(&["model", "info"]);
-    command.arg(fixture(name));
-    succeed(command)
+    succeed(tabia(["model", "info"]).arg(fixture(name)))
+}
+
+fn human() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/human.safetensors")
+}
+
+/// The positions that `model info` evaluates.
+fn positions(info: &str) -> Option<String> {
+    info.split_once("position  ").map(|(_, table)| table.to_owned())
 }
 
 #[test]
@@ -40,6 +44,7 @@ fn info_says_what_a_file_of_each_format_is() {
         ("statedict/cnn-reduce.pt", "PyTorch", "policy-planes-17", "over canonical-1968-mover"),
         ("tflite_pair.tflite", "TFLite", "pair-769", "context-win"),
         ("lc0-se-classical.pb.gz", "lc0", "lc0-112", "over lc0-1858"),
+        ("lc0/plain.pb.gz", "lc0", "lc0-112-castling", "over lc0-1858"),
     ];
     for (name, format, encoding, head) in expected {
         let text = info(name);
@@ -72,19 +77,14 @@ fn info_says_what_computes_the_network() {
 
 #[test]
 fn info_asks_for_two_players_of_the_same_rating() {
-    let human = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/human.safetensors");
-    let asked = |args: &[&str]| {
-        let mut command = tabia(&["model", "info"]);
-        command.arg(&human).args(args);
-        succeed(command)
-    };
+    let asked = |args: &[&str]| succeed(tabia(["model", "info"]).arg(human()).args(args));
     assert!(asked(&[]).contains("asked for     two players rated 1500 online\n"), "{}", asked(&[]));
     assert!(asked(&["--elo", "1900", "--clock", "60"]).contains("rated 1900 online, 60 s on both clocks\n"));
     assert!(!info("challenge-mlp.onnx").contains("asked for"), "it does not look at ratings");
     // The start position is nearly even at every rating: White scores a little more.
     for elo in ["800", "1500", "2400"] {
-        let json: serde_json::Value = serde_json::from_str(&asked(&["--json", "--elo", elo])).expect("JSON");
-        let chance = |n: usize| json["positions"][0]["wdl_mover"][n].as_f64().expect("a number");
+        let json: Value = serde_json::from_str(&asked(&["--json", "--elo", elo])).unwrap();
+        let chance = |n: usize| json["positions"][0]["wdl_mover"][n].as_f64().unwrap();
         let expected = chance(0) + 0.5 * chance(1);
         assert!((0.48..0.58).contains(&expected), "{elo}: {expected}");
     }
@@ -92,125 +92,91 @@ fn info_asks_for_two_players_of_the_same_rating() {
 
 #[test]
 fn tensors_are_those_of_the_player_or_of_the_graph() {
-    let human = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models/human.safetensors");
-    let tensors = |args: &[&str]| -> serde_json::Value {
-        let mut command = tabia(&["model", "tensors"]);
-        command.arg(&human).args(args);
-        serde_json::from_str(&succeed(command)).expect("JSON")
+    let tensors = |args: &[&str]| -> Value {
+        serde_json::from_str(&succeed(tabia(["model", "tensors"]).arg(human()).args(args))).unwrap()
     };
     let (player, graph) = (tensors(&[]), tensors(&["--runtime", "graph"]));
-    assert!(
-        player["runtime"].as_str().is_some_and(|said| said.starts_with("transformer")),
-        "{}",
-        player["runtime"]
-    );
-    assert_eq!(graph["runtime"], "general, the ONNX graph");
+    assert_ne!(player["runtime"], graph["runtime"]);
     assert_eq!(player["inputs"], graph["inputs"]);
-    let wdl = |of: &serde_json::Value| of["outputs"]["wdl"]["values"].clone();
+    let wdl = |of: &Value| of["outputs"]["wdl"]["values"].clone();
     // 8 bits are not the floats they stand for.
     assert_ne!(wdl(&player), wdl(&graph));
     // The player's are what it says of the position.
-    let model = tabia_model::Model::open(&human).expect("the network opens");
+    let model = tabia_model::Model::open(human()).unwrap();
     let start = shakmaty::Chess::default();
-    let said =
-        model.evaluate(&[tabia_encoding::Situation::of(&start)]).expect("it runs")[0].wdl.expect("a head");
+    let said = model.evaluate(&[tabia_encoding::Situation::of(&start)]).unwrap()[0].wdl.unwrap();
     assert_eq!(wdl(&player)[0].as_f64().map(|win| win as f32), Some(said.win));
 }
 
 #[test]
 fn a_sidecar_names_the_layers_of_a_network_of_any_names() {
-    let folder = std::env::temp_dir().join(format!("tabia-sidecar-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder for the test");
-    let bytes = std::fs::read(fixture("statedict/rusty-774.safetensors")).expect("the fixture");
+    let folder = Folder::new();
+    let bytes = std::fs::read(fixture("statedict/rusty-774.safetensors")).unwrap();
     // Names of the same length, so that the header stays as long as it says.
     let renamed: Vec<u8> = {
-        let header = u64::from_le_bytes(bytes[..8].try_into().expect("eight bytes")) as usize;
+        let header = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
         let text = String::from_utf8_lossy(&bytes[8..8 + header]).replace("seq.linear-", "layer.dense");
         [&bytes[..8], text.as_bytes(), &bytes[8 + header..]].concat()
     };
-    let file = folder.join("net.safetensors");
-    std::fs::write(&file, renamed).expect("a file for the test");
-    let run = |args: &[&str]| {
-        let mut command = tabia(args);
-        command.arg(&file);
-        command
-    };
-    let refused = fail(run(&["model", "info"]));
+    let file = folder.written("net.safetensors", renamed);
+    let refused = fail(tabia(["model", "info"]).arg(&file));
     assert!(refused.contains("layer.dense0.bias") && refused.contains("state_dict"), "{refused}");
     let card = r#"{"state_dict": {"layers": ["layer.dense0", "layer.dense1", "layer.dense2"]}}"#;
-    std::fs::write(folder.join("net.safetensors.card.json"), card).expect("a file for the test");
-    let table = |text: &str| text.split_once("position  ").map(|(_, table)| table.to_owned());
-    assert_eq!(table(&succeed(run(&["model", "info"]))), table(&info("statedict/rusty-774.safetensors")));
+    folder.written("net.safetensors.card.json", card);
+    let expected = positions(&info("statedict/rusty-774.safetensors"));
+    assert_eq!(positions(&succeed(tabia(["model", "info"]).arg(&file))), expected);
     for name in ["net.onnx", "kept.safetensors"] {
-        let mut convert = run(&["model", "convert"]);
-        succeed({
-            convert.arg(folder.join(name));
-            convert
-        });
-        let mut converted = tabia(&["model", "info"]);
-        converted.arg(folder.join(name));
-        assert_eq!(table(&succeed(converted)), table(&info("statedict/rusty-774.safetensors")), "{name}");
+        let converted = folder.file(name);
+        succeed(tabia(["model", "convert"]).arg(&file).arg(&converted));
+        assert_eq!(positions(&succeed(tabia(["model", "info"]).arg(converted))), expected, "{name}");
     }
-    std::fs::remove_dir_all(&folder).expect("the folder of the test");
 }
 
 #[test]
 fn info_as_json_can_be_read_back() {
-    let mut command =
-        tabia(&["model", "info", "--json", "--top", "2", "--fen", "8/P6k/8/8/8/8/8/K7 w - - 0 1"]);
-    command.arg(fixture("humchess-transformer.onnx"));
-    let json: serde_json::Value = serde_json::from_str(&succeed(command)).expect("JSON");
+    let args = ["model", "info", "--json", "--top", "2", "--fen", "8/P6k/8/8/8/8/8/K7 w - - 0 1"];
+    let said = succeed(tabia(args).arg(fixture("humchess-transformer.onnx")));
+    let json: Value = serde_json::from_str(&said).unwrap();
     assert_eq!(json["card"]["encoding"], "humchess-68");
     assert_eq!(json["positions"][0]["moves"].as_array().map(Vec::len), Some(2));
 }
 
 #[test]
 fn mistakes_are_one_clear_line() {
-    let absent = fail(tabia(&["model", "info", "no-such-file.onnx"]));
-    assert!(absent.starts_with("tabia: no-such-file.onnx") && absent.contains("No such file"), "{absent}");
-    let text_file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-    let not_a_model = fail(tabia(&["model", "info", text_file]));
-    assert!(not_a_model.contains("not a model file") && not_a_model.contains("ONNX"), "{not_a_model}");
-    let folder = fail(tabia(&["model", "info", env!("CARGO_MANIFEST_DIR")]));
-    assert!(folder.contains("directory"), "{folder}");
-    let mut bad_fen = tabia(&["model", "info", "--fen", "nonsense"]);
-    bad_fen.arg(fixture("challenge-mlp.onnx"));
-    assert!(fail(bad_fen).contains("--fen"), "the argument is named");
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    for (file, named) in
+        [("absent.onnx", "absent.onnx"), (manifest, "ONNX"), (env!("CARGO_MANIFEST_DIR"), "apps")]
+    {
+        let said = fail(tabia(["model", "info", file]));
+        assert!(said.contains(named) && said.lines().count() == 1, "{said}");
+    }
+    let said = fail(tabia(["model", "info", "--fen", "nonsense"]).arg(fixture("challenge-mlp.onnx")));
+    assert!(said.contains("--fen"), "{said}");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_without_end_is_refused() {
-    let endless = fail(tabia(&["model", "info", "/dev/zero"]));
-    assert!(endless.contains("256 MiB"), "{endless}");
+    let endless = fail(tabia(["model", "info", "/dev/zero"]));
+    assert!(endless.contains("512 MiB"), "{endless}");
 }
 
 #[test]
 fn convert_keeps_the_answers_and_refuses_to_overwrite() {
-    let folder = std::env::temp_dir().join(format!("tabia-convert-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let output = folder.join("net.onnx");
-    let convert = |name: &str, output: &Path| {
-        let mut command = tabia(&["model", "convert"]);
-        command.arg(fixture(name)).arg(output);
+    let folder = Folder::new();
+    let convert = |name: &str, output: &str| {
+        let mut command = tabia(["model", "convert"]);
+        command.arg(fixture(name)).arg(folder.file(output));
         command
     };
-    let table = |text: &str| text.split_once("position  ").map(|(_, table)| table.to_owned());
+    succeed(convert("lc0-plain-conv.pb.gz", "net.onnx"));
+    let converted = succeed(tabia(["model", "info"]).arg(folder.file("net.onnx")));
+    assert_eq!(positions(&converted), positions(&info("lc0-plain-conv.pb.gz")));
+    assert!(fail(convert("lc0-plain-conv.pb.gz", "net.onnx")).contains("--force"));
 
-    succeed(convert("lc0-plain-conv.pb.gz", &output));
-    let converted = succeed({
-        let mut command = tabia(&["model", "info"]);
-        command.arg(&output);
-        command
-    });
-    assert_eq!(table(&converted), table(&info("lc0-plain-conv.pb.gz")));
-    assert!(fail(convert("lc0-plain-conv.pb.gz", &output)).contains("--force"));
-
-    let state_dict = folder.join("net.safetensors");
-    succeed(convert("statedict/humchess-74.pt", &state_dict));
-    assert!(fail(convert("lc0-plain-conv.pb.gz", &folder.join("x.safetensors"))).contains("state dict"));
-    assert!(fail(convert("lc0-plain-conv.pb.gz", &folder.join("x.bin"))).contains(".onnx"));
-    std::fs::remove_dir_all(&folder).unwrap();
+    succeed(convert("statedict/humchess-74.pt", "net.safetensors"));
+    assert!(fail(convert("lc0-plain-conv.pb.gz", "x.safetensors")).contains("state dict"));
+    assert!(fail(convert("lc0-plain-conv.pb.gz", "x.bin")).contains(".onnx"));
 }
 
 #[test]
@@ -234,17 +200,16 @@ fn the_same_seed_gives_the_same_game() {
 
 #[test]
 fn a_mated_opponent_ends_the_game_and_the_file_is_written() {
-    let path = std::env::temp_dir().join(format!("tabia-play-{}.pgn", std::process::id()));
+    let folder = Folder::new();
+    let path = folder.file("game.pgn");
     let file = path.display().to_string();
     let fen = "6k1/5ppp/8/8/8/8/8/R3K3 w Q - 0 1";
     let output = sit_down(&["play", "--fen", fen, "--pgn", &file], "Ra8#\nRa1\nquit\n");
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.contains("1-0 White wins by checkmate."), "{shown}");
-    assert!(shown.contains("The game is over."), "{shown}");
+    assert!(shown.contains("1-0") && shown.contains("over"), "{shown}");
     let pgn = std::fs::read_to_string(&path).unwrap();
     assert!(pgn.contains("[Result \"1-0\"]") && pgn.contains("Ra8#"), "{pgn}");
-    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]
@@ -255,26 +220,22 @@ fn any_spec_can_be_the_opponent() {
         assert!(output.status.success(), "{spec}: {}", text(&output.stderr));
         assert!(shown.contains(" plays "), "{spec}: {shown}");
     }
-    let output = sit_down(&["play", "level:9"], "");
-    assert!(text(&output.stderr).contains("neither a model file nor a player"), "{}", text(&output.stderr));
+    assert!(fail(tabia(["play", "level:9"])).contains("level:9"));
 }
 
 #[test]
 fn play_move_answers_with_one_object() {
     let fen = "6k1/5ppp/8/8/8/8/8/R3K3 w Q - 0 1";
     for player in ["level:1", "level:5", "engine,depth=3"] {
-        let answer: serde_json::Value =
-            serde_json::from_str(&succeed(tabia(&["play-move", player, fen]))).expect("JSON");
+        let answer: Value = serde_json::from_str(&succeed(tabia(["play-move", player, fen]))).unwrap();
         assert_eq!((&answer["move"], &answer["san"]), (&"a1a8".into(), &"Ra8#".into()), "{player}");
     }
-    assert!(fail(tabia(&["play-move", fen])).contains("a player"), "what is missing is named");
+    fail(tabia(["play-move", fen]));
 }
 
 #[test]
 fn bench_prints_one_number() {
-    let output = tabia(&["bench", "--baseline"]).output().expect("the program starts");
-    let printed = text(&output.stdout);
-    assert!(text(&output.stderr).contains("evaluated by the hand-written evaluation"));
+    let printed = succeed(tabia(["bench", "--baseline"]));
     let nodes = printed.trim().strip_suffix(" nodes").and_then(|n| n.parse::<u64>().ok());
     assert!(nodes.is_some_and(|n| n > 100_000), "{printed}");
 }
@@ -297,12 +258,10 @@ fn pages_about_networks_say_what_their_cards_say() {
     let shipped = shipped();
     assert!(!shipped.is_empty());
     for (file, page) in shipped {
-        let card = succeed({
-            let mut command = tabia(&["model", "card"]);
-            command.arg(&file);
-            command
-        });
-        for field in ["parameters", "trained on", "training", "licence", "Made by", "Held-out positions"] {
+        let card = succeed(tabia(["model", "card"]).arg(&file));
+        let constructed = card.contains("not trained");
+        let trained = ["training", "Made by", "Held-out positions"].into_iter().filter(|_| !constructed);
+        for field in ["parameters", "trained on", "licence"].into_iter().chain(trained) {
             assert!(card.contains(field), "{}: the card says nothing of {field}\n{card}", file.display());
         }
         let text =
@@ -314,9 +273,7 @@ fn pages_about_networks_say_what_their_cards_say() {
 
 #[test]
 fn a_card_is_a_table_for_people() {
-    let mut command = tabia(&["model", "card"]);
-    command.arg(fixture("challenge-mlp.onnx"));
-    let card = succeed(command);
+    let card = succeed(tabia(["model", "card"]).arg(fixture("challenge-mlp.onnx")));
     assert!(card.starts_with("| | |\n|---|---|\n| file | `challenge-mlp.onnx`, ONNX, "), "{card}");
     assert!(
         card.contains("| inputs | `challenge-768` |") && card.contains("| licence | not stated |"),
@@ -378,32 +335,24 @@ fn any_network_can_be_the_opponent() {
 
 #[test]
 fn compete_plays_a_level_and_says_how_it_went() {
-    let folder = std::env::temp_dir().join(format!("tabia-compete-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let (openings, json, board) =
-        (folder.join("two.fen"), folder.join("out.json"), folder.join("board.json"));
-    std::fs::write(&openings, "# one opening\nrnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n")
-        .unwrap();
-    let mut command = tabia(&["compete", "--level", "1", "--jobs", "1"]);
+    let folder = Folder::new();
+    let (json, board) = (folder.file("out.json"), folder.file("board.json"));
+    let opening = "# one opening\nrnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1\n";
+    let openings = folder.written("one.fen", opening);
+    let mut command = tabia(["compete", "--level", "1", "--jobs", "1"]);
     command.arg(fixture("challenge-mlp.onnx")).arg("--openings").arg(&openings);
     command.arg("--json-output").arg(&json).arg("--record").arg(&board);
     let output = command.output().expect("the program starts");
     let shown = text(&output.stdout);
     assert!(!output.status.success(), "a random network passes nothing: {shown}");
     assert!(shown.contains("no level passed") && shown.contains("diversity"), "{shown}");
-    let card: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
-    assert_eq!(card["levels"][0]["records"].as_array().map(Vec::len), Some(2));
+    assert_eq!(read_json(&json)["levels"][0]["records"].as_array().map(Vec::len), Some(2));
     assert!(std::fs::read_to_string(&board).unwrap().contains("challenge-mlp"));
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
 fn compete_refuses_what_breaks_the_rules() {
-    let refused = |name: &str| {
-        let mut command = tabia(&["compete"]);
-        command.arg(fixture(name));
-        fail(command)
-    };
+    let refused = |name: &str| fail(tabia(["compete"]).arg(fixture(name)));
     assert!(refused("humchess-transformer.onnx").contains("\"board\""));
     assert!(refused("tflite_pair.tflite").contains("ONNX"));
 }
@@ -413,15 +362,15 @@ fn compete_refuses_what_breaks_the_rules() {
 #[test]
 fn a_terminal_that_goes_away_ends_the_screen_and_saves_the_game() {
     let Some(python) = tabia_requires::python(&[]) else { return };
-    let pgn = std::env::temp_dir().join(format!("tabia-hangup-{}.pgn", std::process::id()));
+    let folder = Folder::new();
+    let pgn = folder.file("game.pgn");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_hangup.py");
     let mut command = Command::new(&python);
     command.args([script, "e4", env!("CARGO_BIN_EXE_tabia"), "play", "level:1", "--pgn"]).arg(&pgn);
     let output = command.output().expect("python starts");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let saved = std::fs::read_to_string(&pgn).expect("the game was saved");
+    let saved = std::fs::read_to_string(&pgn).unwrap();
     assert!(saved.contains("1. e4 "), "{saved}");
-    std::fs::remove_file(&pgn).expect("the file is there");
 }
 
 #[test]
@@ -429,20 +378,14 @@ fn a_terminal_that_goes_away_ends_the_screen_and_saves_the_game() {
 fn the_window_is_another_program() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let nothing = std::env::temp_dir().join(format!("tabia-desktop-test-{}", std::process::id()));
-    std::fs::create_dir_all(&nothing).unwrap();
-    let mut missing = tabia(&["desktop"]);
-    missing.env("PATH", &nothing);
-    let told = fail(missing);
+    let folder = Folder::new();
+    let told = fail(tabia(["desktop"]).env("PATH", folder.path()));
     assert!(told.contains("cargo xtask desktop") && told.contains("tabia serve --open"), "{told}");
 
-    let window = nothing.join("tabia-desktop");
-    std::fs::write(&window, "#!/bin/sh\necho \"$@\"\n").unwrap();
+    let window = folder.written("tabia-desktop", "#!/bin/sh\necho \"$@\"\n");
     std::fs::set_permissions(&window, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let mut there = tabia(&["desktop", "net.onnx", "--delay", "300"]);
-    there.env("PATH", &nothing);
-    assert_eq!(succeed(there), "net.onnx --delay 300\n");
-    std::fs::remove_dir_all(&nothing).unwrap();
+    let mut there = tabia(["desktop", "net.onnx", "--delay", "300"]);
+    assert_eq!(succeed(there.env("PATH", folder.path())), "net.onnx --delay 300\n");
 }
 
 #[test]
@@ -450,7 +393,7 @@ fn moved_commands_name_their_new_place() {
     for (old, new) in
         [("strength", "strength"), ("habits", "behaviour"), ("variety", "diversity"), ("soak", "soak")]
     {
-        let output = tabia(&[old, "--games", "2", "some.pgn"]).output().unwrap();
+        let output = tabia([old, "--games", "2", "some.pgn"]).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{old}");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains(&format!("tabia-lab {new}")), "{said}");

@@ -3,26 +3,26 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::{Value, json};
 use tabia_runs::{OpenRun, RunCard, RunOutcome};
 
-use crate::server::{Answer, Server};
+use super::server::{Answer, Server};
+use crate::process::{Folder, fail, tabia};
 
 struct Served(Server);
 
 impl Served {
     /// Serves an empty folder, `runs` within the test's own.
-    fn start(name: &str) -> Served {
-        let folder = std::env::temp_dir().join(format!("tabia-serve-runs-{name}-{}", std::process::id()));
-        let runs = folder.join("runs");
+    fn start() -> Served {
+        let folder = Folder::new();
+        let runs = folder.file("runs");
         fs::create_dir_all(&runs).unwrap();
         Served(Server::start(folder, "--runs", &runs))
     }
 
     fn run(&self, name: &str, metrics: &str) -> PathBuf {
-        let run = self.0.folder.join("runs").join(name);
+        let run = self.0.folder.file("runs").join(name);
         fs::create_dir_all(&run).unwrap();
         fs::write(run.join("metrics.jsonl"), metrics).unwrap();
         run
@@ -51,7 +51,7 @@ fn append(run: &Path, text: &str) {
 
 #[test]
 fn runs_appear_go_on_and_end_while_the_server_is_there() {
-    let served = Served::start("standing");
+    let served = Served::start();
     assert_eq!(served.ask("/api/runs").json(), json!({ "runs": [] }));
 
     let old = served.run("sweep/old", &step(20));
@@ -78,7 +78,7 @@ fn runs_appear_go_on_and_end_while_the_server_is_there() {
 
 #[test]
 fn only_what_is_new_travels() {
-    let served = Served::start("new");
+    let served = Served::start();
     let run = served.run("a run", &format!("{}{}{{\"kind\":\"st", step(20), step(40)));
 
     let list = served.ask("/api/runs");
@@ -105,7 +105,7 @@ fn only_what_is_new_travels() {
 
 #[test]
 fn a_long_run_is_thinned_and_odd_lines_are_counted() {
-    let served = Served::start("long");
+    let served = Served::start();
     let text: String = (1..=20_000).map(step).collect();
     served.run("long", &format!("not JSON\n{text}"));
     let answer = served.ask("/api/runs/metrics?run=long");
@@ -120,7 +120,7 @@ fn a_long_run_is_thinned_and_odd_lines_are_counted() {
 
 #[test]
 fn the_page_comes_whole_from_this_server() {
-    let served = Served::start("page");
+    let served = Served::start();
     let page = served.ask("/runs");
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     assert!(page.header("content-security-policy").unwrap().contains("script-src 'self'"));
@@ -136,20 +136,18 @@ fn the_page_comes_whole_from_this_server() {
 
 #[test]
 fn nothing_else_can_be_read() {
-    let served = Served::start("guard");
+    let served = Served::start();
     served.run("run", &step(20));
-    let outside = served.0.folder.join("outside");
+    let outside = served.0.folder.file("outside");
     fs::create_dir_all(&outside).unwrap();
     fs::write(outside.join("metrics.jsonl"), "secret\n").unwrap();
     #[cfg(unix)]
     {
-        std::os::unix::fs::symlink(&outside, served.0.folder.join("runs/link")).unwrap();
-        fs::create_dir_all(served.0.folder.join("runs/file-link")).unwrap();
-        std::os::unix::fs::symlink(
-            outside.join("metrics.jsonl"),
-            served.0.folder.join("runs/file-link/metrics.jsonl"),
-        )
-        .unwrap();
+        let runs = served.0.folder.file("runs");
+        std::os::unix::fs::symlink(&outside, runs.join("link")).unwrap();
+        fs::create_dir_all(runs.join("file-link")).unwrap();
+        let link = runs.join("file-link/metrics.jsonl");
+        std::os::unix::fs::symlink(outside.join("metrics.jsonl"), link).unwrap();
     }
     for name in ["..%2Foutside", "run%2F..%2F..%2Foutside", "%2Fetc", "", ".", "link", "file-link", "run%00"]
     {
@@ -171,10 +169,5 @@ fn nothing_else_can_be_read() {
 
 #[test]
 fn a_folder_that_is_not_there_is_refused() {
-    let output = Command::new(env!("CARGO_BIN_EXE_tabia"))
-        .args(["serve", "--runs", "/nowhere/at/all"])
-        .output()
-        .expect("the program starts");
-    assert!(!output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("/nowhere/at/all"), "{output:?}");
+    assert!(fail(tabia(["serve", "--runs", "/nowhere/at/all"])).contains("/nowhere/at/all"));
 }

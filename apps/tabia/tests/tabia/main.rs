@@ -1,0 +1,15 @@
+//! The program as its users meet it: commands typed, text and files read, servers and engines asked.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod arena;
+#[cfg(unix)]
+mod closed_pipes;
+mod compete;
+mod eval;
+mod networks;
+mod process;
+mod program;
+mod review;
+mod serve;
+mod two_inputs;
+mod uci;
