@@ -11,7 +11,7 @@ export default defineConfig({
   // Relative, so that the build works under any path.
   base: './',
   plugins: [svelte(), models(here('../models')), policy(here('policy.txt')), offline()],
-  // Modules shared with the standalone page of training runs.
+  // The page of training runs, which is also a standalone file.
   resolve: { alias: { '#runs': here('../crates/runs/page') } },
   worker: { format: 'es' },
   build: {

@@ -27,7 +27,7 @@ async function onnxruntime(bytes) {
 }
 
 const ORT_WASM = '/ort/ort-wasm-simd-threaded.wasm';
-const OURS = { 'tabia int8, relaxed SIMD': 'tabia_relaxed', 'tabia int8, plain SIMD': 'tabia' };
+const OURS = { 'tabia int8, relaxed SIMD': 'tabia_small_relaxed', 'tabia int8, plain SIMD': 'tabia_small' };
 const THEIRS = { 'onnxruntime-web int8': '/networks/human-int8.onnx', 'onnxruntime-web f32': '/networks/human.onnx' };
 
 /** The FENs of the positions and their encoded inputs. */

@@ -3,9 +3,11 @@ import './styles/tokens.css';
 import './styles/base.css';
 import './styles/controls.css';
 import App from './App.svelte';
+import type { moveDistribution } from './engine/moveDistribution';
 import { loadRules } from './engine/wasm';
 import { warn } from './lib/notices.svelte';
 import { applyTheme } from './lib/theme.svelte';
+import { timings } from './lib/timings';
 import { registerServiceWorker } from './offline/register';
 
 applyTheme();
@@ -17,5 +19,13 @@ window.addEventListener('vite:preloadError', (event) => {
 registerServiceWorker();
 // Preloads the module, which every page needs; the pages report errors.
 loadRules().catch(() => {});
+// For the browser's console, see docs/guides/page.md.
+Object.assign(window, {
+  tabia: {
+    moveDistribution: async (...args: Parameters<typeof moveDistribution>) =>
+      (await import('./engine/moveDistribution')).moveDistribution(...args),
+    timings,
+  },
+});
 const target = document.getElementById('app');
 if (target) mount(App, { target });

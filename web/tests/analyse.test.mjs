@@ -247,6 +247,26 @@ test('a review finds the blunder, draws the graph and can be cancelled', () =>
     await page.getByRole('row', { name: /Blunders/ }).waitFor();
   }));
 
+test('the module for any network is fetched when a file needs it, and the analysis goes on', () =>
+  onPage({ at: '#/analyse?moves=e2e4-e7e5-g1f3' }, async (page) => {
+    /** @type {string[]} */
+    const modules = [];
+    page.on('request', (request) => {
+      const module = /assets\/(tabia\w*?)_bg-[^/]*\.wasm$/.exec(request.url())?.[1];
+      if (module) modules.push(module);
+    });
+    await page.reload();
+    await ready(page);
+    await page.getByLabel('Time per move').selectOption('1');
+    await page.getByRole('button', { name: 'Review game' }).click();
+    await drop(page, 'lc0-plain-conv.pb.gz');
+    await page.getByRole('status').getByText('Using lc0-plain-conv.pb.gz').waitFor();
+    // The review was begun by the first worker.
+    await page.getByRole('button', { name: 'Review again' }).waitFor({ timeout: 60_000 });
+    assert.equal(modules.filter((name) => name.startsWith('tabia_small')).length, 1, modules.join());
+    assert.equal(modules.filter((name) => name === 'tabia').length, 1, modules.join());
+  }));
+
 test('a review uses the chosen network', () =>
   onPage({ at: '#/analyse?moves=e2e4-e7e5-g1f3' }, async (page) => {
     await ready(page);
@@ -460,7 +480,7 @@ for (const [width, height] of /** @type {const} */ ([[1160, 1000], [1280, 900], 
           return { name: panel.querySelector('h2')?.textContent ?? panel.tagName, left, right, top, bottom, inner: panel.scrollWidth - panel.clientWidth };
         }),
       );
-      assert.equal(boxes.length, 5);
+      assert.equal(boxes.length, 6);
       for (const [index, one] of boxes.entries()) {
         assert.equal(one.inner, 0, `the content of ${one.name} fits`);
         for (const other of boxes.slice(index + 1)) {
@@ -502,3 +522,25 @@ for (const size of /** @type {const} */ (['phone', 'tablet', 'desktop'])) {
       await screenshot(page, `analyse-editor-${size}`);
     }));
 }
+
+test('a two-input network compares the position with another one', () =>
+  onPage({ at: '#/analyse' }, async (page) => {
+    await ready(page);
+    const bytes = await readFile(fixture('tflite_pair.tflite'));
+    await page.getByLabel('Two-input network').setInputFiles({ name: 'pair.tflite', mimeType: 'application/octet-stream', buffer: bytes });
+    const table = page.getByRole('table', { name: 'Scores in the context' });
+    await table.waitFor();
+    const first = await table.innerText();
+    assert.match(first, /\d+\.\d%\s+[+−]\d\.\d\d/);
+    const before = await table.textContent();
+    await page.getByLabel('Context, as FEN').fill('rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1');
+    await page.waitForFunction((old) => document.querySelector('table[aria-label="Scores in the context"]')?.textContent !== old, before);
+    await page.getByLabel('Context, as FEN').fill('not a position');
+    await page.getByRole('alert').getByText(/context/).waitFor();
+    await page.getByRole('button', { name: 'Use this position' }).click();
+    await table.waitFor();
+    await assertAccessible(page);
+    const other = await readFile(fixture('challenge-mlp.onnx'));
+    await page.getByLabel('Two-input network').setInputFiles({ name: 'one.onnx', mimeType: 'application/octet-stream', buffer: other });
+    await page.getByText(/Cannot open one.onnx: not a two-input network/).waitFor();
+  }));

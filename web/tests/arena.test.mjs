@@ -117,6 +117,32 @@ test('a match can be paused, resumed and stopped, and continues on other pages',
     assert.ok(json.games.length >= 1 && json.games.length < 200, `${json.games.length} games`);
   }));
 
+test('a paused match goes on by single moves, with arrows, from one named opening', () =>
+  onPage({ at: '#/arena' }, async (page) => {
+    await page.getByRole('radio', { name: 'One opening' }).check();
+    const opening = page.getByLabel('Opening', { exact: true });
+    const names = await opening.locator('option').allInnerTexts();
+    assert.equal(names.length, 25);
+    await opening.selectOption(names[3] ?? '');
+    await page.getByLabel('Draw after').fill('300');
+    await startSpecs(page, ['level:1', 'level:2'], { games: 200 });
+    await page.getByText(/ply [1-9]\d* of \d+/).waitFor({ timeout: 60_000 });
+    await page.getByLabel('Speed').selectOption('1 s per move');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused').waitFor();
+    await page.waitForTimeout(1200);
+    await page.getByText(new RegExp(`Game \\d+, ${names[3]}`)).waitFor();
+    const ply = async () => Number((await page.getByText(/ply \d+ of \d+/).innerText()).match(/ply (\d+)/)?.[1]);
+    const before = await ply();
+    await page.getByRole('button', { name: 'Step +1' }).click();
+    await page.getByText(new RegExp(`ply ${before + 1} of`)).waitFor();
+    await page.waitForTimeout(1200);
+    assert.equal(await ply(), before + 1, 'one move a step');
+    assert.ok((await page.locator('svg.cg-shapes g line').count()) > 0, 'arrows of the last move while the match is paused');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await finished(page);
+  }));
+
 test('a human-like player reports probabilities, an engine only its best move', () =>
   onPage({ at: '#/arena' }, async (page) => {
     await startSpecs(page, ['human,elo=1500', 'engine,depth=2'], { games: 1, plies: 12 });

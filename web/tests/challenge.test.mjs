@@ -25,6 +25,7 @@ test('a challenge has the same result as on the command line', () =>
     await page.getByText(/Diversity in 50 games/).waitFor();
     const card = JSON.parse((await download(page, 'Save JSON')).text);
     assert.equal(card.parameters, 12_449);
+    assert.deepEqual([card.rules, card.seed], ['original', 0]);
     assert.equal(card.passed, null);
     assert.equal(card.levels[0].points, 0);
     assert.equal(card.levels[0].records.length, 50);
@@ -37,7 +38,7 @@ test('a challenge has the same result as on the command line', () =>
 
 test('the bundled networks have the stated numbers of parameters', () =>
   onPage({ at: '#/challenge' }, async (page) => {
-    for (const size of ['small', 'medium', 'large']) {
+    for (const size of ['reference', 'small', 'medium', 'large']) {
       const entry = page.getByRole('button', { name: size });
       const said = /([\d,]+) parameters/.exec(`${await entry.innerText()} ${await entry.getAttribute('title')}`)?.[1];
       await entry.click();
@@ -88,5 +89,42 @@ test('the reason is shown why a file is not eligible', () =>
     await page.getByRole('alert').filter({ hasText: 'empty.onnx: the file is empty' }).waitFor();
     await input.setInputFiles(new URL('../../models/value.safetensors', import.meta.url).pathname);
     await page.getByText('Not eligible:').waitFor();
-    assert.equal(await page.getByRole('button', { name: 'Start', exact: true }).count(), 0);
+    assert.ok(await page.getByRole('button', { name: 'Start', exact: true }).isDisabled());
+  }));
+
+test('the rules of 2026 have four levels and say which of them a file breaks', () =>
+  onPage({ at: '#/challenge' }, async (page) => {
+    await page.getByRole('button', { name: 'reference' }).click();
+    await page.getByText('Eligible', { exact: true }).waitFor();
+    assert.equal(await page.getByLabel('From').locator('option').count(), 5);
+    await page.getByLabel('Rules').selectOption('2026');
+    assert.equal(await page.getByLabel('From').locator('option').count(), 4);
+    await page.getByText(/Not eligible: .*1540/).waitFor();
+    await page.getByText('769 of 10,000,000').waitFor();
+    assert.ok(await page.getByRole('button', { name: 'Start', exact: true }).isDisabled());
+    await assertAccessible(page);
+  }));
+
+test('a network is watched against a level, paused, and stepped move by move with arrows', () =>
+  onPage({ at: '#/challenge' }, async (page) => {
+    await page.getByRole('button', { name: 'reference' }).click();
+    await page.getByRole('group', { name: 'Watch a level' }).getByRole('button', { name: 'level 2' }).click();
+    await page.waitForURL(/#\/arena/);
+    await page.locator('.player', { hasText: 'level:2' }).waitFor();
+    await page.locator('.player', { hasText: 'challenge-reference.onnx' }).waitFor();
+    await page.locator('cg-board square.last-move').first().waitFor();
+    assert.equal(await page.getByLabel('Speed').inputValue(), '300');
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('Paused').waitFor();
+    await page.waitForTimeout(700);
+    const plies = async () => Number(/ply (\d+) of/.exec(await page.getByText(/^ply \d+ of/).innerText())?.[1]);
+    const before = await plies();
+    assert.ok((await page.locator('.cg-shapes line').count()) > 0, 'candidates are drawn');
+    await page.getByRole('button', { name: 'Step' }).click();
+    await page.getByText(`ply ${before + 1} of ${before + 1}`).waitFor();
+    await page.waitForTimeout(500);
+    assert.equal(await plies(), before + 1, 'one step, one move');
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText(`ply ${before + 3} of ${before + 3}`).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
   }));

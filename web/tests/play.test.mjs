@@ -364,7 +364,7 @@ test('the game is downloaded as PGN, with clocks', () =>
 
 test('a link starts a game from its position, and an illegal one is rejected', () =>
   onPage(playing({}, '8/8/8/8/8/8/8/K7 w - - 0 1'), async (page) => {
-    await page.getByText('Cannot play from the position').waitFor();
+    await page.getByText('Cannot play the game of the link').waitFor();
     await waitForPiece(page, 'e2', 'white pawn');
     await page.evaluate((fen) => (location.hash = `#/play?fen=${encodeURIComponent(fen)}`), '3k4/8/8/8/8/8/4Q3/4K3 w - - 0 1');
     await waitForPiece(page, 'e2', 'white queen');
@@ -372,6 +372,24 @@ test('a link starts a game from its position, and an illegal one is rejected', (
     await waitForMoves(page, 2);
     await page.reload();
     await waitForPiece(page, 'e5', 'white queen');
+  }));
+
+test('a link sets opponent, colour and time control, and a mistake in it is shown', () =>
+  onPage({ ...playing({}), at: '#/play?opponent=level:2&colour=black&time=5%2B3' }, async (page) => {
+    await page.locator('.cg-wrap.orientation-black').waitFor();
+    await page.getByText('Level 2, Novice').first().waitFor();
+    await waitForMoves(page, 1);
+    await page.locator('summary').click();
+    assert.match((await download(page, 'Download PGN')).text, /\[TimeControl "300\+3"\]/);
+    const stored = await page.evaluate(() => localStorage.getItem('tabia.play.settings') ?? '');
+    assert.equal(JSON.parse(stored).opponent.level, 1, 'the settings are kept');
+    await page.reload();
+    await waitForMoves(page, 1);
+    for (const mistake of ['opponent=level:9', 'opponent=human,elo=99', 'opponent=engine,nodes=3', 'colour=green', 'time=soon']) {
+      await page.evaluate((query) => (location.hash = `#/play?${query}`), mistake);
+      await page.getByText(/Cannot play the game of the link: .*(level:9|elo=99|nodes=3|green|soon)/).last().waitFor();
+      await waitForMoves(page, 1);
+    }
   }));
 
 test('a new game ends a long search of the previous one', () =>

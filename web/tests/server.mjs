@@ -88,7 +88,11 @@ export class Runs {
       lines.push(JSON.stringify({ kind: 'step', ...place, lr: 0.001, loss, policy: loss, value: 0, gradient_norm: 0.5 }));
       if (step % 200 === 0) {
         const top1 = 0.5 - 0.4 * Math.exp(-step / 900);
-        const groups = { all: { count: 5000, policy: loss, top1 }, 'phase endgame': { count: 900, policy: loss, top1: top1 - 0.1 } };
+        const band = { count: 300, policy: loss, top1 };
+        const groups = {
+          all: { count: 5000, policy: loss, top1 }, 'phase endgame': { count: 900, policy: loss, top1: top1 - 0.1 },
+          'pool online': band, 'pool online 1200-1399': band, 'pool online 1400-1599': band,
+        };
         lines.push(JSON.stringify({ kind: 'evaluation', ...place, groups }));
       }
     }
@@ -167,7 +171,7 @@ export async function withServer(page, at, runs = new Runs(), given = {}) {
     const name = url.searchParams.get('run') ?? '';
     const lines = runs.lines.get(name);
     if (!lines) return json([404, { error: `no run is called \`${name}\`` }]);
-    if (url.pathname === '/api/runs/about') return json([200, { config: {}, facts: { device: 'CPU' }, max_seconds: null, max_positions: 1_000_000 }]);
+    if (url.pathname === '/api/runs/about') return json([200, { config: { net: { width: name.length } }, facts: { device: 'CPU' }, max_seconds: null, max_positions: 1_000_000 }]);
     const all = lines.join('\n') + '\n';
     const from = Number(url.searchParams.get('from'));
     return route.fulfill({

@@ -28,7 +28,7 @@ test('controls on a phone are large enough for touch', () =>
       ['#/arena', 'form button.primary:enabled'],
       ['#/challenge', 'summary'],
       ['#/data', 'cg-board'],
-      ['#/training', 'canvas'],
+      ['#/training', 'path.curve'],
     ];
     for (const [at, ready] of pages) {
       await withServer(page, at, runs);

@@ -23,7 +23,7 @@ test('runs are drawn in the same charts and updated live', () =>
     await withServer(page, '#/training', runs);
     await page.getByText('2 of 2 shown').waitFor();
     const loss = page.getByRole('figure', { name: 'Loss', exact: true });
-    await loss.locator('canvas').waitFor();
+    await loss.locator('path.curve').first().waitFor();
     assert.match(await loss.innerText(), /lower is better/);
     await page.getByRole('region', { name: 'Last evaluation of each run' }).getByRole('row', { name: /large/ }).waitFor();
     const top1 = () => page.getByRole('row', { name: /^large/ }).innerText();
@@ -42,10 +42,10 @@ test('chosen runs, metrics, axis and scale are stored in the address', () =>
     await page.getByText('1 of 2 shown').waitFor();
     await page.getByLabel('time', { exact: true }).check();
     await page.getByLabel('Logarithmic').check();
-    await page.getByText('Metrics').click();
+    await page.getByText('Metrics', { exact: true }).click();
     await page.getByRole('checkbox', { name: 'Learning rate' }).uncheck();
     await page.getByLabel('Held-out positions').selectOption('phase endgame');
-    await page.waitForURL(/runs=small-and-quick&x=seconds&y=log&group=phase\+endgame&hide=pace.lr$/);
+    await page.waitForURL(/runs=small-and-quick&x=seconds&y=log&hide=pace.lr&group=phase\+endgame$/);
     await page.reload();
     await page.getByText('1 of 2 shown').waitFor();
     assert.ok(await page.getByLabel('Logarithmic').isChecked());
@@ -53,10 +53,38 @@ test('chosen runs, metrics, axis and scale are stored in the address', () =>
     assert.equal(await page.getByRole('figure', { name: 'Learning rate' }).count(), 0);
   }));
 
+test('scores are compared by group and configurations by setting', () =>
+  onPage({}, async (page) => {
+    await withServer(page, '#/training', twoRuns());
+    const scores = page.getByRole('region', { name: 'Scores by group' });
+    await scores.getByRole('row', { name: /^Endgame/ }).waitFor();
+    assert.equal(await scores.getByRole('row', { name: /1200–1399/ }).count(), 0);
+    await page.getByLabel('Rating bands').check();
+    await scores.getByRole('row', { name: /1200–1399/ }).waitFor();
+    await page.getByRole('figure', { name: 'Online, by rating' }).waitFor();
+    const settings = page.getByRole('region', { name: 'Configuration of the runs' });
+    assert.equal(await settings.getByRole('row', { name: /^net.width 5 15$/ }).count(), 1);
+    assert.equal(await settings.getByRole('row', { name: /device/ }).count(), 0);
+    await page.getByLabel('Show equal settings').check();
+    await settings.getByRole('row', { name: /^device CPU CPU$/ }).waitFor();
+  }));
+
+test('a chart is read and zoomed by keyboard', () =>
+  onPage({}, async (page) => {
+    await withServer(page, '#/training', twoRuns());
+    const loss = page.getByRole('figure', { name: 'Loss', exact: true });
+    await loss.getByRole('img').focus();
+    await page.keyboard.press('End');
+    await loss.getByRole('cell', { name: 'small-and-quick' }).waitFor();
+    await page.keyboard.press('+');
+    await page.getByRole('button', { name: 'Reset zoom' }).click();
+    await page.getByRole('button', { name: 'Reset zoom' }).waitFor({ state: 'hidden' });
+  }));
+
 test('charts fit a phone and are accessible', () =>
   onPage({ size: 'phone', colorScheme: 'dark' }, async (page) => {
     await withServer(page, '#/training', twoRuns());
-    await page.locator('figure canvas').first().waitFor();
+    await page.locator('path.curve').first().waitFor();
     await assertFits(page);
     await assertAccessible(page);
     await screenshot(page, 'training-phone');

@@ -149,7 +149,7 @@ async function sizes(file) {
 const runtime = ['ort/ort.wasm.min.mjs', 'ort/ort-wasm-simd-threaded.mjs', 'ort/ort-wasm-simd-threaded.wasm'];
 /** Ours include the rules and the players. */
 const DOWNLOADS = {
-  'tabia, with rules, players and engine': ['wasm/tabia.js', 'wasm/tabia_relaxed_bg.wasm'],
+  'tabia, with rules, players and engine': ['wasm/tabia.js', 'wasm/tabia_small_relaxed_bg.wasm'],
   'onnxruntime-web': runtime,
   'human network, tabia int8': ['models/human.safetensors'],
   'human network, onnxruntime-web int8': ['networks/human-int8.onnx'],

@@ -3,7 +3,14 @@ import path from 'node:path';
 import type { Plugin } from 'vite';
 
 /** The networks the page fetches from `models/`, beside index.html. */
-const NETWORKS = ['human.safetensors', 'value.safetensors', 'challenge-s.onnx', 'challenge-m.onnx', 'challenge-l.onnx'];
+const NETWORKS = [
+  'human.safetensors',
+  'value.safetensors',
+  'challenge-reference.onnx',
+  'challenge-s.onnx',
+  'challenge-m.onnx',
+  'challenge-l.onnx',
+];
 
 /**
  * Vite plugin that serves the repository's networks under `models/` during development and copies them into the build.

@@ -5,8 +5,11 @@ import { filesOf } from './pack.mjs';
 
 /** The precached networks; others are cached when they are first used. */
 const NETWORKS = ['models/human.safetensors', 'models/value.safetensors'];
-/** Files that are cached when they are first used. */
-const RARE = /^(models\/|icon-.*\.png$)/;
+/**
+ * Files that are cached when they are first used. Training runs need a server anyway; the next is for the console; the module for
+ * any network is cached when the page is idle.
+ */
+const RARE = /^(models\/|icon-.*\.png$|assets\/(runsPage-|moveDistribution-|tabia_bg.*\.wasm$))/;
 /** Not cached: the worker itself and the API. */
 const EXCLUDED = /^sw\.js$|^api\//;
 const PREFIX = 'const PRECACHE = ';
@@ -38,6 +41,7 @@ export async function listFiles(dist) {
  * @returns {PrecachedFile[2]}
  */
 function when(name) {
-  if (name.endsWith('.wasm')) return /relaxed[^/]*$/.test(name) ? 'relaxed' : 'plain';
+  if (/_small_relaxed_bg[^/]*\.wasm$/.test(name)) return 'relaxed';
+  if (/_small_bg[^/]*\.wasm$/.test(name)) return 'plain';
   return RARE.test(name) && !NETWORKS.includes(name) ? 'later' : 'now';
 }

@@ -13,12 +13,13 @@ export interface BoardShape {
   label?: string;
 }
 
-export type Brush = 'engine' | 'human' | 'good' | 'neutral';
+type Brush = 'engine' | 'human' | 'good' | 'bad' | 'neutral';
 
 const BRUSHES: Record<Brush, { color: string; opacity: number }> = {
   engine: { color: '#2b5d9e', opacity: 1 },
   human: { color: '#b4500f', opacity: 1 },
   good: { color: '#2f7d4f', opacity: 1 },
+  bad: { color: '#b3402f', opacity: 1 },
   neutral: { color: '#4a4a4a', opacity: 0.6 },
 };
 

@@ -1,5 +1,5 @@
 /** Actions of the keyboard shortcuts. A page leaves out those it does not support. */
-export interface Shortcuts {
+interface Shortcuts {
   back?: () => void;
   forward?: () => void;
   start?: () => void;

@@ -25,7 +25,7 @@ export function boardView(fen: string, lastMove: string | null | undefined) {
 }
 
 /** Where a square is on the screen: column from the left, row from the top. */
-export interface GridPosition {
+interface GridPosition {
   column: number;
   row: number;
 }

@@ -1,18 +1,36 @@
+import { DEBUG, recordTiming } from '../lib/timings';
 import type { ModelFacts } from '../wasm/tabia.js';
-import type { BundledModel, EngineArgs, EngineMethod, EngineResult, Pace, Reply, Request, StreamKind, Streams } from './protocol';
-import { compileModule } from './wasm';
+import type { BundledModel, EngineArgs, EngineMethod, EngineResult, FailureCause, Pace, Reply, Request, StreamKind, Streams } from './protocol';
+import { compileModule, type ModuleBuild } from './wasm';
 
 type Progress = (loaded: number, total: number) => void;
 
 interface Pending {
+  worker: Worker;
   resolve: (result: never) => void;
   reject: (error: Error) => void;
   onEvent?: (event: never) => void;
   onProgress?: Progress;
 }
 
-interface Model {
+/** A request that the worker could not answer. */
+class RequestError extends Error {
+  readonly failure: FailureCause;
+
+  constructor(message: string, failure: FailureCause) {
+    super(message);
+    this.failure = failure;
+  }
+}
+
+/** Where a model comes from: an address or a file. */
+interface ModelSource {
   source: string | Blob;
+  /** The vocab.npy of a policy that has some of the moves. */
+  vocabulary: Blob | undefined;
+}
+
+interface Model extends ModelSource {
   facts: Promise<ModelFacts>;
   loaded: boolean;
 }
@@ -55,17 +73,26 @@ export class StreamControl<Result = unknown> {
 /**
  * The page's side of a worker that runs the wasm engine.
  *
+ * The worker starts with the module for the bundled networks. When a network needs the other module, a new worker with the same
+ * models takes over; the old one finishes what it was asked before.
+ *
  * If the worker crashes, all pending requests are rejected, and the next call starts a new worker with the same models. A call
  * cannot be stopped while it runs, and a stream only between steps; `close` ends both at once.
  */
 export class EngineClient {
   #worker: Promise<Worker> | undefined;
+  #build: ModuleBuild = 'bundled';
+  /** All workers that run. */
+  #running = new Set<Worker>();
+  /** Those with the module for any network. */
+  #runsAny = new WeakSet<Worker>();
+  /** Those that were replaced and have pending requests. */
+  #retired = new Set<Worker>();
   #pending = new Map<number, Pending>();
   #models = new Map<string, Model>();
   #nextId = 1;
   /** Random seed of the players. */
   #seed = Math.floor(Math.random() * 2 ** 31);
-  #terminate: () => void = () => {};
 
   async call<M extends EngineMethod>(method: M, ...args: EngineArgs<M>): Promise<EngineResult<M>> {
     const worker = await this.#getWorker();
@@ -112,11 +139,11 @@ export class EngineClient {
     return this.#model(`given/${name}`, new URL(`models/given/${name}`, document.baseURI).href, onProgress);
   }
 
-  /** Loads a model file under a name for specs. The worker reads it; it is not uploaded. */
-  addModel(name: string, file: Blob): Promise<ModelFacts> {
+  /** Loads a model file under a name for specs, with its vocab.npy if it has one. The worker reads it; it is not uploaded. */
+  addModel(name: string, file: Blob, vocabulary?: Blob): Promise<ModelFacts> {
     const previous = this.#models.get(name);
     this.#models.delete(name);
-    const facts = this.#model(name, file);
+    const facts = this.#model(name, file, undefined, vocabulary);
     // The engine keeps the previous model if the new one cannot be read.
     facts.catch(() => previous && !this.#models.has(name) && this.#models.set(name, previous));
     return facts;
@@ -128,14 +155,18 @@ export class EngineClient {
 
   /** Terminates the worker and rejects all pending requests. The client can be used again. */
   close(): void {
-    this.#abandon('the request was cancelled');
+    this.#rejectAll(() => true, 'the request was cancelled');
+    for (const worker of this.#running) worker.terminate();
+    this.#running.clear();
+    this.#retired.clear();
+    this.#worker = undefined;
   }
 
-  #model(name: string, source: string | Blob, onProgress?: Progress): Promise<ModelFacts> {
+  #model(name: string, source: string | Blob, onProgress?: Progress, vocabulary?: Blob): Promise<ModelFacts> {
     const known = this.#models.get(name);
     if (known) return known.facts;
-    const facts = this.#getWorker().then((worker) => this.#load(worker, name, source, onProgress));
-    const model: Model = { source, facts, loaded: false };
+    const facts = this.#open(name, { source, vocabulary }, onProgress);
+    const model: Model = { source, vocabulary, facts, loaded: false };
     this.#models.set(name, model);
     facts.then(
       () => (model.loaded = true),
@@ -145,10 +176,60 @@ export class EngineClient {
     return facts;
   }
 
-  #load(worker: Worker, name: string, source: string | Blob, onProgress?: Progress): Promise<ModelFacts> {
+  async #open(name: string, file: ModelSource, onProgress?: Progress): Promise<ModelFacts> {
+    let worker = await this.#getWorker();
+    for (;;) {
+      try {
+        const facts = await this.#load(worker, name, file, onProgress);
+        const current = (await this.#worker) ?? worker;
+        if (current === worker) return facts;
+        // It was replaced meanwhile.
+        worker = current;
+      } catch (error) {
+        const retry = error instanceof RequestError && error.failure === 'no-runtime' && !this.#runsAny.has(worker);
+        if (!retry) throw error;
+        worker = await this.#withAnyNetwork(worker);
+      }
+    }
+  }
+
+  /** The worker with the module for any network, instead of `before`. */
+  async #withAnyNetwork(before: Worker): Promise<Worker> {
+    // Several files may be opened at once.
+    if (this.#build === 'any') return this.#getWorker();
+    this.#build = 'any';
+    const replaced = this.#worker;
+    this.#worker = undefined;
+    try {
+      const worker = await this.#getWorker();
+      this.#retired.add(before);
+      this.#endIfIdle(before);
+      return worker;
+    } catch (error) {
+      // Offline, perhaps: go on with the worker there was.
+      this.#build = 'bundled';
+      this.#worker = replaced;
+      throw error;
+    }
+  }
+
+  /** Terminates a replaced worker that has nothing left to do. */
+  #endIfIdle(worker: Worker): void {
+    if (!this.#retired.has(worker) || [...this.#pending.values()].some((pending) => pending.worker === worker)) return;
+    this.#retired.delete(worker);
+    this.#running.delete(worker);
+    worker.terminate();
+  }
+
+  #load(
+    worker: Worker,
+    name: string,
+    { source, vocabulary }: ModelSource,
+    onProgress?: Progress,
+  ): Promise<ModelFacts> {
     return this.#request(
       worker,
-      (id) => (typeof source === 'string' ? { kind: 'fetch', id, name, url: source } : { kind: 'read', id, name, file: source }),
+      (id) => (typeof source === 'string' ? { kind: 'fetch', id, name, url: source } : { kind: 'read', id, name, file: source, vocabulary }),
       onProgress ? { onProgress } : {},
     );
   }
@@ -161,7 +242,7 @@ export class EngineClient {
   ): Promise<T> {
     const id = this.#nextId++;
     return new Promise<T>((resolve, reject) => {
-      this.#pending.set(id, { resolve: resolve as Pending['resolve'], reject, ...hooks });
+      this.#pending.set(id, { worker, resolve: resolve as Pending['resolve'], reject, ...hooks });
       worker.postMessage(request(id));
       onSent();
     });
@@ -176,21 +257,24 @@ export class EngineClient {
   }
 
   async #startWorker(): Promise<Worker> {
-    const module = await compileModule();
+    const build = this.#build;
+    const module = await compileModule(build);
     const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+    this.#running.add(worker);
+    if (build === 'any') this.#runsAny.add(worker);
     worker.onmessage = (message: MessageEvent<Reply>) => this.#receive(message.data);
     worker.onerror = (event) => {
       event.preventDefault();
-      this.#abandon(`the engine stopped: ${event.message || 'its code could not be loaded'}`);
+      this.#abandon(worker, `the engine stopped: ${event.message || 'its code could not be loaded'}`);
     };
-    worker.postMessage({ kind: 'start', module, seed: this.#seed } satisfies Request);
-    this.#terminate = () => worker.terminate();
+    worker.postMessage({ kind: 'start', module, seed: this.#seed, timed: DEBUG } satisfies Request);
     const loaded = [...this.#models].filter(([, model]) => model.loaded);
-    await Promise.all(loaded.map(([name, { source }]) => this.#load(worker, name, source)));
+    await Promise.all(loaded.map(([name, model]) => this.#load(worker, name, model)));
     return worker;
   }
 
   #receive(reply: Reply): void {
+    if (reply.kind === 'timing') return recordTiming(reply);
     const pending = this.#pending.get(reply.id);
     if (!pending) return;
     if (reply.kind === 'progress') pending.onProgress?.(reply.loaded, reply.total);
@@ -198,18 +282,24 @@ export class EngineClient {
     else {
       this.#pending.delete(reply.id);
       if (reply.kind === 'done') pending.resolve(reply.result as never);
-      else pending.reject(new Error(reply.error));
-      if (reply.kind === 'failed' && reply.crashed) this.#abandon(`the engine crashed: ${reply.error}`);
+      else pending.reject(new RequestError(reply.error, reply.cause));
+      if (reply.kind === 'failed' && reply.cause === 'crash') this.#abandon(pending.worker, `the engine crashed: ${reply.error}`);
+      else this.#endIfIdle(pending.worker);
     }
   }
 
-  #abandon(message: string): void {
-    this.#terminate();
-    this.#terminate = () => {};
-    this.#worker = undefined;
-    const waiting = [...this.#pending.values()];
-    this.#pending.clear();
-    for (const { reject } of waiting) reject(new Error(message));
+  /** Ends a worker and rejects its requests. */
+  #abandon(worker: Worker, message: string): void {
+    worker.terminate();
+    this.#running.delete(worker);
+    if (!this.#retired.delete(worker)) this.#worker = undefined;
+    this.#rejectAll((pending) => pending.worker === worker, message);
+  }
+
+  #rejectAll(which: (pending: Pending) => boolean, message: string): void {
+    const rejected = [...this.#pending].filter(([, pending]) => which(pending));
+    for (const [id] of rejected) this.#pending.delete(id);
+    for (const [, { reject }] of rejected) reject(new Error(message));
   }
 }
 

@@ -26,7 +26,11 @@ export interface Streams {
     event: MatchEvent | { kind: 'results'; results: MatchResults };
     result: { results: MatchResults; pgn: string; json: string };
   };
-  challenge: { args: [model: string, firstLevel: number, openings: string]; event: ChallengeEvent; result: { scorecard: string } };
+  challenge: {
+    args: [model: string, rules: string, seed: number, firstLevel: number, openings: string];
+    event: ChallengeEvent;
+    result: { scorecard: string };
+  };
 }
 export type StreamKind = keyof Streams;
 
@@ -34,13 +38,16 @@ export type StreamKind = keyof Streams;
 export interface Pace {
   paused: boolean;
   delay: number;
+  /** One step although it is paused. */
+  step?: boolean;
 }
 
 /** Messages from the page to the worker. */
 export type Request =
-  | { kind: 'start'; module: WebAssembly.Module; seed: number }
+  /** `timed`: the worker sends a `timing` for each call and each step of a stream. */
+  | { kind: 'start'; module: WebAssembly.Module; seed: number; timed: boolean }
   | { kind: 'fetch'; id: number; name: string; url: string }
-  | { kind: 'read'; id: number; name: string; file: Blob }
+  | { kind: 'read'; id: number; name: string; file: Blob; vocabulary: Blob | undefined }
   | { kind: 'call'; id: number; method: EngineMethod; args: unknown[] }
   | { kind: 'stream'; id: number; stream: StreamKind; args: unknown[]; pace: Pace }
   | { kind: 'pace'; id: number; pace: Pace }
@@ -48,9 +55,13 @@ export type Request =
   | { kind: 'snapshot'; id: number; of: number }
   | { kind: 'stop'; id: number };
 
-/** Messages from the worker to the page. `crashed`: the module trapped and the worker must be replaced. */
+/** Why a request failed: the module trapped and the worker must be replaced, or it lacks the runtime for a network. */
+export type FailureCause = 'crash' | 'no-runtime' | null;
+
+/** Messages from the worker to the page. */
 export type Reply =
+  | { kind: 'timing'; what: string; ms: number }
   | { kind: 'progress'; id: number; loaded: number; total: number }
   | { kind: 'event'; id: number; event: unknown }
   | { kind: 'done'; id: number; result: unknown }
-  | { kind: 'failed'; id: number; error: string; crashed: boolean };
+  | { kind: 'failed'; id: number; error: string; cause: FailureCause };

@@ -1,25 +1,36 @@
 import init, * as tabia from '../wasm/tabia.js';
-// Both builds share one script, see `cargo xtask wasm`.
-import plain from '../wasm/tabia_bg.wasm?url';
-import relaxed from '../wasm/tabia_relaxed_bg.wasm?url';
+// All builds share one script, see `cargo xtask wasm`.
+import any from '../wasm/tabia_bg.wasm?url';
+import plain from '../wasm/tabia_small_bg.wasm?url';
+import relaxed from '../wasm/tabia_small_relaxed_bg.wasm?url';
 import { hasRelaxedSimd } from './simd';
 
 /** All exports of the wasm module, initialised on this thread. */
 export type Rules = typeof tabia;
 
-let compiled: Promise<WebAssembly.Module> | undefined;
+/** The module for any network. It is cached in the background, so that files can be opened offline. */
+export const ANY_NETWORK_MODULE = new URL(any, document.baseURI).href;
+
+/** `bundled` runs the bundled networks; `any` is larger and runs every network. */
+export type ModuleBuild = 'bundled' | 'any';
+
+const compiled = new Map<ModuleBuild, Promise<WebAssembly.Module>>();
 let rules: Promise<Rules> | undefined;
 
-/** The compiled module, shared by the page and its workers. After a failure the next call tries again. */
-export function compileModule(): Promise<WebAssembly.Module> {
-  compiled ??= fetchModule().catch((error: unknown) => {
-    compiled = undefined;
+/** A compiled module, shared by the page and its workers. After a failure the next call tries again. */
+export function compileModule(build: ModuleBuild): Promise<WebAssembly.Module> {
+  const known = compiled.get(build);
+  if (known) return known;
+  const module = fetchModule(build).catch((error: unknown) => {
+    compiled.delete(build);
     throw error;
   });
-  return compiled;
+  compiled.set(build, module);
+  return module;
 }
 
-async function fetchModule(): Promise<WebAssembly.Module> {
+async function fetchModule(build: ModuleBuild): Promise<WebAssembly.Module> {
+  if (build === 'any') return compileFrom(any);
   if (!hasRelaxedSimd()) return compileFrom(plain);
   // A browser may gain relaxed SIMD in an update while only the plain build is cached for offline use.
   return compileFrom(relaxed).catch(() => compileFrom(plain));
@@ -36,7 +47,7 @@ async function compileFrom(url: string): Promise<WebAssembly.Module> {
 
 /** The wasm module on the page's own thread, for quick synchronous calls. Models are loaded in workers. */
 export function loadRules(): Promise<Rules> {
-  rules ??= compileModule()
+  rules ??= compileModule('bundled')
     .then((module) => init({ module_or_path: module }))
     .then(
       () => tabia,

@@ -1,6 +1,6 @@
 import * as tabia from '../wasm/tabia.js';
 import { fetchBytes } from './fetch';
-import { Engine, type Pace, type Reply, type Request, type StreamKind, type Streams } from './protocol';
+import { Engine, type FailureCause, type Pace, type Reply, type Request, type StreamKind, type Streams } from './protocol';
 
 // Runs one wasm engine. Calls are answered in order; streams yield between steps, so that calls and stops get through.
 
@@ -13,6 +13,7 @@ declare class FileReaderSync {
 }
 
 let engine: Engine | undefined;
+let timed = false;
 const running = new Map<number, RunningStream>();
 
 interface RunningStream {
@@ -27,6 +28,7 @@ interface RunningStream {
 self.addEventListener('message', (message: MessageEvent<Request>) => {
   const request = message.data;
   if (request.kind === 'start') {
+    timed = request.timed;
     tabia.initSync({ module: request.module });
     engine = new Engine(request.seed);
     engine.chooseKernels();
@@ -47,12 +49,16 @@ async function answer(request: AnsweredRequest): Promise<void> {
     if (!engine) throw new Error('the engine has not been started');
     reply({ kind: 'done', id, result: await perform(engine, request) });
   } catch (error) {
-    // After a trap the module's memory is in an undefined state.
-    const crashed = error instanceof WebAssembly.RuntimeError;
-    reply({ kind: 'failed', id, error: error instanceof Error ? error.message : String(error), crashed });
+    reply({ kind: 'failed', id, error: error instanceof Error ? error.message : String(error), cause: causeOf(error) });
   } finally {
     running.delete(id);
   }
+}
+
+function causeOf(error: unknown): FailureCause {
+  // After a trap the module's memory is in an undefined state.
+  if (error instanceof WebAssembly.RuntimeError) return 'crash';
+  return error instanceof Error && error.name === 'NoRuntime' ? 'no-runtime' : null;
 }
 
 async function perform(engine: Engine, request: AnsweredRequest): Promise<unknown> {
@@ -60,13 +66,19 @@ async function perform(engine: Engine, request: AnsweredRequest): Promise<unknow
   switch (request.kind) {
     case 'fetch': {
       const bytes = await fetchBytes(request.url, (loaded, total) => reply({ kind: 'progress', id, loaded, total }));
-      return engine.addModel(request.name, bytes);
+      return time(`addModel ${request.name}`, () => engine.addModel(request.name, bytes));
     }
-    case 'read':
-      return engine.addModel(request.name, new Uint8Array(await request.file.arrayBuffer()));
+    case 'read': {
+      const bytes = new Uint8Array(await request.file.arrayBuffer());
+      const vocabulary = await request.vocabulary?.arrayBuffer();
+      return time(`addModel ${request.name}`, () => engine.addModel(request.name, bytes, vocabulary && new Uint8Array(vocabulary)));
+    }
     case 'call': {
       const method = engine[request.method] as (...args: unknown[]) => unknown;
-      return method.apply(engine, request.args);
+      // The first argument is the player or network.
+      const [about] = request.args;
+      const what = `${request.method}${typeof about === 'string' ? ` ${about}` : ''}`;
+      return time(what, () => method.apply(engine, request.args));
     }
     case 'snapshot': {
       const stream = running.get(request.of);
@@ -84,7 +96,7 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
   const emit = (event: unknown) => reply({ kind: 'event', id, event });
   /** Calls `step` until it returns false or the stream is stopped. */
   const repeat = async (step: () => boolean) => {
-    while (!state.stopped && step()) await nextStep(state);
+    while (!state.stopped && time(kind, step)) await nextStep(state);
   };
   switch (kind) {
     case 'analysis': {
@@ -161,6 +173,14 @@ function chunksOf(file: Blob): (max: number) => Uint8Array {
   };
 }
 
+/** Runs a task and reports its time if the page wants timings. */
+function time<T>(what: string, task: () => T): T {
+  const began = performance.now();
+  const result = task();
+  if (timed) reply({ kind: 'timing', what, ms: performance.now() - began });
+  return result;
+}
+
 function reply(message: Reply): void {
   self.postMessage(message);
 }
@@ -169,9 +189,10 @@ function reply(message: Reply): void {
 async function nextStep(state: RunningStream): Promise<void> {
   const since = performance.now();
   for (;;) {
-    const { paused, delay } = state.pace;
+    const { paused, delay, step } = state.pace;
     const left = since + delay - performance.now();
-    if (state.stopped || (!paused && left <= 0)) break;
+    if (step) state.pace = { paused, delay };
+    if (state.stopped || step || (!paused && left <= 0)) break;
     await new Promise<void>((resolve) => {
       state.wake = resolve;
       if (!paused) setTimeout(resolve, left);

@@ -13,7 +13,7 @@ export function firstGame(rules: Rules, pgn: string): GameTree {
 }
 
 /** A game that was played by the engine worker. */
-export interface FinishedGame {
+interface FinishedGame {
   startFen: string;
   /** In UCI notation. */
   moves: string[];

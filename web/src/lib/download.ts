@@ -1,5 +1,5 @@
 /** Saves a text as a file on the visitor's computer. */
-export function downloadText(name: string, type: 'application/json' | 'application/x-chess-pgn', text: string): void {
+export function downloadText(name: string, type: 'application/json' | 'application/x-chess-pgn' | 'text/plain', text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = document.createElement('a');
   link.href = url;

@@ -24,7 +24,7 @@ export function pointsOf({ wins, draws }: { wins: number; draws: number }): stri
 }
 
 /** A signed integer with a real minus sign. */
-export function signed(n: number): string {
+function signed(n: number): string {
   const rounded = Math.round(n);
   if (rounded === 0) return '±0';
   return rounded < 0 ? `−${-rounded}` : `+${rounded}`;

@@ -1,5 +1,5 @@
 /** A message at the edge of the page. Warnings interrupt screen readers and stay until dismissed. */
-export interface Notice {
+interface Notice {
   id: number;
   kind: 'info' | 'warning';
   text: string;

@@ -1,9 +1,9 @@
 // The page is chosen by the location's hash (#/analyse?fen=...), which works on any static host and offline.
 
-export const PAGES = ['play', 'analyse', 'arena', 'challenge', 'data', 'training'] as const;
+export const PAGES = ['play', 'analyse', 'practice', 'arena', 'challenge', 'data', 'training'] as const;
 export type Page = (typeof PAGES)[number];
 
-export interface Route {
+interface Route {
   page: Page;
   /** What follows the question mark in the hash. */
   query: URLSearchParams;

@@ -1,7 +1,7 @@
 // The API of `tabia serve`. A static host serves the file public/api/about instead, which says that nothing is available.
 
 /** The answer to `api/about`. */
-export interface About {
+interface About {
   version: string;
   data: boolean;
   runs: boolean;

@@ -1,6 +1,9 @@
+import { ANY_NETWORK_MODULE } from '../engine/wasm';
 import { inform, offerAction, showStatus } from '../lib/notices.svelte';
 import type { FromWorker, ToWorker } from './messages';
 
+/** Caching what may never be needed must not compete with the first game. */
+const IDLE_MS = 20_000;
 const UPDATE_INTERVAL_MS = 60 * 60 * 1000;
 
 /**
@@ -31,6 +34,7 @@ async function register(): Promise<void> {
     if (controlled) offerReload(() => location.reload());
     controlled = true;
     cacheFetched();
+    cacheWhenIdle();
   });
 
   const registration = await serviceWorker.register('./sw.js', { updateViaCache: 'none' });
@@ -41,7 +45,10 @@ async function register(): Promise<void> {
       if (installing.state === 'installed' && serviceWorker.controller) offerVersion(registration);
     });
   });
-  if (controlled) cacheFetched();
+  if (controlled) {
+    cacheFetched();
+    cacheWhenIdle();
+  }
   checkForUpdates(registration);
 }
 
@@ -62,8 +69,18 @@ function offerReload(reload: () => void): void {
 
 /** Caches files that the page fetched before the worker controlled it. */
 function cacheFetched(): void {
-  const urls = performance.getEntriesByType('resource').map(({ name }) => name);
+  cache(performance.getEntriesByType('resource').map(({ name }) => name));
+}
+
+function cache(urls: string[]): void {
   navigator.serviceWorker.controller?.postMessage({ kind: 'cache', urls } satisfies ToWorker);
+}
+
+/** Caches the module for any network, so that files of networks can be opened offline. */
+function cacheWhenIdle(): void {
+  const { connection } = navigator as Navigator & { connection?: { saveData?: boolean } };
+  if (connection?.saveData) return;
+  setTimeout(() => cache([ANY_NETWORK_MODULE]), IDLE_MS);
 }
 
 /** Checks when the page becomes visible, since it may stay open for weeks. */

@@ -8,7 +8,7 @@
 import { hasRelaxedSimd } from '../engine/simd';
 import type { FromWorker, ToWorker } from './messages';
 
-/** `relaxed` and `plain` are the builds of the wasm module; only the one this browser supports is precached. */
+/** `relaxed` and `plain` are the builds of the small wasm module; only the one this browser supports is precached. */
 type PrecachedFile = [path: string, integrity: string, when: 'now' | 'later' | 'relaxed' | 'plain'];
 declare const PRECACHE: { version: string; files: PrecachedFile[] };
 
@@ -83,6 +83,9 @@ async function fetchFile([path, integrity]: PrecachedFile): Promise<Response> {
 
 async function respond(path: string, event: FetchEvent): Promise<Response> {
   const file = files.get(path);
+  // Whether the page may be shown in a frame is said by the server's current headers, not by cached ones.
+  const fresh = event.request.destination === 'iframe' && (await fetch(event.request).catch(() => undefined));
+  if (fresh) return fresh;
   const cached = await cachedResponse(path, file);
   if (cached) return cached;
   const response = await fetch(event.request);

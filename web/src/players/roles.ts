@@ -5,6 +5,7 @@ import type { ModelFacts } from '../wasm/tabia.js';
 
 /** The ratings that human-like players are trained for. */
 export const RATINGS = { min: 600, max: 2600, default: 1500 };
+/** The levels of `level:N`, by the original rules. */
 export const CHALLENGE_LEVELS = ['Beginner', 'Novice', 'Intermediate', 'Advanced', 'Expert'];
 
 /** How a network plays: from its policy head as a human or as Maia, with a one-ply search, or as the engine's evaluation. */
@@ -29,5 +30,6 @@ export function bundledModels(spec: string): BundledModel[] {
   // A human-like player may blend in a shallow engine search, which needs the evaluation network.
   if (/^human(,|$|:\w+=)/.test(spec)) return ['human', 'value'];
   if (/^human:/.test(spec)) return ['value'];
+  if (/^engine\b.*,opponent=/.test(spec)) return ['human', 'value'];
   return /^engine(,|$)/.test(spec) && !/,eval=baseline(,|$)/.test(spec) ? ['value'] : [];
 }

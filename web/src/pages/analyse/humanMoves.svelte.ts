@@ -1,5 +1,5 @@
 import type { EngineClient } from '../../engine/client';
-import { checkModelSize } from '../../engine/modelFile';
+import { checkModelSize } from '../../engine/modelFile.svelte';
 import { errorMessage } from '../../lib/notices.svelte';
 import { RATINGS } from '../../players/roles';
 import type { GameInput, HumanView, ModelFacts } from '../../wasm/tabia.js';

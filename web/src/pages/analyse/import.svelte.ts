@@ -8,10 +8,10 @@ const MAX_FILE_MB = 200;
 const MAX_FEN_LENGTH = 1000;
 /** Shorter texts are read on the page's thread, which is quicker than starting a worker. */
 const WORKER_BYTES = 100_000;
-const MODEL_FILE = /\.(onnx|safetensors|tflite|pb|pb\.gz|gz|bin|nnue)$/i;
+const MODEL_FILE = /\.(onnx|safetensors|tflite|pb|pb\.gz|gz|pt|pth|bin|nnue)$/i;
 
 /** A pasted, dropped or opened text. */
-export type Imported =
+type Imported =
   /** A position, or a single game. */
   | { kind: 'tree'; tree: GameTree }
   /** Several games, or some with errors. */

@@ -3,7 +3,7 @@ import { errorMessage } from '../../lib/notices.svelte';
 import type { GameInput, ReviewedMove, Side } from '../../wasm/tabia.js';
 
 /** One player's moves in a review. */
-export interface Summary {
+interface Summary {
   inaccuracies: number;
   mistakes: number;
   blunders: number;

@@ -1,5 +1,5 @@
 import { EngineClient, StreamControl } from '../../engine/client';
-import { openModelFile, type ModelFile } from '../../engine/modelFile';
+import { ModelFiles, openModelFile, type ModelFile } from '../../engine/modelFile.svelte';
 import type { Rules } from '../../engine/wasm';
 import { toPgn } from '../../game/pgn';
 import { errorMessage } from '../../lib/notices.svelte';
@@ -44,7 +44,7 @@ export interface ArenaGame {
 }
 
 export type Phase = 'idle' | 'loading' | 'playing' | 'paused' | 'stopping' | 'over' | 'failed';
-export type Outcome = { results: MatchResults; pgn: string; json: string };
+type Outcome = { results: MatchResults; pgn: string; json: string };
 
 /** Limits redrawing, which competes with the players for the processor. */
 const REDRAW_MS = 80;
@@ -63,6 +63,7 @@ class Arena {
   /** Incremented, a few times per second, when moves were added to the last game. */
   updates = $state(0);
   files = $state.raw<ModelFile[]>([]);
+  modelFiles = new ModelFiles();
   /** Whether the games were saved to a file. */
   saved = $state(false);
   /** Milliseconds between moves. */
@@ -72,6 +73,8 @@ class Arena {
   #control = new StreamControl<Outcome>();
   #stop = new AbortController();
   #redrawPending = false;
+  /** Whether a paused match continues up to its next move. */
+  #stepping = false;
 
   /** Whether a match is running. */
   get busy(): boolean {
@@ -96,6 +99,7 @@ class Arena {
     this.saved = false;
     this.#stop = new AbortController();
     const { signal } = this.#stop;
+    this.#stepping = false;
     this.#control.pace = { paused: false, delay: this.delay };
     try {
       await this.#loadModels([setup.first, setup.second]);
@@ -123,8 +127,16 @@ class Arena {
     this.#control.pace = { paused: true, delay: this.delay };
   }
 
+  /** Plays one move of a paused match. */
+  step(): void {
+    if (this.phase !== 'paused') return;
+    this.#stepping = true;
+    this.#control.pace = { paused: true, delay: this.delay, step: true };
+  }
+
   resume(): void {
     if (this.phase !== 'paused') return;
+    this.#stepping = false;
     this.phase = 'playing';
     this.#control.pace = { paused: false, delay: this.delay };
   }
@@ -145,13 +157,15 @@ class Arena {
     return this.outcome ?? this.#control.snapshot();
   }
 
-  /** Opens a model file for both players. Throws if it cannot play. */
-  async openModel(file: File): Promise<ModelFile> {
-    // The names of the bundled networks are reserved.
-    const name = ['human', 'value'].includes(file.name) ? `${file.name} (file)` : file.name;
-    const opened = await openModelFile(this.#client, name, file, (role) => specOf(fileConfig(name, role)));
-    this.files = [...this.files.filter((other) => other.name !== name), opened];
-    return opened;
+  /** Opens a model file for both players, with its vocab.npy if there is one. Throws if it cannot play. */
+  async openModel(files: Iterable<File>): Promise<ModelFile> {
+    return this.modelFiles.open(files, async (file, vocabulary) => {
+      // The names of the bundled networks are reserved.
+      const name = ['human', 'value'].includes(file.name) ? `${file.name} (file)` : file.name;
+      const opened = await openModelFile(this.#client, name, file, (role) => specOf(fileConfig(name, role)), vocabulary);
+      this.files = [...this.files.filter((other) => other.name !== name), opened];
+      return opened;
+    });
   }
 
   async #loadModels(specs: string[]): Promise<void> {
@@ -169,6 +183,10 @@ class Arena {
   }
 
   #handle(event: MatchEvent | { kind: 'results'; results: MatchResults }): void {
+    // The start and the end of a game are steps too, and are not what one waits for.
+    if (this.#stepping && (event.kind === 'game-start' || event.kind === 'game-end'))
+      this.#control.pace = { paused: true, delay: this.delay, step: true };
+    else if (event.kind === 'move') this.#stepping = false;
     switch (event.kind) {
       case 'game-start': {
         const { game: number, fen: startFen, opening } = event;

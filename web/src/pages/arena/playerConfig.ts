@@ -131,7 +131,8 @@ function limitOption({ limit, amounts }: PlayerConfig): string {
   return `${limit}=${amounts[limit]},hash=32`;
 }
 
-function quoted(name: string): string {
+/** A file name as it is written in a spec. */
+export function quoted(name: string): string {
   return /[,"]/.test(name) ? `"${name.replace(/[\\"]/g, '\\$&')}"` : name;
 }
 

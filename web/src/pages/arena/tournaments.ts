@@ -8,7 +8,7 @@ export interface Tournaments {
   problems: { name: string; problem: string }[];
 }
 
-export interface Tournament {
+interface Tournament {
   name: string;
   /** Seconds since 1970. */
   modified: number;

@@ -1,12 +1,25 @@
 import { EngineClient } from '../../engine/client';
 import { fetchBytes } from '../../engine/fetch';
-import { checkModelSize } from '../../engine/modelFile';
+import { checkModelSize } from '../../engine/modelFile.svelte';
 import { openingsArgument, type OpeningSet } from '../../game/openings';
-import { errorMessage } from '../../lib/notices.svelte';
+import { errorMessage, warn } from '../../lib/notices.svelte';
+import { goTo } from '../../lib/route.svelte';
 import { CHALLENGE_LEVELS } from '../../players/roles';
 import type { ChallengeEvent, ModelFacts } from '../../wasm/tabia.js';
+import { arena } from '../arena/match.svelte';
+import { quoted } from '../arena/playerConfig';
 
 const GAMES_PER_LEVEL = 50;
+/** Milliseconds between the moves of a watched game. */
+const WATCH_DELAY = 300;
+
+/** The editions of the challenge. */
+export const RULES = ['original', '2026'] as const;
+export type ChallengeRules = (typeof RULES)[number];
+export const EDITIONS: Record<ChallengeRules, { name: string; levels: string[]; maxParameters: number }> = {
+  original: { name: 'Original', levels: CHALLENGE_LEVELS, maxParameters: 1_000_000 },
+  '2026': { name: '2026', levels: ['Beginner', 'Novice', 'Advanced', 'Expert'], maxParameters: 10_000_000 },
+};
 /** The share of the points that passes a level. */
 export const PASS_SHARE = 0.7;
 
@@ -34,7 +47,7 @@ export interface Scorecard {
   };
 }
 
-export interface ScoredLevel {
+interface ScoredLevel {
   level: number;
   opponent: string;
   games: Tally;
@@ -70,6 +83,9 @@ class ChallengeRun {
   file = $state('');
   facts = $state.raw<ModelFacts>();
   download = $state.raw<{ loaded: number; total: number }>();
+  rules = $state<ChallengeRules>('original');
+  /** Which openings are drawn, and how the levels choose among equally good moves. */
+  seed = $state(0);
   firstLevel = $state(1);
   openings = $state<OpeningSet>('challenge');
   customOpenings = $state('');
@@ -81,11 +97,21 @@ class ChallengeRun {
   json = $state('');
   saved = $state(false);
 
+  #network: Blob | undefined;
   #client = new EngineClient();
   #stop = new AbortController();
 
   get busy(): boolean {
     return this.phase === 'playing' || this.phase === 'stopping';
+  }
+
+  /** Whether the network may enter by the chosen rules, and why not. */
+  get admission(): { admitted: boolean; problem: string } {
+    const { facts } = this;
+    if (!facts) return { admitted: false, problem: '' };
+    return this.rules === '2026'
+      ? { admitted: facts.challenge2026, problem: facts.challenge2026Problem }
+      : { admitted: facts.challenge, problem: facts.challengeProblem };
   }
 
   /** Whether reloading the page would lose games. */
@@ -119,7 +145,10 @@ class ChallengeRun {
     this.scorecard = undefined;
     this.download = { loaded: 0, total: 0 };
     try {
-      this.facts = await this.#client.addModel(name, await read());
+      this.#network = await read();
+      this.facts = await this.#client.addModel(name, this.#network);
+      this.rules = this.facts.challenge2026 && !this.facts.challenge ? '2026' : 'original';
+      this.firstLevel = 1;
       this.phase = 'ready';
     } catch (error) {
       this.problem = `Cannot open ${name}: ${errorMessage(error).replace(`${name}: `, '')}`;
@@ -130,18 +159,19 @@ class ChallengeRun {
 
   /** Plays from `firstLevel` until a level is not passed. */
   async start(): Promise<void> {
-    if (this.busy || !this.facts?.challenge) return;
+    if (this.busy || !this.facts || !this.admission.admitted) return;
     this.phase = 'playing';
     this.problem = '';
     this.scorecard = undefined;
     this.saved = false;
     this.lastGame = undefined;
     this.official = this.openings === 'challenge';
-    this.levels = CHALLENGE_LEVELS.map((_, index) => newLevel(index + 1)).filter(({ level }) => level >= this.firstLevel);
+    this.levels = EDITIONS[this.rules].levels.map((_, index) => newLevel(index + 1)).filter(({ level }) => level >= this.firstLevel);
     this.#update(this.firstLevel, { state: 'playing' });
     this.#stop = new AbortController();
     try {
-      const args: [string, number, string] = [this.facts.name, this.firstLevel, openingsArgument(this.openings, this.customOpenings)];
+      const openings = openingsArgument(this.openings, this.customOpenings);
+      const args: [string, string, number, number, string] = [this.facts.name, this.rules, this.seed, this.firstLevel, openings];
       const result = await this.#client.stream('challenge', args, (event) => this.#handle(event), this.#stop.signal);
       this.json = result.scorecard;
       this.scorecard = JSON.parse(result.scorecard) as Scorecard;
@@ -157,6 +187,24 @@ class ChallengeRun {
       this.phase = 'ready';
     } finally {
       this.levels = this.levels.map((row) => (row.state === 'playing' ? { ...row, state: 'waiting' } : row));
+    }
+  }
+
+  /** Lets the network play a level in the arena, to be watched. */
+  async watch(level: number): Promise<void> {
+    if (!this.#network) return;
+    try {
+      if (arena.busy) throw new Error('a match is running there');
+      const { name } = await arena.openModel([new File([this.#network], this.file)]);
+      const edition = this.rules === 'original' ? '' : `,rules=${this.rules}`;
+      goTo('arena', {
+        first: `net:${quoted(name)},rules=${this.rules}`,
+        second: `level:${level}${edition}`,
+        delay: String(WATCH_DELAY),
+        auto: '1',
+      });
+    } catch (error) {
+      warn(`Cannot show a game in the arena: ${errorMessage(error)}`);
     }
   }
 

@@ -11,7 +11,7 @@ export interface DataSet {
   positions: number;
 }
 
-export interface Label extends Score {
+interface Label extends Score {
   uci: string;
   san: string;
   probability: number;
@@ -32,7 +32,7 @@ export interface PositionView {
   sessions?: Session[];
 }
 
-export interface GameFacts extends Score {
+interface GameFacts extends Score {
   white_elo: number | null;
   black_elo: number | null;
   pool: string;
@@ -44,7 +44,7 @@ export interface GameFacts extends Score {
   black_clock_s: number | null;
 }
 
-export interface Session {
+interface Session {
   depth: number;
   knodes: number;
   lines: ({ uci: string; san: string } & Score)[];

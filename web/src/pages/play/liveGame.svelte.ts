@@ -10,6 +10,7 @@ import { bundledModels } from '../../players/roles';
 import type { GameInput, GameTree, Side, Thought } from '../../wasm/tabia.js';
 import { ChessClock } from './clock.svelte';
 import { modelFile } from './modelFile.svelte';
+import { startTree } from './odds';
 import { opponentLimits, opponentName, opponentRating, opponentSpec } from './opponent';
 import { saveGame, type SavedGame } from './savedGame';
 import { settings, type Setup } from './settings.svelte';
@@ -56,7 +57,7 @@ export class LiveGame {
     this.#engine = engine;
     this.side = start.side;
     this.setup = start.setup;
-    this.session = new GameSession(rules, start.tree ?? new rules.GameTree());
+    this.session = new GameSession(rules, start.tree ?? startTree(rules, start.setup.odds, start.side));
     const { base, increment, label } = rules.timeControl(start.setup.timeControl);
     if (label !== 'untimed') {
       this.#base = base;

@@ -12,7 +12,7 @@ export type Opponent =
 
 /** Node limit per move of each engine level. */
 export const ENGINE_NODES = [20, 100, 500, 2_500, 12_000, 60_000, 300_000, 1_500_000];
-export const DEFAULT_OPPONENT: Opponent = { kind: 'human', rating: RATINGS.default, pick: 'sample' };
+export const DEFAULT_OPPONENT = { kind: 'human', rating: RATINGS.default, pick: 'sample' } satisfies Opponent;
 
 /** Time limit per move of the engine levels, for slow machines. */
 const LEVEL_SECONDS = 5;
@@ -31,6 +31,17 @@ export function opponentSpec(opponent: Opponent): string {
     case 'file':
       return fileSpec(opponent.role, opponent.rating, opponent.pick);
   }
+}
+
+/** The opponent of a spec in a link: `human,elo=1500`, `level:3`, `engine,nodes=500`. Throws on others. */
+export function opponentOfSpec(spec: string): Opponent {
+  const [, kind, number = ''] = spec.match(/^(human,elo=|level:|engine,nodes=)(\d+)$/) ?? [];
+  const value = Number(number);
+  const level = ENGINE_NODES.indexOf(value) + 1;
+  if (kind === 'human,elo=' && value >= RATINGS.min && value <= RATINGS.max) return { ...DEFAULT_OPPONENT, rating: value };
+  if (kind === 'level:' && value >= 1 && value <= CHALLENGE_LEVELS.length) return { kind: 'challenge', level: value };
+  if (kind === 'engine,nodes=' && level) return { kind: 'engine', by: 'level', level };
+  throw new Error(`invalid opponent ${spec} (expected human,elo=1500, level:3 or engine,nodes=500)`);
 }
 
 function fileSpec(role: Role, rating: number, pick: 'sample' | 'argmax'): string {

@@ -1,6 +1,7 @@
 import { fields, load, numberIn, oneOf, store } from '../../lib/storage';
 import { CHALLENGE_LEVELS, RATINGS, type Role } from '../../players/roles';
 import type { Side } from '../../wasm/tabia.js';
+import { readOdds, type GivenOdds } from './odds';
 import { DEFAULT_OPPONENT, ENGINE_NODES, type Opponent } from './opponent';
 
 /** The settings of a single game. */
@@ -10,10 +11,12 @@ export interface Setup {
   timeControl: string;
   /** The visitor's own rating, an input of human-like opponents. */
   rating: number | null;
+  /** Material that one side gives. */
+  odds: GivenOdds | null;
 }
 
 /** The stored settings. */
-export interface Settings extends Setup {
+interface Settings extends Setup {
   colour: Side | 'random';
   /** Move at once instead of taking human-like time. */
   instant: boolean;
@@ -55,6 +58,7 @@ export function readSetup(stored: unknown): Setup {
     opponent: readOpponent(from['opponent']),
     timeControl: typeof timeControl === 'string' ? timeControl : 'untimed',
     rating: numberIn(from['rating'], 100, 4000, 0) || null,
+    odds: readOdds(from['odds']),
   };
 }
 

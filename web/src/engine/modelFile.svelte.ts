@@ -16,6 +16,29 @@ export interface ModelFile {
   roles: Role[];
 }
 
+const isVocabulary = (file: File) => file.name.endsWith('.npy');
+
+/** A network opened together with its vocab.npy, or first without it: a policy that has some of the moves needs it. */
+export class ModelFiles {
+  /** The network that needs its vocab.npy. */
+  waiting = $state.raw<File>();
+
+  /** Opens the network among `files`, or the waiting one if they are a vocab.npy. */
+  async open<T>(files: Iterable<File>, open: (file: File, vocabulary?: File) => Promise<T>): Promise<T> {
+    const all = [...files];
+    const file = all.find((one) => !isVocabulary(one)) ?? this.waiting;
+    if (!file) throw new Error('Open the network of this vocab.npy first.');
+    try {
+      const opened = await open(file, all.find(isVocabulary));
+      this.waiting = undefined;
+      return opened;
+    } catch (error) {
+      this.waiting = errorMessage(error).includes('vocab.npy') ? file : undefined;
+      throw error;
+    }
+  }
+}
+
 /** Throws if a file's size rules out that it is a model. Does not read it. */
 export function checkModelSize(file: Blob): void {
   if (file.size === 0) throw new Error('the file is empty, or a folder');
@@ -29,10 +52,11 @@ export async function openModelFile(
   name: string,
   file: File,
   specFor: (role: Role) => string,
+  vocabulary?: File,
 ): Promise<ModelFile> {
   try {
     checkModelSize(file);
-    const facts = await engine.addModel(name, file);
+    const facts = await engine.addModel(name, file, vocabulary);
     const roles: Role[] = [];
     let problem = 'it has neither a policy head nor a value head';
     for (const role of rolesOf(facts)) {
