@@ -1,4 +1,4 @@
-"""onnxruntime in the benches of crates/model, which start this script.
+"""onnxruntime in the benches of crates/model and crates/runtime, which start this script.
 
 Needs the pip packages onnxruntime and numpy, and onnx for the mode "int8 single".
 

@@ -7,7 +7,7 @@ misreading on either side shows. Deterministic. Needs: pip install chess numpy
 cases.json lists the situations: a FEN, the moves played from it, both players' ratings and clocks, the pool, base time
 and increment, a context. For each
 encoding, <id>.json has one entry a case: per input either the list of ids or, for numbers, the indices that hold each
-non-zero value. For each vocabulary, <id>.json has one entry a case: every legal move with its index and, where there
+non-zero value, runs as [first, last]. For each vocabulary, <id>.json has one entry a case: every legal move with its index and, where there
 is a promotion head, the index there. labels.json has engine lines and their soft labels.
 """
 import json
@@ -291,12 +291,76 @@ def lc0_112(seen):
     return [planes]
 
 
+def lc0_112_castling(seen):
+    planes, = lc0_112(seen)
+    planes[104:108] = 0
+    for color in chess.COLORS:
+        for rook in chess.scan_forward(seen.board.castling_rights & chess.BB_RANKS[0 if color else 7]):
+            square = rook if seen.board.turn else chess.square_mirror(rook)
+            side = 104 if chess.square_file(rook) < chess.square_file(seen.board.king(color)) else 105
+            planes[side, chess.square_rank(square), chess.square_file(square)] = 1
+    return [planes]
+
+
 def tabia_human_1(seen):
+    squares, game = tabia_human_1_encoder.encode_situation(seen.case)
+    return [squares, game[:80]]
+
+
+def tabia_human_2(seen):
     return list(tabia_human_1_encoder.encode_situation(seen.case))
 
 
+def both_ratings(seen):
+    own = seen.case.get("rating", 1500)
+    return own, seen.case.get("opponent_rating", own)
+
+
+def maia3(boards):
+    def encode(seen):
+        history = seen.boards[-boards:]
+        history = [history[0]] * (boards - len(history)) + history
+        tokens = np.zeros((64, boards, 12))
+        for at, board in enumerate(history):
+            board = board if board.turn else board.mirror()
+            for square, piece in board.piece_map().items():
+                tokens[square, at, piece.piece_type - 1 + (0 if piece.color else 6)] = 1
+        return [tokens] + [[min(rating, 5000)] for rating in both_ratings(seen)]
+    encode.__name__ = f"maia3_{12 * boards}"
+    return encode
+
+
+def maia2_18(seen):
+    board = chess.Board(seen.board.fen())  # with an en passant square only where it can be captured on
+    board = board if board.turn else board.mirror()
+    planes = np.zeros((18, 8, 8))
+    for square, piece in board.piece_map().items():
+        planes[piece.piece_type - 1 + (0 if piece.color else 6), square // 8, square % 8] = 1
+    planes[12] = 1
+    for i, (color, flank) in enumerate([(True, chess.BB_H1), (True, chess.BB_A1), (False, chess.BB_H8), (False, chess.BB_A8)]):
+        planes[13 + i] = bool(board.castling_rights & flank)
+    if board.ep_square is not None:
+        planes[17, board.ep_square // 8, board.ep_square % 8] = 1
+    groups = [0 if rating < 1100 else min((rating - 1000) // 100, 10) for rating in both_ratings(seen)]
+    return [planes] + [[group] for group in groups]
+
+
+SEARCHLESS = "0123456789abcdefghpnrkqPBNRQKw."
+
+
+def searchless_79(seen):
+    board, side, castling, en_passant, quiet, number = seen.board.fen().split()
+    for n in range(1, 9):
+        board = board.replace(str(n), "." * n)
+    text = side + board.replace("/", "")
+    for part, width in ((castling, 4), (en_passant, 2), (quiet, 3), (number, 3)):
+        text += part.replace("-", "").ljust(width, ".")
+    return [[SEARCHLESS.index(c) for c in text] + [0, 0]]
+
+
 ENCODINGS = [humchess_68, humchess_74, rusty_774, rusty_902, rusty_planes_15, pair_769, challenge_768, challenge_1540,
-             policy_837, policy_planes_13, policy_planes_17, policy_planes_18, lc0_112, tabia_human_1]
+             policy_837, policy_planes_13, policy_planes_17, policy_planes_18, lc0_112, lc0_112_castling, tabia_human_1,
+             tabia_human_2, maia3(8), maia3(1), maia2_18, searchless_79]
 
 
 def compact(tensor):
@@ -304,7 +368,14 @@ def compact(tensor):
         return tensor
     flat = np.asarray(tensor, dtype=float).ravel()
     values = sorted(set(flat[flat != 0].tolist()))
-    return {np.format_float_positional(np.float32(value), trim="-"): np.flatnonzero(flat == value).tolist() for value in values}
+    return {np.format_float_positional(np.float32(value), trim="-"): runs(np.flatnonzero(flat == value)) for value in values}
+
+
+def runs(indices):
+    """Indices, with three or more in a row as [first, last]."""
+    parts = np.split(indices, np.flatnonzero(np.diff(indices) > 1) + 1)
+    lists = ([[int(part[0]), int(part[-1])]] if len(part) > 2 else part.tolist() for part in parts)
+    return [entry for part in lists for entry in part]
 
 
 # ---- moves ----------------------------------------------------------------------------------------------------------
@@ -357,12 +428,47 @@ def lc0_1858(board, move):
     return [LC0.index(chess.square_name(a) + chess.square_name(b) + suffix), None]
 
 
+def maia_moves(targets):
+    """The moves of a queen and of a knight from each square, each with its targets in the given order."""
+    moves = []
+    for a in chess.SQUARES:
+        for piece in (chess.QUEEN, chess.KNIGHT):
+            board = chess.BaseBoard.empty()
+            board.set_piece_at(a, chess.Piece(piece, True))
+            moves += [chess.square_name(a) + chess.square_name(b) for b in targets(board.attacks(a))]
+    return moves
+
+
+def promotions(rank, to_rank):
+    files = "abcdefgh"
+    ends = [(f, t) for f in range(8) for t in (f, f - 1, f + 1) if 0 <= t < 8]
+    return [f"{files[f]}{rank}{files[t]}{to_rank}{piece}" for f, t in ends for piece in "qrbn"]
+
+
+MAIA2 = maia_moves(lambda squares: sorted(squares, reverse=True)) + promotions(7, 8)
+MAIA3 = [chess.square_name(a) + chess.square_name(b) for a in chess.SQUARES for b in chess.SQUARES] + [
+    f"{a}7{b}8{piece}" for a in "abcdefgh" for b in "abcdefgh" for piece in "qrbn"]
+SEARCHLESS_MOVES = maia_moves(sorted) + promotions(2, 1) + promotions(7, 8)
+assert (len(MAIA2), len(MAIA3), len(SEARCHLESS_MOVES)) == (1880, 4352, 1968)
+
+
+def listed(moves, mirrored):
+    def slot(board, move):
+        if mirrored and not board.turn:
+            move = chess.Move(chess.square_mirror(move.from_square), chess.square_mirror(move.to_square), move.promotion)
+        return [moves.index(move.uci()), None]
+    return slot
+
+
 VOCABULARIES = {
     "from-to-4096": from_to(lambda s: 63 - s),
     "from-to-4096-mirrored": from_to(chess.square_mirror),
     "canonical-1968": canonical(False),
     "canonical-1968-mover": canonical(True),
     "lc0-1858": lc0_1858,
+    "maia3-4352": listed(MAIA3, True),
+    "maia2-1880": listed(MAIA2, True),
+    "searchless-1968": listed(SEARCHLESS_MOVES, False),
 }
 
 

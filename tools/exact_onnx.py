@@ -25,10 +25,14 @@ def run(model, feeds, rows_at_once):
     are run alone."""
     opset = next(s.version for s in model.opset_import if s.domain in ("", "ai.onnx"))
     evaluator = ReferenceEvaluator(model, new_ops=[DequantizeLinear] if opset < 19 else None)
-    names = [output.name for output in model.graph.output]
-    rows = len(next(iter(feeds.values())))
+    return batched(evaluator.run, [output.name for output in model.graph.output], feeds, rows_at_once)
+
+
+def batched(run, names, feeds, rows_at_once):
+    """The outputs by name of `run(names, feeds)`, a few rows at a time."""
+    count = len(next(iter(feeds.values())))
     parts = [
-        evaluator.run(names, {name: rows[at : at + rows_at_once] for name, rows in feeds.items()})
-        for at in range(0, rows, rows_at_once)
+        run(names, {name: rows[at : at + rows_at_once] for name, rows in feeds.items()})
+        for at in range(0, count, rows_at_once)
     ]
     return {name: np.concatenate([part[i] for part in parts]) for i, name in enumerate(names)}

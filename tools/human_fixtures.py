@@ -14,74 +14,45 @@ import pathlib
 import numpy as np
 import safetensors.torch
 import torch
-from torch.nn import functional
 
 import encoding_goldens as goldens
+import torch_networks
 
 OUT = pathlib.Path(__file__).resolve().parent.parent / "fixtures" / "models"
 NAMES = ["start", "one move", "black castled", "long game", "some rights", "en passant for white", "en passant for black",
          "en passant played", "white promotes", "black promotes", "underpromotion in history", "in check",
          "check by a queen", "lone position", "from a position"] + [name for name, *_ in goldens.WITH_PLAYERS]
-WIDTH, HEAD, LAYERS, INNER, PAIR, HIDDEN, BINS = 32, 16, 2, 48, 24, 20, 20
 PLACES = [round(i * 4095 / 31) for i in range(32)]
 
 
-def shapes():
-    yield from {"squares.weight": (WIDTH, 32), "position.weight": (64, WIDTH), "game.weight": (WIDTH, 80)}.items()
-    for i in range(LAYERS):
-        block = {
-            "norm1.weight": (WIDTH,), "norm2.weight": (WIDTH,),
-            "attn.qkv.weight": (3 * WIDTH, WIDTH), "attn.out.weight": (WIDTH, WIDTH),
-            "attn.q_norm.weight": (HEAD,), "attn.k_norm.weight": (HEAD,), "attn.bias": (WIDTH // HEAD, 64, 64),
-            "ffn.w1.weight": (INNER, WIDTH), "ffn.w3.weight": (INNER, WIDTH), "ffn.w2.weight": (WIDTH, INNER),
-        }
-        yield from ((f"blocks.{i}.{name}", shape) for name, shape in block.items())
-    yield from {
-        "norm_final.weight": (WIDTH,), "from_head.weight": (PAIR, WIDTH), "to_head.weight": (PAIR, WIDTH),
-        "promotion_head.weight": (4, WIDTH), "value_hidden.weight": (HIDDEN, WIDTH), "value_hidden.bias": (HIDDEN,),
-        "wdl_head.weight": (3, HIDDEN), "wdl_head.bias": (3,),
-        "time_head.weight": (BINS, HIDDEN), "time_head.bias": (BINS,),
-    }.items()
+# The order in which the parameters are drawn.
+ORDER = ["squares", "position", "game", "norm1", "norm2", "attn.qkv", "attn.out", "attn.q_norm", "attn.k_norm", "attn.bias",
+         "ffn.w1", "ffn.w3", "ffn.w2", "norm_final", "from_head", "to_head", "promotion_head", "value_hidden", "wdl_head",
+         "time_head"]
 
 
-def random_weights():
+def place(name):
+    """Blocks one after another, between what is before and after them; a weight before its bias."""
+    block, _, rest = name.removeprefix("blocks.").partition(".") if name.startswith("blocks.") else ("", "", name)
+    part = next(i for i, prefix in enumerate(ORDER) if rest.startswith(prefix))
+    return (1 if block else 0 if part < 3 else 2), block, part, name.endswith(".bias")
+
+
+def network():
     """Norms around 1; matrices that keep the size of what they multiply, so that no part is lost in another."""
+    model = torch_networks.Human({"width": 32, "heads": 2, "layers": 2, "inner": 48, "pair": 24, "hidden": 20})
     generator = torch.Generator().manual_seed(7)
-    for name, shape in shapes():
-        weight = torch.randn(shape, generator=generator)
+    weights = {}
+    for name, parameter in sorted(model.named_parameters(), key=lambda entry: place(entry[0])):
+        weight = torch.randn(parameter.shape, generator=generator)
         if "norm" in name:
             weight = 1 + 0.3 * weight
         elif name.endswith("weight") and not name.startswith("position"):
-            weight *= 1.5 / math.sqrt(shape[-1])
+            weight *= 1.5 / math.sqrt(parameter.shape[-1])
         weight = weight.bfloat16().float()
-        yield name, torch.where(weight.abs() < 2**-14, 0, weight)
-
-
-def forward(w, squares, game):
-    def norm(x, name):
-        return functional.rms_norm(x, w[name].shape, w[name], 1e-6)
-
-    x = squares @ w["squares.weight"].T + w["position.weight"] + (game @ w["game.weight"].T)[:, None]
-    for i in range(LAYERS):
-        p = f"blocks.{i}."
-        qkv = functional.linear(norm(x, p + "norm1.weight"), w[p + "attn.qkv.weight"])
-        q, k, v = (part.unflatten(2, (-1, HEAD)).transpose(1, 2) for part in qkv.chunk(3, dim=2))
-        q, k = norm(q, p + "attn.q_norm.weight"), norm(k, p + "attn.k_norm.weight")
-        mixed = functional.scaled_dot_product_attention(q, k, v, attn_mask=w[p + "attn.bias"])
-        x = x + functional.linear(mixed.transpose(1, 2).flatten(2), w[p + "attn.out.weight"])
-        h = norm(x, p + "norm2.weight")
-        gate = functional.silu(functional.linear(h, w[p + "ffn.w1.weight"]))
-        x = x + functional.linear(gate * functional.linear(h, w[p + "ffn.w3.weight"]), w[p + "ffn.w2.weight"])
-    y = norm(x, "norm_final.weight")
-    start, end = functional.linear(y, w["from_head.weight"]), functional.linear(y, w["to_head.weight"])
-    moves = torch.einsum("nfp,ntp->nft", start, end) / math.sqrt(PAIR)
-    hidden = functional.silu(functional.linear(y.mean(1), w["value_hidden.weight"], w["value_hidden.bias"]))
-    return {
-        "move_logits": moves.flatten(1),
-        "promotion_logits": functional.linear(y[:, 56:], w["promotion_head.weight"]).flatten(1),
-        "wdl": functional.linear(hidden, w["wdl_head.weight"], w["wdl_head.bias"]).softmax(1),
-        "think_time": functional.linear(hidden, w["time_head.weight"], w["time_head.bias"]).softmax(1),
-    }
+        weights[name] = torch.where(weight.abs() < 2**-14, 0, weight)
+    model.load_state_dict(weights)
+    return model.double(), weights
 
 
 def legal_moves(seen, logits, promotions):
@@ -103,7 +74,7 @@ def rounded(values):
 
 
 def main():
-    weights = dict(random_weights())
+    model, weights = network()
     stored = {name: weight.half() for name, weight in weights.items()}
     assert all(torch.equal(stored[name].float(), weight) for name, weight in weights.items())
     safetensors.torch.save_file(stored, OUT / "human.safetensors")
@@ -114,7 +85,12 @@ def main():
     seen = [goldens.Seen(case) for case in cases]
     inputs = zip(*(goldens.tabia_human_1(s) for s in seen))
     squares, game = (torch.tensor(np.array(column), dtype=torch.float64) for column in inputs)
-    outputs = forward({name: weight.double() for name, weight in weights.items()}, squares, game)
+    with torch.no_grad():
+        moves, promotion, wdl, think_time = model(squares, game)
+    outputs = {
+        "move_logits": moves, "promotion_logits": promotion.flatten(1),
+        "wdl": wdl.softmax(1), "think_time": think_time.softmax(1),
+    }
     entries = []
     for row, (case, s) in enumerate(zip(cases, seen)):
         answer = {name: values[row].tolist() for name, values in outputs.items()}

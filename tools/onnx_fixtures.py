@@ -68,12 +68,7 @@ def run_onnxruntime(made, feeds, rows_at_once):
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
-    rows = len(next(iter(feeds.values())))
-    parts = [
-        session.run(names, {k: v[at : at + rows_at_once] for k, v in feeds.items()})
-        for at in range(0, rows, rows_at_once)
-    ]
-    return {name: np.concatenate([part[index] for part in parts]) for index, name in enumerate(names)}
+    return exact_onnx.batched(session.run, names, feeds, rows_at_once)
 
 
 def save(name, made, inputs, feeds, rows_at_once=None, keep=None):

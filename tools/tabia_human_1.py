@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The encoding `tabia-human-1`, written from docs/formats/encodings.md alone.
+"""The encodings `tabia-human-1` and `tabia-human-2`, written from docs/formats/encodings.md alone.
 
 As a program it reads a JSON list of situations from stdin and prints a JSON list of {"squares": [2048 numbers], "game":
-[80 numbers]}. A situation: "fen", "moves" in UCI from it, and where known "rating", "time_ms", "opponent_rating",
-"opponent_time_ms", "pool" (over-the-board, online, puzzle) and "pace_ms" ([base time, increment]).
+[82 numbers]} as in `tabia-human-2`; `tabia-human-1` is without the last two. A situation: "fen", "moves" in UCI from it,
+and where known "rating", "time_ms", "opponent_rating", "opponent_time_ms", "pool" (over-the-board, online, puzzle, lichess,
+chess.com) and "pace_ms" ([base time, increment]).
 
 Needs: pip install chess numpy
 """
@@ -19,6 +20,7 @@ BASES = [15, 30, 60, 120, 180, 300, 600, 900, 1800, 3600, 5400]
 INCREMENTS = [0, 1, 2, 5, 10, 30]
 CLOCKS = [1, 3, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 5400]
 POOLS = ["unknown", "over-the-board", "online", "puzzle"]
+SERVERS = ["lichess", "chess.com"]
 
 
 def linear(v, a, b):
@@ -76,12 +78,15 @@ def encode(board, players):
     for square in board.checkers():
         squares[index(square), 31] = 1
 
-    game = np.zeros(80, dtype=np.float32)
+    game = np.zeros(82, dtype=np.float32)
     game[0:4] = [board.has_kingside_castling_rights(own), board.has_queenside_castling_rights(own),
                  board.has_kingside_castling_rights(their), board.has_queenside_castling_rights(their)]
     game[4:17] = known_or_not(players.get("rating"), RATINGS, linear)
     game[17:30] = known_or_not(players.get("opponent_rating"), RATINGS, linear)
-    game[30 + POOLS.index(players.get("pool", "unknown"))] = 1
+    pool = players.get("pool", "unknown")
+    game[30 + POOLS.index("online" if pool in SERVERS else pool)] = 1
+    if pool in SERVERS:
+        game[80 + SERVERS.index(pool)] = 1
     base, increment = players.get("pace_ms", (None, None))
     game[34:46] = known_or_not(seconds(base), BASES, logarithmic)
     if increment is not None:

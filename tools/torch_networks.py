@@ -1,4 +1,4 @@
-"""Networks of configs/ in PyTorch: the same parameters under the same names, and the same losses, for the benches.
+"""Networks of configs/ in PyTorch: the same parameters under the same names, and the same losses, for benches and fixtures.
 
 Needs the pip package torch. `network(net)` makes one from the `[net]` table of a configuration, `loss(...)` is what its
 training minimises.
@@ -115,8 +115,9 @@ class Attention(nn.Module):
 
     def forward(self, x):
         q, k, v = self.qkv(x).unflatten(2, (3, self.heads, -1)).unbind(2)
-        # Norms are computed in 32 bits even where the rest is not.
-        q, k = self.q_norm(q.float()).to(v.dtype), self.k_norm(k.float()).to(v.dtype)
+        # Norms are computed in at least 32 bits.
+        wide = torch.promote_types(v.dtype, torch.float32)
+        q, k = self.q_norm(q.to(wide)).to(v.dtype), self.k_norm(k.to(wide)).to(v.dtype)
         q, k, v = (part.transpose(1, 2) for part in (q, k, v))
         bias = self.bias.flatten(1)[:, self.distance] if self.relative else self.bias
         bias = bias.to(v.dtype).expand(len(x), -1, -1, -1)

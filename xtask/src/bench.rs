@@ -21,9 +21,11 @@ const QUANTISING: Environment = Environment {
 /// Examples:
 ///   cargo xtask bench model
 ///   cargo xtask bench human
+///   cargo xtask bench maia3 --size 23M
 ///   cargo xtask bench search
 ///   cargo xtask bench web
 ///   cargo xtask bench data --file games.pgn.zst
+///   cargo xtask bench data --rows 100M
 ///   cargo xtask bench train value-nnue human
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
@@ -38,6 +40,12 @@ enum Subject {
     Model,
     /// The transformer runtime against rten and onnxruntime on one thread
     Human,
+    /// The transformer runtime on Maia-3, with random weights, against rten and onnxruntime on one thread
+    Maia3 {
+        /// The size of the network: 3M, 5M, 23M or 79M
+        #[arg(long, default_value = "5M")]
+        size: String,
+    },
     /// The engine's nodes per second against Stockfish (`stockfish` in PATH, or `TABIA_STOCKFISH`) and level 5
     Search,
     /// The page's WASM module against onnxruntime-web in one browser: the human network and an MLP
@@ -52,13 +60,20 @@ impl Bench {
             Subject::Model => process::run(
                 workspace
                     .cargo("bench")
-                    .args(["--package", "tabia-model", "--bench", "accumulator"])
+                    .args(["--package", "tabia-runtime", "--bench", "accumulator"])
                     .env("TABIA_PYTHON", ONNXRUNTIME.ready(workspace)?),
             ),
             Subject::Human => process::run(
                 workspace
                     .cargo("bench")
                     .args(["--package", "tabia-model", "--bench", "human"])
+                    .env("TABIA_PYTHON", QUANTISING.ready(workspace)?),
+            ),
+            Subject::Maia3 { size } => process::run(
+                workspace
+                    .cargo("bench")
+                    .args(["--package", "tabia-model", "--bench", "maia3"])
+                    .env("TABIA_MAIA3", size)
                     .env("TABIA_PYTHON", QUANTISING.ready(workspace)?),
             ),
             Subject::Search => process::run(workspace.cargo("bench").args([

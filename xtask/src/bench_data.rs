@@ -25,6 +25,12 @@ pub(crate) struct DataBench {
     /// A PGN, plain or .zst [default: the games beside the checkout, or else random games]
     #[arg(long, value_name = "PGN")]
     file: Option<PathBuf>,
+    /// Time building a set of so many random evaluations instead, such as 100M, in one process and on two executors
+    #[arg(long, value_name = "N", conflicts_with = "file")]
+    rows: Option<String>,
+    /// Memory limit of that build
+    #[arg(long, value_name = "SIZE", default_value = "4GiB", requires = "rows")]
+    memory: String,
 }
 
 impl DataBench {
@@ -40,9 +46,18 @@ impl DataBench {
         let build = ["--profile", PROFILE, "--package"];
         process::run(workspace.cargo("build").args(build).args(["tabia-data", "--example", "bench_input"]))?;
         process::run(workspace.cargo("build").args(build).arg("tabia-lab"))?;
-        let python = PYTHON_CHESS.ready(workspace)?;
-
         let built = workspace.target.join(PROFILE);
+        if let Some(rows) = &self.rows {
+            let mut bench = Command::new("python3");
+            bench
+                .arg(workspace.root.join("tools/bench_rows.py"))
+                .arg(built.join("tabia-lab"))
+                .arg(built.join("examples/bench_input"))
+                .arg(workspace.target.join("bench-rows"))
+                .args([rows, &self.memory]);
+            return process::run(&mut bench);
+        }
+        let python = PYTHON_CHESS.ready(workspace)?;
         let mut bench = Command::new(python);
         bench
             .arg(workspace.root.join("tools/bench_data.py"))

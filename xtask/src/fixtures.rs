@@ -8,7 +8,7 @@ use crate::steps::{self, Step};
 use crate::workspace::Workspace;
 
 /// The scripts in `tools/` that write fixtures, by file stem, with their packages.
-const SCRIPTS: [Environment; 14] = [
+const SCRIPTS: [Environment; 18] = [
     Environment { name: "positions", packages: &["chess==1.11.2"] },
     Environment { name: "perft_fixture", packages: &["chess==1.11.2"] },
     Environment { name: "encoding_goldens", packages: &["chess==1.11.2", "numpy==2.4.6"] },
@@ -32,6 +32,14 @@ const SCRIPTS: [Environment; 14] = [
     Environment { name: "elo_goldens", packages: &["numpy==2.4.6", "scipy==1.16.3"] },
     Environment { name: "lc0_fixtures", packages: &["numpy==2.4.6"] },
     Environment {
+        name: "lc0_attention_fixtures",
+        packages: &[
+            "chess==1.11.2",
+            "numpy==2.4.6",
+            "lczero_bindings @ https://github.com/LeelaChessZero/lc0/archive/909a40826db9e8b221d9209a487daba6ab57e3b7.zip",
+        ],
+    },
+    Environment {
         name: "position_fixtures",
         packages: &[
             "chess==1.11.2",
@@ -40,6 +48,27 @@ const SCRIPTS: [Environment; 14] = [
             "onnxruntime==1.31.1",
             "safetensors==0.8.0",
             "tensorflow-cpu==2.21.0",
+            "torch==2.15.0",
+        ],
+    },
+    Environment {
+        name: "maia_fixtures",
+        packages: &[
+            "chess==1.11.2",
+            "onnx==1.23.2",
+            "maia2==0.11.0",
+            "maia3 @ https://github.com/CSSLab/maia3/archive/1e13597c42d4858b7cfd7cfdae01e297263364b2.zip",
+        ],
+    },
+    Environment { name: "bullet_fixtures", packages: &["chess==1.11.2", "numpy==2.4.6"] },
+    Environment {
+        name: "searchless_fixtures",
+        packages: &[
+            "chess==1.11.2",
+            "numpy==2.4.6",
+            "onnx==1.23.2",
+            "onnxruntime==1.31.1",
+            "scipy==1.16.3",
             "torch==2.15.0",
         ],
     },

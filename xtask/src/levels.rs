@@ -57,16 +57,16 @@ struct Tests {
     travels: bool,
 }
 
-const TESTS: [Tests; 7] = [
+const TESTS: [Tests; 8] = [
     Tests {
-        package: "tabia-model",
-        name: "tabia_model",
+        package: "tabia-runtime",
+        name: "tabia_runtime",
         only: &["accumulator::", "transformer::"],
         travels: true,
     },
-    Tests { package: "tabia-model", name: "int8", only: &[], travels: true },
-    Tests { package: "tabia-model", name: "onnx_runtime", only: &[], travels: true },
-    Tests { package: "tabia-model", name: "onnx_operators", only: &[], travels: true },
+    Tests { package: "tabia-runtime", name: "int8", only: &[], travels: true },
+    Tests { package: "tabia-runtime", name: "onnx_runtime", only: &[], travels: true },
+    Tests { package: "tabia-runtime", name: "onnx_operators", only: &[], travels: true },
     Tests {
         package: "tabia-model",
         name: "positions",
@@ -74,6 +74,7 @@ const TESTS: [Tests; 7] = [
         travels: true,
     },
     Tests { package: "tabia-model", name: "perspective", only: &[], travels: true },
+    Tests { package: "tabia-model", name: "maia", only: &["every_kernel_level"], travels: true },
     // Training does not run on other targets, and is slow to build.
     Tests {
         package: "tabia-train",

@@ -17,8 +17,20 @@ const FOLDER: &str = "web/src/wasm";
 /// The test script for Node.
 const TEST: &str = "xtask/module_test.mjs";
 
+/// The folder of modules with an embedded model: where the demo looks for one.
+const EMBEDDED_FOLDER: &str = "examples/embed/wasm";
+
+/// The model that tests embed.
+const EMBEDDED_EXAMPLE: &str = "models/challenge-s.onnx";
+
+/// The script that opens the embedded model in Node.
+const EMBEDDED_TEST: &str = "xtask/embedded_test.mjs";
+
 /// The variant whose script loads all.
 const SCRIPT: &str = "tabia";
+
+/// The cargo feature of the variant that runs any network.
+const ANY_NETWORK: &str = "rten";
 
 /// The cargo profile.
 const PROFILE: &str = "page";
@@ -29,41 +41,122 @@ struct Variant {
     name: &'static str,
     /// Target features.
     features: &'static str,
+    /// Cargo features.
+    cargo: &'static [&'static str],
 }
 
-/// The variant for every browser first, then those with more target features. The script of the first one loads all.
-const VARIANTS: [Variant; 2] =
-    [Variant { name: SCRIPT, features: PLAIN }, Variant { name: "tabia_relaxed", features: RELAXED }];
+/// The page starts with a small variant for the bundled networks and gets the one for any network when a file needs it. The
+/// script of the first one loads all.
+const VARIANTS: [Variant; 3] = [
+    Variant { name: SCRIPT, features: PLAIN, cargo: &[ANY_NETWORK] },
+    Variant { name: "tabia_small", features: PLAIN, cargo: &[] },
+    Variant { name: "tabia_small_relaxed", features: RELAXED, cargo: &[] },
+];
 
-/// Build the page's WASM module into web/src/wasm
+/// Build the page's WASM module into web/src/wasm, or one with a model inside into examples/embed/wasm
 ///
-/// Example:
+/// Examples:
 ///   cargo xtask wasm
+///   cargo xtask wasm --embed models/value.safetensors
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Wasm {
     /// Toolchain [default: the first that is available or can be installed]
     #[arg(long, value_name = "TOOLCHAIN")]
     toolchain: Option<Toolchain>,
+
+    /// Put a model file of any known format into the module, which then needs no download for it
+    #[arg(long, value_name = "FILE")]
+    embed: Option<PathBuf>,
+
+    /// Output folder [default: web/src/wasm, or examples/embed/wasm with --embed]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
 }
 
 impl Wasm {
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
-        build(workspace, self.toolchain)
+        let embedded = self.embed.as_deref().map(Embedded::open).transpose()?;
+        let folder = match (&self.out, &embedded) {
+            (Some(folder), _) => std::path::absolute(folder)?,
+            (None, Some(_)) => workspace.root.join(EMBEDDED_FOLDER),
+            (None, None) => folder(workspace),
+        };
+        build_variants(&VARIANTS, workspace, self.toolchain, &folder, embedded.as_ref())?;
+        match embedded {
+            Some(embedded) => embedded.test(workspace, &folder),
+            None => Ok(()),
+        }
     }
 }
 
-/// Builds all variants and prints their size.
+/// A model file to put into the module.
+#[derive(Debug)]
+struct Embedded {
+    file: PathBuf,
+    /// Its name in specs.
+    name: String,
+}
+
+impl Embedded {
+    fn open(file: &Path) -> Result<Embedded> {
+        let size = file.metadata().with_context(|| format!("cannot read {}", file.display()))?;
+        if !size.is_file() || size.len() == 0 {
+            bail!("{} is not a model file", file.display());
+        }
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Embedded { file: std::path::absolute(file)?, name: model_name(&name) })
+    }
+
+    /// Opens the model in Node, as only the module knows whether it can.
+    fn test(&self, workspace: &Workspace, folder: &Path) -> Result<()> {
+        let mut node = Command::new("node");
+        node.arg("--no-warnings")
+            .arg(workspace.root.join(EMBEDDED_TEST))
+            .arg(folder.join(format!("{SCRIPT}.js")))
+            .arg(folder.join(format!("{SCRIPT}_bg.wasm")));
+        process::run(&mut node).with_context(|| format!("the module cannot use {}", self.file.display()))
+    }
+}
+
+/// The name of a model file in specs: without its ending, as those of the bundled networks.
+fn model_name(file: &str) -> String {
+    let file = file.strip_suffix(".gz").unwrap_or(file);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    // Specs give other characters a meaning.
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
+    stem.chars().map(plain).collect()
+}
+
+/// Builds the module of the page.
 pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
+    build_variants(&VARIANTS, workspace, toolchain, &folder(workspace), None)
+}
+
+/// Builds variants of the module into `folder` and prints their size.
+fn build_variants(
+    variants: &[Variant],
+    workspace: &Workspace,
+    toolchain: Option<Toolchain>,
+    folder: &Path,
+    embedded: Option<&Embedded>,
+) -> Result<()> {
     let toolchain = Toolchain::ready(workspace, toolchain)?;
-    let folder = folder(workspace);
     let apart = workspace.target.join("wasm").join("bindings");
-    for variant in &VARIANTS {
+    for variant in variants {
         let build = Build { features: variant.features, folder: "wasm", node: &[] };
         let mut cargo = toolchain.cargo(workspace, "build", SHIPPED, &build)?;
-        process::run(cargo.args(["--package", "tabia-wasm", "--lib", "--profile", PROFILE]))?;
+        cargo.args(["--package", "tabia-wasm", "--lib", "--profile", PROFILE, "--no-default-features"]);
+        for feature in variant.cargo {
+            cargo.args(["--features", feature]);
+        }
+        if let Some(Embedded { file, name }) = embedded {
+            cargo.args(["--features", "embed"]);
+            cargo.env("TABIA_EMBED_FILE", file).env("TABIA_EMBED_NAME", name);
+        }
+        process::run(&mut cargo)?;
         let compiled = workspace.target.join("wasm").join(SHIPPED).join(PROFILE).join("tabia_wasm.wasm");
-        let made = if variant.name == SCRIPT { folder.clone() } else { apart.join(variant.name) };
+        let made = if variant.name == SCRIPT { folder.to_owned() } else { apart.join(variant.name) };
         let mut bindgen = Bindgen::new();
         // The module contains the name of its script, so variants share one.
         bindgen.input_path(&compiled).out_name(SCRIPT).typescript(true);
@@ -74,7 +167,7 @@ pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resu
         if variant.name == SCRIPT {
             tell_size(&folder.join(format!("{SCRIPT}.js")))?;
         } else {
-            same_script(&made, &folder)?;
+            same_script(&made, folder)?;
             copy(&made.join(format!("{SCRIPT}_bg.wasm")), &module)?;
         }
         tell_size(&module)?;
@@ -99,11 +192,11 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds the module and tests it in Node.
+/// Builds the module, and one with a model inside, and tests them in Node.
 pub(crate) fn test(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
     build(workspace, toolchain)?;
     let folder = folder(workspace);
-    for Variant { name, features } in &VARIANTS {
+    for Variant { name, features, cargo } in &VARIANTS {
         let Some(options) = node_options(features) else {
             println!("this Node has no relaxed SIMD: {name} is not tested");
             continue;
@@ -114,10 +207,14 @@ pub(crate) fn test(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resul
             .arg(workspace.root.join(TEST))
             .arg(folder.join(format!("{SCRIPT}.js")))
             .arg(folder.join(format!("{name}_bg.wasm")))
-            .arg(workspace.root.join("models"));
+            .arg(workspace.root.join("models"))
+            .args(*cargo);
         process::run(&mut node)?;
     }
-    Ok(())
+    let embedded = Embedded::open(&workspace.root.join(EMBEDDED_EXAMPLE))?;
+    let folder = workspace.target.join("wasm").join("embedded");
+    build_variants(&VARIANTS[..1], workspace, toolchain, &folder, Some(&embedded))?;
+    embedded.test(workspace, &folder)
 }
 
 pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
@@ -144,6 +241,30 @@ fn brotli_bytes(bytes: &[u8]) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn models_are_named_after_their_files() {
+        for (file, name) in [
+            ("value.safetensors", "value"),
+            ("maia-1500.pb.gz", "maia-1500"),
+            ("net-1.5.onnx", "net-1.5"),
+            ("my net, 2.pt", "my-net--2"),
+            ("quantised", "quantised"),
+        ] {
+            assert_eq!(model_name(file), name);
+        }
+    }
+
+    #[test]
+    fn only_files_with_content_are_embedded() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("net.onnx");
+        assert!(Embedded::open(&file).is_err() && Embedded::open(folder.path()).is_err());
+        std::fs::write(&file, "").unwrap();
+        assert!(Embedded::open(&file).is_err());
+        std::fs::write(&file, "a model").unwrap();
+        assert_eq!(Embedded::open(&file).unwrap().name, "net");
+    }
 
     #[test]
     fn repetitions_compress() {

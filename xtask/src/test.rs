@@ -19,6 +19,7 @@ const REFERENCE: Environment = Environment {
         "numpy==2.4.6",
         "onnx==1.23.2",
         "onnxruntime==1.31.1",
+        "ai-edge-litert==2.3.0; sys_platform == 'linux'",
         "nvidia-cuda-nvrtc-cu12==12.9.86; sys_platform == 'linux'",
     ],
 };

@@ -14,15 +14,25 @@ use crate::workspace::Workspace;
 use crate::{apt, process};
 
 /// The crates of the WASM module.
-const CRATES: [&str; 5] = ["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-search"];
+const CRATES: [&str; 8] = [
+    "tabia-encoding",
+    "tabia-game",
+    "tabia-model",
+    "tabia-onnx",
+    "tabia-players",
+    "tabia-practice",
+    "tabia-runtime",
+    "tabia-search",
+];
 
 /// The target of tests.
 const TESTED: &str = "wasm32-wasip1";
 /// The target of the browser.
 pub(crate) const SHIPPED: &str = "wasm32-unknown-unknown";
 
-/// The crate with relaxed SIMD, and the target features of that variant.
-const RELAXED_CRATE: &str = "tabia-model";
+/// The crate with relaxed SIMD, the crate and test that run a network on it, and the target features of that variant.
+const RELAXED_CRATE: &str = "tabia-runtime";
+const RELAXED_TEST: (&str, &str) = ("tabia-model", "human");
 pub(crate) const RELAXED: &str = "+simd128,+relaxed-simd";
 /// The target features of the variant for every browser.
 pub(crate) const PLAIN: &str = "+simd128";
@@ -103,8 +113,11 @@ fn test_relaxed(workspace: &Workspace, toolchain: Toolchain) -> Result<()> {
         return Ok(());
     };
     let relaxed = Build { features: RELAXED, folder: "wasm-relaxed", node };
-    let mut tests = toolchain.cargo(workspace, "test", TESTED, &relaxed)?;
-    process::run(tests.args(["--package", RELAXED_CRATE, "--lib", "--test", "human"]))
+    let mut kernels = toolchain.cargo(workspace, "test", TESTED, &relaxed)?;
+    process::run(kernels.args(["--package", RELAXED_CRATE, "--lib"]))?;
+    let mut network = toolchain.cargo(workspace, "test", TESTED, &relaxed)?;
+    let (package, test) = RELAXED_TEST;
+    process::run(network.args(["--package", package, "--test", test]))
 }
 
 /// Node's options for these target features; `None` if unsupported.
@@ -254,8 +267,8 @@ mod tests {
 
     #[test]
     fn a_crate_without_tests_is_an_error() {
-        let all = "tabia-encoding 3\ntabia-encoding 0\ntabia-game 1\ntabia-model 2\ntabia-players 5\ntabia-search 4\n";
-        assert!(every_crate_ran(all).is_ok());
+        let all: String = CRATES.iter().map(|name| format!("{name} 3\n{name} 0\n")).collect();
+        assert!(every_crate_ran(&all).is_ok());
         let error = every_crate_ran("tabia-encoding 3\ntabia-game 0\n").unwrap_err().to_string();
         assert_eq!(error, "no test of tabia-game ran on wasm32");
         assert!(every_crate_ran("").is_err());

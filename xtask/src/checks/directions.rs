@@ -10,9 +10,9 @@ use crate::workspace::Workspace;
 /// The workspace crates that each crate may depend on, including dev-dependencies.
 ///
 /// Crates that do not exist are allowed here; crates that are missing here are an error.
-const DIRECTIONS: [(&str, &[&str]); 26] = [
+const DIRECTIONS: [(&str, &[&str]); 29] = [
     // Benches only.
-    ("tabia-bench", &[]),
+    ("tabia-bench", &["tabia-onnx"]),
     // Tests only.
     ("tabia-requires", &[]),
     ("tabia-encoding", &[]),
@@ -20,9 +20,22 @@ const DIRECTIONS: [(&str, &[&str]); 26] = [
     ("tabia-nets", &["tabia-encoding"]),
     // Kernels and products on a device: nothing of networks.
     ("tabia-gpu", &["tabia-requires"]),
-    ("tabia-model", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-nets", "tabia-requires"]),
-    ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model"]),
-    ("tabia-players", &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model", "tabia-search"]),
+    ("tabia-onnx", &["tabia-encoding", "tabia-nets"]),
+    ("tabia-runtime", &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx"]),
+    (
+        "tabia-model",
+        &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-requires", "tabia-runtime"],
+    ),
+    ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime"]),
+    (
+        "tabia-players",
+        &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime", "tabia-search"],
+    ),
+    // Learning from games, for the page and the terminal.
+    (
+        "tabia-practice",
+        &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-runtime", "tabia-search"],
+    ),
     // The protocol only: players and engines meet in the apps.
     ("tabia-uci", &["tabia-requires"]),
     ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-requires"]),
@@ -41,12 +54,25 @@ const DIRECTIONS: [(&str, &[&str]); 26] = [
             "tabia-gpu",
             "tabia-model",
             "tabia-nets",
+            "tabia-onnx",
             "tabia-requires",
+            "tabia-runtime",
             "tabia-search",
         ],
     ),
     // Networks' predictions against human games.
-    ("tabia-human-eval", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-model", "tabia-players"]),
+    (
+        "tabia-human-eval",
+        &[
+            "tabia-data",
+            "tabia-encoding",
+            "tabia-game",
+            "tabia-model",
+            "tabia-players",
+            "tabia-practice",
+            "tabia-runtime",
+        ],
+    ),
     // The bundled networks.
     ("tabia-bundled", &[]),
     ("tabia-stdio", &[]),
@@ -68,6 +94,7 @@ const DIRECTIONS: [(&str, &[&str]); 26] = [
             "tabia-model",
             "tabia-bundled",
             "tabia-players",
+            "tabia-report",
             "tabia-search",
             "tabia-stdio",
             "tabia-uci",
@@ -83,10 +110,13 @@ const DIRECTIONS: [(&str, &[&str]); 26] = [
             "tabia-game",
             "tabia-human-eval",
             "tabia-model",
+            "tabia-onnx",
             "tabia-players",
+            "tabia-practice",
             "tabia-report",
             "tabia-requires",
             "tabia-runs",
+            "tabia-runtime",
             "tabia-search",
             "tabia-serve",
             "tabia-stdio",
@@ -114,7 +144,18 @@ const DIRECTIONS: [(&str, &[&str]); 26] = [
             "tabia-uci",
         ],
     ),
-    ("tabia-wasm", &["tabia-arena", "tabia-encoding", "tabia-game", "tabia-model", "tabia-players"]),
+    (
+        "tabia-wasm",
+        &[
+            "tabia-arena",
+            "tabia-encoding",
+            "tabia-game",
+            "tabia-model",
+            "tabia-players",
+            "tabia-practice",
+            "tabia-runtime",
+        ],
+    ),
     ("tabia-desktop", &["tabia-serve"]),
     ("xtask", &["tabia-stdio"]),
 ];

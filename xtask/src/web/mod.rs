@@ -21,7 +21,7 @@ use crate::{module, process};
 const CARRIED: &str = "crates/serve/page";
 
 /// Sources of the module.
-const MODULE_SOURCES: [&str; 11] = [
+const MODULE_SOURCES: [&str; 14] = [
     "Cargo.lock",
     "Cargo.toml",
     "apps/wasm",
@@ -30,7 +30,10 @@ const MODULE_SOURCES: [&str; 11] = [
     "crates/game",
     "crates/model",
     "crates/nets",
+    "crates/onnx",
     "crates/players",
+    "crates/practice",
+    "crates/runtime",
     "crates/search",
     "xtask/src/module.rs",
 ];

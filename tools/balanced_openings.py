@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes crates/arena/data/challenge-openings.fen: the 25 openings every challenge game starts from.
+"""Makes crates/arena/data/balanced-openings.fen: the 25 openings that matches start from.
 
 The lines are well-known theory of 6 to 10 plies, chosen by hand to cover open, semi-open, closed and flank play. Each is
 replayed with python-chess and judged by Stockfish (one thread, fixed depth); the script stops if one is not within the
@@ -48,7 +48,7 @@ LINES = [
     ("Reti Opening", "Nf3 d5 g3 Nf6 Bg2 c6 O-O Bg4"),
 ]
 HEAD = f"""\
-# The 25 openings of the challenge, each played with both colours. This list is fixed: results on it can be compared.
+# 25 balanced openings, each played with both colours. This list is fixed: results on it can be compared.
 # The line above a position is its name; above that stand the moves that lead to it and what Stockfish thinks of it at
 # depth {DEPTH}, in centipawns for White. All are within {LIMIT} of level.
 """
@@ -74,7 +74,7 @@ def main():
     engine.quit()
     if len(LINES) != 25 or faults:
         sys.exit(f"not used: {faults}")
-    (ROOT / "crates/arena/data/challenge-openings.fen").write_text("\n".join(blocks))
+    (ROOT / "crates/arena/data/balanced-openings.fen").write_text("\n".join(blocks))
 
 
 main()
