@@ -32,8 +32,32 @@ const SCRIPT: &str = "tabia";
 /// The cargo feature of the variant that runs any network.
 const ANY_NETWORK: &str = "rten";
 
-/// The cargo profile.
-const PROFILE: &str = "page";
+/// How much time a build of the page may take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quality {
+    /// One variant for every browser and network under all names, compiled quickly
+    Quick,
+    /// What is shipped
+    Shipping,
+}
+
+impl Quality {
+    /// The cargo profile.
+    fn profile(self) -> &'static str {
+        match self {
+            Self::Quick => "page-quick",
+            Self::Shipping => "page",
+        }
+    }
+
+    /// The variants that are compiled.
+    fn variants(self) -> &'static [Variant] {
+        match self {
+            Self::Quick => &VARIANTS[..1],
+            Self::Shipping => &VARIANTS,
+        }
+    }
+}
 
 /// A variant of the module.
 struct Variant {
@@ -82,7 +106,7 @@ impl Wasm {
             (None, Some(_)) => workspace.root.join(EMBEDDED_FOLDER),
             (None, None) => folder(workspace),
         };
-        build_variants(&VARIANTS, workspace, self.toolchain, &folder, embedded.as_ref())?;
+        build_variants(&VARIANTS, Quality::Shipping, workspace, self.toolchain, &folder, embedded.as_ref())?;
         match embedded {
             Some(embedded) => embedded.test(workspace, &folder),
             None => Ok(()),
@@ -129,13 +153,25 @@ fn model_name(file: &str) -> String {
 }
 
 /// Builds the module of the page.
-pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
-    build_variants(&VARIANTS, workspace, toolchain, &folder(workspace), None)
+pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>, quality: Quality) -> Result<()> {
+    let folder = folder(workspace);
+    build_variants(quality.variants(), quality, workspace, toolchain, &folder, None)?;
+    // The page looks for every variant.
+    for variant in VARIANTS.iter().skip(quality.variants().len()) {
+        copy(&module_of(&folder, SCRIPT), &module_of(&folder, variant.name))?;
+    }
+    Ok(())
+}
+
+/// The file of a variant.
+fn module_of(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}_bg.wasm"))
 }
 
 /// Builds variants of the module into `folder` and prints their size.
 fn build_variants(
     variants: &[Variant],
+    quality: Quality,
     workspace: &Workspace,
     toolchain: Option<Toolchain>,
     folder: &Path,
@@ -143,10 +179,11 @@ fn build_variants(
 ) -> Result<()> {
     let toolchain = Toolchain::ready(workspace, toolchain)?;
     let apart = workspace.target.join("wasm").join("bindings");
+    let profile = quality.profile();
     for variant in variants {
         let build = Build { features: variant.features, folder: "wasm", node: &[] };
         let mut cargo = toolchain.cargo(workspace, "build", SHIPPED, &build)?;
-        cargo.args(["--package", "tabia-wasm", "--lib", "--profile", PROFILE, "--no-default-features"]);
+        cargo.args(["--package", "tabia-wasm", "--lib", "--profile", profile, "--no-default-features"]);
         for feature in variant.cargo {
             cargo.args(["--features", feature]);
         }
@@ -155,7 +192,7 @@ fn build_variants(
             cargo.env("TABIA_EMBED_FILE", file).env("TABIA_EMBED_NAME", name);
         }
         process::run(&mut cargo)?;
-        let compiled = workspace.target.join("wasm").join(SHIPPED).join(PROFILE).join("tabia_wasm.wasm");
+        let compiled = workspace.target.join("wasm").join(SHIPPED).join(profile).join("tabia_wasm.wasm");
         let made = if variant.name == SCRIPT { folder.to_owned() } else { apart.join(variant.name) };
         let mut bindgen = Bindgen::new();
         // The module contains the name of its script, so variants share one.
@@ -163,14 +200,16 @@ fn build_variants(
         bindgen.remove_name_section(true).remove_producers_section(true);
         bindgen.web(true)?;
         bindgen.generate(&made).with_context(|| format!("bindings for {}", compiled.display()))?;
-        let module = folder.join(format!("{}_bg.wasm", variant.name));
+        let module = module_of(folder, variant.name);
         if variant.name == SCRIPT {
             tell_size(&folder.join(format!("{SCRIPT}.js")))?;
         } else {
             same_script(&made, folder)?;
             copy(&made.join(format!("{SCRIPT}_bg.wasm")), &module)?;
         }
-        tell_size(&module)?;
+        if quality == Quality::Shipping {
+            tell_size(&module)?;
+        }
     }
     Ok(())
 }
@@ -194,7 +233,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 
 /// Builds the module, and one with a model inside, and tests them in Node.
 pub(crate) fn test(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
-    build(workspace, toolchain)?;
+    build(workspace, toolchain, Quality::Shipping)?;
     let folder = folder(workspace);
     for Variant { name, features, cargo } in &VARIANTS {
         let Some(options) = node_options(features) else {
@@ -213,7 +252,7 @@ pub(crate) fn test(workspace: &Workspace, toolchain: Option<Toolchain>) -> Resul
     }
     let embedded = Embedded::open(&workspace.root.join(EMBEDDED_EXAMPLE))?;
     let folder = workspace.target.join("wasm").join("embedded");
-    build_variants(&VARIANTS[..1], workspace, toolchain, &folder, Some(&embedded))?;
+    build_variants(&VARIANTS[..1], Quality::Shipping, workspace, toolchain, &folder, Some(&embedded))?;
     embedded.test(workspace, &folder)
 }
 

@@ -14,6 +14,7 @@ pub(crate) use self::browser::{VARIABLE as BROWSER_VARIABLE, chromium};
 pub(crate) use self::node::npm;
 use self::stamp::Stamp;
 pub(crate) use self::test::test;
+use crate::module::Quality;
 use crate::workspace::Workspace;
 use crate::{module, process};
 
@@ -54,14 +55,24 @@ const PAGE_SOURCES: [&str; 11] = [
 
 /// Build the page into web/dist and for embedding into the program, if not up to date
 ///
-/// Example:
+/// Examples:
 ///   cargo xtask web
+///   cargo xtask web --quick
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
-pub(crate) struct Web {}
+pub(crate) struct Web {
+    /// Compile quickly, for trying a change: one module, less optimised, and nothing embedded
+    #[arg(long)]
+    quick: bool,
+}
 
 impl Web {
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
+        if self.quick {
+            let page = Page::build(workspace, Quality::Quick)?;
+            println!("the page is in {}", page.dist().display());
+            return Ok(());
+        }
         let page = Page::built(workspace)?;
         page.carried()?;
         println!("the page is in {}; `cargo build` embeds it", page.dist().display());
@@ -76,12 +87,16 @@ pub(crate) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Builds whatever is not up to date.
+    /// Builds whatever is not up to date, for shipping.
     pub(crate) fn built(workspace: &Workspace) -> Result<Page<'_>> {
+        Page::build(workspace, Quality::Shipping)
+    }
+
+    fn build(workspace: &Workspace, quality: Quality) -> Result<Page<'_>> {
         let page = Page { workspace, folder: workspace.root.join("web") };
         node::ready()?;
         page.packages()?;
-        page.module()?;
+        page.module(quality)?;
         page.bundle()?;
         Ok(page)
     }
@@ -124,13 +139,17 @@ impl Page<'_> {
         })
     }
 
-    fn module(&self) -> Result<()> {
+    fn module(&self, quality: Quality) -> Result<()> {
         let stamp = Stamp::of(
             self.workspace,
             module::folder(self.workspace).join(".built"),
             &self.sources(&MODULE_SOURCES)?,
-        )?;
-        stamp.unless_current("the wasm module", || module::build(self.workspace, None))
+        )?
+        .made_as(match quality {
+            Quality::Quick => "quick",
+            Quality::Shipping => "",
+        });
+        stamp.unless_current("the wasm module", || module::build(self.workspace, None, quality))
     }
 
     fn bundle(&self) -> Result<()> {

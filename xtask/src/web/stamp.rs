@@ -40,6 +40,11 @@ impl Stamp {
         Ok(Stamp { note, sources })
     }
 
+    /// The stamp of the same sources made in another way.
+    pub(crate) fn made_as(self, way: &str) -> Stamp {
+        Stamp { sources: self.sources + way, ..self }
+    }
+
     /// Builds `what` unless its sources are unchanged; the stamp is written last.
     pub(crate) fn unless_current(&self, what: &str, make: impl FnOnce() -> Result<()>) -> Result<()> {
         if fs::read_to_string(&self.note).is_ok_and(|held| held == self.sources) {
