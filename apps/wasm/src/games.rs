@@ -10,7 +10,7 @@ use tabia_game::{Game, Problem, RawGames, ReadOptions, read_game};
 use tabia_players::Limits;
 use tabia_practice::{
     CardSubject, GameFigures, GameFilter, GameHead, GameReview, GameRows, Library, LibraryCounts, NameCount,
-    PlayedMistake, RatingSteps, ReviewInProgress, ReviewSettings, Reviewer, SummaryReport, deck::NewCard,
+    PlayedMistake, ReviewInProgress, ReviewSettings, Reviewer, SummaryReport, deck::NewCard,
 };
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -199,7 +199,6 @@ impl GameReviewTask {
             limits: Limits { nodes: Some(settings.nodes.max(1.0) as u64), ..Limits::default() },
             peers: only,
             evidence: only,
-            steps: RatingSteps::Few,
             ..ReviewSettings::default()
         };
         let mut reviewer = engine.reviewer("human")?;

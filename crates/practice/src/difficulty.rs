@@ -102,11 +102,11 @@ impl Candidates {
         good.map(|(m, _)| f64::from(policy.probability(*m))).sum()
     }
 
-    /// The rating from which at least half of the people find a good move, by predictions at these ratings.
-    pub(crate) fn found_from(&self, ratings: &[u16], by_rating: &[Evaluation]) -> Option<u16> {
+    /// The rating from which at least half of the people find a good move, by predictions at [`TOLD_RATINGS`].
+    pub(crate) fn found_from(&self, by_rating: &[Evaluation]) -> Option<u16> {
         let found =
             by_rating.iter().map(|said| said.policy.as_ref().map_or(0.0, |policy| self.found(policy)));
-        half_from(ratings, &found.collect::<Vec<f64>>())
+        half_from(&found.collect::<Vec<f64>>())
     }
 }
 
@@ -172,7 +172,7 @@ impl Reviewer {
             win: candidates.best_chance,
             expected_score: said.wdl.map(Wdl::expected),
             peers: candidates.peers(policy),
-            found_from: candidates.found_from(&TOLD_RATINGS, &by_rating),
+            found_from: candidates.found_from(&by_rating),
             moves: candidates.considered(history.current(), policy, &by_rating),
         }))
     }
@@ -241,7 +241,7 @@ impl Candidates {
                     win: *chance,
                     loss: self.loss(*chance),
                     probability: policy.probability(*m),
-                    found_from: half_from(&TOLD_RATINGS, &shares.collect::<Vec<f64>>()),
+                    found_from: half_from(&shares.collect::<Vec<f64>>()),
                 }
             })
             .collect();
@@ -250,13 +250,13 @@ impl Candidates {
     }
 }
 
-/// The rating from which a share by rating is at least a half, whatever it is below.
-fn half_from(ratings: &[u16], shares: &[f64]) -> Option<u16> {
+/// The rating from which a share by [`TOLD_RATINGS`] is at least a half, whatever it is below.
+fn half_from(shares: &[f64]) -> Option<u16> {
     let first = shares.iter().rposition(|share| *share < 0.5).map_or(0, |below| below + 1);
-    let (above, at) = (*shares.get(first)?, *ratings.get(first)?);
+    let (above, at) = (*shares.get(first)?, *TOLD_RATINGS.get(first)?);
     let Some(below) = first.checked_sub(1) else { return Some(at) };
     let part = (0.5 - shares[below]) / (above - shares[below]);
-    let from = f64::from(ratings[below]);
+    let from = f64::from(TOLD_RATINGS[below]);
     Some((from + part * (f64::from(at) - from)).round() as u16)
 }
 
@@ -283,13 +283,12 @@ mod tests {
     #[test]
     fn the_rating_where_half_find_it_is_interpolated() {
         let rising = [0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 0.9, 0.9, 0.9];
-        assert_eq!(half_from(&TOLD_RATINGS, &rising), Some(1500));
-        assert_eq!(half_from(&TOLD_RATINGS, &[0.9; 12]), Some(600), "everybody");
-        assert_eq!(half_from(&TOLD_RATINGS, &[0.2; 12]), None, "nobody");
+        assert_eq!(half_from(&rising), Some(1500));
+        assert_eq!(half_from(&[0.9; 12]), Some(600), "everybody");
+        assert_eq!(half_from(&[0.2; 12]), None, "nobody");
         let mut dip = [0.8; 12];
         dip[3] = 0.2;
-        assert_eq!(half_from(&TOLD_RATINGS, &dip), Some(1300), "what is found below a dip does not count");
-        assert_eq!(half_from(&TOLD_RATINGS, &[]), None);
-        assert_eq!(half_from(&[800, 1400], &[0.4, 0.6]), Some(1100));
+        assert_eq!(half_from(&dip), Some(1300), "what is found below a dip does not count");
+        assert_eq!(half_from(&[]), None);
     }
 }

@@ -51,11 +51,12 @@ pub use names::{NameCount, NameCounter};
 pub use new_card::CardSubject;
 pub use openings::opening_family;
 pub use rating::{
-    ESTIMATED, FEW_RATINGS, RATINGS, RatingEstimate, RatingEvidence, RatingModel, RatingSteps, TOLD_RATINGS,
-    at_ratings, with_rating,
+    ESTIMATED, RATINGS, RatingEstimate, RatingEvidence, RatingModel, TOLD_RATINGS, at_ratings, with_rating,
 };
 pub use repertoire::{Coverage, CoverageLimits, Deviation, Hole, Repertoire};
 pub use review::{
     GameMove, ReviewInProgress, ReviewSettings, ReviewedMove, Reviewer, StartClock, WhiteScore,
 };
-pub use summary::{Moment, MonthFigures, Place, PlaceFigures, PlayedLike, Summary, SummaryReport, Weakness};
+pub use summary::{
+    Moment, MonthFigures, Place, PlaceFigures, PoolEstimate, Summary, SummaryReport, Weakness,
+};

@@ -25,29 +25,6 @@ pub const TOLD_RATINGS: [u16; RATINGS] =
 /// The number of ratings told.
 pub const RATINGS: usize = 12;
 
-/// The ratings told where time is short. Between them log-likelihoods are interpolated.
-pub const FEW_RATINGS: [u16; 4] = [800, 1400, 2000, 2600];
-
-/// How many ratings the network is told for the evidence of a rating.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RatingSteps {
-    /// [`TOLD_RATINGS`].
-    #[default]
-    All,
-    /// [`FEW_RATINGS`], in a third of the time.
-    Few,
-}
-
-impl RatingSteps {
-    /// The ratings.
-    pub const fn told(self) -> &'static [u16] {
-        match self {
-            RatingSteps::All => &TOLD_RATINGS,
-            RatingSteps::Few => &FEW_RATINGS,
-        }
-    }
-}
-
 /// The ratings of the posterior: from, to and step.
 pub const ESTIMATED: (u16, u16, u16) = (400, 3000, STEP);
 const STEP: u16 = 25;
@@ -82,20 +59,15 @@ pub struct RatingEvidence {
 }
 
 impl RatingEvidence {
-    /// Adds a move, by the network's predictions at the situations of [`at_ratings`], or between players of each of
-    /// [`FEW_RATINGS`]. Predictions without a policy, or of another number, are ignored.
+    /// Adds a move, by the network's predictions at the situations of [`at_ratings`]. Predictions without a policy, or of
+    /// another number, are ignored.
     pub fn add(&mut self, predictions: &[Evaluation], played: Move) {
-        let log_likelihood = |said: &Evaluation| {
-            let probability = said.policy.as_ref()?.probability(played);
-            Some(f64::from(probability.max(MIN_PROBABILITY)).ln())
-        };
-        let said: Option<Vec<f64>> = predictions.iter().map(log_likelihood).collect();
-        let Some(said) = said else { return };
-        let all = <[f64; RATINGS]>::try_from(said.as_slice()).ok();
-        let Some(all) = all.or_else(|| Some(at_all_ratings(&said.try_into().ok()?))) else { return };
+        let probability = |said: &Evaluation| Some(said.policy.as_ref()?.probability(played));
+        let said: Option<Vec<f32>> = predictions.iter().map(probability).collect();
+        let Some(said) = said.and_then(|said| <[f32; RATINGS]>::try_from(said).ok()) else { return };
         self.moves += 1;
-        for (sum, more) in self.log_likelihoods.iter_mut().zip(all) {
-            *sum += more;
+        for (sum, probability) in self.log_likelihoods.iter_mut().zip(said) {
+            *sum += f64::from(probability.max(MIN_PROBABILITY)).ln();
         }
     }
 
@@ -111,30 +83,6 @@ impl RatingEvidence {
     pub fn estimate(&self, model: &RatingModel) -> Option<RatingEstimate> {
         (self.moves > 0).then(|| model.estimate(self))
     }
-}
-
-/// Values at [`TOLD_RATINGS`] of the natural cubic spline through values at [`FEW_RATINGS`]; beyond the ends it is straight.
-fn at_all_ratings(values: &[f64; FEW_RATINGS.len()]) -> [f64; RATINGS] {
-    const STEP: f64 = 600.0;
-    let [first, second, third, last] = *values;
-    let (left, right) = (6.0 * (first - 2.0 * second + third), 6.0 * (second - 2.0 * third + last));
-    let bends = [0.0, (4.0 * left - right) / 15.0, (4.0 * right - left) / 15.0, 0.0];
-    let bend = |part: f64, bend: f64| (part * part * part - part) * bend / 6.0;
-    TOLD_RATINGS.map(|rating| {
-        let place = (f64::from(rating) - f64::from(FEW_RATINGS[0])) / STEP;
-        if place < 0.0 {
-            return first + place * (second - first - bends[1] / 6.0);
-        }
-        if place > 3.0 {
-            return last + (place - 3.0) * (last - third + bends[2] / 6.0);
-        }
-        let knot = (place as usize).min(2);
-        let (from_left, from_right) = (place - knot as f64, knot as f64 + 1.0 - place);
-        from_right * values[knot]
-            + from_left * values[knot + 1]
-            + bend(from_right, bends[knot])
-            + bend(from_left, bends[knot + 1])
-    })
 }
 
 /// What turns evidence into an estimate, for one rating pool.
@@ -380,19 +328,6 @@ mod tests {
             assert!(estimate.low <= estimate.rating && estimate.rating <= estimate.high, "{estimate:?}");
         }
         assert_eq!(RatingEvidence::default().estimate(&PLAIN), None);
-    }
-
-    #[test]
-    fn few_ratings_are_interpolated_to_all() {
-        let straight = at_all_ratings(&FEW_RATINGS.map(f64::from));
-        for (value, rating) in straight.into_iter().zip(TOLD_RATINGS) {
-            assert!((value - f64::from(rating)).abs() < 1e-9, "{straight:?}");
-        }
-        let curve = |rating: u16| -(f64::from(rating) / 1000.0 - 1.7).powi(2);
-        for (value, rating) in at_all_ratings(&FEW_RATINGS.map(curve)).into_iter().zip(TOLD_RATINGS) {
-            let near = if FEW_RATINGS.contains(&rating) { 1e-9 } else { 0.12 };
-            assert!((value - curve(rating)).abs() < near, "{rating}: {value}");
-        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tabia_players::{Limits, NoPolicy, Player, PlayerError, SearchControl, winnin
 
 use crate::accuracy::move_accuracy;
 use crate::difficulty::{Candidates, Peers};
-use crate::rating::{RatingEvidence, RatingSteps, with_rating};
+use crate::rating::{RATINGS, RatingEvidence, at_ratings};
 use crate::{Mark, Reviewed, color};
 
 /// The longest line shown of the engine, in plies.
@@ -128,8 +128,6 @@ pub struct ReviewSettings {
     pub peers: ByColor<bool>,
     /// Whose rating is [estimated](crate::RatingEvidence).
     pub evidence: ByColor<bool>,
-    /// How many ratings the network is told for that.
-    pub steps: RatingSteps,
 }
 
 /// An engine and a human network that review games.
@@ -294,9 +292,7 @@ impl Reviewer {
             think_time: seconds(think_time),
             expected_score: at_rating.wdl.map(tabia_model::Wdl::expected),
             peers: candidates.as_ref().map(|candidates| candidates.peers(policy)),
-            found_from: candidates
-                .as_ref()
-                .and_then(|candidates| candidates.found_from(review.settings.steps.told(), by_rating)),
+            found_from: candidates.as_ref().and_then(|candidates| candidates.found_from(by_rating)),
         };
         review.opinion = Some(after);
         Ok(Some(reviewed))
@@ -350,6 +346,11 @@ impl ReviewInProgress {
         &self.settings
     }
 
+    /// Changes whether the next moves of a side are evidence of its rating.
+    pub fn set_evidence(&mut self, color: Color, is_evidence: bool) {
+        self.settings.evidence[color] = is_evidence;
+    }
+
     /// The moves not yet reviewed.
     pub fn moves_left(&self) -> usize {
         self.coming.len()
@@ -374,9 +375,10 @@ impl ReviewInProgress {
     /// The network's predictions at the mover's rating, then at all ratings where they are asked for.
     fn predictions(&self, human: &Model) -> Result<Vec<Evaluation>, PlayerError> {
         let told = self.told();
-        let mut asked = vec![told];
+        let mut asked = Vec::with_capacity(1 + RATINGS);
+        asked.push(told);
         if self.settings.evidence[told.position.turn()] {
-            asked.extend(self.settings.steps.told().iter().map(|rating| with_rating(&told, Elo(*rating))));
+            asked.extend(at_ratings(&told));
         }
         Ok(human.evaluate(&asked)?)
     }

@@ -337,7 +337,7 @@ impl Summary {
             let mut all = RatingEvidence::default();
             phases.iter().for_each(|phase| all.merge(phase));
             let rated = self.ratings.get(pool).map(|(sum, count)| sum / *count as f64);
-            Some(PlayedLike {
+            Some(PoolEstimate {
                 rating_in_games: rated,
                 phases: phases.map(|phase| phase.estimate(&RatingModel::of(RatingPool::ALL[*pool]))),
                 ..played_like(*pool, &all)?
@@ -428,17 +428,17 @@ fn month_of(date: &str) -> Option<String> {
     month.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then(|| month.to_owned())
 }
 
-fn played_like(pool: usize, evidence: &RatingEvidence) -> Option<PlayedLike> {
+fn played_like(pool: usize, evidence: &RatingEvidence) -> Option<PoolEstimate> {
     let pool = *RatingPool::ALL.get(pool)?;
     let estimate = evidence.estimate(&RatingModel::of(pool))?;
-    Some(PlayedLike { pool, estimate, phases: [const { None }; 3], rating_in_games: None })
+    Some(PoolEstimate { pool, estimate, phases: [const { None }; 3], rating_in_games: None })
 }
 
 /// "You played like N", on the scale of a pool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
-pub struct PlayedLike {
+pub struct PoolEstimate {
     /// The pool.
     #[cfg_attr(feature = "tsify", tsify(type = "RatingPoolName"))]
     pub pool: RatingPool,
@@ -479,7 +479,7 @@ pub struct MonthFigures {
     /// Winning chance lost beyond peers, per move.
     pub excess: Estimate,
     /// By pool.
-    pub played_like: Vec<PlayedLike>,
+    pub played_like: Vec<PoolEstimate>,
 }
 
 /// The figures of a [`Summary`].
@@ -496,7 +496,7 @@ pub struct SummaryReport {
     /// Games lost.
     pub losses: u64,
     /// By pool.
-    pub played_like: Vec<PlayedLike>,
+    pub played_like: Vec<PoolEstimate>,
     /// All moves, then by phase, colour, time control, clock and opening.
     pub places: Vec<PlaceFigures>,
     /// Where the player loses most against peers.

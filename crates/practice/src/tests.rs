@@ -9,10 +9,7 @@ use tabia_model::Model;
 use tabia_players::{EnginePlayer, Limits, NoControl};
 use tabia_search::{BaselineEvaluator, EngineOptions};
 
-use crate::{
-    CardSubject, GameFigures, GameReview, Mark, Place, RatingSteps, ReviewSettings, Reviewer, Summary,
-    game_key,
-};
+use crate::{CardSubject, GameFigures, GameReview, Mark, Place, ReviewSettings, Reviewer, Summary, game_key};
 
 const NETWORK: &[u8] = include_bytes!("../../../fixtures/models/human.safetensors");
 
@@ -145,19 +142,6 @@ fn figures_hold_what_a_summary_needs_of_a_review() {
         assert!((short.loss.value - whole.loss.value).abs() < 1e-9, "{short:?}");
         assert!((short.peers.value - whole.peers.value).abs() < 1e-9, "{short:?}");
     }
-}
-
-#[test]
-fn few_ratings_give_evidence_of_the_same_moves() {
-    let game = mate("2024.05.06");
-    let few = ReviewSettings { steps: RatingSteps::Few, ..settings() };
-    let mut reviewer = reviewer();
-    let quick = reviewer.review(&game, &few, &|| Box::new(NoControl)).unwrap();
-    let slow = review(&mut reviewer, &game);
-    assert_eq!(quick.white_side.evidence[0].moves, slow.white_side.evidence[0].moves);
-    assert_eq!(quick.moves[3].probability, slow.moves[3].probability);
-    let rating = |game: &GameReview| game.white_side.played_like(game.pool, None).unwrap().rating;
-    assert!((rating(&quick) - rating(&slow)).abs() < 150.0, "{} {}", rating(&quick), rating(&slow));
 }
 
 #[test]

@@ -314,7 +314,6 @@ impl Work<'_> {
             pool: self.terms.pool,
             peers: own,
             evidence: ByColor { white: true, black: true },
-            ..ReviewSettings::default()
         }
     }
 }
