@@ -29,7 +29,7 @@ pub use engine::{
 pub use fault::Fault;
 pub use games::{
     GameLibrary, GameReviewSettings, GameReviewTask, GamesImport, ImportPart, ImportPlace, ImportedGame,
-    ReviewedGame, check_review, game_head, is_learnable, stored_review,
+    ReviewedGame, game_head, is_learnable, review_key, stored_review,
 };
 pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;

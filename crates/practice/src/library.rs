@@ -130,7 +130,7 @@ pub struct GameRow {
     #[cfg_attr(feature = "tsify", tsify(type = "Side"))]
     pub color: Side,
     /// `win`, `draw` or `loss` for the player; `None` without a result.
-    #[cfg_attr(feature = "tsify", tsify(type = "\"win\" | \"draw\" | \"loss\""))]
+    #[cfg_attr(feature = "tsify", tsify(type = "\"win\" | \"draw\" | \"loss\" | undefined"))]
     pub score: Option<&'static str>,
     /// What the review says.
     pub figures: Option<GameRowFigures>,
@@ -284,7 +284,7 @@ impl Library {
             .own()
             .filter(|(head, own)| filter.accepts(head, *own))
             .filter_map(|(head, own)| self.reviewed(head, own))
-            .flat_map(|game| game.moves.iter().map(|m| (game, m)))
+            .flat_map(|game| game.moves.iter().map(move |m| (game, m)))
             .filter(|(_, m)| m.loss >= MISTAKE && m.mark.is_error())
             .map(|(game, m)| PlayedMistake { game: game.key.clone(), ply: m.ply, loss: m.loss })
             .collect();
