@@ -144,6 +144,10 @@ pub struct ReviewedGame {
     pub figures: String,
 }
 
+/// One in so many of the player's moves is evidence of the rating. The network takes most of the time of a review, and most of that
+/// is for the evidence; many games narrow the estimate anyway.
+const EVIDENCE_EVERY: usize = 2;
+
 /// The review of one of the player's games in progress. It needs the models `value` and `human`.
 #[wasm_bindgen]
 pub struct GameReviewTask {
@@ -168,6 +172,9 @@ impl GameReviewTask {
 
     /// Reviews the next move; whether there was one.
     pub fn step(&mut self) -> Result<bool, Fault> {
+        // Both players have moved in two half-moves.
+        let is_evidence = (self.moves.len() / 2).is_multiple_of(EVIDENCE_EVERY);
+        self.review.set_evidence(self.own, is_evidence);
         let reviewed = self.reviewer.step(&mut self.review, &|| Box::new(Stopwatch::start()))?;
         let more = reviewed.is_some();
         self.moves.extend(reviewed);
@@ -432,6 +439,7 @@ mod tests {
         let reviewed = task.finish().unwrap();
         let figures: GameFigures = serde_json::from_str(&reviewed.figures).unwrap();
         assert_eq!((figures.name.as_str(), figures.moves.len()), ("Bob", 3));
+        assert_eq!(figures.evidence[0].moves, 2, "the first and the third");
         assert_eq!(figures.key, game.head.key);
         let review: GameReview = serde_json::from_str(&reviewed.review).unwrap();
         assert_eq!(review.moves.len(), 7);

@@ -13,7 +13,7 @@ const MAX_WORKERS = 8;
 const KEYS_AT_ONCE = 16;
 /** Fewer half-moves say little about the speed. */
 const MIN_PLIES = 30;
-export const NODES = { default: 3000, choices: [1000, 3000, 10_000, 30_000] };
+export const NODES = { default: 5000, choices: [1000, 5000, 20_000, 100_000] };
 
 /** Reviews the player's games in the background, in several workers. In one tab at a time. */
 class Reviews {
