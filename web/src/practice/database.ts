@@ -39,8 +39,9 @@ interface Schema extends DBSchema {
 }
 
 export type Database = IDBPDatabase<Schema>;
-export const NAME = 'tabia-practice';
-export const VERSION = 2;
+export { open as openDatabase };
+const NAME = 'tabia-practice';
+const VERSION = 2;
 
 let database: Promise<Database> | undefined;
 let onBlocked = () => {};
@@ -51,7 +52,7 @@ export function whenBlocked(listener: () => void): void {
 }
 
 /** The database. After a failure the next call tries again. */
-export function openDatabase(): Promise<Database> {
+function open(): Promise<Database> {
   database ??= openDB<Schema>(NAME, VERSION, {
     upgrade(db, from) {
       if (from < 1) db.createObjectStore('cards', { keyPath: 'id' });
@@ -77,8 +78,8 @@ export function openDatabase(): Promise<Database> {
   return database;
 }
 
-/** Why something was not stored, in words. */
-export function storageProblem(error: unknown): string {
+/** Why something cannot be stored or read, in words. */
+export function storageFailure(error: unknown): string {
   const name = error instanceof DOMException ? error.name : '';
   if (isFull(error)) return 'the browser’s storage for this page is full';
   if (name === 'VersionError') return 'a newer version of this page has stored data here; reload the page';
@@ -91,7 +92,7 @@ export function isFull(error: unknown): boolean {
 }
 
 export async function loadCards(): Promise<Card[]> {
-  return (await openDatabase()).getAll('cards');
+  return (await open()).getAll('cards');
 }
 
 export type StoreName = StoreNames<Schema>;
@@ -101,7 +102,7 @@ export async function writeAll<Names extends StoreName[]>(
   stores: Names,
   write: (transaction: IDBPTransaction<Schema, Names, 'readwrite'>) => void | Promise<void>,
 ): Promise<void> {
-  const transaction = (await openDatabase()).transaction(stores, 'readwrite');
+  const transaction = (await open()).transaction(stores, 'readwrite');
   // Its failure is reported below.
   transaction.done.catch(() => {});
   try {
@@ -132,9 +133,9 @@ export function writeCards(cards: readonly Card[], deleted: readonly string[] = 
 }
 
 export async function loadSetting(name: string): Promise<unknown> {
-  return (await (await openDatabase()).get('settings', name))?.value;
+  return (await (await open()).get('settings', name))?.value;
 }
 
 export async function writeSetting(name: string, value: unknown): Promise<void> {
-  await (await openDatabase()).put('settings', { name, value });
+  await (await open()).put('settings', { name, value });
 }

@@ -1,6 +1,6 @@
 import { inform, errorMessage, offerAction, warn } from '../../lib/notices.svelte';
 import type { GameFilter, GameRows, LibraryCounts, NameCount, PlayedMistake, SummaryReport } from '../../wasm/tabia.js';
-import { loadSetting, openDatabase, storageProblem, whenBlocked, writeSetting, type StoredImport } from '../database';
+import { loadSetting, openDatabase, storageFailure, whenBlocked, writeSetting, type StoredImport } from '../database';
 import { LibraryClient, StorageFull } from './client';
 import { CHANNEL, type GamesMessage } from './protocol';
 
@@ -173,7 +173,7 @@ export class Games {
       if (message.kind === 'games') await this.#loadImports();
       this.#changed();
     } catch (error) {
-      inform(`Your games cannot be loaded again: ${storageProblem(error)}`);
+      inform(`Your games cannot be loaded again: ${storageFailure(error)}`);
     }
     for (const listener of this.#onMessage) listener(message);
   }
@@ -205,7 +205,7 @@ let shared: Promise<Games> | undefined;
 export function storedGames(): Promise<Games> {
   shared ??= Games.open().catch((error: unknown) => {
     shared = undefined;
-    throw new Error(storageProblem(error));
+    throw new Error(storageFailure(error));
   });
   return shared;
 }

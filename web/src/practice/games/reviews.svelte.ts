@@ -2,8 +2,9 @@ import { EngineClient } from '../../engine/client';
 import { announce } from '../../lib/announce.svelte';
 import { errorMessage } from '../../lib/notices.svelte';
 import { load, store } from '../../lib/storage';
-import { isFull, loadSetting, openDatabase, queue, storageProblem, writeAll, writeSetting } from '../database';
+import { isFull, loadSetting, openDatabase, queue, storageFailure, writeAll, writeSetting } from '../database';
 import { storedGames, type Games } from './games.svelte';
+import { withLock } from './lock';
 import { REVIEW_LOCK } from './protocol';
 
 /** Whether games are being reviewed: after a reload and in a new tab the review goes on. */
@@ -60,7 +61,7 @@ class Reviews {
   async settle(): Promise<void> {
     this.pause();
     // The lock is free once the last result is stored.
-    await navigator.locks.request(REVIEW_LOCK, () => {});
+    await withLock(REVIEW_LOCK, {}, async () => {});
   }
 
   /** The player or the games have changed. */
@@ -97,11 +98,11 @@ class Reviews {
     const stop = new AbortController();
     this.#stop = stop;
     try {
-      const started = await navigator.locks.request(REVIEW_LOCK, { ifAvailable: true }, (lock) => lock && this.#work(stop.signal).then(() => lock));
-      if (!started && !stop.signal.aborted) {
+      const done = await withLock(REVIEW_LOCK, { ifAvailable: true }, () => this.#work(stop.signal));
+      if (!done && !stop.signal.aborted) {
         this.elsewhere = true;
         await this.#listen();
-        await navigator.locks.request(REVIEW_LOCK, { signal: stop.signal }, () => this.#work(stop.signal));
+        await withLock(REVIEW_LOCK, { signal: stop.signal }, () => this.#work(stop.signal));
       }
       if (!stop.signal.aborted) {
         // Nothing is left.
@@ -112,7 +113,7 @@ class Reviews {
       if (stop.signal.aborted) return;
       this.problem = isFull(error)
         ? 'The browser’s storage for this page is full: the review is paused. Free some space and resume.'
-        : `The review stopped: ${storageProblem(error)}`;
+        : `The review stopped: ${storageFailure(error)}`;
       this.#want(false);
     } finally {
       stop.abort();
@@ -131,15 +132,17 @@ class Reviews {
     });
   }
 
-  async #work(signal: AbortSignal): Promise<void> {
+  /** Reviews what is left; resolves to true. */
+  async #work(signal: AbortSignal): Promise<boolean> {
     this.elsewhere = false;
     const games = await storedGames();
     await Promise.all([this.loadNodes(), this.#listen()]);
     this.#keys = [];
+    const left = (await games.queue(MAX_WORKERS, [...this.failed.keys()])).length;
     [this.#plies, this.#since] = [0, performance.now()];
     const failures = new AbortController();
     const stopped = AbortSignal.any([signal, failures.signal]);
-    const count = Math.max(1, Math.min(MAX_WORKERS, navigator.hardwareConcurrency - 1));
+    const count = Math.min(left, Math.max(1, Math.min(MAX_WORKERS, navigator.hardwareConcurrency - 1)));
     const workers = Array.from({ length: count }, () =>
       this.#worker(games, stopped).catch((error: unknown) => {
         failures.abort();
@@ -149,6 +152,7 @@ class Reviews {
     const results = await Promise.allSettled(workers);
     const failure = results.find((result) => result.status === 'rejected');
     if (failure) throw failure.reason;
+    return true;
   }
 
   async #worker(games: Games, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 import * as tabia from '../../wasm/tabia.js';
 import type { GameHead, ImportPlace } from '../../wasm/tabia.js';
-import { isFull, openDatabase, queue, storageProblem, writeAll, type StoredImport } from '../database';
+import { isFull, openDatabase, queue, storageFailure, writeAll, type StoredImport } from '../database';
+import { withLock } from './lock';
 import { CHANNEL, IMPORT_LOCK, type GamesMessage, type LibraryMethods, type LibraryReply, type LibraryRequest } from './protocol';
 
 // Holds what lists and the dashboard need of the player's games, and imports files. The games are in the database.
@@ -32,7 +33,7 @@ async function answer({ id, method, args }: Extract<LibraryRequest, { kind: 'cal
     const call = methods[method] as (...args: unknown[]) => unknown;
     reply({ kind: 'done', id, result: await call(...args) });
   } catch (error) {
-    reply({ kind: 'failed', id, error: storageProblem(error), full: isFull(error) });
+    reply({ kind: 'failed', id, error: storageFailure(error), full: isFull(error) });
   }
 }
 
@@ -88,11 +89,11 @@ const methods: LibraryMethods = {
   rows: (filter, first, most) => loaded().rows(filter, first, most),
   mistakes: (filter, most) => loaded().mistakes(filter, most),
 
-  importFile: (file, state) =>
-    navigator.locks.request(IMPORT_LOCK, { ifAvailable: true }, (lock) => {
-      if (!lock) throw new Error('another tab is importing games; wait until it has finished');
-      return runImport(file, state);
-    }),
+  async importFile(file, state) {
+    const end = await withLock(IMPORT_LOCK, { ifAvailable: true }, () => runImport(file, state));
+    if (!end) throw new Error('another tab is importing games; wait until it has finished');
+    return end;
+  },
 
   pauseImport() {
     pausing = true;
