@@ -451,7 +451,7 @@ mod tests {
         assert_eq!(library.add_games(&heads).unwrap(), 1);
         assert_eq!(library.add_games(&heads).unwrap(), 0);
         library.set_player(vec!["bob".to_owned()]);
-        assert_eq!(library.queue(5, Vec::new()), [game.head.key.clone()]);
+        assert_eq!(library.queue(5, Vec::new()), std::slice::from_ref(&game.head.key));
         assert_eq!(library.add_figures(vec![reviewed.figures, "nonsense".to_owned()]), 1);
         assert!(library.queue(5, Vec::new()).is_empty());
         assert_eq!(library.library.report(&GameFilter::default()).losses, 1);

@@ -22,6 +22,8 @@ export class Games {
   importProblem = $state('');
   /** Changes whenever the figures may have changed. */
   version = $state(0);
+  /** Called after the player's names have changed here. */
+  onPlayer: () => void = () => {};
 
   #client: LibraryClient;
   #channel = new BroadcastChannel(CHANNEL);
@@ -64,6 +66,7 @@ export class Games {
     await this.#client.call('setPlayer', [...names]);
     this.tell({ kind: 'settings' });
     await this.#update();
+    this.onPlayer();
   }
 
   /** Imports a file, or goes on with it. Resolves to whether it was finished. */
@@ -123,7 +126,7 @@ export class Games {
     this.importing = state;
     this.importProblem = '';
     try {
-      const end = await this.#client.call('importFile', file, $state.snapshot(state) as StoredImport);
+      const end = await this.#client.call('importFile', file, state);
       if (end.done) await this.#guessPlayer(end);
       return end.done;
     } catch (error) {

@@ -114,7 +114,7 @@ async function runImport(file: File, from: StoredImport): Promise<StoredImport> 
     while (!state.done && !pausing) {
       const part = scan.step(GAMES_PER_STEP);
       names.addGames(JSON.stringify(part.games.map(({ head }) => head)));
-      const [mostly] = names.names(1);
+      const [mostly] = part.done ? names.names(1) : [];
       state = {
         ...state,
         next: part.next,
