@@ -138,11 +138,11 @@ impl Session {
             // All pending events are handled before drawing.
             while let Some(event) = next(&events, wait)? {
                 let size = terminal.screen.size()?;
-                let wish = self.heard(&event, Rect::from((ratatui::layout::Position::ORIGIN, size)));
-                if wish == Action::Leave {
+                let action = self.heard(&event, Rect::from((ratatui::layout::Position::ORIGIN, size)));
+                if action == Action::Leave {
                     return Ok(());
                 }
-                self.fulfil(wish);
+                self.perform(action);
                 wait = Duration::ZERO;
             }
             if terminal.interrupted.load(Ordering::Relaxed) {
@@ -160,8 +160,8 @@ impl Session {
         }
     }
 
-    fn fulfil(&mut self, wish: Action) {
-        match wish {
+    fn perform(&mut self, action: Action) {
+        match action {
             Action::Nothing | Action::Leave => {}
             Action::Moved => self.turn_begins(),
             Action::NewGame(color) => {
