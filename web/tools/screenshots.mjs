@@ -1,6 +1,8 @@
 // Takes the README's screenshots of the built page: node tools/screenshots.mjs TO [NAME...]
-import { mkdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { serve } from '../tests/site.mjs';
 import { launchBrowser } from './browser.mjs';
 import { dist } from './pack.mjs';
@@ -48,6 +50,18 @@ const SCREENSHOTS = {
     prepare: async (page) => {
       await page.getByRole('button', { name: 'Start match' }).click();
       await page.waitForFunction(() => /[3-9] of \d+ games/.test(document.body.innerText), undefined, { timeout: 240_000 });
+    },
+  },
+  games: {
+    at: '#/practice?view=games',
+    viewport: { width: 1100, height: 1180 },
+    colorScheme: 'light',
+    prepare: async (page) => {
+      // Games of several people of about the same rating, as if they were one.
+      const games = gunzipSync(await readFile(fileURLToPath(new URL('games.pgn.gz', import.meta.url))));
+      await page.getByLabel('PGN files of your games').setInputFiles({ name: 'games.pgn', mimeType: 'text/plain', buffer: games });
+      await page.getByText('All your games are reviewed.').waitFor({ timeout: 600_000 });
+      await page.getByRole('heading', { name: 'What your games say' }).evaluate((heading) => heading.scrollIntoView());
     },
   },
   phone: { at: '#/play', viewport: { width: 390, height: 780 }, colorScheme: 'dark', prepare: resume },

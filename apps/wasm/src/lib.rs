@@ -8,6 +8,7 @@
 mod contest;
 mod engine;
 mod fault;
+mod games;
 mod ladder;
 mod notation;
 mod openings;
@@ -26,6 +27,10 @@ pub use engine::{
     PauseChance, PlayerInput, PoolInput, Thought, ThoughtLine,
 };
 pub use fault::Fault;
+pub use games::{
+    GameLibrary, GameReviewSettings, GameReviewTask, GamesImport, ImportPart, ImportPlace, ImportedGame,
+    ReviewedGame, game_head, is_learnable, review_key, stored_review,
+};
 pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;
 pub use practice::{AddedCard, PracticeDeck, odds_fen};

@@ -5,6 +5,7 @@ const MIN_GAMES: f64 = 5.0;
 
 /// A mean over positions with its 95% confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
 pub struct Estimate {
     /// Mean.
     pub value: f64,

@@ -7,9 +7,9 @@ use tabia_game::{Game, TimeClass};
 use tabia_players::PlayerError;
 
 use crate::accuracy::game_accuracy;
-use crate::openings::opening_family;
+use crate::library::GameHead;
 use crate::rating::{RatingEstimate, RatingEvidence, RatingModel};
-use crate::review::{ReviewSettings, ReviewedMove, Reviewer, StartClock};
+use crate::review::{ReviewInProgress, ReviewSettings, ReviewedMove, Reviewer, StartClock};
 
 /// Identifies a game by its players, its date and its moves: the same game from two files has one key.
 pub fn game_key(game: &Game) -> u64 {
@@ -142,6 +142,13 @@ impl Reviewer {
         while let Some(reviewed) = self.step(&mut review, clock)? {
             moves.push(reviewed);
         }
+        Ok(GameReview::new(game, &review, moves))
+    }
+}
+
+impl GameReview {
+    /// The review of a game from the [steps](Reviewer::step) of its main line.
+    pub fn new(game: &Game, review: &ReviewInProgress, moves: Vec<ReviewedMove>) -> GameReview {
         let side = |color: Color| {
             let chances: Vec<(bool, f64, f64)> =
                 moves.iter().map(|m| (m.color == color, m.win_before, m.win_after)).collect();
@@ -152,27 +159,22 @@ impl Reviewer {
             }
         };
         let (white_side, black_side) = (side(Color::White), side(Color::Black));
-        let headers = &game.headers;
-        let tag = |name: &str| headers.get(name).unwrap_or("").trim().to_owned();
-        let date =
-            [tag("UTCDate"), tag("Date")].into_iter().find(|date| !date.is_empty() && !date.starts_with('?'));
-        let is_address = |site: &String| site.contains("://");
-        let site = [tag("Link"), tag("Site")].into_iter().find(is_address).unwrap_or_else(|| tag("Event"));
-        Ok(GameReview {
-            key: format!("{:016x}", game_key(game)),
-            white: tag("White"),
-            black: tag("Black"),
-            white_rating: headers.rating(Color::White).map(|rating| rating.0),
-            black_rating: headers.rating(Color::Black).map(|rating| rating.0),
-            date: date.unwrap_or_default(),
-            site,
-            result: game.result.to_string(),
-            pool: settings.pool.unwrap_or_else(|| game.rating_pool()),
-            time_class: TimeClass::of(headers.time_control().pace()),
-            opening: opening_family(game).unwrap_or_default().to_owned(),
+        let head = GameHead::of(game);
+        GameReview {
+            key: head.key,
+            white: head.white,
+            black: head.black,
+            white_rating: head.white_rating,
+            black_rating: head.black_rating,
+            date: head.date,
+            site: head.site,
+            result: head.result,
+            pool: review.settings().pool.unwrap_or_else(|| game.rating_pool()),
+            time_class: head.time_class,
+            opening: head.opening,
             moves,
             white_side,
             black_side,
-        })
+        }
     }
 }

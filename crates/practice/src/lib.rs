@@ -9,7 +9,8 @@
 //! | marks such as `??` and `!!` | [`Mark`], [`Reviewed`] |
 //! | "you played like N" | [`RatingEvidence`], [`RatingModel`], [`RatingEstimate`] |
 //! | what people of a rating lose, and how hard a position is | [`Peers`], [`Difficulty`] |
-//! | the figures of many games | [`Summary`], [`SummaryReport`] |
+//! | the figures of many games | [`GameFigures`], [`Summary`], [`SummaryReport`] |
+//! | the games of a player, reviewed or not | [`Library`] |
 //! | accuracy in percent | [`move_accuracy`], [`game_accuracy`] |
 //! | positions to practise, with spaced repetition | [`deck`] |
 //! | opening repertoires and what they cover | [`Repertoire`] |
@@ -22,9 +23,12 @@ mod color;
 pub mod deck;
 mod difficulty;
 mod estimate;
+mod figures;
 mod game_review;
+mod library;
 mod mark;
 mod names;
+mod new_card;
 mod openings;
 mod rating;
 mod repertoire;
@@ -37,9 +41,14 @@ pub use accuracy::{game_accuracy, move_accuracy};
 pub use color::Side;
 pub use difficulty::{ConsideredMove, Difficulty, Peers};
 pub use estimate::{ClusteredMean, Estimate};
+pub use figures::{GameFigures, MoveFigures};
 pub use game_review::{GameReview, SideReview, game_key};
+pub use library::{
+    GameFilter, GameHead, GameRow, GameRowFigures, GameRows, Library, LibraryCounts, PlayedMistake,
+};
 pub use mark::{Mark, Reviewed};
-pub use names::NameCounter;
+pub use names::{NameCount, NameCounter};
+pub use new_card::CardSubject;
 pub use openings::opening_family;
 pub use rating::{
     ESTIMATED, RATINGS, RatingEstimate, RatingEvidence, RatingModel, TOLD_RATINGS, at_ratings, with_rating,
@@ -48,4 +57,6 @@ pub use repertoire::{Coverage, CoverageLimits, Deviation, Hole, Repertoire};
 pub use review::{
     GameMove, ReviewInProgress, ReviewSettings, ReviewedMove, Reviewer, StartClock, WhiteScore,
 };
-pub use summary::{Moment, MonthFigures, Place, PlaceFigures, PlayedLike, Summary, SummaryReport, Weakness};
+pub use summary::{
+    Moment, MonthFigures, Place, PlaceFigures, PoolEstimate, Summary, SummaryReport, Weakness,
+};

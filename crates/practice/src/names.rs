@@ -2,7 +2,25 @@
 
 use std::collections::HashMap;
 
+use serde::Serialize;
 use tabia_game::Game;
+
+/// A name and the number of its games.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
+pub struct NameCount {
+    /// As first written.
+    pub name: String,
+    /// Number of games.
+    pub games: u64,
+}
+
+impl NameCount {
+    /// A name in so many games.
+    pub fn new(name: impl Into<String>, games: u64) -> NameCount {
+        NameCount { name: name.into(), games }
+    }
+}
 
 /// Counts the names of players, to guess whose games they are: the one in most of them.
 #[derive(Clone, Debug, Default)]
@@ -14,8 +32,14 @@ pub struct NameCounter {
 impl NameCounter {
     /// Counts the players of a game.
     pub fn add(&mut self, game: &Game) {
-        let name = |tag| game.headers.get(tag).map(str::trim).filter(|name| !matches!(*name, "" | "?"));
-        let (white, black) = (name("White"), name("Black"));
+        let name = |tag| game.headers.get(tag).unwrap_or_default();
+        self.add_names(name("White"), name("Black"));
+    }
+
+    /// Counts the players of a game by their names.
+    pub fn add_names(&mut self, white: &str, black: &str) {
+        let name = |name| Some(str::trim(name)).filter(|name| !matches!(*name, "" | "?"));
+        let (white, black) = (name(white), name(black));
         for name in [white, black.filter(|black| Some(*black) != white)].into_iter().flatten() {
             self.names.entry(name.to_lowercase()).or_insert_with(|| (name.to_owned(), 0)).1 += 1;
         }
@@ -26,6 +50,13 @@ impl NameCounter {
         let names = self.names.values();
         let best = names.max_by(|(a, few), (b, many)| few.cmp(many).then_with(|| b.cmp(a)))?;
         Some((&best.0, best.1))
+    }
+
+    /// The most frequent names; equals in alphabetical order.
+    pub fn frequent(&self, most: usize) -> Vec<NameCount> {
+        let mut names: Vec<&(String, u64)> = self.names.values().collect();
+        names.sort_by(|(a, few), (b, many)| many.cmp(few).then_with(|| a.cmp(b)));
+        names.into_iter().take(most).map(|(name, games)| NameCount::new(name, *games)).collect()
     }
 
     /// The number of games of a name, ignoring case.
@@ -47,6 +78,7 @@ mod tests {
         PgnReader::new(pgn.as_bytes()).for_each(|game| names.add(&game.unwrap()));
         assert_eq!(names.most_frequent(), Some(("Ann", 2)));
         assert_eq!((names.count("BOB"), names.count("nobody")), (1, 0));
+        assert_eq!(names.frequent(2), [NameCount::new("Ann", 2), NameCount::new("Bob", 1)]);
         assert_eq!(NameCounter::default().most_frequent(), None);
     }
 }

@@ -187,6 +187,7 @@ impl RatingModel {
 
 /// A rating estimated from moves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
 pub struct RatingEstimate {
     /// The mean of the posterior.

@@ -341,6 +341,16 @@ impl Reviewer {
 static NOTHING: Evaluation = Evaluation { policy: None, score: None, wdl: None, think_time: None };
 
 impl ReviewInProgress {
+    /// What is looked at.
+    pub fn settings(&self) -> &ReviewSettings {
+        &self.settings
+    }
+
+    /// Changes whether the next moves of a side are evidence of its rating.
+    pub fn set_evidence(&mut self, color: Color, is_evidence: bool) {
+        self.settings.evidence[color] = is_evidence;
+    }
+
     /// The moves not yet reviewed.
     pub fn moves_left(&self) -> usize {
         self.coming.len()

@@ -7,6 +7,7 @@ use shakmaty::Color;
 use tabia_encoding::RatingPool;
 use tabia_game::{Phase, TimeClass};
 
+use crate::figures::{GameFigures, MoveFigures};
 use crate::game_review::GameReview;
 use crate::mark::MISTAKE;
 use crate::rating::{RatingEstimate, RatingEvidence, RatingModel};
@@ -14,6 +15,7 @@ use crate::{ClusteredMean, Estimate, Side};
 
 /// A kind of moves.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
 #[serde(tag = "by", rename_all = "kebab-case")]
 pub enum Place {
     /// All moves.
@@ -21,16 +23,19 @@ pub enum Place {
     /// A phase of the game.
     Phase {
         /// The phase.
+        #[cfg_attr(feature = "tsify", tsify(type = "PhaseName"))]
         phase: Phase,
     },
     /// A colour.
     Color {
         /// The colour.
+        #[cfg_attr(feature = "tsify", tsify(type = "Side"))]
         color: Side,
     },
     /// A class of time controls.
     Time {
         /// The class.
+        #[cfg_attr(feature = "tsify", tsify(type = "TimeClassName"))]
         class: TimeClass,
     },
     /// Time left on the clock before the move.
@@ -43,6 +48,7 @@ pub enum Place {
         /// Its family.
         family: String,
         /// The player's colour.
+        #[cfg_attr(feature = "tsify", tsify(type = "Side"))]
         color: Side,
     },
 }
@@ -85,19 +91,18 @@ impl Place {
     }
 
     /// The places of a move.
-    fn of(game: &GameReview, own: Color, number: usize) -> Vec<Place> {
-        let reviewed = &game.moves[number];
+    fn of(game: &GameFigures, played: &MoveFigures) -> Vec<Place> {
         let mut places =
-            vec![Place::All, Place::Phase { phase: reviewed.phase }, Place::Color { color: own.into() }];
+            vec![Place::All, Place::Phase { phase: played.phase }, Place::Color { color: game.color }];
         if game.time_class != TimeClass::Unknown {
             places.push(Place::Time { class: game.time_class });
         }
-        if let Some(clock) = reviewed.clock {
+        if let Some(clock) = played.clock {
             let band = CLOCKS.iter().rev().find(|(from, _)| f64::from(*from) <= clock);
             places.extend(band.map(|(from, _)| Place::Clock { from: *from }));
         }
         if !game.opening.is_empty() {
-            places.push(Place::Opening { family: game.opening.clone(), color: own.into() });
+            places.push(Place::Opening { family: game.opening.clone(), color: game.color });
         }
         places
     }
@@ -122,6 +127,7 @@ struct Tally {
 
 /// A move that lost more than peers lose there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
 pub struct Moment {
     /// The key of the game.
@@ -139,20 +145,20 @@ pub struct Moment {
 }
 
 impl Tally {
-    fn add_game(&mut self, moves: &[MoveFigures], moments: impl Iterator<Item = Moment>) {
+    fn add_game(&mut self, moves: &[&MoveFigures], moments: impl Iterator<Item = Moment>) {
         let count = moves.len() as u64;
         if count == 0 {
             return;
         }
         self.games += 1;
         self.moves += count;
-        let sum = |of: fn(&MoveFigures) -> f64| moves.iter().map(of).sum::<f64>();
+        let sum = |of: fn(&MoveFigures) -> f64| moves.iter().map(|m| of(m)).sum::<f64>();
         self.loss.add_game(count, sum(|m| m.loss));
-        self.peers.add_game(count, sum(|m| m.peers));
-        self.excess.add_game(count, sum(|m| m.loss - m.peers));
+        self.peers.add_game(count, sum(|m| m.peers.loss));
+        self.excess.add_game(count, sum(|m| m.loss - m.peers.loss));
         self.accuracy.add_game(count, sum(|m| m.accuracy));
         self.errors.add_game(count, sum(|m| f64::from(u8::from(m.loss >= MISTAKE))));
-        self.peers_errors.add_game(count, sum(|m| m.peers_errs));
+        self.peers_errors.add_game(count, sum(|m| m.peers.errs));
         self.moments.extend(moments);
         self.keep_worst();
     }
@@ -191,15 +197,9 @@ impl Tally {
     }
 }
 
-struct MoveFigures {
-    loss: f64,
-    peers: f64,
-    accuracy: f64,
-    peers_errs: f64,
-}
-
 /// The figures of a place, per move.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
 pub struct PlaceFigures {
     /// The place.
@@ -249,49 +249,43 @@ struct Month {
 impl Summary {
     /// Adds a game that the player played as `own`. Moves without [peers](crate::ReviewedMove::peers) are ignored.
     pub fn add(&mut self, game: &GameReview, own: Color) {
+        self.add_figures(&GameFigures::of(game, own));
+    }
+
+    /// Adds a game.
+    pub fn add_figures(&mut self, game: &GameFigures) {
         self.games += 1;
-        match (game.result.as_str(), own) {
-            ("1-0", Color::White) | ("0-1", Color::Black) => self.wins += 1,
+        match (game.result.as_str(), game.color) {
+            ("1-0", Side::White) | ("0-1", Side::Black) => self.wins += 1,
             ("1/2-1/2", _) => self.draws += 1,
             ("1-0" | "0-1", _) => self.losses += 1,
             _ => {}
         }
-        let mut by_place: BTreeMap<Place, (Vec<MoveFigures>, Vec<Moment>)> = BTreeMap::new();
-        let mut all = Vec::new();
-        for (number, reviewed) in game.moves.iter().enumerate().filter(|(_, m)| m.color == own) {
-            let Some(peers) = reviewed.peers else { continue };
-            let figures = || MoveFigures {
-                loss: reviewed.loss(),
-                peers: peers.loss,
-                accuracy: reviewed.accuracy,
-                peers_errs: peers.errs,
-            };
-            all.push(figures());
-            for place in Place::of(game, own, number) {
-                let (moves, moments) = by_place.entry(place).or_default();
-                moves.push(figures());
-                if reviewed.loss() >= MISTAKE {
-                    moments.push(moment(game, own, number, peers.loss));
-                }
+        let mut by_place: BTreeMap<Place, Vec<&MoveFigures>> = BTreeMap::new();
+        for played in &game.moves {
+            for place in Place::of(game, played) {
+                by_place.entry(place).or_default().push(played);
             }
         }
-        for (place, (moves, moments)) in by_place {
-            self.places.entry(place).or_default().add_game(&moves, moments.into_iter());
+        for (place, moves) in by_place {
+            let mistakes = moves.iter().filter(|played| played.loss >= MISTAKE);
+            let moments = mistakes.map(|played| moment(game, played));
+            self.places.entry(place).or_default().add_game(&moves, moments);
         }
         let pool = game.pool.index();
-        if let Some(rating) = game.rating(own) {
+        if let Some(rating) = game.rating {
             let (sum, count) = self.ratings.entry(pool).or_default();
             (*sum, *count) = (*sum + f64::from(rating), *count + 1);
         }
         let mut whole = RatingEvidence::default();
         let known = self.evidence.entry(pool).or_default();
-        for (sum, part) in known.iter_mut().zip(&game.side(own).evidence) {
+        for (sum, part) in known.iter_mut().zip(&game.evidence) {
             sum.merge(part);
             whole.merge(part);
         }
         if let Some(month) = month_of(&game.date) {
             let month = self.months.entry(month).or_default();
-            month.tally.add_game(&all, std::iter::empty());
+            month.tally.add_game(&game.moves.iter().collect::<Vec<_>>(), std::iter::empty());
             month.evidence.entry(pool).or_default().merge(&whole);
         }
     }
@@ -343,7 +337,7 @@ impl Summary {
             let mut all = RatingEvidence::default();
             phases.iter().for_each(|phase| all.merge(phase));
             let rated = self.ratings.get(pool).map(|(sum, count)| sum / *count as f64);
-            Some(PlayedLike {
+            Some(PoolEstimate {
                 rating_in_games: rated,
                 phases: phases.map(|phase| phase.estimate(&RatingModel::of(RatingPool::ALL[*pool]))),
                 ..played_like(*pool, &all)?
@@ -410,23 +404,22 @@ fn in_words(of: &PlaceFigures, is_certain: bool) -> String {
     )
 }
 
-fn moment(game: &GameReview, own: Color, number: usize, peers: f64) -> Moment {
-    let reviewed = &game.moves[number];
-    let opponent = own.fold_wb(&game.black, &game.white);
-    let dots = own.fold_wb(".", "...");
-    let move_number = reviewed.ply.div_ceil(2);
+fn moment(game: &GameFigures, played: &MoveFigures) -> Moment {
+    let dots = Color::from(game.color).fold_wb(".", "...");
+    let move_number = played.ply.div_ceil(2);
     let date = if game.date.is_empty() { String::new() } else { format!(", {}", game.date) };
     Moment {
         game: game.key.clone(),
-        ply: reviewed.ply,
+        ply: played.ply,
         title: format!(
-            "{move_number}{dots} {}{} against {opponent}{date}",
-            reviewed.san,
-            reviewed.mark.symbol()
+            "{move_number}{dots} {}{} against {}{date}",
+            played.san,
+            played.mark.symbol(),
+            game.opponent
         ),
         site: if game.site.contains("://") { game.site.clone() } else { String::new() },
-        loss: reviewed.loss(),
-        peers,
+        loss: played.loss,
+        peers: played.peers.loss,
     }
 }
 
@@ -435,17 +428,19 @@ fn month_of(date: &str) -> Option<String> {
     month.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.').then(|| month.to_owned())
 }
 
-fn played_like(pool: usize, evidence: &RatingEvidence) -> Option<PlayedLike> {
+fn played_like(pool: usize, evidence: &RatingEvidence) -> Option<PoolEstimate> {
     let pool = *RatingPool::ALL.get(pool)?;
     let estimate = evidence.estimate(&RatingModel::of(pool))?;
-    Some(PlayedLike { pool, estimate, phases: [const { None }; 3], rating_in_games: None })
+    Some(PoolEstimate { pool, estimate, phases: [const { None }; 3], rating_in_games: None })
 }
 
 /// "You played like N", on the scale of a pool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
-pub struct PlayedLike {
+pub struct PoolEstimate {
     /// The pool.
+    #[cfg_attr(feature = "tsify", tsify(type = "RatingPoolName"))]
     pub pool: RatingPool,
     /// Over all phases.
     pub estimate: RatingEstimate,
@@ -457,6 +452,7 @@ pub struct PlayedLike {
 
 /// A place where the player loses more than peers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
 pub struct Weakness {
     /// The place.
@@ -471,6 +467,7 @@ pub struct Weakness {
 
 /// A month of games.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
 pub struct MonthFigures {
     /// As `2024.05`.
@@ -482,11 +479,12 @@ pub struct MonthFigures {
     /// Winning chance lost beyond peers, per move.
     pub excess: Estimate,
     /// By pool.
-    pub played_like: Vec<PlayedLike>,
+    pub played_like: Vec<PoolEstimate>,
 }
 
 /// The figures of a [`Summary`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "tsify", derive(tsify::Tsify))]
 #[serde(rename_all = "camelCase")]
 pub struct SummaryReport {
     /// Number of games.
@@ -498,7 +496,7 @@ pub struct SummaryReport {
     /// Games lost.
     pub losses: u64,
     /// By pool.
-    pub played_like: Vec<PlayedLike>,
+    pub played_like: Vec<PoolEstimate>,
     /// All moves, then by phase, colour, time control, clock and opening.
     pub places: Vec<PlaceFigures>,
     /// Where the player loses most against peers.

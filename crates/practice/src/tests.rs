@@ -9,7 +9,7 @@ use tabia_model::Model;
 use tabia_players::{EnginePlayer, Limits, NoControl};
 use tabia_search::{BaselineEvaluator, EngineOptions};
 
-use crate::{GameReview, Mark, Place, ReviewSettings, Reviewer, Summary, game_key};
+use crate::{CardSubject, GameFigures, GameReview, Mark, Place, ReviewSettings, Reviewer, Summary, game_key};
 
 const NETWORK: &[u8] = include_bytes!("../../../fixtures/models/human.safetensors");
 
@@ -123,6 +123,45 @@ fn summaries_merge_to_the_summary_of_all_games() {
     assert!((all.excess.value - (all.loss.value - all.peers.value)).abs() < 1e-12);
     assert_eq!(report.months.iter().map(|month| month.games).collect::<Vec<_>>(), [1, 2]);
     assert!(report.weaknesses.len() <= 3);
+}
+
+#[test]
+fn figures_hold_what_a_summary_needs_of_a_review() {
+    let game = review(&mut reviewer(), &mate("2024.05.06"));
+    let figures = GameFigures::of(&game, Color::Black);
+    assert_eq!((figures.name.as_str(), figures.opponent.as_str(), figures.moves.len()), ("Bob", "Ann", 3));
+    assert_eq!(figures.played_like(), game.black_side.played_like(game.pool, None));
+    let text = serde_json::to_string(&figures).unwrap();
+    let stored: GameFigures = serde_json::from_str(&text).unwrap();
+    let (mut whole, mut short) = (Summary::default(), Summary::default());
+    whole.add(&game, Color::Black);
+    short.add_figures(&stored);
+    let (whole, short) = (whole.report(), short.report());
+    assert_eq!((short.games, short.losses, short.places.len()), (1, 1, whole.places.len()));
+    for (short, whole) in short.places.iter().zip(&whole.places) {
+        assert!((short.loss.value - whole.loss.value).abs() < 1e-9, "{short:?}");
+        assert!((short.peers.value - whole.peers.value).abs() < 1e-9, "{short:?}");
+    }
+}
+
+#[test]
+fn a_card_accepts_the_moves_that_keep_the_winning_chance() {
+    let game = mate("2024.05.06");
+    let mut reviewer = reviewer();
+    let limits = Limits { nodes: Some(5000), ..Limits::default() };
+    let (before, subject) = CardSubject::of_mistake(&game, 6, 0.5).unwrap();
+    assert_eq!((subject.rating, subject.played.as_deref()), (Some(1400), Some("g8f6")));
+    let card = reviewer.new_card(&before, subject, &limits, &|| Box::new(NoControl)).unwrap().unwrap();
+    assert!(card.answers.iter().all(|answer| answer.uci != "g8f6"), "{card:?}");
+    assert!(
+        card.answers.iter().any(|answer| ["g7g6", "d8e7", "d8f6"].contains(&answer.uci.as_str())),
+        "{card:?}"
+    );
+    assert_eq!((card.peers.len(), card.stronger.len()), (4, 4));
+    let mut deck = crate::deck::Deck::default();
+    assert!(deck.add(card, 0).unwrap().1);
+    assert!(CardSubject::of_mistake(&game, 8, 0.5).is_none(), "the game is over");
+    assert!(CardSubject::of_mistake(&game, 0, 0.5).is_none());
 }
 
 #[test]

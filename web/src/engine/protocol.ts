@@ -1,4 +1,4 @@
-import type { ChallengeEvent, GameInput, MatchEvent, MatchResults, MatchSetup, PgnPart, ReviewedMove, Thought } from '../wasm/tabia.js';
+import type { ChallengeEvent, GameInput, GameReviewSettings, MatchEvent, MatchResults, MatchSetup, PgnPart, ReviewedGame, ReviewedMove, Thought } from '../wasm/tabia.js';
 import { Engine } from '../wasm/tabia.js';
 
 export { Engine };
@@ -19,6 +19,8 @@ export interface Streams {
   /** Iterative deepening in time slices; ends after `slices`. */
   analysis: { args: [game: GameInput, lines: number, secondsPerSlice: number, slices: number]; event: Thought; result: null };
   review: { args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number]; event: ReviewedMove | { total: number }; result: null };
+  /** The review of one of the player's games; an event per move. The result is null if it was stopped. */
+  gameReview: { args: [pgn: string, settings: GameReviewSettings]; event: null; result: ReviewedGame | null };
   /** The games of a PGN file of any size. */
   pgn: { args: [file: Blob]; event: PgnPart; result: null };
   match: {

@@ -119,6 +119,17 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       review.free();
       return null;
     }
+    case 'gameReview': {
+      const task = new tabia.GameReviewTask(engine, ...(args as Streams['gameReview']['args']));
+      await repeat(() => {
+        const more = task.step();
+        if (more) emit(null);
+        return more;
+      });
+      const result = state.stopped ? null : task.result();
+      task.free();
+      return result;
+    }
     case 'pgn': {
       const [file] = args as Streams['pgn']['args'];
       const scan = new tabia.PgnScan(chunksOf(file));

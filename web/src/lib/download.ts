@@ -1,6 +1,11 @@
 /** Saves a text as a file on the visitor's computer. */
 export function downloadText(name: string, type: 'application/json' | 'application/x-chess-pgn' | 'text/plain', text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+  downloadBlob(name, new Blob([text], { type }));
+}
+
+/** Saves a file on the visitor's computer. */
+export function downloadBlob(name: string, blob: Blob): void {
+  const url = URL.createObjectURL(blob);
   const link = document.createElement('a');
   link.href = url;
   link.download = name;

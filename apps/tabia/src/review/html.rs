@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use shakmaty::Color;
 use tabia_encoding::RatingPool;
 use tabia_practice::{
-    ESTIMATED, Estimate, GameReview, Place, PlaceFigures, PlayedLike, RatingEstimate, SummaryReport, Weakness,
+    ESTIMATED, Estimate, GameReview, Place, PlaceFigures, PoolEstimate, RatingEstimate, SummaryReport,
+    Weakness,
 };
 use tabia_report::{Axis, Chart, Even, Point, Series, Svg, escape, grouped};
 
@@ -165,8 +166,8 @@ fn link(address: &str, words: &str) -> String {
     }
 }
 
-fn played_like(of: &PlayedLike) -> String {
-    let PlayedLike { pool, estimate, phases, rating_in_games } = of;
+fn played_like(of: &PoolEstimate) -> String {
+    let PoolEstimate { pool, estimate, phases, rating_in_games } = of;
     let rated =
         rating_in_games.map_or(String::new(), |rating| format!(" Your rating in these games: {rating:.0}."));
     let mut text = format!(

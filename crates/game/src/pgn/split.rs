@@ -97,6 +97,11 @@ impl<R: Read> RawGames<R> {
         }
     }
 
+    /// Where the next game begins, or blank lines before it.
+    pub fn next_place(&self) -> Place {
+        self.next
+    }
+
     /// The next game; `None` at the end.
     ///
     /// # Errors

@@ -110,6 +110,21 @@ export class Analysis {
     this.session.replace(tree);
   }
 
+  /** Opens one of the player's games with its review, at a ply. */
+  async openStored(key: string, ply: number): Promise<void> {
+    const { loadStoredGame } = await import('../../practice/games/storedGame');
+    const { tree, side, rating, moves } = await loadStoredGame(key, this.session.rules);
+    tree.toStart();
+    for (let at = 0; at < ply && tree.forward(); at++);
+    this.replace(tree);
+    this.orientation = side ?? this.orientation;
+    if (rating !== undefined) this.rating = Math.min(RATINGS.max, Math.max(RATINGS.min, rating));
+    if (moves.length === 0) return;
+    const { startFen } = this.session.view;
+    this.review.result = { line: gameKey({ startFen, moves: this.line.map(({ uci }) => uci) }), rating: rating ?? null, moves };
+    for (const move of moves) this.#annotate(this.line[move.ply - 1], move);
+  }
+
   /** Opens the game of a link, if it has one. Throws if it is invalid. */
   openLink(query: URLSearchParams): boolean {
     const tree = treeFromLink(this.session.rules, query);
@@ -159,15 +174,18 @@ export class Analysis {
     const loadNetwork = (client: EngineClient) => this.humans.loadInto(client);
     return this.review.run(this.engineAnalysis.client, loadNetwork, mainlineInput(session, rating), rating, secondsPerMove, (move) => {
       const id = ids[move.ply - 1];
-      const node = id === undefined ? undefined : this.#nodeOf(id);
-      // The move may have been deleted meanwhile.
-      if (!node || node.uci !== move.uci) return;
-      session.change((tree) => {
-        const { cp, mate } = move.after;
-        if (mate) tree.setEvaluation(node.id, undefined, mate);
-        else if (cp !== undefined && cp !== null) tree.setEvaluation(node.id, cp);
-        tree.setNags(node.id, nagsAfterReview(node.nags, move.mark));
-      });
+      this.#annotate(id === undefined ? undefined : this.#nodeOf(id), move);
+    });
+  }
+
+  /** Adds the evaluation and the annotation of a reviewed move to the game. */
+  #annotate(node: MoveNode | undefined, { uci, after: { cp, mate }, mark }: ReviewedMove): void {
+    // The move may have been deleted meanwhile.
+    if (!node || node.uci !== uci) return;
+    this.session.change((tree) => {
+      if (mate) tree.setEvaluation(node.id, undefined, mate);
+      else if (cp !== undefined && cp !== null) tree.setEvaluation(node.id, cp);
+      tree.setNags(node.id, nagsAfterReview(node.nags, mark));
     });
   }
 
