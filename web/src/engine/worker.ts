@@ -119,6 +119,16 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       review.free();
       return null;
     }
+    case 'coverage': {
+      const coverage = new tabia.RepertoireCoverage(engine, ...(args as Streams['coverage']['args']));
+      await repeat(() => {
+        const step = coverage.step();
+        emit(step);
+        return !step.done;
+      });
+      coverage.free();
+      return null;
+    }
     case 'pgn': {
       const [file] = args as Streams['pgn']['args'];
       const scan = new tabia.PgnScan(chunksOf(file));
