@@ -281,7 +281,7 @@ fn two_repertoires_share_a_position() {
     let synced = deck.sync_repertoires(left, &["A".to_owned(), "B".to_owned()], START).unwrap();
     assert_eq!((synced.updated, synced.suspended), (1, 0));
     let card = deck.card(&id).unwrap();
-    assert_eq!((ucis(card), card.tags.iter().collect::<Vec<_>>()), (vec!["d2d4"], vec!["C"]));
+    assert_eq!((ucis(card), card.tags.iter().map(String::as_str).collect()), (vec!["d2d4"], vec!["C"]));
 }
 
 #[test]
