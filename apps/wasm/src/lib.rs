@@ -13,6 +13,7 @@ mod ladder;
 mod notation;
 mod openings;
 mod practice;
+mod puzzles;
 mod repertoire;
 mod review;
 mod rules;
@@ -32,6 +33,7 @@ pub use fault::Fault;
 pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;
 pub use practice::{AddedCard, AllRepertoires, PracticeDeck, odds_fen};
+pub use puzzles::{PuzzleFacts, PuzzlePart, PuzzleScan, PuzzleSolving, read_puzzles};
 pub use repertoire::{
     CoverageInput, CoverageStep, OpeningRepertoire, RepertoireCoverage, RepertoireFacts, named_openings,
 };

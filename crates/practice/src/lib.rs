@@ -14,6 +14,7 @@
 //! | positions to practise, with spaced repetition | [`deck`] |
 //! | opening repertoires and what they cover | [`Repertoire`] |
 //! | endgames and middlegames to win or to hold | [`Drill`], [`drills`] |
+//! | puzzles to solve | [`PuzzleGame`], [`PuzzleChoice`] |
 //! | names of openings and players | [`opening_family`], [`NameCounter`] |
 //! | means with intervals | [`ClusteredMean`], [`Estimate`] |
 #![forbid(unsafe_code)]
@@ -28,6 +29,7 @@ mod game_review;
 mod mark;
 mod names;
 mod openings;
+mod puzzles;
 mod rating;
 mod repertoire;
 mod review;
@@ -44,6 +46,7 @@ pub use game_review::{GameReview, SideReview, game_key};
 pub use mark::{Mark, Reviewed};
 pub use names::NameCounter;
 pub use openings::{NamedOpening, opening_family, openings};
+pub use puzzles::{PuzzleChoice, PuzzleGame, PuzzleStep};
 pub use rating::{
     ESTIMATED, RATINGS, RatingEstimate, RatingEvidence, RatingModel, TOLD_RATINGS, at_ratings, with_rating,
 };

@@ -1,4 +1,4 @@
-import type { ChallengeEvent, CoverageInput, CoverageStep, GameInput, MatchEvent, MatchResults, MatchSetup, PgnPart, ReviewedMove, Side, Thought } from '../wasm/tabia.js';
+import type { ChallengeEvent, CoverageInput, CoverageStep, GameInput, MatchEvent, MatchResults, MatchSetup, PgnPart, PuzzlePart, ReviewedMove, Side, Thought } from '../wasm/tabia.js';
 import { Engine } from '../wasm/tabia.js';
 
 export { Engine };
@@ -23,6 +23,8 @@ export interface Streams {
   coverage: { args: [network: string, pgn: string, side: Side, limits: CoverageInput]; event: CoverageStep; result: null };
   /** The games of a PGN file of any size. */
   pgn: { args: [file: Blob]; event: PgnPart; result: null };
+  /** A choice of the puzzles of a file of any size. */
+  puzzles: { args: [file: Blob, seed: number]; event: PuzzlePart; result: { text: string } };
   match: {
     args: [setup: MatchSetup];
     event: MatchEvent | { kind: 'results'; results: MatchResults };

@@ -140,6 +140,18 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       scan.free();
       return null;
     }
+    case 'puzzles': {
+      const [file, seed] = args as Streams['puzzles']['args'];
+      const scan = new tabia.PuzzleScan(chunksOf(file), seed);
+      await repeat(() => {
+        const part = scan.step();
+        emit(part);
+        return !part.done;
+      });
+      const result = { text: scan.text() };
+      scan.free();
+      return result;
+    }
     case 'match': {
       const match = new tabia.Match(engine, ...(args as Streams['match']['args']));
       state.snapshot = () => ({ results: match.results(), pgn: match.pgn(), json: match.json() });

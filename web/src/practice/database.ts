@@ -18,11 +18,20 @@ export interface SavedDrill extends Drill {
   id: string;
 }
 
+/** The puzzles chosen from a file, one per line. */
+interface SavedPuzzles {
+  id: 'file';
+  /** The name of the file. */
+  name: string;
+  text: string;
+}
+
 /** What is kept in the browser. A new version of the schema adds a step to `upgrade`; stored data is never dropped. */
 interface Schema extends DBSchema {
   cards: { key: string; value: Card };
   repertoires: { key: string; value: SavedRepertoire };
   drills: { key: string; value: SavedDrill };
+  puzzles: { key: string; value: SavedPuzzles };
 }
 
 const NAME = 'tabia-practice';
@@ -38,6 +47,7 @@ function open(): Promise<IDBPDatabase<Schema>> {
       if (from < 2) {
         db.createObjectStore('repertoires', { keyPath: 'id' });
         db.createObjectStore('drills', { keyPath: 'id' });
+        db.createObjectStore('puzzles', { keyPath: 'id' });
       }
     },
     // A tab with a newer page waits for this one.
@@ -91,6 +101,14 @@ export async function writeDrill(drill: SavedDrill): Promise<void> {
 
 export async function deleteDrill(id: string): Promise<void> {
   await (await open()).delete('drills', id);
+}
+
+export async function loadPuzzles(): Promise<SavedPuzzles | undefined> {
+  return (await open()).get('puzzles', 'file');
+}
+
+export async function writePuzzles(puzzles: SavedPuzzles): Promise<void> {
+  await (await open()).put('puzzles', puzzles);
 }
 
 /** What went wrong when something was stored, for people. */
