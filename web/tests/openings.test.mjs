@@ -184,3 +184,41 @@ test('openings fit a phone', () =>
     await assertFits(page);
     await screenshot(page, 'openings-phone');
   }));
+
+/** A card as version 1 of the database stores it. */
+const CARD_1 = {
+  id: 'mistake-34a43e2b2a1e1f54',
+  kind: 'mistake',
+  fen: 'r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4',
+  answers: [{ uci: 'h5f7' }],
+  loss: 0.5,
+  suspended: false,
+  added: 1_800_000_000_000,
+  schedule: { stability: 0, difficulty: 0, due: 0, repetitions: [] },
+};
+
+test('a database of version 1 keeps its cards and gets repertoires', () =>
+  onPage({ at: '#/challenge' }, async (page) => {
+    // The id is that of the position, whatever the version.
+    const { PracticeDeck, useRules } = await import('./rules.mjs');
+    await useRules();
+    const { id } = new PracticeDeck().add({ kind: 'mistake', fen: CARD_1.fen, answers: CARD_1.answers, loss: 0.5 }, 0);
+    await page.evaluate(
+      (card) =>
+        new Promise((resolve) => {
+          const open = indexedDB.open('tabia-practice', 1);
+          open.onupgradeneeded = () => open.result.createObjectStore('cards', { keyPath: 'id' });
+          open.onsuccess = () => {
+            const transaction = open.result.transaction('cards', 'readwrite');
+            transaction.objectStore('cards').put(card);
+            transaction.oncomplete = () => (open.result.close(), resolve(undefined));
+          };
+        }),
+      { ...CARD_1, id },
+    );
+    await page.goto(`${address()}${AT}`);
+    await add(page, 'Spanish');
+    await list(page).getByText('Spanish').waitFor();
+    await page.goto(`${address()}#/practice`);
+    await page.getByText('8 new').waitFor();
+  }));

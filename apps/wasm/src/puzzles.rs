@@ -189,7 +189,7 @@ impl PuzzleSolving {
 
     /// A card of the position in which it was failed; `undefined` if it was not.
     pub fn card(&self) -> Result<Option<Ts<NewCard>>, Fault> {
-        Ok(self.game.card().map(Tsify::into_ts).transpose()?)
+        Ok(self.game.card().as_ref().map(Tsify::into_ts).transpose()?)
     }
 }
 
