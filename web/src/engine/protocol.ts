@@ -1,4 +1,19 @@
-import type { ChallengeEvent, GameInput, GameReviewSettings, MatchEvent, MatchResults, MatchSetup, PgnPart, ReviewedGame, ReviewedMove, Thought } from '../wasm/tabia.js';
+import type {
+  ChallengeEvent,
+  CoverageInput,
+  CoverageStep,
+  GameInput,
+  GameReviewSettings,
+  MatchEvent,
+  MatchResults,
+  MatchSetup,
+  PgnPart,
+  PuzzlePart,
+  ReviewedGame,
+  ReviewedMove,
+  Side,
+  Thought,
+} from '../wasm/tabia.js';
 import { Engine } from '../wasm/tabia.js';
 
 export { Engine };
@@ -21,8 +36,12 @@ export interface Streams {
   review: { args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number]; event: ReviewedMove | { total: number }; result: null };
   /** The review of one of the player's games; an event per move. The result is null if it was stopped. */
   gameReview: { args: [pgn: string, settings: GameReviewSettings]; event: null; result: ReviewedGame | null };
+  /** What people play against a repertoire. */
+  coverage: { args: [network: string, pgn: string, side: Side, limits: CoverageInput]; event: CoverageStep; result: null };
   /** The games of a PGN file of any size. */
   pgn: { args: [file: Blob]; event: PgnPart; result: null };
+  /** A choice of the puzzles of a file of any size. */
+  puzzles: { args: [file: Blob, seed: number]; event: PuzzlePart; result: { text: string } };
   match: {
     args: [setup: MatchSetup];
     event: MatchEvent | { kind: 'results'; results: MatchResults };
