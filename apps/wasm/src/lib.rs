@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod contest;
+mod difficulty;
 mod engine;
 mod fault;
 mod ladder;
@@ -19,6 +20,7 @@ mod stopwatch;
 mod tree;
 
 pub use contest::{ColourResult, Match, MatchEvent, MatchResults, MatchSetup, OpeningResult};
+pub use difficulty::{DifficultySearch, MoveDifficulty, PositionDifficulty};
 #[cfg(any(feature = "embed", test))]
 pub use engine::embedded_model;
 pub use engine::{
@@ -29,7 +31,9 @@ pub use fault::Fault;
 pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;
 pub use practice::{AddedCard, PracticeDeck, odds_fen};
-pub use review::{MoveMark, Review, ReviewedMove};
+pub use review::{
+    MoveMark, PhaseSummary, PlayedLike, Review, ReviewSummary, ReviewedMove, SideSummary, moves_for_estimate,
+};
 pub use rules::{CheckedFen, OpeningEntry, Pacing, check_fen, empty_fen, opening_book, time_control};
 pub use side::Side;
 pub use tree::{

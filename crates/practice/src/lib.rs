@@ -35,14 +35,17 @@ mod tests;
 
 pub use accuracy::{game_accuracy, move_accuracy};
 pub use color::Side;
-pub use difficulty::{ConsideredMove, Difficulty, Peers};
+pub use difficulty::{
+    ConsideredMove, Difficulty, DifficultyInProgress, ErrorCalibration, PeerPrediction, Peers,
+};
 pub use estimate::{ClusteredMean, Estimate};
 pub use game_review::{GameReview, SideReview, game_key};
 pub use mark::{Mark, Reviewed};
 pub use names::NameCounter;
 pub use openings::opening_family;
 pub use rating::{
-    ESTIMATED, RATINGS, RatingEstimate, RatingEvidence, RatingModel, TOLD_RATINGS, at_ratings, with_rating,
+    ESTIMATED, EVIDENCE_RATINGS, MIN_MOVES, MIN_PHASE_MOVES, RATINGS, RatingEstimate, RatingEvidence,
+    RatingModel, TOLD_RATINGS, at_ratings, with_rating,
 };
 pub use repertoire::{Coverage, CoverageLimits, Deviation, Hole, Repertoire};
 pub use review::{

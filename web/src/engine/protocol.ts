@@ -1,4 +1,6 @@
-import type { ChallengeEvent, GameInput, MatchEvent, MatchResults, MatchSetup, PgnPart, ReviewedMove, Thought } from '../wasm/tabia.js';
+import type {
+  ChallengeEvent, GameInput, MatchEvent, MatchResults, MatchSetup, PgnPart, PositionDifficulty, ReviewedMove, ReviewSummary, Thought,
+} from '../wasm/tabia.js';
 import { Engine } from '../wasm/tabia.js';
 
 export { Engine };
@@ -18,7 +20,18 @@ export type EngineResult<M extends EngineMethod> = ReturnType<Extract<Engine[M],
 export interface Streams {
   /** Iterative deepening in time slices; ends after `slices`. */
   analysis: { args: [game: GameInput, lines: number, secondsPerSlice: number, slices: number]; event: Thought; result: null };
-  review: { args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number]; event: ReviewedMove | { total: number }; result: null };
+  /** The result is null if the review was stopped. */
+  review: {
+    args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number];
+    event: ReviewedMove | { total: number };
+    result: ReviewSummary | null;
+  };
+  /** How hard a position is; the result is null if the game is over or the search was stopped. */
+  difficulty: {
+    args: [game: GameInput, network: string, rating: number, seconds: number];
+    event: never;
+    result: PositionDifficulty | null;
+  };
   /** The games of a PGN file of any size. */
   pgn: { args: [file: Blob]; event: PgnPart; result: null };
   match: {
