@@ -394,7 +394,8 @@ fn half_from(shares: &[f64]) -> Option<u16> {
     let Some(below) = first.checked_sub(1) else { return Some(at) };
     let part = (0.5 - shares[below]) / (above - shares[below]);
     let from = f64::from(TOLD_RATINGS[below]);
-    Some((from + part * (f64::from(at) - from)).round() as u16)
+    // More digits would mean nothing.
+    Some(((from + part * (f64::from(at) - from)) / 50.0).round() as u16 * 50)
 }
 
 #[cfg(test)]

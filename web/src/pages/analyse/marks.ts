@@ -29,7 +29,7 @@ const NAGS: Record<number, Mark> = {
 export function markOf({ mark, understandable }: Pick<ReviewedMove, 'mark' | 'understandable'>): Mark | undefined {
   if (!mark) return undefined;
   const { glyph, tone, title } = MARKS[mark];
-  return understandable ? { glyph: glyph + UNDERSTANDABLE, tone, title: `${title}, but understandable` } : { glyph, tone, title };
+  return understandable ? { glyph, suffix: UNDERSTANDABLE, tone, title: `${title}, but understandable` } : { glyph, tone, title };
 }
 
 /** The annotation of each move: that of the review, or else of the PGN. */

@@ -348,6 +348,8 @@ export class LiveGame {
     const { base, increment, label } = this.session.rules.timeControl(timeControl);
     const headers: [string, string | undefined][] = [
       ['Event', 'Tabia game'],
+      // The opponents’ ratings are those of chess sites.
+      ['Pool', 'online'],
       ['Date', new Date().toISOString().slice(0, 10).replaceAll('-', '.')],
       [mine, 'You'],
       [theirs, opponentName(opponent)],
