@@ -212,10 +212,10 @@ pub fn fit_errors(games: &[Vec<JudgedMove>]) -> Option<ErrorCalibration> {
     if errors == 0 || errors == moves.len() {
         return None;
     }
-    let mut coefficients = [0.0; 4];
+    let mut coefficients = [0.0; 3];
     for _ in 0..STEPS {
         let now = ErrorCalibration { coefficients };
-        let (mut gradient, mut curvature) = (coefficients.map(|of| -RIDGE * of), [[0.0; 4]; 4]);
+        let (mut gradient, mut curvature) = (coefficients.map(|of| -RIDGE * of), [[0.0; 3]; 3]);
         for m in &moves {
             let rating = Some(Elo(m.rating));
             let (terms, chance) =
@@ -228,9 +228,9 @@ pub fn fit_errors(games: &[Vec<JudgedMove>]) -> Option<ErrorCalibration> {
                 }
             }
         }
-        (0..4).for_each(|row| curvature[row][row] += RIDGE);
+        (0..3).for_each(|row| curvature[row][row] += RIDGE);
         let step = solved(curvature, gradient);
-        (0..4).for_each(|row| coefficients[row] += step[row]);
+        (0..3).for_each(|row| coefficients[row] += step[row]);
         if step.iter().all(|part| part.abs() < 1e-9) {
             break;
         }
@@ -239,18 +239,18 @@ pub fn fit_errors(games: &[Vec<JudgedMove>]) -> Option<ErrorCalibration> {
 }
 
 /// The solution of linear equations with a positive definite matrix, by elimination.
-fn solved(mut matrix: [[f64; 4]; 4], mut right: [f64; 4]) -> [f64; 4] {
-    for pivot in 0..4 {
-        for row in pivot + 1..4 {
+fn solved(mut matrix: [[f64; 3]; 3], mut right: [f64; 3]) -> [f64; 3] {
+    for pivot in 0..3 {
+        for row in pivot + 1..3 {
             let factor = matrix[row][pivot] / matrix[pivot][pivot];
-            for column in pivot..4 {
+            for column in pivot..3 {
                 matrix[row][column] -= factor * matrix[pivot][column];
             }
             right[row] -= factor * right[pivot];
         }
     }
-    for row in (0..4).rev() {
-        let known: f64 = (row + 1..4).map(|column| matrix[row][column] * right[column]).sum();
+    for row in (0..3).rev() {
+        let known: f64 = (row + 1..3).map(|column| matrix[row][column] * right[column]).sum();
         right[row] = (right[row] - known) / matrix[row][row];
     }
     right
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn the_fit_finds_the_calibration_that_made_the_errors() {
-        let truth = ErrorCalibration { coefficients: [-0.8, 0.6, -0.3, 0.1] };
+        let truth = ErrorCalibration { coefficients: [-0.8, 0.6, -0.3] };
         let mut rng = fastrand::Rng::with_seed(3);
         let mut moved = || {
             let (rating, share) = (rng.u16(600..2600), rng.f64());

@@ -20,7 +20,7 @@ const MOST_CANDIDATES: usize = 6;
 
 /// What the moves that are not evaluated cost on average, as a share of what there is to lose, and how often such a move
 /// is an error. Measured by `tabia eval blunders`.
-const REST_LOSS: f64 = 0.3;
+const REST_LOSS: f64 = 0.26;
 const REST_ERRS: f64 = 0.45;
 
 /// What people of a rating lose in a position.
@@ -133,21 +133,21 @@ impl Candidates {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ErrorCalibration {
     /// Coefficients of the [terms](ErrorCalibration::terms).
-    pub coefficients: [f64; 4],
+    pub coefficients: [f64; 3],
 }
 
 impl ErrorCalibration {
     /// Fitted to the bundled network by `tabia eval blunders --fit`.
-    pub const BUILT_IN: ErrorCalibration = ErrorCalibration { coefficients: [-0.9, 0.5, 0.0, 0.0] };
+    pub const BUILT_IN: ErrorCalibration = ErrorCalibration { coefficients: [-1.01, 0.56, -0.29] };
 
-    /// The terms of the log-odds: 1, the log-odds of the share of errors, the rating, and the product of these two. Ratings are in
-    /// units of 500 from 1500; an unknown one is 1500.
-    pub fn terms(share: f64, rating: Option<Elo>) -> [f64; 4] {
+    /// The terms of the log-odds: 1, the log-odds of the share of errors, and the rating, in units of 500 from 1500; an unknown one
+    /// is 1500.
+    pub fn terms(share: f64, rating: Option<Elo>) -> [f64; 3] {
         let share = share.clamp(0.0, 1.0);
         let log_odds = ((share + 0.01) / (1.01 - share)).ln();
         let rating =
             rating.map_or(0.0, |Elo(rating)| ((f64::from(rating) - 1500.0) / 500.0).clamp(-2.0, 2.5));
-        [1.0, log_odds, rating, rating * log_odds]
+        [1.0, log_odds, rating]
     }
 
     /// The probability of an error, where this share of people's moves are errors by the searches alone.

@@ -37,7 +37,7 @@ pub(crate) struct BlunderArgs {
     filters: FilterArgs,
     /// A human network [default: the bundled one].
     #[arg(long, value_name = "FILE")]
-    model: Option<std::path::PathBuf>,
+    model: Option<PathBuf>,
     /// Positions of each game.
     #[arg(long, value_name = "N", default_value_t = 6)]
     per_game: usize,
