@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod contest;
+mod difficulty;
 mod drills;
 mod engine;
 mod fault;
@@ -23,6 +24,7 @@ mod stopwatch;
 mod tree;
 
 pub use contest::{ColourResult, Match, MatchEvent, MatchResults, MatchSetup, OpeningResult};
+pub use difficulty::{DifficultySearch, MoveDifficulty, PositionDifficulty};
 pub use drills::{DrillGame, built_in_drills, drill_achieved, with_attempt};
 #[cfg(any(feature = "embed", test))]
 pub use engine::embedded_model;
@@ -42,7 +44,9 @@ pub use puzzles::{PuzzleFacts, PuzzlePart, PuzzleScan, PuzzleSolving, read_puzzl
 pub use repertoire::{
     CoverageInput, CoverageStep, OpeningRepertoire, RepertoireCoverage, RepertoireFacts, named_openings,
 };
-pub use review::{MoveMark, Review, ReviewedMove};
+pub use review::{
+    MoveMark, PhaseSummary, PlayedLike, Review, ReviewSummary, ReviewedMove, SideSummary, moves_for_estimate,
+};
 pub use rules::{CheckedFen, OpeningEntry, Pacing, check_fen, empty_fen, opening_book, time_control};
 pub use side::Side;
 pub use tree::{

@@ -43,7 +43,9 @@ mod tests;
 
 pub use accuracy::{game_accuracy, move_accuracy};
 pub use color::Side;
-pub use difficulty::{ConsideredMove, Difficulty, Peers};
+pub use difficulty::{
+    ConsideredMove, Difficulty, DifficultyInProgress, ErrorCalibration, PeerPrediction, Peers,
+};
 pub use drills::{Drill, DrillAttempt, DrillTask, drills};
 pub use estimate::{ClusteredMean, Estimate};
 pub use figures::{GameFigures, MoveFigures};
@@ -57,7 +59,8 @@ pub use new_card::CardSubject;
 pub use openings::{NamedOpening, opening_family, openings};
 pub use puzzles::{PuzzleChoice, PuzzleGame, PuzzleStep};
 pub use rating::{
-    ESTIMATED, RATINGS, RatingEstimate, RatingEvidence, RatingModel, TOLD_RATINGS, at_ratings, with_rating,
+    ESTIMATED, EVIDENCE_RATINGS, MIN_MOVES, MIN_PHASE_MOVES, RATINGS, RatingEstimate, RatingEvidence,
+    RatingModel, TOLD_RATINGS, at_ratings, with_rating,
 };
 pub use repertoire::{
     Coverage, CoverageLimits, CoverageNode, CoverageWalk, Deviation, Hole, MoveCoverage, NodeState,

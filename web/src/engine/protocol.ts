@@ -8,9 +8,11 @@ import type {
   MatchResults,
   MatchSetup,
   PgnPart,
+  PositionDifficulty,
   PuzzlePart,
   ReviewedGame,
   ReviewedMove,
+  ReviewSummary,
   Side,
   Thought,
 } from '../wasm/tabia.js';
@@ -33,7 +35,18 @@ export type EngineResult<M extends EngineMethod> = ReturnType<Extract<Engine[M],
 export interface Streams {
   /** Iterative deepening in time slices; ends after `slices`. */
   analysis: { args: [game: GameInput, lines: number, secondsPerSlice: number, slices: number]; event: Thought; result: null };
-  review: { args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number]; event: ReviewedMove | { total: number }; result: null };
+  /** The result is null if the review was stopped. */
+  review: {
+    args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number];
+    event: ReviewedMove | { total: number };
+    result: ReviewSummary | null;
+  };
+  /** How hard a position is; the result is null if the game is over or the search was stopped. */
+  difficulty: {
+    args: [game: GameInput, network: string, rating: number, seconds: number];
+    event: never;
+    result: PositionDifficulty | null;
+  };
   /** The review of one of the player's games; an event per move. The result is null if it was stopped. */
   gameReview: { args: [pgn: string, settings: GameReviewSettings]; event: null; result: ReviewedGame | null };
   /** What people play against a repertoire. */

@@ -111,13 +111,23 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
     case 'review': {
       const review = new tabia.Review(engine, ...(args as Streams['review']['args']));
       emit({ total: review.total() });
+      let done = false;
       await repeat(() => {
         const move = review.step();
         if (move) emit(move);
-        return move !== undefined;
+        else done = true;
+        return !done;
       });
+      const summary = done ? review.summary() : null;
       review.free();
-      return null;
+      return summary;
+    }
+    case 'difficulty': {
+      const search = new tabia.DifficultySearch(engine, ...(args as Streams['difficulty']['args']));
+      await repeat(() => search.step());
+      const result = search.result() ?? null;
+      search.free();
+      return result;
     }
     case 'gameReview': {
       const task = new tabia.GameReviewTask(engine, ...(args as Streams['gameReview']['args']));

@@ -1,6 +1,7 @@
 //! The opponent: any player.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use fastrand::Rng;
@@ -8,6 +9,7 @@ use shakmaty::{Color, Move};
 use tabia_cli::{PlayerFactory, WallClock};
 use tabia_encoding::Elo;
 use tabia_game::History;
+use tabia_model::Model;
 use tabia_players::{
     Action, Decision, HumanPlay, HumanSpec, Limits, NetSearch, NetSpec, Pick, Player, SearchControl, Spec,
     StrengthSettings,
@@ -54,6 +56,11 @@ impl Opponent {
         *rating = Some(elo);
         self.player = self.players.make(&self.spec, self.seed)?;
         Ok(true)
+    }
+
+    /// The bundled human network, which says how a game was played, whoever the opponent is.
+    pub(super) fn human_network(&self) -> Result<Arc<Model>> {
+        Ok(self.players.human_or(None)?)
     }
 
     pub(super) fn new_game(&mut self) {

@@ -314,6 +314,7 @@ impl Work<'_> {
             pool: self.terms.pool,
             peers: own,
             evidence: ByColor { white: true, black: true },
+            ..ReviewSettings::default()
         }
     }
 }

@@ -215,12 +215,12 @@ export class LiveGame {
     if (settings.current.hints === 'human') {
       await this.#engine.loadBundled('human');
       const rating = this.setup.rating ?? opponentRating(this.setup.opponent) ?? null;
-      const [view] = await this.#engine.call('human', 'human', this.#input(), [rating]);
+      const [view] = await this.#engine.call('human', 'human', this.input(), [rating]);
       const likely = view?.moves[0];
       return likely && { ...squaresOf(likely.uci), brush: 'human', label: `${Math.round(likely.probability * 100)}%` };
     }
     await this.#engine.loadBundled('value');
-    const thought = await this.#engine.call('choose', HINT_SPEC, this.#input(), { movetime: 0.4 });
+    const thought = await this.#engine.call('choose', HINT_SPEC, this.input(), { movetime: 0.4 });
     return { ...squaresOf(thought.uci), brush: 'engine' };
   }
 
@@ -239,7 +239,7 @@ export class LiveGame {
       const clock = this.clock && { left: this.clock.left(theirSide), increment: this.clock.increment[theirSide] };
       const limits = opponentLimits(opponent, clock);
       this.#longSearch = (limits.movetime ?? 0) > LONG_SEARCH_SECONDS;
-      const thought = await this.#engine.call('choose', opponentSpec(opponent), this.#input(), limits);
+      const thought = await this.#engine.call('choose', opponentSpec(opponent), this.input(), limits);
       if (!current()) return;
       this.#longSearch = false;
       const pause = this.clock ? thought.pause : Math.min(thought.pause, MAX_UNTIMED_PAUSE);
@@ -345,7 +345,7 @@ export class LiveGame {
   }
 
   /** The game as input of a player. */
-  #input(): GameInput {
+  input(): GameInput {
     const { view } = this.session;
     const line = view.nodes.filter((node) => node.mainline);
     const theirs = opponentRating(this.setup.opponent);
@@ -384,6 +384,8 @@ export class LiveGame {
     const odds = controlText(timeControl) !== controlText(this.#theirTime);
     const headers: [string, string | undefined][] = [
       ['Event', practice?.name ?? 'Tabia game'],
+      // The opponents’ ratings are those of chess sites.
+      ['Pool', 'online'],
       ['Date', new Date().toISOString().slice(0, 10).replaceAll('-', '.')],
       [mine, 'You'],
       [theirs, opponentName(opponent)],

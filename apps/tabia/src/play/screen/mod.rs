@@ -58,6 +58,7 @@ pub(super) fn run(args: &PlayArgs, start: Chess) -> Result<()> {
         began: Instant::now(),
         asked: None,
         ready: None,
+        judged: false,
         pgn: args.pgn.clone(),
     };
     let ended = session.attend();
@@ -125,6 +126,8 @@ struct Session {
     began: Instant,
     asked: Option<Asked>,
     ready: Option<Ready>,
+    /// Whether it is known how the finished game was played.
+    judged: bool,
     pgn: Option<PathBuf>,
 }
 
@@ -193,7 +196,7 @@ impl Session {
 
     fn turn_begins(&mut self) {
         self.worker.forget();
-        (self.asked, self.ready) = (None, None);
+        (self.asked, self.ready, self.judged) = (None, None, false);
         self.began = Instant::now();
         self.screen.elapsed = Duration::ZERO;
     }
@@ -221,6 +224,10 @@ impl Session {
         {
             let (history, limits) = (self.screen.live.history(), self.screen.live.limits());
             self.ask(Question::Move(player, history, limits), Asked::Move);
+        }
+        if self.screen.live.over().is_some() && self.asked.is_none() && !self.judged {
+            let (game, sides) = (Box::new(self.screen.live.game().clone()), self.screen.live.sides().clone());
+            self.ask(Question::PlayedLike(game, sides), Asked::Other);
         }
         self.screen.thinking = self.asked == Some(Asked::Move);
         let due = match self.screen.pace {
@@ -256,6 +263,12 @@ impl Session {
             Some(Answer::Hint(candidates)) => {
                 self.asked = None;
                 self.screen.candidates = Some(("Hint".to_owned(), candidates));
+            }
+            Some(Answer::PlayedLike(text)) => {
+                (self.asked, self.judged) = (None, true);
+                if let Some(text) = text {
+                    self.screen.message = text;
+                }
             }
             Some(Answer::Elo(player, name)) => {
                 self.asked = None;
