@@ -14,6 +14,7 @@
 //! | positions to practise, with spaced repetition | [`deck`] |
 //! | opening repertoires and what they cover | [`Repertoire`] |
 //! | names of openings and players | [`opening_family`], [`NameCounter`] |
+//! | what distinguishes one person from others of the same rating | [`Learner`], [`PersonGame`] |
 //! | means with intervals | [`ClusteredMean`], [`Estimate`] |
 #![forbid(unsafe_code)]
 
@@ -23,6 +24,7 @@ pub mod deck;
 mod difficulty;
 mod estimate;
 mod game_review;
+mod learn;
 mod mark;
 mod names;
 mod openings;
@@ -38,6 +40,10 @@ pub use color::Side;
 pub use difficulty::{ConsideredMove, Difficulty, Peers};
 pub use estimate::{ClusteredMean, Estimate};
 pub use game_review::{GameReview, SideReview, game_key};
+pub use learn::{
+    Asked, LEAST_GAMES, LearnError, LearnSettings, LearnStage, Learner, MoveScores, Performed, PersonGame,
+    PersonScore, Predict, Prediction, Task, score_game,
+};
 pub use mark::{Mark, Reviewed};
 pub use names::NameCounter;
 pub use openings::opening_family;

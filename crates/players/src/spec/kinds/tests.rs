@@ -205,6 +205,17 @@ fn capabilities_follow_the_settings() {
     assert!(spec("uci:sf,elo=1700").rating_mut().is_none());
 }
 
+/// `me.card` is an adapter, `broken.card` an invalid one; other files are not.
+fn adapter(file: &Path) -> OpenedAdapter {
+    match file.to_str() {
+        Some("me.card") => Ok(Some(Arc::new(Adapter::from_json(ADAPTER)?))),
+        Some("broken.card") => Err("version 9".into()),
+        _ => Ok(None),
+    }
+}
+
+const ADAPTER: &[u8] = include_bytes!("../../../../../fixtures/adapters/ann.card");
+
 fn build_with(
     text: &str,
     open: &dyn Fn(&Path) -> Opened,
@@ -214,7 +225,13 @@ fn build_with(
         BuiltInNetwork::Human => Ok(Arc::clone(human)),
         BuiltInNetwork::Value => Ok(test_networks::challenge()),
     };
-    spec(text).build(&PlayerContext { open, built_in: &built_in, process: None, seed: 9 })
+    spec(text).build(&PlayerContext {
+        open,
+        adapter: &adapter,
+        built_in: &built_in,
+        process: None,
+        seed: 9,
+    })
 }
 
 fn build(spec: &str) -> Result<Box<dyn Player>, BuildError> {
@@ -266,6 +283,7 @@ fn guide_shows_a_player_that_compiles_and_plays() {
     assert_eq!(parsed("greedy:x"), Err(SpecProblem::Usage(GreedySpec::USAGE)));
     let none = PlayerContext {
         open: &|_| Err("no file".into()),
+        adapter: &|_| Ok(None),
         built_in: &|_| Err("no network".into()),
         process: None,
         seed: 0,
