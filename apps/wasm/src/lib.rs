@@ -5,6 +5,7 @@
 //! here. Invalid input never panics: it throws an `Error` that says what and where.
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod contest;
 mod engine;
 mod fault;
@@ -18,6 +19,7 @@ mod side;
 mod stopwatch;
 mod tree;
 
+pub use adapter::{AdapterFacts, AdapterLearning, Habit, LearnEvent, NamedGames, PlayerNames, adapter_facts};
 pub use contest::{ColourResult, Match, MatchEvent, MatchResults, MatchSetup, OpeningResult};
 #[cfg(any(feature = "embed", test))]
 pub use engine::embedded_model;

@@ -10,8 +10,8 @@ use tabia_model::{Candidate, Evaluation, Model};
 use tabia_search::{Choice, Evaluator, Limits, Line, SearchControl};
 
 use crate::{
-    Adapter, Decision, Player, PlayerError, SearchBlend, move_order, policy_search::PolicySearch, think_time_for,
-    time_cap::TimeCap,
+    Adapter, Decision, Player, PlayerError, SearchBlend, move_order, policy_search::PolicySearch,
+    think_time_for, time_cap::TimeCap,
 };
 
 /// A network that plays from its policy head: human-like networks, Maia and other Leela networks. A shallow search may
@@ -96,7 +96,17 @@ impl PolicyPlayer {
         }
         let piece_last = PIECE_LAST.contains(&model.card().encoding.as_str());
         let rng = Rng::with_seed(seed);
-        Ok(PolicyPlayer { name, model, persona, pick, adapter: None, search: None, opening: 0, piece_last, rng })
+        Ok(PolicyPlayer {
+            name,
+            model,
+            persona,
+            pick,
+            adapter: None,
+            search: None,
+            opening: 0,
+            piece_last,
+            rng,
+        })
     }
 
     /// Plays like the person of an adapter. The rating of the persona is theirs, without the shift.
@@ -118,7 +128,8 @@ impl PolicyPlayer {
     /// Whether the position is played from memory.
     fn in_opening(&self, game: &History) -> bool {
         let situation = game.situation();
-        if self.opening > 0 && self.adapter.as_ref().is_some_and(|adapter| adapter.knows(situation.position)) {
+        if self.opening > 0 && self.adapter.as_ref().is_some_and(|adapter| adapter.knows(situation.position))
+        {
             return true;
         }
         let start = situation.earlier.last().unwrap_or(situation.position);

@@ -28,6 +28,13 @@ impl NameCounter {
         Some((&best.0, best.1))
     }
 
+    /// Every name and its number of games, the most frequent first; of equals, the first in the alphabet.
+    pub fn all(&self) -> Vec<(&str, u64)> {
+        let mut names: Vec<_> = self.names.values().map(|(name, count)| (name.as_str(), *count)).collect();
+        names.sort_by(|(a, few), (b, many)| many.cmp(few).then_with(|| a.cmp(b)));
+        names
+    }
+
     /// The number of games of a name, ignoring case.
     pub fn count(&self, name: &str) -> u64 {
         self.names.get(&name.trim().to_lowercase()).map_or(0, |(_, count)| *count)
@@ -46,6 +53,7 @@ mod tests {
         let mut names = NameCounter::default();
         PgnReader::new(pgn.as_bytes()).for_each(|game| names.add(&game.unwrap()));
         assert_eq!(names.most_frequent(), Some(("Ann", 2)));
+        assert_eq!(names.all(), [("Ann", 2), ("Bob", 1), ("Cem", 1)]);
         assert_eq!((names.count("BOB"), names.count("nobody")), (1, 0));
         assert_eq!(NameCounter::default().most_frequent(), None);
     }

@@ -1,4 +1,4 @@
-import type { ChallengeEvent, GameInput, MatchEvent, MatchResults, MatchSetup, PgnPart, ReviewedMove, Thought } from '../wasm/tabia.js';
+import type { ChallengeEvent, GameInput, LearnEvent, MatchEvent, MatchResults, MatchSetup, NamedGames, PgnPart, ReviewedMove, Thought } from '../wasm/tabia.js';
 import { Engine } from '../wasm/tabia.js';
 
 export { Engine };
@@ -21,6 +21,14 @@ export interface Streams {
   review: { args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number]; event: ReviewedMove | { total: number }; result: null };
   /** The games of a PGN file of any size. */
   pgn: { args: [file: Blob]; event: PgnPart; result: null };
+  /** The players of a PGN file with at least so many games. */
+  names: { args: [file: Blob, least: number]; event: never; result: NamedGames[] };
+  /** Learns an adapter from a player's newest games; null if it was stopped. */
+  adapter: {
+    args: [model: string, file: Blob, player: string, name: string, newest: number, moves: number];
+    event: LearnEvent;
+    result: string | null;
+  };
   match: {
     args: [setup: MatchSetup];
     event: MatchEvent | { kind: 'results'; results: MatchResults };

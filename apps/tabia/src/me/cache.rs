@@ -76,15 +76,15 @@ impl Predict for Cached<'_> {
         };
         let keys: Vec<u64> = asked.ratings.iter().map(key).collect();
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let missing: Vec<usize> = (0..keys.len()).filter(|place| !known.contains_key(&keys[*place])).collect();
+        let missing: Vec<usize> =
+            (0..keys.len()).filter(|place| !known.contains_key(&keys[*place])).collect();
         drop(known);
         if !missing.is_empty() {
             let ratings: Vec<_> = missing.iter().map(|place| asked.ratings[*place]).collect();
             let said = self.model.predict(&Asked { ratings: &ratings, ..*asked })?;
             for (place, said) in missing.iter().zip(said) {
-                let probability = |m| {
-                    said.candidates.iter().find(|of| of.mv == m).map_or(0.0, |of| of.probability)
-                };
+                let probability =
+                    |m| said.candidates.iter().find(|of| of.mv == m).map_or(0.0, |of| of.probability);
                 let mut values: Vec<f32> = legal.iter().map(|m| probability(*m)).collect();
                 values.extend(said.think_time.iter().flatten());
                 self.keep(keys[*place], values);
@@ -95,8 +95,11 @@ impl Predict for Cached<'_> {
         let said = keys.iter().map(|key| {
             let values = known.get(key).unwrap_or(&nothing);
             let (policy, time) = values.split_at(legal.len().min(values.len()));
-            let mut candidates: Vec<Candidate> =
-                legal.iter().zip(policy).map(|(mv, probability)| Candidate { mv: *mv, probability: *probability }).collect();
+            let mut candidates: Vec<Candidate> = legal
+                .iter()
+                .zip(policy)
+                .map(|(mv, probability)| Candidate { mv: *mv, probability: *probability })
+                .collect();
             candidates.sort_by(|a, b| b.probability.total_cmp(&a.probability));
             Prediction { candidates, think_time: <[f32; TIME_BINS]>::try_from(time).ok() }
         });

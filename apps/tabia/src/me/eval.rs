@@ -120,7 +120,7 @@ pub(super) fn run(args: &EvalArgs) -> Result<()> {
 fn people(inputs: &Games, least: usize) -> Result<Vec<Person>> {
     let mut names = NameCounter::default();
     let meter = Progress::of_bytes(2 * inputs.bytes());
-    let mut each = |from: u64, visit: &mut dyn FnMut(&tabia_game::Game)| {
+    let each = |from: u64, visit: &mut dyn FnMut(&tabia_game::Game)| {
         inputs.each(&|read| meter.set(from + read, "reading"), &mut |game| {
             if let Read::Game(game) = game {
                 visit(&game);
@@ -219,8 +219,17 @@ fn one(
 
 fn print(learn: &[usize], measured: &[Measured]) {
     let names = [
-        "learned from", "moves", "players", "moves tested", "top-1 told the rating", "adapter", "gain",
-        "log-loss told the rating", "adapter", "gain", "worse",
+        "learned from",
+        "moves",
+        "players",
+        "moves tested",
+        "top-1 told the rating",
+        "adapter",
+        "gain",
+        "log-loss told the rating",
+        "adapter",
+        "gain",
+        "worse",
     ];
     let mut rows = vec![head(&names)];
     let kinds: [(&str, fn(&Measured) -> &MoveScores); 2] =
@@ -234,7 +243,9 @@ fn print(learn: &[usize], measured: &[Measured]) {
             rows.push(row(games, kind, &of.iter().map(|of| scores(of)).collect::<Vec<_>>()));
         }
     }
-    println!("means over players, with 95% intervals; worse: players with a higher log-loss than told the rating\n");
+    println!(
+        "means over players, with 95% intervals; worse: players with a higher log-loss than told the rating\n"
+    );
     println!("{}", aligned(&rows));
     let bytes: Vec<usize> = measured.iter().map(|of| of.bytes).collect();
     if let (Some(least), Some(most)) = (bytes.iter().min(), bytes.iter().max()) {
@@ -253,7 +264,8 @@ fn row(games: usize, kind: &str, of: &[&MoveScores]) -> Vec<String> {
     let loss = |side: usize| move |of: &MoveScores| of.log_loss[side] / f64::from(of.moves);
     let worse = of.iter().filter(|of| of.log_loss[1] > of.log_loss[0] + 1e-9).count();
     let gained = |estimate: Estimate, digits: usize| {
-        let margin = estimate.high.map_or(String::new(), |high| format!(" ±{:.digits$}", high - estimate.value));
+        let margin =
+            estimate.high.map_or(String::new(), |high| format!(" ±{:.digits$}", high - estimate.value));
         format!("{:+.digits$}{margin}", estimate.value)
     };
     vec![

@@ -65,7 +65,10 @@ pub(super) fn run(args: &LearnArgs) -> Result<()> {
     if games.is_empty() {
         match names.most_frequent() {
             Some((often, count)) => {
-                bail!("no game of {name:?} (the most frequent name is {often:?}, in {} games)", grouped(count))
+                bail!(
+                    "no game of {name:?} (the most frequent name is {often:?}, in {} games)",
+                    grouped(count)
+                )
             }
             None => bail!("there are no games with players' names"),
         }

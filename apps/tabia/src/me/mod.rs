@@ -45,7 +45,8 @@ impl NetworkArgs {
         if model.card().policy.is_none() {
             bail!("the network has no policy head");
         }
-        let file = || self.model.as_ref().and_then(|file| Some(file.file_stem()?.to_string_lossy().into_owned()));
+        let file =
+            || self.model.as_ref().and_then(|file| Some(file.file_stem()?.to_string_lossy().into_owned()));
         let name = model.card().name.clone().or_else(file).unwrap_or_else(|| "human".to_owned());
         let network = AdapterNetwork { name, sha256: model.sha256().to_owned() };
         Ok((model, network))

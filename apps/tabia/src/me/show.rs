@@ -55,7 +55,9 @@ pub(super) fn print(adapter: &Adapter, bytes: usize) {
     }
     println!("{}", aligned(&rows));
     if adapter.weights.is_empty() && adapter.memory.is_none() && adapter.shift == 0 {
-        println!("nothing predicts these games better than the rating alone: it plays like others of the rating");
+        println!(
+            "nothing predicts these games better than the rating alone: it plays like others of the rating"
+        );
     }
     if let Some(memory) = &adapter.memory {
         println!("{} positions of openings", grouped(memory.positions.len() as u64));
@@ -69,7 +71,10 @@ pub(super) fn print(adapter: &Adapter, bytes: usize) {
     if !weights.is_empty() {
         let mut rows = vec![head(&["strongest habits", "odds"])];
         rows.extend(
-            weights.iter().take(SHOWN).map(|(feature, weight)| vec![feature.name(), format!("x{:.2}", weight.exp())]),
+            weights
+                .iter()
+                .take(SHOWN)
+                .map(|(feature, weight)| vec![feature.name(), format!("x{:.2}", weight.exp())]),
         );
         println!("{}", aligned(&rows));
     }

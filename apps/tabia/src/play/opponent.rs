@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use shakmaty::{Color, Move};
-use tabia_cli::{open_adapter, PlayerFactory, WallClock};
+use tabia_cli::{PlayerFactory, WallClock, open_adapter};
 use tabia_encoding::Elo;
 use tabia_game::History;
 use tabia_players::{
@@ -118,7 +118,12 @@ fn spec_of(text: Option<&str>, args: &PlayArgs, players: &PlayerFactory) -> Resu
     }
     if open_adapter(path).with_context(|| text.to_owned())?.is_some() {
         // It plays at the person's rating.
-        return Ok(Spec::Human(HumanSpec { file: Some(path.to_owned()), play, pause, ..HumanSpec::default() }));
+        return Ok(Spec::Human(HumanSpec {
+            file: Some(path.to_owned()),
+            play,
+            pause,
+            ..HumanSpec::default()
+        }));
     }
     let model = players.open(path).with_context(|| text.to_owned())?;
     Ok(if model.card().policy.is_some() {

@@ -390,7 +390,8 @@ mod tests {
         for feature in Feature::all() {
             assert_eq!(Feature::named(&feature.name()), Some(feature), "{}", feature.name());
         }
-        for unknown in ["", "white", "white ", "white Xf3", "green Nf3", "white Nf9", "whiteNf3", "captures"] {
+        for unknown in ["", "white", "white ", "white Xf3", "green Nf3", "white Nf9", "whiteNf3", "captures"]
+        {
             assert_eq!(Feature::named(unknown), None, "{unknown}");
         }
     }
@@ -399,7 +400,8 @@ mod tests {
     fn moves_have_the_features_of_the_board() {
         let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
         let e4 = of(start, "e2e4");
-        for feature in ["first choice", "pawn in the opening", "centre pawn", "double pawn step", "white Pe4"] {
+        for feature in ["first choice", "pawn in the opening", "centre pawn", "double pawn step", "white Pe4"]
+        {
             assert_eq!(e4.get(feature), Some(&1.0), "{feature}");
         }
         assert_eq!(e4["log-probability"], 0.5_f32.ln());

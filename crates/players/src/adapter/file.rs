@@ -126,21 +126,14 @@ impl Adapter {
             format: FORMAT.to_owned(),
             version: VERSION,
             name: self.name.clone(),
-            network: NetworkField {
-                name: self.network.name.clone(),
-                sha256: self.network.sha256.clone(),
-            },
+            network: NetworkField { name: self.network.name.clone(), sha256: self.network.sha256.clone() },
             games: self.games,
             moves: self.moves,
             rating: self.rating.map(|rating| rating.0),
             pool: self.pool,
             shift: self.shift,
             pace: self.pace,
-            gain: GainField {
-                moves: self.gain.moves,
-                log_loss: self.gain.log_loss,
-                top_1: self.gain.top_1,
-            },
+            gain: GainField { moves: self.gain.moves, log_loss: self.gain.log_loss, top_1: self.gain.top_1 },
             weights: self.weights.iter().map(|(feature, weight)| (feature.name(), *weight)).collect(),
             openings,
         };

@@ -104,7 +104,13 @@ fn adapters_are_told_from_other_files() {
     assert!(Adapter::is_adapter(GOLDEN));
     assert!(Adapter::is_adapter(b"\n {\"format\": \"tabia-adapter\", \"version\": 9"));
     let network = include_bytes!("../../../../fixtures/models/human.safetensors");
-    for other in [&network[..], b"", b"{}", br#"{"format":"tabia-deck","version":1,"cards":[]}"#, b"[\"tabia-adapter\"]"] {
+    for other in [
+        &network[..],
+        b"",
+        b"{}",
+        br#"{"format":"tabia-deck","version":1,"cards":[]}"#,
+        b"[\"tabia-adapter\"]",
+    ] {
         assert!(!Adapter::is_adapter(other));
         assert!(Adapter::from_json(other).is_err());
     }
@@ -124,7 +130,11 @@ fn invalid_files_are_refused_by_what_is_wrong() {
         ("1540", "0", "invalid rating 0 (expected 1 to 4000)"),
         ("\"shift\":200", "\"shift\":2001", "invalid shift 2001 (expected -2000 to 2000)"),
         ("-0.25", "6", "invalid pace 6 (expected -5 to 5)"),
-        ("castling long", "castling", "invalid feature \"castling\" (expected one that docs/formats/adapter.md lists)"),
+        (
+            "castling long",
+            "castling",
+            "invalid feature \"castling\" (expected one that docs/formats/adapter.md lists)",
+        ),
         ("0.75", "21", "invalid weight 21 of \"white Pg4\" (expected -20 to 20)"),
         ("4.0", "0.0", "invalid alpha 0 (expected above 0, to 1000000)"),
         ("463b96181691fc9c", "463b", "invalid position \"463b\" (expected 16 hexadecimal digits)"),
@@ -138,4 +148,10 @@ fn invalid_files_are_refused_by_what_is_wrong() {
     assert!(broken("\"pool\"", "\"pond\"").contains("unknown field `pond`"));
     let cut = &GOLDEN[..GOLDEN.len() / 2];
     assert!(Adapter::from_json(cut).unwrap_err().to_string().starts_with("invalid adapter: EOF"));
+}
+
+#[test]
+fn fuzz_seeds_are_read() {
+    assert!(Adapter::from_json(include_bytes!("../../../../fuzz/seeds/adapter/ann")).is_ok());
+    assert!(Adapter::from_json(include_bytes!("../../../../fuzz/seeds/adapter/cut")).is_err());
 }

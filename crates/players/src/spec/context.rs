@@ -77,6 +77,12 @@ pub enum BuildError {
         /// What is wrong with it.
         source: Source,
     },
+    /// A network where an adapter belongs.
+    #[error("{} is a network (net=FILE expects an adapter)", file.display())]
+    NotAdapter {
+        /// The file.
+        file: PathBuf,
+    },
     /// The network has no evaluation head.
     #[error("{}: {source}", file.display())]
     NoEvaluation {

@@ -56,6 +56,17 @@ impl PersonGame {
         })
     }
 
+    #[cfg(test)]
+    pub(super) fn of_moves(
+        key: u64,
+        color: Color,
+        start: History,
+        moves: Vec<(Move, Option<Duration>)>,
+        date: String,
+    ) -> PersonGame {
+        PersonGame { key, color, start, moves, date }
+    }
+
     /// Identifies the game.
     pub fn key(&self) -> u64 {
         self.key
@@ -69,7 +80,11 @@ impl PersonGame {
     /// The person's rating in the game.
     pub fn rating(&self) -> Option<Elo> {
         let situation = self.start.situation();
-        if situation.position.turn() == self.color { situation.mover.rating } else { situation.opponent.rating }
+        if situation.position.turn() == self.color {
+            situation.mover.rating
+        } else {
+            situation.opponent.rating
+        }
     }
 
     /// The pool of the rating.
@@ -84,10 +99,7 @@ impl PersonGame {
     }
 
     /// Visits the person's moves with the game before each.
-    pub(super) fn each<E>(
-        &self,
-        mut visit: impl FnMut(&History, OwnMove) -> Result<(), E>,
-    ) -> Result<(), E> {
+    pub(super) fn each<E>(&self, mut visit: impl FnMut(&History, OwnMove) -> Result<(), E>) -> Result<(), E> {
         let mut history = self.start.clone();
         for (ply, &(played, clock)) in self.moves.iter().enumerate() {
             if history.current().turn() == self.color {

@@ -167,7 +167,10 @@ enum TaskKind {
     /// The index of a game.
     Rate(usize),
     Observe(usize),
-    Fit { penalty: usize, fold: usize },
+    Fit {
+        penalty: usize,
+        fold: usize,
+    },
     Finish,
 }
 
@@ -178,7 +181,11 @@ enum Done {
     /// For each option: gains over the rating as it is, one per move.
     Rated(Vec<Vec<f64>>),
     Observed(usize, Table),
-    Fitted { penalty: usize, fold: usize, weights: Vec<f64> },
+    Fitted {
+        penalty: usize,
+        fold: usize,
+        weights: Vec<f64>,
+    },
     Finished(Box<Adapter>),
 }
 
@@ -295,9 +302,11 @@ impl Learner {
         Ok(Performed(match task.0 {
             TaskKind::Rate(game) => Done::Rated(self.rate(&self.games[game], network)?),
             TaskKind::Observe(game) => Done::Observed(game, self.observe(game, network)?),
-            TaskKind::Fit { penalty, fold } => {
-                Done::Fitted { penalty, fold, weights: self.fit(penalty, &self.outside(fold), &[0.0; FEATURES]) }
-            }
+            TaskKind::Fit { penalty, fold } => Done::Fitted {
+                penalty,
+                fold,
+                weights: self.fit(penalty, &self.outside(fold), &[0.0; FEATURES]),
+            },
             TaskKind::Finish => Done::Finished(Box::new(self.finish())),
         }))
     }
@@ -337,7 +346,9 @@ impl Learner {
                 let folds = |penalty| (0..FOLDS).map(move |fold| Task(TaskKind::Fit { penalty, fold }));
                 (LearnStage::Fitting, (0..PENALTIES.len()).flat_map(folds).collect())
             }
-            LearnStage::Fitting if self.adapter.is_none() => (LearnStage::Fitting, vec![Task(TaskKind::Finish)]),
+            LearnStage::Fitting if self.adapter.is_none() => {
+                (LearnStage::Fitting, vec![Task(TaskKind::Finish)])
+            }
             LearnStage::Fitting | LearnStage::Done => (LearnStage::Done, Vec::new()),
         };
     }
@@ -352,7 +363,8 @@ impl Learner {
             if own.ply < FIRST || !self.is_sampled(game, own, RATED_MOVES) {
                 return Ok(());
             }
-            let said = network.predict(&Asked { game: game.key(), ply: own.ply, history, ratings: &ratings })?;
+            let said =
+                network.predict(&Asked { game: game.key(), ply: own.ply, history, ratings: &ratings })?;
             let logs: Vec<f64> = said.iter().map(|said| log_of(said, own.played)).collect();
             for (gains, log) in gains.iter_mut().zip(&logs) {
                 gains.push(log - logs[0]);
@@ -376,7 +388,8 @@ impl Learner {
             let (mean, error) = mean_and_error(gains);
             mean - 1.5 * error
         };
-        let best = self.options.iter().zip(&self.gains).skip(1).max_by(|a, b| sure(a.1).total_cmp(&sure(b.1)));
+        let best =
+            self.options.iter().zip(&self.gains).skip(1).max_by(|a, b| sure(a.1).total_cmp(&sure(b.1)));
         best.filter(|(_, gains)| sure(gains) > 0.0).map_or(Told::AsIs, |(option, _)| *option)
     }
 
@@ -524,12 +537,18 @@ impl Learner {
     /// The pace, if it gains.
     fn pace(&self) -> f32 {
         let times = |inside: &dyn Fn(usize) -> bool| -> Vec<&([f32; TIME_BINS], usize)> {
-            self.table.moves.iter().filter(|of| inside(self.fold_of(of.game))).filter_map(|of| of.time.as_ref()).collect()
+            self.table
+                .moves
+                .iter()
+                .filter(|of| inside(self.fold_of(of.game)))
+                .filter_map(|of| of.time.as_ref())
+                .collect()
         };
         let mut gains = Vec::new();
         for fold in 0..FOLDS {
             let pace = fit_pace(times(&|of| of != fold).into_iter(), PACE_PENALTY);
-            let gain = |time: &([f32; TIME_BINS], usize)| time_likelihood(time, pace) - time_likelihood(time, 0.0);
+            let gain =
+                |time: &([f32; TIME_BINS], usize)| time_likelihood(time, pace) - time_likelihood(time, 0.0);
             gains.extend(times(&|of| of == fold).into_iter().map(gain));
         }
         let (mean, error) = mean_and_error(&gains);
@@ -546,18 +565,24 @@ impl Learner {
         let newest = self.games.iter().rev().take(NEWEST);
         let rated: Vec<_> = newest.filter_map(|game| Some((game.rating()?, game.pool()))).collect();
         let often = |pool: RatingPool| rated.iter().filter(|(_, of)| *of == pool).count();
-        let Some(pool) = RatingPool::ALL.into_iter().max_by_key(|pool| often(*pool)).filter(|_| !rated.is_empty())
+        let Some(pool) =
+            RatingPool::ALL.into_iter().max_by_key(|pool| often(*pool)).filter(|_| !rated.is_empty())
         else {
             return (None, self.games.last().map_or(RatingPool::Unknown, PersonGame::pool));
         };
-        let sum: u32 = rated.iter().filter(|(_, of)| *of == pool).map(|(rating, _)| u32::from(rating.0)).sum();
+        let sum: u32 =
+            rated.iter().filter(|(_, of)| *of == pool).map(|(rating, _)| u32::from(rating.0)).sum();
         (Some(Elo((sum / often(pool) as u32) as u16)), pool)
     }
 }
 
 /// The probability of a move that a memory has seen so often, of all times it was in the position.
 fn mixed(alpha: f64, (total, count): (u32, u32), probability: f64) -> f64 {
-    if alpha.is_finite() { (f64::from(count) + alpha * probability) / (f64::from(total) + alpha) } else { probability }
+    if alpha.is_finite() {
+        (f64::from(count) + alpha * probability) / (f64::from(total) + alpha)
+    } else {
+        probability
+    }
 }
 
 fn log_of(said: &Prediction, played: Move) -> f64 {

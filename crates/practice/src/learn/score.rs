@@ -59,8 +59,7 @@ pub fn score_game(
         ratings.push(own_told);
     }
     game.each(|history, own| {
-        let said =
-            network.predict(&Asked { game: game.key(), ply: own.ply, history, ratings: &ratings })?;
+        let said = network.predict(&Asked { game: game.key(), ply: own.ply, history, ratings: &ratings })?;
         let (Some(plain), Some(as_told)) = (said.first(), said.last()) else { return Ok(()) };
         let mut adapted: Prediction = as_told.clone();
         adapter.adapt(&told(history, own_told), &mut adapted.candidates);

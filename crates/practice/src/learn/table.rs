@@ -99,9 +99,8 @@ impl Table {
             first,
             plain: of(plain),
             plain_top: plain.candidates.first().is_some_and(|candidate| candidate.mv == own.played),
-            time: time.map(|(chances, seconds)| {
-                (think_time_for(&chances, of(told) as f32), time_bin(seconds))
-            }),
+            time: time
+                .map(|(chances, seconds)| (think_time_for(&chances, of(told) as f32), time_bin(seconds))),
         });
     }
 

@@ -79,7 +79,8 @@ impl HumanSpec {
                 let (model, _) = net.as_deref().map_or_else(built_in, |file| context.open_named(file))?;
                 Ok((model, adapter.name.clone()))
             }
-            (None, Some(file), _) | (None, None, Some(file)) => context.open_named(file),
+            (None, Some(file), Some(_)) => Err(BuildError::NotAdapter { file: file.clone() }),
+            (None, Some(file), None) | (None, None, Some(file)) => context.open_named(file),
             (None, None, None) => built_in(),
         }
     }
@@ -96,7 +97,8 @@ impl ParseKind for HumanSpec {
 
     fn parse(subject: Option<String>, settings: &mut Settings) -> Result<HumanSpec, SpecProblem> {
         settings.known(&[
-            "elo", "net", "strength", "pool", "mode", "temp", "top_p", "trust", "nodes", "mates", "pause", "seed",
+            "elo", "net", "strength", "pool", "mode", "temp", "top_p", "trust", "nodes", "mates", "pause",
+            "seed",
         ]);
         let subject = settings.subject_or_setting(subject)?;
         Ok(HumanSpec {
