@@ -19,7 +19,7 @@ const PGN = Array.from({ length: 24 }, (_, number) => {
 async function openDialog(page) {
   await page.getByRole('button', { name: 'New game' }).click();
   const dialog = page.getByRole('dialog', { name: 'New game' });
-  await dialog.getByText('Like one person').click();
+  await dialog.getByRole('radio', { name: 'Like one person' }).check();
   return dialog;
 }
 
@@ -45,7 +45,7 @@ test('a person is learned from a PGN file, played, kept, saved, deleted and open
     assert.deepEqual([file.name, adapter.format, adapter.games], ['Ann_the_brave.card', 'tabia-adapter', 24]);
     assert.equal(adapter.openings.positions['463b96181691fc9c'].b2b3, 24);
 
-    await dialog.getByText('Most likely').click();
+    await dialog.getByRole('radio', { name: 'Most likely' }).check();
     await dialog.getByRole('button', { name: 'Play', exact: true }).click();
     await waitForMoves(page, 1);
     assert.deepEqual(await moves(page), ['b3']);
