@@ -252,3 +252,38 @@ impl AdapterLearning {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{GameInput, LimitsInput};
+
+    const ANN: &str = include_str!("../../../fixtures/adapters/ann.card");
+
+    #[test]
+    fn facts_say_what_was_learned() {
+        let ann = facts(&Adapter::from_json(ANN.as_bytes()).unwrap());
+        assert_eq!((ann.name.as_str(), ann.games, ann.rating, ann.positions), ("Ann", 40, Some(1540), 1));
+        assert!(ann.distinct && ann.top_1.1 > ann.top_1.0);
+        let habits: Vec<_> = ann.habits.iter().map(|habit| habit.name.as_str()).collect();
+        assert_eq!(habits, ["castling long", "check"], "the strongest first, without squares");
+    }
+
+    #[test]
+    fn an_adapter_is_a_player_until_it_is_replaced() {
+        let mut engine = Engine::new(7.0);
+        engine.open("human", include_bytes!("../../../models/human.safetensors")).unwrap();
+        engine.add_adapter("adapter/1", ANN).unwrap();
+        let mut first = || {
+            let limits = LimitsInput::default();
+            engine.think("human:adapter/1,mode=argmax", &GameInput::default(), &limits).unwrap().uci
+        };
+        assert_eq!(first(), "b2b3");
+        engine.add_adapter("adapter/1", &ANN.replace("b2b3", "a2a4")).unwrap();
+        let limits = LimitsInput::default();
+        let now = engine.think("human:adapter/1,mode=argmax", &GameInput::default(), &limits).unwrap();
+        assert_eq!(now.uci, "a2a4");
+        let refused = engine.add_adapter("adapter/2", "{}").unwrap_err().to_string();
+        assert!(refused.starts_with("invalid adapter: missing field `format`"), "{refused}");
+    }
+}

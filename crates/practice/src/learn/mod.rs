@@ -202,6 +202,16 @@ pub enum LearnStage {
     Done,
 }
 
+/// What predicts best.
+struct Kept {
+    /// The index of the penalty of the weights; `None` without weights.
+    penalty: Option<usize>,
+    /// Infinite without a memory.
+    alpha: f64,
+    /// Of each move.
+    gains: Vec<f64>,
+}
+
 /// Learns an adapter.
 pub struct Learner {
     settings: LearnSettings,
@@ -210,6 +220,8 @@ pub struct Learner {
     games: Vec<PersonGame>,
     /// The person's positions and moves in the opening of each game.
     openings: Vec<Vec<(u64, MemoryMove)>>,
+    /// In all games.
+    own_moves: usize,
     options: Vec<Told>,
     told: Told,
     tasks: Vec<Task>,
@@ -253,6 +265,7 @@ impl Learner {
         Ok(Learner {
             settings,
             network,
+            own_moves: games.iter().map(PersonGame::own_moves).sum(),
             games,
             openings,
             gains: vec![Vec::new(); options.len()],
@@ -376,10 +389,9 @@ impl Learner {
 
     /// Whether a move is among so many of all games, chosen by a hash.
     fn is_sampled(&self, game: &PersonGame, own: OwnMove, moves: usize) -> bool {
-        let all: usize = self.games.iter().map(PersonGame::own_moves).sum();
         let hash = (game.key() ^ own.ply as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 11;
-        (hash as f64 / (1_u64 << 53) as f64) * (all as f64) < moves as f64
+        (hash as f64 / (1_u64 << 53) as f64) * (self.own_moves as f64) < moves as f64
     }
 
     /// The option that gains most, if it surely does.
@@ -447,81 +459,84 @@ impl Learner {
 
     /// Chooses what to keep by cross-validation and fits it to all games.
     fn finish(&self) -> Adapter {
-        let zero = vec![0.0; FEATURES];
         let memories: Vec<OpeningMemory> =
             (0..FOLDS).map(|fold| self.memory(1.0, |game| self.fold_of(game) != fold)).collect();
-        let moves = &self.table.moves;
-        let counts: Vec<(u32, u32)> =
-            moves.iter().map(|of| memories[self.fold_of(of.game)].count(of.position, of.played)).collect();
-        let plain: Vec<f64> = moves.iter().map(|of| of.plain.max(FLOOR).ln()).collect();
-
-        let mut space = Vec::new();
-        let mut best: (f64, Option<usize>, f64, Vec<f64>) =
-            (0.0, None, f64::INFINITY, vec![0.0; moves.len()]);
-        let mut as_is = self.told == Told::AsIs;
-        for penalty in std::iter::once(None).chain((0..PENALTIES.len()).map(Some)) {
-            let said: Vec<f64> = (0..moves.len())
-                .map(|place| {
-                    let weights = self.weights(penalty, self.fold_of(moves[place].game), &zero);
-                    self.table.probability(place, weights, &mut space)
-                })
-                .collect();
-            for alpha in ALPHAS {
-                let gains: Vec<f64> = (0..moves.len())
-                    .map(|place| mixed(alpha, counts[place], said[place]).max(FLOOR).ln() - plain[place])
-                    .collect();
-                let sure = self.sure_gain(&gains);
-                if sure > best.0 {
-                    best = (sure, penalty, alpha, gains);
-                    as_is = false;
-                }
-            }
-        }
-        let (_, penalty, alpha, gains) = best;
-        let all: Vec<usize> = (0..moves.len()).collect();
-        let weights = penalty.map_or(zero.clone(), |penalty| self.fit(penalty, &all, &zero));
-        let top = |place: usize| {
-            let memory = &memories[self.fold_of(moves[place].game)];
-            let count = |m: MemoryMove| memory.count(moves[place].position, m).1;
-            let weights = self.weights(penalty, self.fold_of(moves[place].game), &zero);
-            self.table.is_top(place, weights, alpha, &count, &mut Vec::new())
-        };
-        let share = |hits: usize| hits as f64 / moves.len().max(1) as f64;
-        let mean = |of: f64| of / moves.len().max(1) as f64;
-        let plain_loss = -mean(plain.iter().sum());
-        let plain_top = share(moves.iter().filter(|of| of.plain_top).count());
-        let kept = penalty.is_some() || alpha.is_finite() || !as_is && self.told != Told::AsIs;
-        let (told, own_top) = if kept {
-            (self.told, share(all.iter().filter(|place| top(**place)).count()))
-        } else {
-            (Told::AsIs, plain_top)
-        };
+        let kept = self.choose(&memories);
+        let penalty = kept.as_ref().and_then(|kept| kept.penalty);
+        let alpha = kept.as_ref().map(|kept| kept.alpha).filter(|alpha| alpha.is_finite());
+        let told = if kept.is_some() { self.told } else { Told::AsIs };
+        let all: Vec<usize> = (0..self.table.moves.len()).collect();
+        let weights = penalty.map(|penalty| self.fit(penalty, &all, &[0.0; FEATURES]));
         let (rating, pool) = self.rating();
         Adapter {
             name: self.settings.name.clone(),
             network: self.network.clone(),
             games: self.games.len() as u32,
-            moves: self.games.iter().map(PersonGame::own_moves).sum::<usize>() as u32,
+            moves: self.own_moves as u32,
             rating: match told {
                 Told::Fixed(rating) => Some(Elo(rating)),
                 Told::AsIs | Told::Shifted(_) => rating,
             },
             pool,
             shift: if let Told::Shifted(shift) = told { shift } else { 0 },
-            weights: rounded(&weights),
-            memory: alpha.is_finite().then(|| self.memory(alpha as f32, |_| true)),
+            weights: weights.map_or(Vec::new(), |weights| rounded(&weights)),
+            memory: alpha.map(|alpha| self.memory(alpha as f32, |_| true)),
             pace: self.pace(),
-            gain: AdapterGain {
-                moves: moves.len() as u32,
-                log_loss: [plain_loss, plain_loss - mean(gains.iter().sum())],
-                top_1: [plain_top, own_top],
-            },
+            gain: self.gain(kept.as_ref(), &memories),
         }
     }
 
-    /// The weights without a fold; without a penalty, none.
-    fn weights<'a>(&'a self, penalty: Option<usize>, fold: usize, zero: &'a Vec<f64>) -> &'a [f64] {
-        penalty.and_then(|penalty| self.fitted.get(&(penalty, fold))).unwrap_or(zero)
+    /// What gains most on games that it was not learned from, if anything does. `memories` lack one fold each.
+    fn choose(&self, memories: &[OpeningMemory]) -> Option<Kept> {
+        let moves = &self.table.moves;
+        let counts: Vec<(u32, u32)> =
+            moves.iter().map(|of| memories[self.fold_of(of.game)].count(of.position, of.played)).collect();
+        let (mut best, mut most, mut space) = (None, 0.0, Vec::new());
+        for penalty in std::iter::once(None).chain((0..PENALTIES.len()).map(Some)) {
+            let mut probability = |place: usize| {
+                self.table.probability(place, self.weights(penalty, moves[place].game), &mut space)
+            };
+            let said: Vec<f64> = (0..moves.len()).map(&mut probability).collect();
+            for alpha in ALPHAS {
+                let gain =
+                    |place: usize| log(mixed(alpha, counts[place], said[place])) - log(moves[place].plain);
+                let gains: Vec<f64> = (0..moves.len()).map(gain).collect();
+                let sure = self.sure_gain(&gains);
+                if sure > most {
+                    most = sure;
+                    best = Some(Kept { penalty, alpha, gains });
+                }
+            }
+        }
+        best
+    }
+
+    /// The figures of what is kept.
+    fn gain(&self, kept: Option<&Kept>, memories: &[OpeningMemory]) -> AdapterGain {
+        let moves = &self.table.moves;
+        let mut space = Vec::new();
+        let mut is_top = |place: usize| {
+            let of = &moves[place];
+            let Some(kept) = kept else { return of.plain_top };
+            let count = |m: MemoryMove| memories[self.fold_of(of.game)].count(of.position, m).1;
+            self.table.is_top(place, self.weights(kept.penalty, of.game), kept.alpha, &count, &mut space)
+        };
+        let mean = |sum: f64| sum / moves.len().max(1) as f64;
+        let own_top = (0..moves.len()).filter(|place| is_top(*place)).count();
+        let plain_top = moves.iter().filter(|of| of.plain_top).count();
+        let plain_loss = mean(moves.iter().map(|of| -log(of.plain)).sum());
+        let gained = mean(kept.map_or(0.0, |kept| kept.gains.iter().sum()));
+        AdapterGain {
+            moves: moves.len() as u32,
+            log_loss: [plain_loss, plain_loss - gained],
+            top_1: [mean(plain_top as f64), mean(own_top as f64)],
+        }
+    }
+
+    /// The weights learned without the fold of a game; without a penalty, none.
+    fn weights(&self, penalty: Option<usize>, game: usize) -> &[f64] {
+        let fitted = penalty.and_then(|penalty| self.fitted.get(&(penalty, self.fold_of(game))));
+        fitted.map_or(&[0.0; FEATURES], Vec::as_slice)
     }
 
     /// The gain of all moves, less some standard errors by game.
@@ -587,7 +602,12 @@ fn mixed(alpha: f64, (total, count): (u32, u32), probability: f64) -> f64 {
 
 fn log_of(said: &Prediction, played: Move) -> f64 {
     let found = said.candidates.iter().find(|candidate| candidate.mv == played);
-    found.map_or(0.0, |found| f64::from(found.probability)).max(FLOOR).ln()
+    log(found.map_or(0.0, |found| f64::from(found.probability)))
+}
+
+/// The logarithm of a probability, from a floor on.
+fn log(probability: f64) -> f64 {
+    probability.max(FLOOR).ln()
 }
 
 /// The mean and its standard error; no error where it cannot be known.
