@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertAccessible, assertFits, download, moves, onPage, screenshot, useBrowser, waitForMoves } from './harness.mjs';
+import { address, assertAccessible, assertFits, download, moves, onPage, screenshot, useBrowser, waitForMoves } from './harness.mjs';
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -61,6 +61,17 @@ test('a person is learned from a PGN file, played, kept, saved, deleted and open
     assert.match(await dialog.getByRole('alert').innerText(), /Cannot open ann\.card: version 9 of the adapter format/);
     await dialog.getByLabel('Adapter file').setInputFiles(card(file.text));
     await dialog.getByLabel('Person', { exact: true }).waitFor();
+
+    await page.goto(`${address()}#/arena`);
+    const first = page.getByRole('group', { name: 'First player' });
+    await first.getByLabel('Player', { exact: true }).selectOption('Like one person');
+    await first.getByLabel('Person', { exact: true }).selectOption('Ann the brave');
+    await first.getByLabel('Moves').selectOption('argmax');
+    const second = page.getByRole('group', { name: 'Second player' });
+    await second.getByLabel('Player', { exact: true }).selectOption('Random moves');
+    await page.getByRole('button', { name: 'Start match' }).click();
+    await page.getByText('Like Ann the brave, most likely move').first().waitFor();
+    await page.waitForFunction(() => document.querySelectorAll('cg-board square.last-move').length > 0);
   }));
 
 test('learning can be cancelled, and files without enough games are refused', () =>

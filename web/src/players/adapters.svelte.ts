@@ -108,4 +108,9 @@ class Adapters {
   }
 }
 
+/** The stored person of a player spec. */
+export function personOf(spec: string): string[] {
+  return [...spec.matchAll(/^human:adapter\/([\w-]+)/g)].flatMap(([, id]) => id ?? []);
+}
+
 export const adapters = new Adapters();
