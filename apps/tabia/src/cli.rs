@@ -57,6 +57,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: crate::eval::EvalCommand,
     },
+    /// Learn to play like one person from their games.
+    Me {
+        #[command(subcommand)]
+        command: crate::me::MeCommand,
+    },
     /// Review a player's games: where they lose more than people of their rating.
     Review(crate::review::ReviewArgs),
     /// Rate a player in games against Stockfish at fixed ratings.

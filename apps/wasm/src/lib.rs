@@ -5,6 +5,7 @@
 //! here. Invalid input never panics: it throws an `Error` that says what and where.
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod contest;
 mod difficulty;
 mod drills;
@@ -23,6 +24,7 @@ mod side;
 mod stopwatch;
 mod tree;
 
+pub use adapter::{AdapterFacts, AdapterLearning, Habit, LearnEvent, PlayerNames, adapter_facts};
 pub use contest::{ColourResult, Match, MatchEvent, MatchResults, MatchSetup, OpeningResult};
 pub use difficulty::{DifficultySearch, MoveDifficulty, PositionDifficulty};
 pub use drills::{DrillGame, built_in_drills, drill_achieved, with_attempt};

@@ -17,6 +17,7 @@
 //! | endgames and middlegames to win or to hold | [`Drill`], [`drills`] |
 //! | puzzles to solve | [`PuzzleGame`], [`PuzzleChoice`] |
 //! | names of openings and players | [`opening_family`], [`NameCounter`] |
+//! | what distinguishes one person from others of the same rating | [`Learner`], [`PersonGame`] |
 //! | means with intervals | [`ClusteredMean`], [`Estimate`] |
 #![forbid(unsafe_code)]
 
@@ -28,6 +29,7 @@ mod drills;
 mod estimate;
 mod figures;
 mod game_review;
+mod learn;
 mod library;
 mod mark;
 mod names;
@@ -50,6 +52,10 @@ pub use drills::{Drill, DrillAttempt, DrillTask, drills};
 pub use estimate::{ClusteredMean, Estimate};
 pub use figures::{GameFigures, MoveFigures};
 pub use game_review::{GameReview, SideReview, game_key};
+pub use learn::{
+    Asked, LEAST_GAMES, LearnError, LearnSettings, LearnStage, Learner, MoveScores, Performed, PersonGame,
+    PersonScore, Predict, Prediction, Task, score_game,
+};
 pub use library::{
     GameFilter, GameHead, GameRow, GameRowFigures, GameRows, Library, LibraryCounts, PlayedMistake,
 };

@@ -4,9 +4,11 @@ import type {
   CoverageStep,
   GameInput,
   GameReviewSettings,
+  LearnEvent,
   MatchEvent,
   MatchResults,
   MatchSetup,
+  NameCount,
   PgnPart,
   PositionDifficulty,
   PuzzlePart,
@@ -55,6 +57,14 @@ export interface Streams {
   pgn: { args: [file: Blob]; event: PgnPart; result: null };
   /** A choice of the puzzles of a file of any size. */
   puzzles: { args: [file: Blob, seed: number]; event: PuzzlePart; result: { text: string } };
+  /** The players of a PGN file with at least so many games. */
+  names: { args: [file: Blob, least: number]; event: never; result: NameCount[] };
+  /** Learns an adapter from a player's newest games; null if it was stopped. */
+  adapter: {
+    args: [model: string, file: Blob, player: string, name: string, newest: number, moves: number];
+    event: LearnEvent;
+    result: string | null;
+  };
   match: {
     args: [setup: MatchSetup];
     event: MatchEvent | { kind: 'results'; results: MatchResults };

@@ -173,6 +173,26 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       scan.free();
       return result;
     }
+    case 'names': {
+      const [file, least] = args as Streams['names']['args'];
+      const players = new tabia.PlayerNames(chunksOf(file));
+      await repeat(() => players.step(PGN_GAMES_PER_STEP));
+      const names = players.names(least);
+      players.free();
+      return names;
+    }
+    case 'adapter': {
+      const [model, file, player, name, newest, moves] = args as Streams['adapter']['args'];
+      const learning = new tabia.AdapterLearning(engine, model, chunksOf(file), player, name, newest, moves);
+      await repeat(() => {
+        const event = learning.step();
+        emit(event);
+        return event.stage !== 'done';
+      });
+      const json = learning.json() ?? null;
+      learning.free();
+      return json;
+    }
     case 'match': {
       const match = new tabia.Match(engine, ...(args as Streams['match']['args']));
       state.snapshot = () => ({ results: match.results(), pgn: match.pgn(), json: match.json() });

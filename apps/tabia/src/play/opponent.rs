@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use shakmaty::{Color, Move};
-use tabia_cli::{PlayerFactory, WallClock};
+use tabia_cli::{PlayerFactory, WallClock, open_adapter};
 use tabia_encoding::Elo;
 use tabia_game::History;
 use tabia_model::Model;
@@ -122,6 +122,15 @@ fn spec_of(text: Option<&str>, args: &PlayArgs, players: &PlayerFactory) -> Resu
     let path = Path::new(text);
     if !path.exists() {
         return text.parse().with_context(|| format!("{text:?} is neither a model file nor a player"));
+    }
+    if open_adapter(path).with_context(|| text.to_owned())?.is_some() {
+        // It plays at the person's rating.
+        return Ok(Spec::Human(HumanSpec {
+            file: Some(path.to_owned()),
+            play,
+            pause,
+            ..HumanSpec::default()
+        }));
     }
     let model = players.open(path).with_context(|| text.to_owned())?;
     Ok(if model.card().policy.is_some() {

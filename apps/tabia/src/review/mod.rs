@@ -1,7 +1,7 @@
 //! `tabia review`: what a player's games say about the player.
 
 mod annotate;
-mod games;
+pub(crate) mod games;
 mod html;
 mod ledger;
 

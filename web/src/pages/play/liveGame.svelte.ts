@@ -6,6 +6,7 @@ import type { Rules } from '../../engine/wasm';
 import { GameSession } from '../../game/session.svelte';
 import { announce } from '../../lib/announce.svelte';
 import { errorMessage } from '../../lib/notices.svelte';
+import { adapters } from '../../players/adapters.svelte';
 import { bundledModels } from '../../players/roles';
 import type { GameInput, GameTree, Side, Thought } from '../../wasm/tabia.js';
 import { ChessClock } from './clock.svelte';
@@ -342,6 +343,7 @@ export class LiveGame {
         this.loading = undefined;
       }
     }
+    if (opponent.kind === 'person') await adapters.give(this.#engine, opponent.id);
   }
 
   /** The game as input of a player. */

@@ -82,6 +82,10 @@ function readOpponent(stored: unknown): Opponent {
         : { kind: 'engine', by: 'level', level: numberIn(from['level'], 1, ENGINE_NODES.length, 3) };
     case 'challenge':
       return { kind: 'challenge', level: numberIn(from['level'], 1, CHALLENGE_LEVELS.length, 1) };
+    case 'person': {
+      const { id, name } = from;
+      return typeof id === 'string' && /^[\w-]+$/.test(id) && typeof name === 'string' ? { kind: 'person', id, name, pick } : DEFAULT_OPPONENT;
+    }
     case 'file': {
       const role: Role = oneOf(from['role'], ['human', 'maia', 'net', 'engine'], 'human');
       return typeof from['file'] === 'string' ? { kind: 'file', file: from['file'], role, rating, pick } : DEFAULT_OPPONENT;
