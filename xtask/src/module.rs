@@ -35,9 +35,9 @@ const ANY_NETWORK: &str = "rten";
 /// How much time a build of the page may take.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quality {
-    /// One variant for every browser and network under all names, compiled quickly
+    /// One variant for every browser and network under all names, compiled quickly.
     Quick,
-    /// What is shipped
+    /// What is shipped.
     Shipping,
 }
 
@@ -45,7 +45,7 @@ impl Quality {
     /// The cargo profile.
     fn profile(self) -> &'static str {
         match self {
-            Self::Quick => "page-quick",
+            Self::Quick => "quick",
             Self::Shipping => "page",
         }
     }

@@ -1,12 +1,13 @@
 use std::{
     collections::HashMap,
+    io::Read as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use anyhow::Result;
 use tabia_model::{LoadError, Model};
-use tabia_players::{BuiltInNetwork, EngineEvaluation, Player, PlayerContext, Spec};
+use tabia_players::{Adapter, BuiltInNetwork, EngineEvaluation, Player, PlayerContext, Spec};
 use tabia_search::Evaluator;
 
 use crate::engine_process::EngineProcess;
@@ -31,6 +32,7 @@ impl PlayerFactory {
     fn with_context<T>(&self, seed: u64, build: impl FnOnce(&PlayerContext<'_>) -> T) -> T {
         build(&PlayerContext {
             open: &|path| self.open(path).map_err(Into::into),
+            adapter: &|path| Ok(open_adapter(path)?.map(Arc::new)),
             built_in: &|network| self.built_in(network).map_err(Into::into),
             process: Some(&|spec| Ok(Box::new(EngineProcess::start(spec)?))),
             seed,
@@ -82,4 +84,26 @@ impl PlayerFactory {
     pub fn evaluation(&self, evaluation: &EngineEvaluation) -> Result<(String, Box<dyn Evaluator>)> {
         Ok(self.with_context(0, |context| evaluation.build(context))?)
     }
+}
+
+/// The bytes in which an adapter says that it is one.
+const HEAD: u64 = 4096;
+
+/// The adapter in a file; `None` if the file does not exist or holds something else, such as a network.
+///
+/// # Errors
+/// If the file cannot be read, or is an invalid adapter.
+pub fn open_adapter(path: &Path) -> Result<Option<Adapter>> {
+    // A missing file is reported by what opens networks.
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let mut file = std::fs::File::open(path)?;
+    let mut bytes = Vec::new();
+    (&mut file).take(HEAD).read_to_end(&mut bytes)?;
+    if !Adapter::is_adapter(&bytes) {
+        return Ok(None);
+    }
+    file.read_to_end(&mut bytes)?;
+    Ok(Some(Adapter::from_json(&bytes)?))
 }

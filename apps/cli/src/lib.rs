@@ -19,7 +19,7 @@ use std::num::NonZeroUsize;
 use time::OffsetDateTime;
 
 pub use entrant::{FileHash, SpecEntrant, entrants};
-pub use factory::PlayerFactory;
+pub use factory::{PlayerFactory, open_adapter};
 pub use files::{write_atomically, write_json};
 pub use interrupt::stop_on_interrupt;
 pub use match_progress::play_run;

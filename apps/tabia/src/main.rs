@@ -10,6 +10,7 @@ mod compete;
 mod desktop;
 mod elo;
 mod eval;
+mod me;
 mod model;
 mod play;
 mod play_move;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         cli::Command::Desktop(args) => desktop::run(&args),
         cli::Command::Elo(args) => elo::run(&args),
         cli::Command::Eval { command } => eval::run(command),
+        cli::Command::Me { command } => me::run(command),
         cli::Command::Review(args) => review::run(&args),
         cli::Command::Serve(args) => serve::run(&args),
         cli::Command::Validate(args) => validate::run(&args),

@@ -5,7 +5,10 @@
 //! here. Invalid input never panics: it throws an `Error` that says what and where.
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod contest;
+mod difficulty;
+mod drills;
 mod engine;
 mod fault;
 mod games;
@@ -13,13 +16,18 @@ mod ladder;
 mod notation;
 mod openings;
 mod practice;
+mod puzzles;
+mod repertoire;
 mod review;
 mod rules;
 mod side;
 mod stopwatch;
 mod tree;
 
+pub use adapter::{AdapterFacts, AdapterLearning, Habit, LearnEvent, PlayerNames, adapter_facts};
 pub use contest::{ColourResult, Match, MatchEvent, MatchResults, MatchSetup, OpeningResult};
+pub use difficulty::{DifficultySearch, MoveDifficulty, PositionDifficulty};
+pub use drills::{DrillGame, built_in_drills, drill_achieved, with_attempt};
 #[cfg(any(feature = "embed", test))]
 pub use engine::embedded_model;
 pub use engine::{
@@ -33,8 +41,14 @@ pub use games::{
 };
 pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;
-pub use practice::{AddedCard, PracticeDeck, odds_fen};
-pub use review::{MoveMark, Review, ReviewedMove};
+pub use practice::{AddedCard, AllRepertoires, PracticeDeck, odds_fen};
+pub use puzzles::{PuzzleFacts, PuzzlePart, PuzzleScan, PuzzleSolving, read_puzzles};
+pub use repertoire::{
+    CoverageInput, CoverageStep, OpeningRepertoire, RepertoireCoverage, RepertoireFacts, named_openings,
+};
+pub use review::{
+    MoveMark, PhaseSummary, PlayedLike, Review, ReviewSummary, ReviewedMove, SideSummary, moves_for_estimate,
+};
 pub use rules::{CheckedFen, OpeningEntry, Pacing, check_fen, empty_fen, opening_book, time_control};
 pub use side::Side;
 pub use tree::{

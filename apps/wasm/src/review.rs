@@ -3,10 +3,14 @@
 use std::{collections::VecDeque, time::Duration};
 
 use serde::Serialize;
-use shakmaty::{ByColor, Position as _};
+use shakmaty::{ByColor, Color, Position as _};
 use tabia_encoding::{RatingPool, parse_uci};
+use tabia_game::Phase;
 use tabia_players::Limits;
-use tabia_practice::{GameMove, Mark, ReviewInProgress, ReviewSettings, Reviewer, WhiteScore};
+use tabia_practice::{
+    ESTIMATED, GameMove, MIN_MOVES, MIN_PHASE_MOVES, Mark, RatingEstimate, RatingEvidence, RatingModel,
+    ReviewInProgress, ReviewSettings, Reviewer, WhiteScore, game_accuracy,
+};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -15,6 +19,11 @@ use crate::{
     engine::input::{duration, elo},
     stopwatch::Stopwatch,
 };
+
+/// The share of the time of a move that the search of its position takes, and that after each move that people play. Two or
+/// three of those are searched on average, so that a move takes the time given, besides the network.
+const POSITION_SHARE: f64 = 0.7;
+const CANDIDATE_SHARE: f64 = 0.1;
 
 /// The review of a move.
 #[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
@@ -44,6 +53,86 @@ pub struct ReviewedMove {
     pub best_probability: f32,
     /// Its mark.
     pub mark: MoveMark,
+    /// Whether it is a bad move that most people of the rating would play, or one where most of them would err.
+    pub understandable: bool,
+    /// The probability that a person of the rating errs here: loses 10 points of winning chance or more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[tsify(optional)]
+    pub errs: Option<f64>,
+    /// The winning chance that a person of the rating loses here on average.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[tsify(optional)]
+    pub peer_loss: Option<f64>,
+    /// The rating from which most people find a good move here; 600 if all do, missing if nobody does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[tsify(optional)]
+    pub found_from: Option<u16>,
+}
+
+/// What a review says about the whole game.
+#[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub struct ReviewSummary {
+    /// White's side.
+    pub white: SideSummary,
+    /// Black's side.
+    pub black: SideSummary,
+    /// The ratings of the curves.
+    pub ratings: Vec<u16>,
+    /// Whose ratings the estimates are: those of Lichess, Chess.com or FIDE.
+    pub scale: String,
+}
+
+/// A player's side of a game.
+#[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub struct SideSummary {
+    /// Its accuracy, from 0 to 100; missing without moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[tsify(optional)]
+    pub accuracy: Option<f64>,
+    /// Moves with a choice, by which the rating is estimated; 0 if the network does not use ratings.
+    pub moves: u32,
+    /// The rating that the side played like; missing after too few moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[tsify(optional)]
+    pub played_like: Option<PlayedLike>,
+    /// The probability of each rating; empty after too few moves.
+    pub curve: Vec<f32>,
+    /// The opening, the middlegame and the endgame.
+    pub phases: Vec<PhaseSummary>,
+}
+
+/// A phase of a side.
+#[derive(Clone, Debug, PartialEq, Serialize, Tsify)]
+#[serde(rename_all = "camelCase")]
+pub struct PhaseSummary {
+    /// `opening`, `middlegame` or `endgame`.
+    pub name: String,
+    /// Moves with a choice.
+    pub moves: u32,
+    /// The rating that the side played like; missing after too few moves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[tsify(optional)]
+    pub played_like: Option<PlayedLike>,
+}
+
+/// An estimated rating and its 95% interval, in tens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Tsify)]
+pub struct PlayedLike {
+    /// The estimate.
+    pub rating: u16,
+    /// Lower bound.
+    pub low: u16,
+    /// Upper bound.
+    pub high: u16,
+}
+
+impl From<&RatingEstimate> for PlayedLike {
+    fn from(estimate: &RatingEstimate) -> PlayedLike {
+        let [rating, low, high] = estimate.in_tens();
+        PlayedLike { rating, low, high }
+    }
 }
 
 /// The mark of a move.
@@ -81,12 +170,21 @@ impl From<Mark> for MoveMark {
     }
 }
 
+/// The moves of a player that an estimate of the rating needs.
+#[wasm_bindgen(js_name = movesForEstimate)]
+pub fn moves_for_estimate() -> u32 {
+    MIN_MOVES
+}
+
 /// A review in progress. It needs the model `value` and one with a policy head.
 #[wasm_bindgen]
 pub struct Review {
     reviewer: Reviewer,
     game: ReviewInProgress,
     total: u32,
+    pool: RatingPool,
+    /// Who made each move, and the mover's winning chance before and after it.
+    chances: Vec<(Color, f64, f64)>,
 }
 
 #[wasm_bindgen]
@@ -110,12 +208,68 @@ impl Review {
 
     /// Reviews the next move; `undefined` at the end.
     pub fn step(&mut self) -> Result<Option<Ts<ReviewedMove>>, Fault> {
-        let reviewed = self.reviewer.step(&mut self.game, &|| Box::new(Stopwatch::start()))?;
-        reviewed.map(|reviewed| Ok(ReviewedMove::from(reviewed).into_ts()?)).transpose()
+        self.next()?.map(|reviewed| Ok(reviewed.into_ts()?)).transpose()
+    }
+
+    /// Accuracy and estimated ratings of both sides, by the moves reviewed so far.
+    pub fn summary(&self) -> Result<Ts<ReviewSummary>, Fault> {
+        Ok(self.summarise().into_ts()?)
     }
 }
 
 impl Review {
+    fn next(&mut self) -> Result<Option<ReviewedMove>, Fault> {
+        let reviewed = self.reviewer.step(&mut self.game, &|| Box::new(Stopwatch::start()))?;
+        if let Some(reviewed) = &reviewed {
+            self.chances.push((reviewed.color, reviewed.win_before, reviewed.win_after));
+        }
+        Ok(reviewed.map(ReviewedMove::from))
+    }
+
+    fn summarise(&self) -> ReviewSummary {
+        ReviewSummary {
+            white: self.side(Color::White),
+            black: self.side(Color::Black),
+            ratings: (ESTIMATED.0..=ESTIMATED.1).step_by(usize::from(ESTIMATED.2)).collect(),
+            scale: match self.pool {
+                RatingPool::ChessCom => "Chess.com",
+                RatingPool::OverTheBoard => "FIDE",
+                RatingPool::Lichess | RatingPool::Online | RatingPool::Puzzle | RatingPool::Unknown => {
+                    "Lichess"
+                }
+            }
+            .to_owned(),
+        }
+    }
+
+    fn side(&self, color: Color) -> SideSummary {
+        let model = RatingModel::of(self.pool);
+        let estimate = |evidence: &RatingEvidence, least: u32| {
+            (evidence.moves >= least).then(|| evidence.estimate(&model)).flatten()
+        };
+        let parts = self.game.evidence(color);
+        let all = RatingEvidence::sum(parts);
+        let whole = estimate(&all, MIN_MOVES);
+        let phases = [Phase::Opening, Phase::Middlegame, Phase::Endgame].into_iter().zip(parts);
+        let chances = self.chances.iter().map(|(mover, before, after)| (*mover == color, *before, *after));
+        SideSummary {
+            accuracy: game_accuracy(&chances.collect::<Vec<_>>()),
+            moves: all.moves,
+            played_like: whole.as_ref().map(PlayedLike::from),
+            // Four digits are enough to draw it.
+            curve: whole.map_or_else(Vec::new, |whole| {
+                whole.curve.iter().map(|share| (share * 1e4).round() as f32 / 1e4).collect()
+            }),
+            phases: phases
+                .map(|(phase, part)| PhaseSummary {
+                    name: phase.name().to_owned(),
+                    moves: part.moves,
+                    played_like: estimate(part, MIN_PHASE_MOVES).as_ref().map(PlayedLike::from),
+                })
+                .collect(),
+        }
+    }
+
     fn of(
         engine: &Engine,
         game: &GameInput,
@@ -143,26 +297,34 @@ impl Review {
         // A number alone means what most people mean by it: a rating on a chess site.
         let pool =
             if game.pool.is_none() && rating.is_some() { RatingPool::Online } else { game.rating_pool() };
+        let share = |share: f64| Limits { movetime: Some(time.mul_f64(share)), ..Limits::default() };
+        let both = ByColor { white: true, black: true };
         let settings = ReviewSettings {
-            limits: Limits { movetime: Some(time), ..Limits::default() },
+            limits: share(POSITION_SHARE),
+            candidate_limits: Some(share(CANDIDATE_SHARE)),
             ratings: ByColor { white: rating, black: rating },
             pool: Some(pool),
-            ..ReviewSettings::default()
+            peers: both,
+            evidence: both,
         };
         let player = engine.store().player(&"engine".parse()?, 0)?;
         let mut reviewer = Reviewer::new(player, engine.store().model(model)?)
             .map_err(|_| Fault::new(format!("the model {model:?} has no policy head")))?;
         let total = u32::try_from(moves.len()).unwrap_or(u32::MAX);
         let game = reviewer.start_from(history, moves, settings);
-        Ok(Review { reviewer, game, total })
+        Ok(Review { reviewer, game, total, pool, chances: Vec::new() })
     }
 }
 
 impl From<tabia_practice::ReviewedMove> for ReviewedMove {
     fn from(of: tabia_practice::ReviewedMove) -> ReviewedMove {
-        let opinion = |WhiteScore { cp, mate }| Opinion { cp, mate };
+        let understandable = of.is_understandable();
         ReviewedMove {
             ply: of.ply,
+            understandable,
+            errs: of.peers.map(|peers| peers.errs),
+            peer_loss: of.peers.map(|peers| peers.loss),
+            found_from: of.found_from,
             before: opinion(of.before),
             after: opinion(of.after),
             uci: of.uci,
@@ -174,6 +336,63 @@ impl From<tabia_practice::ReviewedMove> for ReviewedMove {
             probability: of.probability,
             best_probability: of.best_probability,
             mark: of.mark.into(),
+        }
+    }
+}
+
+pub(crate) fn opinion(WhiteScore { cp, mate }: WhiteScore) -> Opinion {
+    Opinion { cp, mate }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALUE: &[u8] = include_bytes!("../../../models/value.safetensors");
+    const HUMAN: &[u8] = include_bytes!("../../../fixtures/models/human.safetensors");
+
+    fn review(moves: &str) -> Review {
+        let mut engine = Engine::new(7.0);
+        engine.open("value", VALUE).unwrap();
+        engine.open("human", HUMAN).unwrap();
+        let moves = moves.split(' ').map(str::to_owned).collect();
+        let game = GameInput { moves, ..GameInput::default() };
+        Review::of(&engine, &game, "human", Some(1500.0), Duration::from_millis(2)).unwrap()
+    }
+
+    #[test]
+    fn moves_have_a_difficulty_and_short_games_no_estimate() {
+        let mut review = review("e2e4 e7e5 d1h5 b8c6 f1c4 g8f6 h5f7");
+        let mut moves = Vec::new();
+        while let Some(reviewed) = review.next().unwrap() {
+            moves.push(reviewed);
+        }
+        assert_eq!(moves.len(), 7);
+        for reviewed in &moves {
+            assert!(reviewed.errs.is_some_and(|errs| (0.0..1.0).contains(&errs)), "{reviewed:?}");
+            assert!(reviewed.peer_loss.is_some_and(|loss| (0.0..1.0).contains(&loss)), "{reviewed:?}");
+        }
+        let summary = review.summarise();
+        assert!(summary.white.accuracy > summary.black.accuracy, "{summary:?}");
+        assert_eq!((summary.white.moves, summary.black.moves), (4, 3));
+        assert_eq!(summary.white.played_like, None);
+        assert!(summary.white.curve.is_empty());
+    }
+
+    #[test]
+    fn ten_moves_give_an_estimate_and_a_curve() {
+        let mut review = review(
+            "e2e4 e7e5 g1f3 b8c6 f1c4 f8c5 c2c3 g8f6 d2d3 d7d6 e1g1 e8g8 f1e1 a7a6 c4b3 c5a7 h2h3 h7h6 b1d2 f8e8",
+        );
+        while review.next().unwrap().is_some() {}
+        let summary = review.summarise();
+        for side in [&summary.white, &summary.black] {
+            let like = side.played_like.unwrap();
+            assert!(like.low < like.rating && like.rating < like.high, "{like:?}");
+            assert_eq!(side.curve.len(), summary.ratings.len());
+            assert!((side.curve.iter().sum::<f32>() - 1.0).abs() < 0.02);
+            assert_eq!(side.phases.iter().map(|phase| phase.moves).collect::<Vec<_>>(), [10, 0, 0]);
+            assert!(side.phases[0].played_like.is_some() && side.phases[2].played_like.is_none());
         }
     }
 }

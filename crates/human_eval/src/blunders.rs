@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use shakmaty::{ByColor, Position as _};
-use tabia_encoding::{ForMover, PlayerInfo, Score};
+use tabia_encoding::{Elo, ForMover, PlayerInfo, Score};
 use tabia_game::{History, Outcome, Repetitions, Status, status};
 use tabia_players::{Limits, NoControl, Player, PlayerError, winning_chance};
-use tabia_practice::Reviewer;
+use tabia_practice::{ErrorCalibration, PeerPrediction, Reviewer};
 
 use crate::band::Band;
 use crate::calibration::CalibrationTally;
@@ -35,10 +35,12 @@ pub struct BlunderEval<'a> {
 }
 
 /// A position of a game with the prediction and the judgement of the move played.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct JudgedMove {
     /// The mover's rating.
     pub rating: u16,
+    /// The share of errors by the searches alone, before calibration.
+    pub share: f64,
     /// The predicted probability of an error.
     pub predicted: f64,
     /// The predicted loss.
@@ -147,7 +149,7 @@ impl BlunderEval<'_> {
                 let win =
                     winning_chance(look(judge, &history, &repetitions, &self.judge_limits).map_err(failed)?);
                 if (DECIDED..=1.0 - DECIDED).contains(&win)
-                    && let Some((peers, considered)) = reviewer
+                    && let Some(PeerPrediction { peers, share, considered }) = reviewer
                         .peers(&history, None, &self.limits, &|| Box::new(NoControl))
                         .map_err(failed)?
                 {
@@ -158,6 +160,7 @@ impl BlunderEval<'_> {
                         1.0 - winning_chance(look(judge, &after, &seen, &self.judge_limits).map_err(failed)?);
                     judged.push(JudgedMove {
                         rating: rating.0,
+                        share,
                         predicted: peers.errs,
                         predicted_loss: peers.loss,
                         loss: (win - left).max(0.0),
@@ -190,6 +193,69 @@ fn look(
     Ok(choice.lines.first().and_then(|line| line.score).unwrap_or(ForMover(Score::Centipawns(0))))
 }
 
+impl JudgedMove {
+    /// The same with the probability of another calibration.
+    #[must_use]
+    pub fn calibrated(self, by: &ErrorCalibration) -> JudgedMove {
+        JudgedMove { predicted: by.probability(self.share, Some(Elo(self.rating))), ..self }
+    }
+}
+
+/// The calibration under which the errors are likeliest: logistic regression by Newton's method. `None` without errors, or with
+/// nothing else.
+pub fn fit_errors(games: &[Vec<JudgedMove>]) -> Option<ErrorCalibration> {
+    const STEPS: usize = 25;
+    // As if a few more moves had said that the coefficients are 0: a group without errors has finite ones.
+    const RIDGE: f64 = 0.5;
+    let moves: Vec<&JudgedMove> = games.iter().flatten().collect();
+    let errors = moves.iter().filter(|m| m.loss >= ERROR).count();
+    if errors == 0 || errors == moves.len() {
+        return None;
+    }
+    let mut coefficients = [0.0; 3];
+    for _ in 0..STEPS {
+        let now = ErrorCalibration { coefficients };
+        let (mut gradient, mut curvature) = (coefficients.map(|of| -RIDGE * of), [[0.0; 3]; 3]);
+        for m in &moves {
+            let rating = Some(Elo(m.rating));
+            let (terms, chance) =
+                (ErrorCalibration::terms(m.share, rating), now.probability(m.share, rating));
+            let missing = f64::from(u8::from(m.loss >= ERROR)) - chance;
+            for (row, term) in terms.into_iter().enumerate() {
+                gradient[row] += missing * term;
+                for (column, other) in terms.into_iter().enumerate() {
+                    curvature[row][column] += chance * (1.0 - chance) * term * other;
+                }
+            }
+        }
+        (0..3).for_each(|row| curvature[row][row] += RIDGE);
+        let step = solved(curvature, gradient);
+        (0..3).for_each(|row| coefficients[row] += step[row]);
+        if step.iter().all(|part| part.abs() < 1e-9) {
+            break;
+        }
+    }
+    Some(ErrorCalibration { coefficients })
+}
+
+/// The solution of linear equations with a positive definite matrix, by elimination.
+fn solved(mut matrix: [[f64; 3]; 3], mut right: [f64; 3]) -> [f64; 3] {
+    for pivot in 0..3 {
+        for row in pivot + 1..3 {
+            let factor = matrix[row][pivot] / matrix[pivot][pivot];
+            for column in pivot..3 {
+                matrix[row][column] -= factor * matrix[pivot][column];
+            }
+            right[row] -= factor * right[pivot];
+        }
+    }
+    for row in (0..3).rev() {
+        let known: f64 = (row + 1..3).map(|column| matrix[row][column] * right[column]).sum();
+        right[row] = (right[row] - known) / matrix[row][row];
+    }
+    right
+}
+
 impl BlunderReport {
     /// The figures of judged moves, by game.
     pub fn new(games: &[Vec<JudgedMove>]) -> BlunderReport {
@@ -198,7 +264,7 @@ impl BlunderReport {
             let mut own: BTreeMap<Band, Vec<JudgedMove>> = BTreeMap::new();
             for judged in game {
                 own.entry(Band::All).or_default().push(*judged);
-                own.entry(Band::of_rating(tabia_encoding::Elo(judged.rating), Grouping::RATING_BAND))
+                own.entry(Band::of_rating(Elo(judged.rating), Grouping::RATING_BAND))
                     .or_default()
                     .push(*judged);
             }
@@ -279,9 +345,43 @@ mod tests {
     }
 
     #[test]
+    fn the_fit_finds_the_calibration_that_made_the_errors() {
+        let truth = ErrorCalibration { coefficients: [-0.8, 0.6, -0.3] };
+        let mut rng = fastrand::Rng::with_seed(3);
+        let mut moved = || {
+            let (rating, share) = (rng.u16(600..2600), rng.f64());
+            let errs = rng.f64() < truth.probability(share, Some(Elo(rating)));
+            let loss = if errs { 0.2 } else { 0.0 };
+            JudgedMove {
+                rating,
+                share,
+                predicted: share,
+                predicted_loss: 0.0,
+                loss,
+                win: 0.5,
+                considered: true,
+            }
+        };
+        let games: Vec<Vec<JudgedMove>> = (0..4000).map(|_| (0..5).map(|_| moved()).collect()).collect();
+        let fitted = fit_errors(&games).unwrap();
+        for (found, expected) in fitted.coefficients.iter().zip(truth.coefficients) {
+            assert!((found - expected).abs() < 0.08, "{fitted:?}");
+        }
+        let report = |games: &[Vec<JudgedMove>]| BlunderReport::new(games).groups.swap_remove(0);
+        let calibrated: Vec<Vec<JudgedMove>> =
+            games.iter().map(|game| game.iter().map(|m| m.calibrated(&fitted)).collect()).collect();
+        let (before, after) = (report(&games), report(&calibrated));
+        assert!(after.calibration.error < 0.02 && before.calibration.error > 0.1, "{after:?}");
+        let none: Vec<Vec<JudgedMove>> =
+            games.iter().map(|game| game.iter().map(|m| JudgedMove { loss: 0.0, ..*m }).collect()).collect();
+        assert_eq!(fit_errors(&none), None);
+    }
+
+    #[test]
     fn figures_are_by_rating_band() {
         let moved = |rating, predicted, loss, considered| JudgedMove {
             rating,
+            share: predicted,
             predicted,
             predicted_loss: predicted / 5.0,
             loss,

@@ -29,7 +29,7 @@ mod time_scores;
 mod workers;
 
 pub use band::{Grouping, Speed};
-pub use blunders::{BlunderEval, BlunderGroup, BlunderReport, JudgedMove, RestMoves};
+pub use blunders::{BlunderEval, BlunderGroup, BlunderReport, JudgedMove, RestMoves, fit_errors};
 pub use calibration::{Calibration, Reliability};
 pub use eval_model::EvalModel;
 pub use moves::{Comparison, MoveFilter, MoveGroup, MoveMetrics, MoveReport, UNLIKELY};

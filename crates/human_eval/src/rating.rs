@@ -293,7 +293,7 @@ mod tests {
             let rating = (1600.0 + 250.0 * normal()).clamp(700.0, 2700.0);
             for _ in 0..20 {
                 let seen = rating + deviation * normal();
-                let log_likelihoods = tabia_practice::TOLD_RATINGS
+                let log_likelihoods = tabia_practice::EVIDENCE_RATINGS
                     .map(|told| -((f64::from(told) - seen) / deviation).powi(2) / 2.0);
                 all.push(SideEvidence {
                     player,

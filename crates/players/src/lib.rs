@@ -22,10 +22,12 @@
 //! | a network one ply deep | [`OnePly`] |
 //! | a network's policy head: temperature, nucleus, sampling | [`PolicyPlayer`], [`Pick`] |
 //! | playing at a rating | [`StrengthSettings`], [`SearchBlend`], [`strength_at`] |
+//! | playing like one person | [`Adapter`] |
 //! | thinking time, resignation and draw offers of people | [`HumanPlayer`], [`HumanBehaviour`], [`think_time_for`] |
 //! | the alpha-beta engine as a player | [`EnginePlayer`] |
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod challenge;
 mod ending;
 mod engine;
@@ -48,6 +50,10 @@ mod wrapped;
 #[expect(dead_code, reason = "shared with the tests of search")]
 mod test_networks;
 
+pub use adapter::{
+    Adapter, AdapterError, AdapterGain, AdapterNetwork, FEATURES, Feature, LEAST_PROBABILITY, MemoryMove,
+    OpeningMemory, each_feature, log_time, memory_key,
+};
 pub use challenge::{
     CHALLENGE_INPUT, ChallengeEntry, ChallengeRules, Level, LevelPlayer, NotAdmitted, OutputWarning,
     UnknownRules, admit,

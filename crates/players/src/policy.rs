@@ -10,8 +10,8 @@ use tabia_model::{Candidate, Evaluation, Model};
 use tabia_search::{Choice, Evaluator, Limits, Line, SearchControl};
 
 use crate::{
-    Decision, Player, PlayerError, SearchBlend, move_order, policy_search::PolicySearch, think_time_for,
-    time_cap::TimeCap,
+    Adapter, Decision, Player, PlayerError, SearchBlend, move_order, policy_search::PolicySearch,
+    think_time_for, time_cap::TimeCap,
 };
 
 /// A network that plays from its policy head: human-like networks, Maia and other Leela networks. A shallow search may
@@ -23,6 +23,8 @@ pub struct PolicyPlayer {
     model: Arc<Model>,
     persona: Persona,
     pick: Pick,
+    /// Turns the network's probabilities into those of one person.
+    adapter: Option<Arc<Adapter>>,
     search: Option<PolicySearch>,
     /// Plies from the initial position that are sampled from the raw policy.
     opening: usize,
@@ -94,7 +96,22 @@ impl PolicyPlayer {
         }
         let piece_last = PIECE_LAST.contains(&model.card().encoding.as_str());
         let rng = Rng::with_seed(seed);
-        Ok(PolicyPlayer { name, model, persona, pick, search: None, opening: 0, piece_last, rng })
+        Ok(PolicyPlayer {
+            name,
+            model,
+            persona,
+            pick,
+            adapter: None,
+            search: None,
+            opening: 0,
+            piece_last,
+            rng,
+        })
+    }
+
+    /// Plays like the person of an adapter. The rating of the persona is theirs, without the shift.
+    pub fn with_adapter(self, adapter: Arc<Adapter>) -> PolicyPlayer {
+        PolicyPlayer { adapter: Some(adapter), ..self }
     }
 
     /// Adds a shallow search over `evaluator`.
@@ -108,8 +125,13 @@ impl PolicyPlayer {
         PolicyPlayer { opening: plies, ..self }
     }
 
+    /// Whether the position is played from memory.
     fn in_opening(&self, game: &History) -> bool {
         let situation = game.situation();
+        if self.opening > 0 && self.adapter.as_ref().is_some_and(|adapter| adapter.knows(situation.position))
+        {
+            return true;
+        }
         let start = situation.earlier.last().unwrap_or(situation.position);
         situation.last_moves.len() < self.opening && *start == Chess::default()
     }
@@ -119,16 +141,24 @@ impl PolicyPlayer {
         let allowed = move_order::candidates(game, limits)?;
         let mut situation = game.situation();
         situation.mover.rating = self.persona.rating.or(situation.mover.rating);
+        if let Some(adapter) = &self.adapter {
+            situation.mover.rating = adapter.told(situation.mover.rating);
+        }
         situation.pool = self.persona.pool.unwrap_or(situation.pool);
         if let Some(clocks) = &limits.clocks {
             let turn = situation.position.turn();
             situation.mover.time_left = Some(clocks[turn].remaining);
             situation.opponent.time_left = Some(clocks[!turn].remaining);
         }
-        let evaluation = self.model.evaluate(&[situation])?.remove(0);
-        let is_allowed = |candidate: &&Candidate| allowed.contains(&candidate.mv);
-        let mut candidates: Vec<Candidate> =
-            policy_of(&evaluation).iter().filter(is_allowed).copied().collect();
+        let mut evaluation = self.model.evaluate(&[situation])?.remove(0);
+        let mut candidates = policy_of(&evaluation).to_vec();
+        if let Some(adapter) = &self.adapter {
+            adapter.adapt(&situation, &mut candidates);
+            if let Some(chances) = &mut evaluation.think_time {
+                adapter.pace_think_time(chances);
+            }
+        }
+        candidates.retain(|candidate| allowed.contains(&candidate.mv));
         normalise(&mut candidates);
         Ok((evaluation, candidates))
     }

@@ -1,15 +1,18 @@
 //! How hard a position is for people of a rating.
 
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
-use shakmaty::{Chess, Move};
-use tabia_encoding::Elo;
+use shakmaty::{Chess, Move, Position as _};
+use tabia_encoding::{Elo, ForMover, Score};
 use tabia_game::{History, Repetitions};
 use tabia_model::{Evaluation, Policy, Wdl};
 use tabia_players::{Limits, PlayerError, winning_chance};
 
 use crate::mark::{INACCURACY, MISTAKE};
 use crate::rating::{TOLD_RATINGS, at_ratings};
-use crate::review::{Reviewer, Searched, StartClock, halved, san, uci};
+use crate::review::{Reviewer, Searched, StartClock, WhiteScore, halved, san, uci};
 
 /// The share of people's moves that is evaluated, and the most moves.
 const COVERED: f32 = 0.9;
@@ -17,12 +20,8 @@ const MOST_CANDIDATES: usize = 6;
 
 /// What the moves that are not evaluated cost on average, as a share of what there is to lose, and how often such a move
 /// is an error. Measured by `tabia eval blunders`.
-const REST_LOSS: f64 = 0.3;
+const REST_LOSS: f64 = 0.26;
 const REST_ERRS: f64 = 0.45;
-
-/// Logistic calibration of the probability of an error: intercept and slope. A move is an error or not by a short search,
-/// which a better judge often sees otherwise, so that the plain sum is too sure of itself. Fitted by the same command.
-const CALIBRATION: (f64, f64) = (-0.9, 0.5);
 
 /// What people of a rating lose in a position.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,20 +49,29 @@ impl Candidates {
         played: Option<Move>,
         after: &mut dyn FnMut(Move) -> Result<f64, PlayerError>,
     ) -> Result<Candidates, PlayerError> {
+        let (mut candidates, unknown) = Candidates::searched(policy, searched, played);
+        for m in unknown {
+            candidates.moves.push((m, after(m)?));
+        }
+        Ok(candidates)
+    }
+
+    /// The engine's best two, and the moves to evaluate.
+    fn searched(policy: &Policy, searched: &Searched, played: Option<Move>) -> (Candidates, Vec<Move>) {
         let best_chance = winning_chance(searched.score);
         let mut moves: Vec<(Move, f64)> = searched.best.map(|best| (best, best_chance)).into_iter().collect();
         moves.extend(searched.second.map(|(m, score)| (m, winning_chance(score))));
-        let mut covered = 0.0;
+        let (mut covered, mut unknown) = (0.0, Vec::new());
         for candidate in policy.candidates().iter().take(MOST_CANDIDATES) {
             if covered >= COVERED {
                 break;
             }
             covered += candidate.probability;
             if Some(candidate.mv) != played && !moves.iter().any(|(known, _)| *known == candidate.mv) {
-                moves.push((candidate.mv, after(candidate.mv)?));
+                unknown.push(candidate.mv);
             }
         }
-        Ok(Candidates { best_chance, moves })
+        (Candidates { best_chance, moves }, unknown)
     }
 
     /// Adds the move played.
@@ -79,8 +87,20 @@ impl Candidates {
         (self.best_chance - chance).max(0.0)
     }
 
-    /// What people lose who choose by this policy.
-    pub(crate) fn peers(&self, policy: &Policy) -> Peers {
+    /// What people of a rating lose who choose by this policy.
+    pub(crate) fn peers(&self, policy: &Policy, rating: Option<Elo>) -> Peers {
+        let (loss, share) = self.expected(policy);
+        // Who has less cannot lose as much.
+        let errs = if self.best_chance < MISTAKE {
+            0.0
+        } else {
+            ErrorCalibration::BUILT_IN.probability(share, rating)
+        };
+        Peers { loss, errs }
+    }
+
+    /// The expected loss, and the share of moves that are errors by the searches alone.
+    fn expected(&self, policy: &Policy) -> (f64, f64) {
         let (mut loss, mut errs, mut rest) = (0.0, 0.0, 1.0);
         for (m, chance) in &self.moves {
             let (share, lost) = (f64::from(policy.probability(*m)), self.loss(*chance));
@@ -91,9 +111,7 @@ impl Candidates {
             }
         }
         let rest = rest.max(0.0);
-        // Who has less cannot lose as much.
-        let errs = if self.best_chance < MISTAKE { 0.0 } else { calibrated(errs + rest * REST_ERRS) };
-        Peers { loss: loss + rest * REST_LOSS * self.best_chance, errs }
+        (loss + rest * REST_LOSS * self.best_chance, (errs + rest * REST_ERRS).clamp(0.0, 1.0))
     }
 
     /// The share of people who find a good move: one that loses less than an inaccuracy.
@@ -110,19 +128,47 @@ impl Candidates {
     }
 }
 
-fn calibrated(share: f64) -> f64 {
-    let share = share.clamp(0.0, 1.0);
-    let log_odds = ((share + 0.01) / (1.01 - share)).ln();
-    1.0 / (1.0 + (-CALIBRATION.0 - CALIBRATION.1 * log_odds).exp())
+/// Logistic calibration of the probability of an error. A move is an error or not by a short search, which a better judge
+/// often sees otherwise, so that the plain share of errors is too sure of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorCalibration {
+    /// Coefficients of the [terms](ErrorCalibration::terms).
+    pub coefficients: [f64; 3],
+}
+
+impl ErrorCalibration {
+    /// Fitted to the bundled network by `tabia eval blunders --fit`.
+    pub const BUILT_IN: ErrorCalibration = ErrorCalibration { coefficients: [-1.01, 0.56, -0.29] };
+
+    /// The terms of the log-odds: 1, the log-odds of the share of errors, and the rating, in units of 500 from 1500; an unknown one
+    /// is 1500.
+    pub fn terms(share: f64, rating: Option<Elo>) -> [f64; 3] {
+        let share = share.clamp(0.0, 1.0);
+        let log_odds = ((share + 0.01) / (1.01 - share)).ln();
+        let rating =
+            rating.map_or(0.0, |Elo(rating)| ((f64::from(rating) - 1500.0) / 500.0).clamp(-2.0, 2.5));
+        [1.0, log_odds, rating]
+    }
+
+    /// The probability of an error, where this share of people's moves are errors by the searches alone.
+    pub fn probability(&self, share: f64, rating: Option<Elo>) -> f64 {
+        let terms = ErrorCalibration::terms(share, rating);
+        let log_odds: f64 = self.coefficients.iter().zip(terms).map(|(of, term)| of * term).sum();
+        1.0 / (1.0 + (-log_odds).exp())
+    }
 }
 
 /// How hard a position is for people of a rating.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Difficulty {
+    /// The engine's evaluation.
+    pub evaluation: WhiteScore,
     /// The mover's winning chance by the engine.
     pub win: f64,
-    /// The expected score of a person of the rating, from 0 to 1, if the network predicts results.
+    /// The mover's expected score by the human network, from 0 to 1, if it predicts results: a win counts 1, a draw a half. It
+    /// is that of a person of the rating who plays on against the opponent of the game; without one, against a person of the
+    /// same rating.
     pub expected_score: Option<f32>,
     /// What people of the rating lose.
     pub peers: Peers,
@@ -150,6 +196,60 @@ pub struct ConsideredMove {
     pub found_from: Option<u16>,
 }
 
+/// What is predicted of people of a rating in a position, and from what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PeerPrediction {
+    /// What they lose.
+    pub peers: Peers,
+    /// The share of their moves that are errors by the searches alone, before calibration.
+    pub share: f64,
+    /// The moves that were evaluated.
+    pub considered: Vec<Move>,
+}
+
+/// A position whose difficulty is being computed, one search at a time.
+pub struct DifficultyInProgress {
+    history: History,
+    repetitions: Repetitions,
+    rating: Option<Elo>,
+    limits: Limits,
+    candidate_limits: Limits,
+    /// Once the position itself was searched.
+    searched: Option<SearchedPosition>,
+}
+
+struct SearchedPosition {
+    score: ForMover<Score>,
+    said: Evaluation,
+    candidates: Candidates,
+    coming: VecDeque<Move>,
+}
+
+impl DifficultyInProgress {
+    /// The current position of a game, for people of a rating; without one, of the mover's rating in the game. `limits` are those
+    /// of the position's search, `candidate_limits` those after each move that people play.
+    pub fn new(
+        history: History,
+        rating: Option<Elo>,
+        limits: Limits,
+        candidate_limits: Limits,
+    ) -> DifficultyInProgress {
+        DifficultyInProgress {
+            repetitions: Repetitions::from_start(history.current()),
+            history,
+            rating,
+            limits: Limits { lines: 2, ..limits },
+            candidate_limits: Limits { lines: 1, ..candidate_limits },
+            searched: None,
+        }
+    }
+
+    /// The rating that moves are judged at.
+    fn rating(&self) -> Option<Elo> {
+        self.rating.or(self.history.situation().mover.rating)
+    }
+}
+
 impl Reviewer {
     /// How hard the current position of a game is for people of a rating; without one, of the mover's rating in the game.
     /// `None` if the game is over.
@@ -163,22 +263,45 @@ impl Reviewer {
         limits: &Limits,
         clock: StartClock<'_>,
     ) -> Result<Option<Difficulty>, PlayerError> {
-        let Some((candidates, said)) = self.candidates(history, rating, limits, clock)? else {
-            return Ok(None);
-        };
-        let Some(policy) = &said.policy else { return Ok(None) };
-        let by_rating = self.human.evaluate(&at_ratings(&history.situation()))?;
-        Ok(Some(Difficulty {
-            win: candidates.best_chance,
-            expected_score: said.wdl.map(Wdl::expected),
-            peers: candidates.peers(policy),
-            found_from: candidates.found_from(&by_rating),
-            moves: candidates.considered(history.current(), policy, &by_rating),
-        }))
+        let mut position = DifficultyInProgress::new(history.clone(), rating, limits.clone(), halved(limits));
+        loop {
+            if let ControlFlow::Break(found) = self.step_difficulty(&mut position, clock)? {
+                return Ok(found);
+            }
+        }
     }
 
-    /// What people of a rating lose in the current position of a game, as in [`Reviewer::difficulty`], and the moves that
-    /// were looked at.
+    /// One search more; breaks with the difficulty, or with `None` if the game is over.
+    ///
+    /// # Errors
+    /// If the engine or the network fails.
+    pub fn step_difficulty(
+        &mut self,
+        position: &mut DifficultyInProgress,
+        clock: StartClock<'_>,
+    ) -> Result<ControlFlow<Option<Difficulty>>, PlayerError> {
+        if !self.search_next(position, clock)? {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let Some(SearchedPosition { score, said, candidates, .. }) = &position.searched else {
+            return Ok(ControlFlow::Break(None));
+        };
+        let Some(policy) = &said.policy else { return Ok(ControlFlow::Break(None)) };
+        let by_rating = match self.human.takes_ratings() {
+            true => self.human.evaluate(&at_ratings(&position.history.situation()))?,
+            false => Vec::new(),
+        };
+        Ok(ControlFlow::Break(Some(Difficulty {
+            evaluation: score.for_white(position.history.current().turn()).into(),
+            win: candidates.best_chance,
+            expected_score: said.wdl.map(Wdl::expected),
+            peers: candidates.peers(policy, position.rating()),
+            found_from: candidates.found_from(&by_rating),
+            moves: candidates.considered(position.history.current(), policy, &by_rating),
+        })))
+    }
+
+    /// What people of a rating lose in the current position of a game, as in [`Reviewer::difficulty`].
     ///
     /// # Errors
     /// If the engine or the network fails.
@@ -188,41 +311,55 @@ impl Reviewer {
         rating: Option<Elo>,
         limits: &Limits,
         clock: StartClock<'_>,
-    ) -> Result<Option<(Peers, Vec<Move>)>, PlayerError> {
-        let Some((candidates, said)) = self.candidates(history, rating, limits, clock)? else {
-            return Ok(None);
-        };
-        let peers = candidates.peers(&said.policy.unwrap_or_default());
-        Ok(Some((peers, candidates.moves.into_iter().map(|(m, _)| m).collect())))
+    ) -> Result<Option<PeerPrediction>, PlayerError> {
+        let mut position = DifficultyInProgress::new(history.clone(), rating, limits.clone(), halved(limits));
+        while !self.search_next(&mut position, clock)? {}
+        let rating = position.rating();
+        Ok(position.searched.map(|SearchedPosition { said, candidates, .. }| {
+            let policy = said.policy.unwrap_or_default();
+            let (peers, (_, share)) = (candidates.peers(&policy, rating), candidates.expected(&policy));
+            PeerPrediction {
+                peers,
+                share,
+                considered: candidates.moves.into_iter().map(|(m, _)| m).collect(),
+            }
+        }))
     }
 
-    fn candidates(
+    /// Searches the position, then after one move at a time; returns whether all is known, or the game is over.
+    fn search_next(
         &mut self,
-        history: &History,
-        rating: Option<Elo>,
-        limits: &Limits,
+        position: &mut DifficultyInProgress,
         clock: StartClock<'_>,
-    ) -> Result<Option<(Candidates, Evaluation)>, PlayerError> {
-        let repetitions = Repetitions::from_start(history.current());
-        let searched = self.look(history, &repetitions, &Limits { lines: 2, ..limits.clone() }, clock)?;
-        if searched.best.is_none() {
-            return Ok(None);
-        }
-        let mut told = history.situation();
-        told.mover.rating = rating.or(told.mover.rating);
-        told.opponent.rating = told.opponent.rating.or(told.mover.rating);
-        let said = self.human.evaluate(&[told])?.into_iter().next().unwrap_or_default();
-        let limits = Limits { lines: 1, ..halved(limits) };
-        let mut after = |m: Move| {
+    ) -> Result<bool, PlayerError> {
+        let DifficultyInProgress { history, repetitions, rating, limits, candidate_limits, searched } =
+            position;
+        let Some(known) = searched else {
+            let found = self.look(history, repetitions, limits, clock)?;
+            if found.best.is_none() {
+                return Ok(true);
+            }
+            let mut told = history.situation();
+            told.mover.rating = rating.or(told.mover.rating);
+            told.opponent.rating = told.opponent.rating.or(told.mover.rating);
+            let said = self.human.evaluate(&[told])?.into_iter().next().unwrap_or_default();
+            let nothing = Policy::default();
+            let policy = said.policy.as_ref().unwrap_or(&nothing);
+            let (candidates, coming) = Candidates::searched(policy, &found, None);
+            let is_done = coming.is_empty();
+            *searched =
+                Some(SearchedPosition { score: found.score, said, candidates, coming: coming.into() });
+            return Ok(is_done);
+        };
+        if let Some(m) = known.coming.pop_front() {
             let (mut history, mut repetitions) = (history.clone(), repetitions.clone());
             history.push(m, None);
             repetitions.push(history.current());
-            Ok(1.0 - winning_chance(self.look(&history, &repetitions, &limits, clock)?.score))
-        };
-        let nothing = Policy::default();
-        let policy = said.policy.as_ref().unwrap_or(&nothing);
-        let candidates = Candidates::of(policy, &searched, None, &mut after)?;
-        Ok(Some((candidates, said)))
+            let chance =
+                1.0 - winning_chance(self.look(&history, &repetitions, candidate_limits, clock)?.score);
+            known.candidates.moves.push((m, chance));
+        }
+        Ok(known.coming.is_empty())
     }
 }
 
@@ -257,7 +394,8 @@ fn half_from(shares: &[f64]) -> Option<u16> {
     let Some(below) = first.checked_sub(1) else { return Some(at) };
     let part = (0.5 - shares[below]) / (above - shares[below]);
     let from = f64::from(TOLD_RATINGS[below]);
-    Some((from + part * (f64::from(at) - from)).round() as u16)
+    // More digits would mean nothing.
+    Some(((from + part * (f64::from(at) - from)) / 50.0).round() as u16 * 50)
 }
 
 #[cfg(test)]
@@ -266,29 +404,33 @@ mod tests {
 
     #[test]
     fn calibrated_probabilities_grow_and_avoid_certainty() {
-        let shares = [0.0, 0.1, 0.3, 0.6, 0.9, 1.0].map(calibrated);
-        assert!(shares.is_sorted_by(|less, more| less < more), "{shares:?}");
-        assert!(shares[0] < 0.05 && shares[5] > 0.75 && shares[5] < 0.85, "{shares:?}");
-        assert_eq!((calibrated(-1e-9), calibrated(1.0 + 1e-7)), (calibrated(0.0), calibrated(1.0)));
+        let at = |share: f64, rating: Option<Elo>| ErrorCalibration::BUILT_IN.probability(share, rating);
+        for rating in [None, Some(Elo(400)), Some(Elo(1000)), Some(Elo(1800)), Some(Elo(2800))] {
+            let shares = [0.0, 0.1, 0.3, 0.6, 0.9, 1.0].map(|share| at(share, rating));
+            assert!(shares.is_sorted_by(|less, more| less < more), "{rating:?}: {shares:?}");
+            assert!(shares[0] < 0.1 && shares[5] > 0.6 && shares[5] < 0.95, "{rating:?}: {shares:?}");
+        }
+        assert_eq!((at(-1e-9, None), at(1.0 + 1e-7, None)), (at(0.0, None), at(1.0, None)));
+        assert_eq!(at(0.3, None), at(0.3, Some(Elo(1500))), "an unknown rating is 1500");
     }
 
     #[test]
     fn who_has_little_to_lose_cannot_err() {
         let candidates = Candidates { best_chance: 0.05, moves: Vec::new() };
-        assert_eq!(candidates.peers(&Policy::default()).errs, 0.0);
+        assert_eq!(candidates.peers(&Policy::default(), None).errs, 0.0);
         let level = Candidates { best_chance: 0.5, moves: Vec::new() };
-        assert!(level.peers(&Policy::default()).errs > 0.0);
+        assert!(level.peers(&Policy::default(), None).errs > 0.0);
     }
 
     #[test]
     fn the_rating_where_half_find_it_is_interpolated() {
-        let rising = [0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8, 0.9, 0.9, 0.9, 0.9];
-        assert_eq!(half_from(&rising), Some(1500));
-        assert_eq!(half_from(&[0.9; 12]), Some(600), "everybody");
-        assert_eq!(half_from(&[0.2; 12]), None, "nobody");
-        let mut dip = [0.8; 12];
-        dip[3] = 0.2;
-        assert_eq!(half_from(&dip), Some(1300), "what is found below a dip does not count");
+        let rising = [0.0, 0.2, 0.4, 0.6, 0.8, 0.9];
+        assert_eq!(half_from(&rising), Some(1700));
+        assert_eq!(half_from(&[0.9; 6]), Some(600), "everybody");
+        assert_eq!(half_from(&[0.2; 6]), None, "nobody");
+        let mut dip = [0.8; 6];
+        dip[2] = 0.2;
+        assert_eq!(half_from(&dip), Some(1700), "what is found below a dip does not count");
         assert_eq!(half_from(&[]), None);
     }
 }

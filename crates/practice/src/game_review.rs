@@ -95,11 +95,10 @@ pub struct SideReview {
 impl SideReview {
     /// "You played like N", in a phase (its number) or in the whole game; `None` without evidence.
     pub fn played_like(&self, pool: RatingPool, phase: Option<usize>) -> Option<RatingEstimate> {
-        let mut evidence = RatingEvidence::default();
-        let parts = self.evidence.iter().enumerate();
-        parts
-            .filter(|(number, _)| phase.is_none_or(|phase| phase == *number))
-            .for_each(|(_, part)| evidence.merge(part));
+        let evidence = match phase {
+            Some(phase) => self.evidence.get(phase).copied().unwrap_or_default(),
+            None => RatingEvidence::sum(&self.evidence),
+        };
         evidence.estimate(&RatingModel::of(pool))
     }
 }

@@ -14,7 +14,10 @@
 //! | accuracy in percent | [`move_accuracy`], [`game_accuracy`] |
 //! | positions to practise, with spaced repetition | [`deck`] |
 //! | opening repertoires and what they cover | [`Repertoire`] |
+//! | endgames and middlegames to win or to hold | [`Drill`], [`drills`] |
+//! | puzzles to solve | [`PuzzleGame`], [`PuzzleChoice`] |
 //! | names of openings and players | [`opening_family`], [`NameCounter`] |
+//! | what distinguishes one person from others of the same rating | [`Learner`], [`PersonGame`] |
 //! | means with intervals | [`ClusteredMean`], [`Estimate`] |
 #![forbid(unsafe_code)]
 
@@ -22,14 +25,17 @@ mod accuracy;
 mod color;
 pub mod deck;
 mod difficulty;
+mod drills;
 mod estimate;
 mod figures;
 mod game_review;
+mod learn;
 mod library;
 mod mark;
 mod names;
 mod new_card;
 mod openings;
+mod puzzles;
 mod rating;
 mod repertoire;
 mod review;
@@ -39,21 +45,33 @@ mod tests;
 
 pub use accuracy::{game_accuracy, move_accuracy};
 pub use color::Side;
-pub use difficulty::{ConsideredMove, Difficulty, Peers};
+pub use difficulty::{
+    ConsideredMove, Difficulty, DifficultyInProgress, ErrorCalibration, PeerPrediction, Peers,
+};
+pub use drills::{Drill, DrillAttempt, DrillTask, drills};
 pub use estimate::{ClusteredMean, Estimate};
 pub use figures::{GameFigures, MoveFigures};
 pub use game_review::{GameReview, SideReview, game_key};
+pub use learn::{
+    Asked, LEAST_GAMES, LearnError, LearnSettings, LearnStage, Learner, MoveScores, Performed, PersonGame,
+    PersonScore, Predict, Prediction, Task, score_game,
+};
 pub use library::{
     GameFilter, GameHead, GameRow, GameRowFigures, GameRows, Library, LibraryCounts, PlayedMistake,
 };
 pub use mark::{Mark, Reviewed};
 pub use names::{NameCount, NameCounter};
 pub use new_card::CardSubject;
-pub use openings::opening_family;
+pub use openings::{NamedOpening, opening_family, openings};
+pub use puzzles::{PuzzleChoice, PuzzleGame, PuzzleStep};
 pub use rating::{
-    ESTIMATED, RATINGS, RatingEstimate, RatingEvidence, RatingModel, TOLD_RATINGS, at_ratings, with_rating,
+    ESTIMATED, EVIDENCE_RATINGS, MIN_MOVES, MIN_PHASE_MOVES, RATINGS, RatingEstimate, RatingEvidence,
+    RatingModel, TOLD_RATINGS, at_ratings, with_rating,
 };
-pub use repertoire::{Coverage, CoverageLimits, Deviation, Hole, Repertoire};
+pub use repertoire::{
+    Coverage, CoverageLimits, CoverageNode, CoverageWalk, Deviation, Hole, MoveCoverage, NodeState,
+    Repertoire, RepertoireError, RepertoireFile, RepertoireLine, RepertoireStatus, Unanswered, guess_color,
+};
 pub use review::{
     GameMove, ReviewInProgress, ReviewSettings, ReviewedMove, Reviewer, StartClock, WhiteScore,
 };

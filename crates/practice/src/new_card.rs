@@ -1,5 +1,7 @@
 //! Cards of positions: the engine's good moves, and what people play.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 use shakmaty::{Move, Position as _};
 use tabia_encoding::Elo;
@@ -49,6 +51,9 @@ pub struct CardSubject {
     pub source: String,
     /// The half-move in it, from 1.
     pub ply: u32,
+    /// Its tags.
+    #[serde(default)]
+    pub tags: BTreeSet<String>,
 }
 
 impl CardSubject {
@@ -69,6 +74,7 @@ impl CardSubject {
             opening: opening_family(game).map(str::to_owned),
             source: format!("{} – {}", name("White"), name("Black")),
             ply,
+            tags: BTreeSet::new(),
         };
         Some((history, subject))
     }
@@ -127,6 +133,7 @@ impl Reviewer {
             opening: subject.opening,
             phase: Some(Phase::of(position.board()).name().to_owned()),
             origin: Some(Origin { source: subject.source, ply: Some(subject.ply) }),
+            tags: subject.tags,
         }))
     }
 }

@@ -13,17 +13,32 @@
 //!
 //! All are fitted by `tabia eval rating --fit`.
 
-use serde::{Deserialize, Serialize};
-use shakmaty::Move;
-use tabia_encoding::{Elo, RatingPool, Situation};
-use tabia_model::Evaluation;
+use std::fmt;
 
-/// The ratings told to the network. It is trained on an input that is piecewise linear between them.
-pub const TOLD_RATINGS: [u16; RATINGS] =
+use serde::{Deserialize, Serialize};
+use shakmaty::{ByColor, Move, Position as _};
+use tabia_encoding::{Elo, RatingPool, Situation};
+use tabia_game::{Game, History, Phase};
+use tabia_model::{Evaluation, Model};
+use tabia_players::PlayerError;
+
+/// The ratings told to the network. A move's log-probability is smooth in the rating, so that it is interpolated between
+/// them; more ratings would only take more time.
+pub const TOLD_RATINGS: [u16; TOLD] = [600, 1040, 1480, 1920, 2360, 2800];
+const TOLD: usize = 6;
+
+/// The ratings at which evidence is kept.
+pub const EVIDENCE_RATINGS: [u16; RATINGS] =
     [600, 800, 1000, 1200, 1400, 1600, 1800, 2000, 2200, 2400, 2600, 2800];
 
-/// The number of ratings told.
+/// The number of ratings at which evidence is kept.
 pub const RATINGS: usize = 12;
+
+/// The moves that an estimate of a game needs. From fewer, it is more the prior's than the player's.
+pub const MIN_MOVES: u32 = 10;
+
+/// The moves that an estimate of a phase needs.
+pub const MIN_PHASE_MOVES: u32 = 5;
 
 /// The ratings of the posterior: from, to and step.
 pub const ESTIMATED: (u16, u16, u16) = (400, 3000, STEP);
@@ -35,7 +50,7 @@ const MIN_PROBABILITY: f32 = 1e-4;
 /// The situation as each of the [`TOLD_RATINGS`] sees it: both players have that rating. The network has seen few games
 /// between players of very different ratings, and who the opponent was says nothing about the moves that it does not say
 /// about the rating.
-pub fn at_ratings<'a>(situation: &Situation<'a>) -> [Situation<'a>; RATINGS] {
+pub fn at_ratings<'a>(situation: &Situation<'a>) -> [Situation<'a>; TOLD] {
     TOLD_RATINGS.map(|rating| with_rating(situation, Elo(rating)))
 }
 
@@ -47,6 +62,11 @@ pub fn with_rating<'a>(situation: &Situation<'a>, rating: Elo) -> Situation<'a> 
     told
 }
 
+/// Whether there are several legal moves. An only move says nothing about who plays it.
+pub(crate) fn has_choice(position: &shakmaty::Chess) -> bool {
+    position.legal_moves().len() > 1
+}
+
 /// Log-likelihoods of moves by rating, summed over moves. Evidence of several games merges; evidence of several rating
 /// pools does not, because the same number means a different strength in each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -54,7 +74,7 @@ pub fn with_rating<'a>(situation: &Situation<'a>, rating: Elo) -> Situation<'a> 
 pub struct RatingEvidence {
     /// Number of moves.
     pub moves: u32,
-    /// For each of [`TOLD_RATINGS`].
+    /// For each of [`EVIDENCE_RATINGS`].
     pub log_likelihoods: [f64; RATINGS],
 }
 
@@ -64,11 +84,53 @@ impl RatingEvidence {
     pub fn add(&mut self, predictions: &[Evaluation], played: Move) {
         let probability = |said: &Evaluation| Some(said.policy.as_ref()?.probability(played));
         let said: Option<Vec<f32>> = predictions.iter().map(probability).collect();
-        let Some(said) = said.and_then(|said| <[f32; RATINGS]>::try_from(said).ok()) else { return };
-        self.moves += 1;
-        for (sum, probability) in self.log_likelihoods.iter_mut().zip(said) {
-            *sum += f64::from(probability.max(MIN_PROBABILITY)).ln();
+        if let Some(said) = said.and_then(|said| <[f32; TOLD]>::try_from(said).ok()) {
+            self.add_probabilities(said);
         }
+    }
+
+    /// Adds a move by its probability at each of [`TOLD_RATINGS`].
+    fn add_probabilities(&mut self, said: [f32; TOLD]) {
+        self.moves += 1;
+        let spline = Spline::new(&said.map(|probability| f64::from(probability.max(MIN_PROBABILITY)).ln()));
+        for (sum, rating) in self.log_likelihoods.iter_mut().zip(EVIDENCE_RATINGS) {
+            *sum += spline.at(f64::from(rating));
+        }
+    }
+
+    /// The evidence of both sides of the main line of a game, by [phase](Phase), without a search. `goes_on` is asked before each
+    /// move; `None` once it says no.
+    ///
+    /// # Errors
+    /// If the network fails.
+    pub fn of_game(
+        game: &Game,
+        human: &Model,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<ByColor<[RatingEvidence; 3]>>, PlayerError> {
+        let mut evidence = ByColor::<[RatingEvidence; 3]>::default();
+        let mut history = History::at_start_of(game);
+        for node in game.mainline() {
+            let Some(played) = game.move_to(node) else { break };
+            if !goes_on() {
+                return Ok(None);
+            }
+            let position = history.current();
+            if human.takes_ratings() && has_choice(position) {
+                let (turn, phase) = (position.turn(), Phase::of(position.board()));
+                let said = human.evaluate(&at_ratings(&history.situation()))?;
+                evidence[turn][phase as usize].add(&said, played);
+            }
+            history.push(played, game.notes(node).clock);
+        }
+        Ok(Some(evidence))
+    }
+
+    /// The evidence of all parts.
+    pub fn sum(parts: &[RatingEvidence]) -> RatingEvidence {
+        let mut all = RatingEvidence::default();
+        parts.iter().for_each(|part| all.merge(part));
+        all
     }
 
     /// Adds the moves of other evidence.
@@ -202,6 +264,25 @@ pub struct RatingEstimate {
     pub curve: Vec<f64>,
 }
 
+/// In tens: `1640 (95%: 1480 to 1790)`.
+impl fmt::Display for RatingEstimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [rating, low, high] = [self.rating, self.low, self.high].map(in_tens);
+        write!(f, "{rating} (95%: {low} to {high})")
+    }
+}
+
+impl RatingEstimate {
+    /// The estimate, and the lower and upper bound of the interval, rounded to tens: more digits would mean nothing.
+    pub fn in_tens(&self) -> [u16; 3] {
+        [self.rating, self.low, self.high].map(in_tens)
+    }
+}
+
+fn in_tens(rating: f64) -> u16 {
+    (rating / 10.0).round() as u16 * 10
+}
+
 /// The ratings of the posterior.
 fn grid() -> impl Iterator<Item = u16> {
     (ESTIMATED.0..=ESTIMATED.1).step_by(usize::from(STEP))
@@ -225,34 +306,33 @@ fn quantile(posterior: &[f64], share: f64) -> f64 {
     f64::from(ESTIMATED.1)
 }
 
-/// A natural cubic spline through values at [`TOLD_RATINGS`].
-struct Spline {
-    values: [f64; RATINGS],
+/// A natural cubic spline through values at evenly spaced ratings, from the first to the last of [`EVIDENCE_RATINGS`].
+struct Spline<const KNOTS: usize> {
+    values: [f64; KNOTS],
     /// Second derivatives times the squared distance of knots.
-    bends: [f64; RATINGS],
+    bends: [f64; KNOTS],
 }
 
-/// The distance of knots.
-const KNOT_STEP: f64 = 200.0;
-
-impl Spline {
-    fn new(values: &[f64; RATINGS]) -> Spline {
+impl<const KNOTS: usize> Spline<KNOTS> {
+    fn new(values: &[f64; KNOTS]) -> Spline<KNOTS> {
         // The tridiagonal system (1, 4, 1), solved by elimination from the left and substitution from the right.
-        let (mut bends, mut pivots) = ([0.0; RATINGS], [0.0; RATINGS]);
-        for knot in 1..RATINGS - 1 {
+        let (mut bends, mut pivots) = ([0.0; KNOTS], [0.0; KNOTS]);
+        for knot in 1..KNOTS - 1 {
             let bend = 6.0 * (values[knot - 1] - 2.0 * values[knot] + values[knot + 1]);
             let pivot = 1.0 / (4.0 - pivots[knot - 1]);
             (bends[knot], pivots[knot]) = ((bend - bends[knot - 1]) * pivot, pivot);
         }
-        for knot in (1..RATINGS - 1).rev() {
+        for knot in (1..KNOTS - 1).rev() {
             bends[knot] -= pivots[knot] * bends[knot + 1];
         }
         Spline { values: *values, bends }
     }
 
     fn at(&self, rating: f64) -> f64 {
-        let place = ((rating - f64::from(TOLD_RATINGS[0])) / KNOT_STEP).clamp(0.0, (RATINGS - 1) as f64);
-        let knot = (place as usize).min(RATINGS - 2);
+        let (first, last) = (f64::from(EVIDENCE_RATINGS[0]), f64::from(EVIDENCE_RATINGS[RATINGS - 1]));
+        let most = (KNOTS - 1) as f64;
+        let place = ((rating - first) / (last - first) * most).clamp(0.0, most);
+        let knot = (place as usize).min(KNOTS - 2);
         let (right, left) = (place - knot as f64, knot as f64 + 1.0 - place);
         let bend = |part: f64, bend: f64| (part * part * part - part) * bend / 6.0;
         left * self.values[knot]
@@ -271,7 +351,7 @@ mod tests {
 
     /// The evidence of moves whose log-likelihood is a parabola: a normal distribution of the rating.
     fn normal(mean: f64, deviation: f64, moves: u32) -> RatingEvidence {
-        let log_likelihoods = TOLD_RATINGS.map(|rating| {
+        let log_likelihoods = EVIDENCE_RATINGS.map(|rating| {
             let from_mean = (f64::from(rating) - mean) / deviation;
             -from_mean * from_mean / 2.0
         });
@@ -332,11 +412,30 @@ mod tests {
 
     #[test]
     fn the_spline_passes_through_its_knots_and_follows_a_parabola() {
-        let values = TOLD_RATINGS.map(|rating| (f64::from(rating) / 1000.0).powi(2));
+        let values = EVIDENCE_RATINGS.map(|rating| (f64::from(rating) / 1000.0).powi(2));
         let spline = Spline::new(&values);
-        for (rating, value) in TOLD_RATINGS.into_iter().zip(values) {
+        for (rating, value) in EVIDENCE_RATINGS.into_iter().zip(values) {
             assert!((spline.at(f64::from(rating)) - value).abs() < 1e-9);
         }
         assert!((spline.at(1700.0) - 2.89).abs() < 1e-3);
+    }
+
+    #[test]
+    fn probabilities_told_are_interpolated_to_the_ratings_of_evidence() {
+        // The logarithm of a probability that grows with the rating, as those of good moves do.
+        let curve = |rating: u16| -2.0 / (1.0 + (f64::from(rating) / 500.0 - 3.0).exp());
+        let mut evidence = RatingEvidence::default();
+        evidence.add_probabilities(TOLD_RATINGS.map(|rating| curve(rating).exp() as f32));
+        for (rating, found) in EVIDENCE_RATINGS.into_iter().zip(evidence.log_likelihoods) {
+            assert!((found - curve(rating)).abs() < 0.02, "{rating}: {found} for {}", curve(rating));
+        }
+        assert_eq!(evidence.moves, 1);
+    }
+
+    #[test]
+    fn estimates_are_written_in_tens() {
+        let estimate =
+            RatingEstimate { rating: 1637.2, low: 1484.9, high: 1795.0, moves: 30, curve: Vec::new() };
+        assert_eq!(estimate.to_string(), "1640 (95%: 1480 to 1800)");
     }
 }

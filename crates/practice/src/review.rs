@@ -15,7 +15,7 @@ use tabia_players::{Limits, NoPolicy, Player, PlayerError, SearchControl, winnin
 
 use crate::accuracy::move_accuracy;
 use crate::difficulty::{Candidates, Peers};
-use crate::rating::{RATINGS, RatingEvidence, at_ratings};
+use crate::rating::{RatingEvidence, TOLD_RATINGS, at_ratings, has_choice};
 use crate::{Mark, Reviewed, color};
 
 /// The longest line shown of the engine, in plies.
@@ -109,17 +109,19 @@ impl ReviewedMove {
         (self.win_before - self.win_after).max(0.0)
     }
 
-    /// Whether it is a bad move where most people of the rating would make one.
+    /// Whether it is a bad move that most people of the rating would play, or one where most of them would err.
     pub fn is_understandable(&self) -> bool {
-        self.mark.is_error() && self.peers.is_some_and(|peers| peers.errs >= 0.5)
+        self.mark.is_error() && (self.probability >= 0.5 || self.peers.is_some_and(|peers| peers.errs >= 0.5))
     }
 }
 
 /// What to look at in a game.
 #[derive(Clone, Debug, Default)]
 pub struct ReviewSettings {
-    /// Limits of the search of each position. Candidates that people play are searched half as long.
+    /// Limits of the search of each position.
     pub limits: Limits,
+    /// Limits of the search after each move that people play; `None` for half of `limits`.
+    pub candidate_limits: Option<Limits>,
     /// The rating that each side's moves are judged at; `None` for the rating in the game.
     pub ratings: ByColor<Option<Elo>>,
     /// The rating pool; `None` for the game's.
@@ -235,6 +237,7 @@ impl Reviewer {
         };
         let turn = review.history.current().turn();
         let said = review.predictions(&self.human)?;
+        let rating = review.told().mover.rating;
         let (at_rating, by_rating) = said.split_first().unwrap_or((&NOTHING, &[]));
         let nothing = Policy::default();
         let policy = at_rating.policy.as_ref().unwrap_or(&nothing);
@@ -243,7 +246,8 @@ impl Reviewer {
 
         let mut candidates = None;
         if review.settings.peers[turn] {
-            let limits = halved(&review.settings.limits);
+            let settings = &review.settings;
+            let limits = settings.candidate_limits.clone().unwrap_or_else(|| halved(&settings.limits));
             let mut after = |m: Move| self.after(review, m, &limits, clock);
             candidates = Some(Candidates::of(policy, &before, Some(coming.played), &mut after)?);
         }
@@ -291,7 +295,7 @@ impl Reviewer {
             clock: seconds(clock_before),
             think_time: seconds(think_time),
             expected_score: at_rating.wdl.map(tabia_model::Wdl::expected),
-            peers: candidates.as_ref().map(|candidates| candidates.peers(policy)),
+            peers: candidates.as_ref().map(|candidates| candidates.peers(policy, rating)),
             found_from: candidates.as_ref().and_then(|candidates| candidates.found_from(by_rating)),
         };
         review.opinion = Some(after);
@@ -375,9 +379,10 @@ impl ReviewInProgress {
     /// The network's predictions at the mover's rating, then at all ratings where they are asked for.
     fn predictions(&self, human: &Model) -> Result<Vec<Evaluation>, PlayerError> {
         let told = self.told();
-        let mut asked = Vec::with_capacity(1 + RATINGS);
+        let mut asked = Vec::with_capacity(1 + TOLD_RATINGS.len());
         asked.push(told);
-        if self.settings.evidence[told.position.turn()] {
+        let is_asked = self.settings.evidence[told.position.turn()];
+        if is_asked && human.takes_ratings() && has_choice(told.position) {
             asked.extend(at_ratings(&told));
         }
         Ok(human.evaluate(&asked)?)

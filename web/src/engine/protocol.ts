@@ -1,4 +1,23 @@
-import type { ChallengeEvent, GameInput, GameReviewSettings, MatchEvent, MatchResults, MatchSetup, PgnPart, ReviewedGame, ReviewedMove, Thought } from '../wasm/tabia.js';
+import type {
+  ChallengeEvent,
+  CoverageInput,
+  CoverageStep,
+  GameInput,
+  GameReviewSettings,
+  LearnEvent,
+  MatchEvent,
+  MatchResults,
+  MatchSetup,
+  NameCount,
+  PgnPart,
+  PositionDifficulty,
+  PuzzlePart,
+  ReviewedGame,
+  ReviewedMove,
+  ReviewSummary,
+  Side,
+  Thought,
+} from '../wasm/tabia.js';
 import { Engine } from '../wasm/tabia.js';
 
 export { Engine };
@@ -18,11 +37,34 @@ export type EngineResult<M extends EngineMethod> = ReturnType<Extract<Engine[M],
 export interface Streams {
   /** Iterative deepening in time slices; ends after `slices`. */
   analysis: { args: [game: GameInput, lines: number, secondsPerSlice: number, slices: number]; event: Thought; result: null };
-  review: { args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number]; event: ReviewedMove | { total: number }; result: null };
+  /** The result is null if the review was stopped. */
+  review: {
+    args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number];
+    event: ReviewedMove | { total: number };
+    result: ReviewSummary | null;
+  };
+  /** How hard a position is; the result is null if the game is over or the search was stopped. */
+  difficulty: {
+    args: [game: GameInput, network: string, rating: number, seconds: number];
+    event: never;
+    result: PositionDifficulty | null;
+  };
   /** The review of one of the player's games; an event per move. The result is null if it was stopped. */
   gameReview: { args: [pgn: string, settings: GameReviewSettings]; event: null; result: ReviewedGame | null };
+  /** What people play against a repertoire. */
+  coverage: { args: [network: string, pgn: string, side: Side, limits: CoverageInput]; event: CoverageStep; result: null };
   /** The games of a PGN file of any size. */
   pgn: { args: [file: Blob]; event: PgnPart; result: null };
+  /** A choice of the puzzles of a file of any size. */
+  puzzles: { args: [file: Blob, seed: number]; event: PuzzlePart; result: { text: string } };
+  /** The players of a PGN file with at least so many games. */
+  names: { args: [file: Blob, least: number]; event: never; result: NameCount[] };
+  /** Learns an adapter from a player's newest games; null if it was stopped. */
+  adapter: {
+    args: [model: string, file: Blob, player: string, name: string, newest: number, moves: number];
+    event: LearnEvent;
+    result: string | null;
+  };
   match: {
     args: [setup: MatchSetup];
     event: MatchEvent | { kind: 'results'; results: MatchResults };

@@ -111,13 +111,23 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
     case 'review': {
       const review = new tabia.Review(engine, ...(args as Streams['review']['args']));
       emit({ total: review.total() });
+      let done = false;
       await repeat(() => {
         const move = review.step();
         if (move) emit(move);
-        return move !== undefined;
+        else done = true;
+        return !done;
       });
+      const summary = done ? review.summary() : null;
       review.free();
-      return null;
+      return summary;
+    }
+    case 'difficulty': {
+      const search = new tabia.DifficultySearch(engine, ...(args as Streams['difficulty']['args']));
+      await repeat(() => search.step());
+      const result = search.result() ?? null;
+      search.free();
+      return result;
     }
     case 'gameReview': {
       const task = new tabia.GameReviewTask(engine, ...(args as Streams['gameReview']['args']));
@@ -130,6 +140,16 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       task.free();
       return result;
     }
+    case 'coverage': {
+      const coverage = new tabia.RepertoireCoverage(engine, ...(args as Streams['coverage']['args']));
+      await repeat(() => {
+        const step = coverage.step();
+        emit(step);
+        return !step.done;
+      });
+      coverage.free();
+      return null;
+    }
     case 'pgn': {
       const [file] = args as Streams['pgn']['args'];
       const scan = new tabia.PgnScan(chunksOf(file));
@@ -140,6 +160,38 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       });
       scan.free();
       return null;
+    }
+    case 'puzzles': {
+      const [file, seed] = args as Streams['puzzles']['args'];
+      const scan = new tabia.PuzzleScan(chunksOf(file), seed);
+      await repeat(() => {
+        const part = scan.step();
+        emit(part);
+        return !part.done;
+      });
+      const result = { text: scan.text() };
+      scan.free();
+      return result;
+    }
+    case 'names': {
+      const [file, least] = args as Streams['names']['args'];
+      const players = new tabia.PlayerNames(chunksOf(file));
+      await repeat(() => players.step(PGN_GAMES_PER_STEP));
+      const names = players.names(least);
+      players.free();
+      return names;
+    }
+    case 'adapter': {
+      const [model, file, player, name, newest, moves] = args as Streams['adapter']['args'];
+      const learning = new tabia.AdapterLearning(engine, model, chunksOf(file), player, name, newest, moves);
+      await repeat(() => {
+        const event = learning.step();
+        emit(event);
+        return event.stage !== 'done';
+      });
+      const json = learning.json() ?? null;
+      learning.free();
+      return json;
     }
     case 'match': {
       const match = new tabia.Match(engine, ...(args as Streams['match']['args']));

@@ -29,6 +29,8 @@ export function rolesOf(facts: ModelFacts): Role[] {
 export function bundledModels(spec: string): BundledModel[] {
   // A human-like player may blend in a shallow engine search, which needs the evaluation network.
   if (/^human(,|$|:\w+=)/.test(spec)) return ['human', 'value'];
+  // An adapter works on the bundled network.
+  if (/^human:adapter\//.test(spec)) return ['human', 'value'];
   if (/^human:/.test(spec)) return ['value'];
   if (/^engine\b.*,opponent=/.test(spec)) return ['human', 'value'];
   return /^engine(,|$)/.test(spec) && !/,eval=baseline(,|$)/.test(spec) ? ['value'] : [];

@@ -1,5 +1,5 @@
 import { openDB, type DBSchema, type IDBPDatabase, type IDBPTransaction, type StoreNames } from 'idb';
-import type { Card, GameHead, ImportPlace } from '../wasm/tabia.js';
+import type { Card, Drill, GameHead, ImportPlace, Side } from '../wasm/tabia.js';
 
 /** A file of games that is being imported, or was. */
 export interface StoredImport {
@@ -25,6 +25,31 @@ export interface StoredImport {
   handle?: FileSystemFileHandle;
 }
 
+/** A repertoire as it is stored. Names are unique. */
+export interface SavedRepertoire {
+  id: string;
+  name: string;
+  side: Side;
+  pgn: string;
+  /** When it was added, in milliseconds since 1970. */
+  added: number;
+  /** Whether its lines are cards. */
+  cards: boolean;
+}
+
+/** A drill that was tried, or that the visitor added. Its id is made of task and position. */
+export interface SavedDrill extends Drill {
+  id: string;
+}
+
+/** The puzzles chosen from a file, one per line. */
+interface SavedPuzzles {
+  id: 'file';
+  /** The name of the file. */
+  name: string;
+  text: string;
+}
+
 /** What is kept in the browser. A new version of the schema adds a step to `upgrade`; stored data is never dropped. */
 interface Schema extends DBSchema {
   cards: { key: string; value: Card };
@@ -36,6 +61,9 @@ interface Schema extends DBSchema {
   figures: { key: string; value: { key: string; figures: string } };
   imports: { key: string; value: StoredImport };
   settings: { key: string; value: { name: string; value: unknown } };
+  repertoires: { key: string; value: SavedRepertoire };
+  drills: { key: string; value: SavedDrill };
+  puzzles: { key: string; value: SavedPuzzles };
 }
 
 export type Database = IDBPDatabase<Schema>;
@@ -60,6 +88,9 @@ function open(): Promise<Database> {
         for (const store of ['games', 'pgns', 'reviews', 'figures'] as const) db.createObjectStore(store, { keyPath: 'key' });
         db.createObjectStore('imports', { keyPath: 'id' });
         db.createObjectStore('settings', { keyPath: 'name' });
+        db.createObjectStore('repertoires', { keyPath: 'id' });
+        db.createObjectStore('drills', { keyPath: 'id' });
+        db.createObjectStore('puzzles', { keyPath: 'id' });
       }
     },
     blocked: () => onBlocked(),
@@ -138,4 +169,42 @@ export async function loadSetting(name: string): Promise<unknown> {
 
 export async function writeSetting(name: string, value: unknown): Promise<void> {
   await (await open()).put('settings', { name, value });
+}
+
+export async function loadRepertoires(): Promise<SavedRepertoire[]> {
+  return (await open()).getAll('repertoires');
+}
+
+export async function writeRepertoire(repertoire: SavedRepertoire): Promise<void> {
+  await (await open()).put('repertoires', repertoire);
+}
+
+export async function deleteRepertoire(id: string): Promise<void> {
+  await (await open()).delete('repertoires', id);
+}
+
+export async function loadDrills(): Promise<SavedDrill[]> {
+  return (await open()).getAll('drills');
+}
+
+export async function writeDrill(drill: SavedDrill): Promise<void> {
+  await (await open()).put('drills', drill);
+}
+
+export async function deleteDrill(id: string): Promise<void> {
+  await (await open()).delete('drills', id);
+}
+
+export async function loadPuzzles(): Promise<SavedPuzzles | undefined> {
+  return (await open()).get('puzzles', 'file');
+}
+
+export async function writePuzzles(puzzles: SavedPuzzles): Promise<void> {
+  await (await open()).put('puzzles', puzzles);
+}
+
+/** What went wrong when something was stored, for people. */
+export function storageProblem(what: string, error: unknown): string {
+  const full = error instanceof DOMException && error.name === 'QuotaExceededError';
+  return full ? `The browser’s storage is full: ${what} was not stored.` : `${what} was not stored: ${error instanceof Error ? error.message : String(error)}`;
 }

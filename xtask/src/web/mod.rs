@@ -69,7 +69,7 @@ pub(crate) struct Web {
 impl Web {
     pub(crate) fn run(&self, workspace: &Workspace) -> Result<()> {
         if self.quick {
-            let page = Page::build(workspace, Quality::Quick)?;
+            let page = Page::quick(workspace)?;
             println!("the page is in {}", page.dist().display());
             return Ok(());
         }
@@ -90,6 +90,11 @@ impl Page<'_> {
     /// Builds whatever is not up to date, for shipping.
     pub(crate) fn built(workspace: &Workspace) -> Result<Page<'_>> {
         Page::build(workspace, Quality::Shipping)
+    }
+
+    /// The same, compiled quickly.
+    pub(crate) fn quick(workspace: &Workspace) -> Result<Page<'_>> {
+        Page::build(workspace, Quality::Quick)
     }
 
     fn build(workspace: &Workspace, quality: Quality) -> Result<Page<'_>> {

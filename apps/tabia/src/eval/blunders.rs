@@ -1,16 +1,18 @@
 //! `tabia eval blunders`: predicted errors of people against the judgement of a strong engine.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use indicatif::HumanCount;
+use serde::Deserialize;
 use serde_json::json;
 use tabia_cli::figures::percent;
 use tabia_cli::{PlayerFactory, Stockfish, write_json};
-use tabia_human_eval::{BlunderEval, BlunderReport, Workers};
+use tabia_human_eval::{BlunderEval, BlunderReport, JudgedMove, Workers, fit_errors};
 use tabia_players::{Limits, Spec};
-use tabia_practice::Reviewer;
+use tabia_practice::{ErrorCalibration, Reviewer};
 use tabia_report::{Progress, aligned, head};
 
 use super::args::{ChoiceArgs, GameArgs};
@@ -21,9 +23,12 @@ use super::games::{pools, select};
 #[command(after_help = "Examples:
   tabia eval blunders sets/accounts --positions 40000
   tabia eval blunders games.pgn --pool lichess --judge engine,nodes=100000 --json blunders.json
+  tabia eval blunders blunders.json --fit
 
 An error loses 10 points of winning chance or more. The prediction is that of `tabia review`: the moves that the human
 network expects at the mover's rating, and what the engine thinks of each. The judge is Stockfish, where it is installed.
+--fit fits the calibration to every second game and reports on the others. The JSON file of an earlier run can be given
+instead of games: its judgements are used again.
 docs/guides/evaluation.md explains the figures.")]
 pub(crate) struct BlunderArgs {
     #[command(flatten)]
@@ -32,7 +37,7 @@ pub(crate) struct BlunderArgs {
     filters: FilterArgs,
     /// A human network [default: the bundled one].
     #[arg(long, value_name = "FILE")]
-    model: Option<std::path::PathBuf>,
+    model: Option<PathBuf>,
     /// Positions of each game.
     #[arg(long, value_name = "N", default_value_t = 6)]
     per_game: usize,
@@ -45,11 +50,61 @@ pub(crate) struct BlunderArgs {
     /// Nodes that the judge searches in each position.
     #[arg(long, value_name = "N", default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(1..))]
     judge_nodes: u64,
+    /// Fit the calibration to every second game, print it, and report on the others.
+    #[arg(long)]
+    fit: bool,
     #[command(flatten)]
     choice: ChoiceArgs,
 }
 
 pub(crate) fn run(args: &BlunderArgs) -> Result<()> {
+    let is_json = |file: &PathBuf| file.extension().is_some_and(|end| end == "json");
+    let judged = if args.games.games.iter().all(is_json) {
+        // Calibrated anew: the built-in calibration may have changed since.
+        let calibrated = |game: Vec<JudgedMove>| -> Vec<JudgedMove> {
+            game.into_iter().map(|m| m.calibrated(&ErrorCalibration::BUILT_IN)).collect()
+        };
+        read(&args.games.games)?.into_iter().map(calibrated).collect()
+    } else {
+        judge(args)?
+    };
+    if judged.iter().all(Vec::is_empty) {
+        bail!("no position was judged: players' ratings are needed");
+    }
+    if !args.fit {
+        print(&BlunderReport::new(&judged));
+        return Ok(());
+    }
+    let part =
+        |first: usize| -> Vec<Vec<JudgedMove>> { judged.iter().skip(first).step_by(2).cloned().collect() };
+    let Some(fitted) = fit_errors(&part(0)) else {
+        bail!("there is nothing to fit: no errors, or nothing else")
+    };
+    let calibrated = |game: Vec<JudgedMove>| -> Vec<JudgedMove> {
+        game.into_iter().map(|m| m.calibrated(&fitted)).collect()
+    };
+    println!("fitted to every second game: coefficients {:.2?}\n", fitted.coefficients);
+    print(&BlunderReport::new(&part(1).into_iter().map(calibrated).collect::<Vec<_>>()));
+    Ok(())
+}
+
+/// The judgements of earlier runs.
+fn read(files: &[PathBuf]) -> Result<Vec<Vec<JudgedMove>>> {
+    #[derive(Deserialize)]
+    struct Figures {
+        moves: Vec<Vec<JudgedMove>>,
+    }
+    let mut games = Vec::new();
+    for file in files {
+        let at = || file.display().to_string();
+        let text = std::fs::read(file).with_context(at)?;
+        games.extend(serde_json::from_slice::<Figures>(&text).with_context(at)?.moves);
+    }
+    Ok(games)
+}
+
+/// Predicts and judges moves of the games.
+fn judge(args: &BlunderArgs) -> Result<Vec<Vec<JudgedMove>>> {
     let players = PlayerFactory::default();
     let human = players.human_or(args.model.as_deref())?;
     let nodes = |nodes| Limits { nodes: Some(nodes), ..Limits::default() };
@@ -79,10 +134,6 @@ pub(crate) fn run(args: &BlunderArgs) -> Result<()> {
     };
     let judged = eval.judge(&selected.games, &work)?;
     let spent = meter.finish();
-    if judged.iter().all(Vec::is_empty) {
-        bail!("no position was judged: players' ratings are needed");
-    }
-    let report = BlunderReport::new(&judged);
     if let Some(path) = &args.choice.json {
         let terms = json!({
             "games": args.games.games,
@@ -93,6 +144,7 @@ pub(crate) fn run(args: &BlunderArgs) -> Result<()> {
             "judge": judge.to_string(),
             "judge_nodes": args.judge_nodes,
         });
+        let report = BlunderReport::new(&judged);
         write_json(path, &json!({ "terms": terms, "report": report, "moves": judged }))?;
     }
     let positions: usize = judged.iter().map(Vec::len).sum();
@@ -102,13 +154,12 @@ pub(crate) fn run(args: &BlunderArgs) -> Result<()> {
         HumanCount(selected.games.len() as u64)
     );
     println!("{}\n", args.games.pools_said(&pools(&selected.games)));
-    print(&report);
     eprintln!(
         "{:.0} s, {:.1} positions a second",
         spent.as_secs_f64(),
         positions as f64 / spent.as_secs_f64().max(1e-3)
     );
-    Ok(())
+    Ok(judged)
 }
 
 fn print(report: &BlunderReport) {

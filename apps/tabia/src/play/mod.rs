@@ -5,6 +5,7 @@ mod candidate;
 mod command;
 mod live_game;
 mod opponent;
+mod played_like;
 mod screen;
 
 use std::io::{BufRead, IsTerminal, Write};
@@ -15,7 +16,7 @@ use anyhow::{Context, Result, bail};
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, Position};
 use tabia_cli::WallClock;
-use tabia_game::{fen_of, position_from_fen, write_game};
+use tabia_game::{Outcome, fen_of, position_from_fen, write_game};
 use tabia_model::Model;
 use tabia_players::{ChallengeRules, LevelSpec, NetSearch, NetSpec, Spec};
 
@@ -23,6 +24,7 @@ use self::board::Style;
 use self::command::Command;
 use self::live_game::{LiveGame, Sides, named, outcome_text};
 use self::opponent::Opponent;
+use self::played_like::played_like;
 use crate::cli::{ColorChoice, Mode, PlayArgs, WatchArgs};
 
 const HELP: &str = "\
@@ -89,6 +91,7 @@ pub(crate) fn watch(args: WatchArgs) -> Result<()> {
         odds: None,
         pgn,
         tc: None,
+        opponent_tc: None,
         watch: Some(against),
         delay,
         ascii: false,
@@ -185,11 +188,11 @@ impl PlaySession {
                 self.answer(out)?;
             }
             Command::Draw => match self.live.claim_draw() {
-                Some(outcome) => writeln!(out, "{}", outcome_text(outcome))?,
+                Some(outcome) => self.tell_end(outcome, out)?,
                 None => writeln!(out, "There is no draw to claim.")?,
             },
             Command::Resign => match self.live.resign(self.you) {
-                Some(outcome) => writeln!(out, "{}", outcome_text(outcome))?,
+                Some(outcome) => self.tell_end(outcome, out)?,
                 None => writeln!(out, "The game is already over.")?,
             },
             Command::Help => writeln!(out, "{HELP}")?,
@@ -228,8 +231,19 @@ impl PlaySession {
             }
         }
         self.show(out)?;
-        if let Some(outcome) = self.live.over() {
-            writeln!(out, "{}", outcome_text(outcome))?;
+        match self.live.over() {
+            Some(outcome) => self.tell_end(outcome, out),
+            None => Ok(()),
+        }
+    }
+
+    /// The result, and how both sides played.
+    fn tell_end(&self, outcome: Outcome, out: &mut impl Write) -> Result<()> {
+        writeln!(out, "{}", outcome_text(outcome))?;
+        out.flush()?;
+        let human = self.opponent.human_network()?;
+        if let Some(text) = played_like(self.live.game(), self.live.sides(), &human, &mut || true)? {
+            writeln!(out, "{text}")?;
         }
         Ok(())
     }

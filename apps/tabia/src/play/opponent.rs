@@ -1,13 +1,15 @@
 //! The opponent: any player.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use fastrand::Rng;
 use shakmaty::{Color, Move};
-use tabia_cli::{PlayerFactory, WallClock};
+use tabia_cli::{PlayerFactory, WallClock, open_adapter};
 use tabia_encoding::Elo;
 use tabia_game::History;
+use tabia_model::Model;
 use tabia_players::{
     Action, Decision, HumanPlay, HumanSpec, Limits, NetSearch, NetSpec, Pick, Player, SearchControl, Spec,
     StrengthSettings,
@@ -54,6 +56,11 @@ impl Opponent {
         *rating = Some(elo);
         self.player = self.players.make(&self.spec, self.seed)?;
         Ok(true)
+    }
+
+    /// The bundled human network, which says how a game was played, whoever the opponent is.
+    pub(super) fn human_network(&self) -> Result<Arc<Model>> {
+        Ok(self.players.human_or(None)?)
     }
 
     pub(super) fn new_game(&mut self) {
@@ -115,6 +122,15 @@ fn spec_of(text: Option<&str>, args: &PlayArgs, players: &PlayerFactory) -> Resu
     let path = Path::new(text);
     if !path.exists() {
         return text.parse().with_context(|| format!("{text:?} is neither a model file nor a player"));
+    }
+    if open_adapter(path).with_context(|| text.to_owned())?.is_some() {
+        // It plays at the person's rating.
+        return Ok(Spec::Human(HumanSpec {
+            file: Some(path.to_owned()),
+            play,
+            pause,
+            ..HumanSpec::default()
+        }));
     }
     let model = players.open(path).with_context(|| text.to_owned())?;
     Ok(if model.card().policy.is_some() {

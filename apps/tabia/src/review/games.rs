@@ -8,33 +8,33 @@ use tabia_data::{BytesRead, SourceFile};
 use tabia_game::{Game, PgnReader, Problem};
 
 /// PGN files.
-pub(super) struct Games(Vec<SourceFile>);
+pub(crate) struct Games(Vec<SourceFile>);
 
 /// A game, or why there is none.
-pub(super) enum Read {
+pub(crate) enum Read {
     Game(Box<Game>),
     Broken(String),
 }
 
 impl Games {
     /// The files of paths, which may be folders.
-    pub(super) fn find(paths: &[PathBuf]) -> Result<Games> {
+    pub(crate) fn find(paths: &[PathBuf]) -> Result<Games> {
         let mut files = Vec::new();
         for path in paths {
             files.extend(SourceFile::find(path)?);
         }
         if files.iter().any(|file| file.path.is_none()) {
-            bail!("standard input cannot be reviewed: the games are read several times (expected files)");
+            bail!("standard input cannot be used: the games are read several times (expected files)");
         }
         Ok(Games(files))
     }
 
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.0.iter().filter_map(|file| file.bytes).sum()
     }
 
     /// Visits the games until `visit` returns false. Of a broken game, nothing is used.
-    pub(super) fn each(&self, on_read: &dyn Fn(u64), visit: &mut dyn FnMut(Read) -> bool) -> Result<()> {
+    pub(crate) fn each(&self, on_read: &dyn Fn(u64), visit: &mut dyn FnMut(Read) -> bool) -> Result<()> {
         let progress = BytesRead::default();
         for file in &self.0 {
             for game in PgnReader::new(io::BufReader::new(file.text(&progress)?)) {

@@ -1,7 +1,7 @@
 //! `tabia review`: what a player's games say about the player.
 
 mod annotate;
-mod games;
+pub(crate) mod games;
 mod html;
 mod ledger;
 
@@ -314,6 +314,7 @@ impl Work<'_> {
             pool: self.terms.pool,
             peers: own,
             evidence: ByColor { white: true, black: true },
+            ..ReviewSettings::default()
         }
     }
 }

@@ -6,6 +6,7 @@ mod arena;
 mod closed_pipes;
 mod compete;
 mod eval;
+mod me;
 mod networks;
 mod process;
 mod program;

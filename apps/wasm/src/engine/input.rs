@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use shakmaty::{ByColor, Chess, Color};
 use tabia_encoding::{Elo, Pace, PlayerInfo, RatingPool, parse_uci};
 use tabia_game::{History, position_from_fen};
@@ -54,7 +54,7 @@ pub struct PlayerInput {
 }
 
 /// A rating pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Tsify)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Tsify)]
 #[serde(rename_all = "kebab-case")]
 pub enum PoolInput {
     /// A chess site.
@@ -68,6 +68,18 @@ pub enum PoolInput {
     OverTheBoard,
     /// Unknown.
     Unknown,
+}
+
+impl From<RatingPool> for PoolInput {
+    fn from(pool: RatingPool) -> PoolInput {
+        match pool {
+            RatingPool::Online => PoolInput::Online,
+            RatingPool::Lichess => PoolInput::Lichess,
+            RatingPool::ChessCom => PoolInput::ChessCom,
+            RatingPool::OverTheBoard => PoolInput::OverTheBoard,
+            RatingPool::Puzzle | RatingPool::Unknown => PoolInput::Unknown,
+        }
+    }
 }
 
 /// Search limits; without any, the player uses its own.

@@ -180,6 +180,12 @@ impl Engine {
         Ok(())
     }
 
+    pub(crate) fn insert_adapter(&mut self, name: &str, adapter: tabia_players::Adapter) {
+        if self.store.add_adapter(name, adapter) {
+            self.forget_players();
+        }
+    }
+
     pub(crate) fn store(&self) -> &ModelStore {
         &self.store
     }

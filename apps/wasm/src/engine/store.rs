@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tabia_arena::{Entrant, PlayerLifetime};
 use tabia_model::{Model, Source};
-use tabia_players::{BuiltInNetwork, Determinism, Limits, Opened, Player, PlayerContext, Spec, Wrapped};
+use tabia_players::{
+    Adapter, BuiltInNetwork, Determinism, Limits, Opened, Player, PlayerContext, Spec, Wrapped,
+};
 use tabia_runtime::transformer::Level;
 
 use crate::Fault;
@@ -13,13 +15,14 @@ use crate::Fault;
 #[derive(Clone)]
 pub(crate) struct ModelStore {
     models: BTreeMap<String, Arc<Model>>,
+    adapters: BTreeMap<String, Arc<Adapter>>,
     /// The kernels of transformers opened from now on.
     level: Level,
 }
 
 impl ModelStore {
     pub(crate) fn new(level: Level) -> ModelStore {
-        ModelStore { models: BTreeMap::new(), level }
+        ModelStore { models: BTreeMap::new(), adapters: BTreeMap::new(), level }
     }
 
     pub(crate) fn set_level(&mut self, level: Level) {
@@ -40,6 +43,15 @@ impl ModelStore {
         self.models.remove(name);
     }
 
+    /// Adds an adapter; returns whether it is another than the one of that name before.
+    pub(crate) fn add_adapter(&mut self, name: &str, adapter: Adapter) -> bool {
+        if self.adapters.get(name).is_some_and(|known| **known == adapter) {
+            return false;
+        }
+        self.adapters.insert(name.to_owned(), Arc::new(adapter));
+        true
+    }
+
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.models.keys().map(String::as_str)
     }
@@ -54,6 +66,7 @@ impl ModelStore {
         let open = |name: &str| -> Opened { self.model(name).map_err(|fault| fault.to_string().into()) };
         let context = PlayerContext {
             open: &|file| open(&file.to_string_lossy()),
+            adapter: &|file| Ok(self.adapters.get(&*file.to_string_lossy()).cloned()),
             built_in: &|network| match network {
                 BuiltInNetwork::Human => open("human"),
                 BuiltInNetwork::Value => open("value"),

@@ -17,7 +17,7 @@ use tabia_game::{Evaluation, Game, NodeId, position_from_fen, write_game};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
-use crate::{Fault, Side};
+use crate::{Fault, PoolInput, Side};
 use ending::Ending;
 pub use picture::{Destinations, GameStatus, GameView, MoveNode, NodeEvaluation};
 pub(crate) use scan::Bytes;
@@ -243,6 +243,12 @@ impl GameTree {
             return Ok(());
         }
         Ok(self.game.headers.set(name, value)?)
+    }
+
+    /// The pool of the players' ratings, as far as the tag pairs tell.
+    #[wasm_bindgen(js_name = ratingPool)]
+    pub fn rating_pool(&self) -> Result<Ts<PoolInput>, Fault> {
+        Ok(PoolInput::from(self.game.rating_pool()).into_ts()?)
     }
 
     /// The moves from the start to the one looked at, in UCI notation.

@@ -11,7 +11,7 @@ use tabia_model::Model;
 use tabia_search::{BaselineEvaluator, Evaluator, NoEvaluation, evaluator_for};
 
 use super::UciSpec;
-use crate::{NoPolicy, Player};
+use crate::{Adapter, NoPolicy, Player};
 
 /// What went wrong outside this crate.
 type Source = Box<dyn Error + Send + Sync>;
@@ -22,10 +22,15 @@ pub type StartProcess<'a> = &'a dyn Fn(&UciSpec) -> Result<Box<dyn Player>, Sour
 /// A network, or why it cannot be opened.
 pub type Opened = Result<Arc<Model>, Source>;
 
+/// An adapter, `None` if the file is something else, or why it cannot be read.
+pub type OpenedAdapter = Result<Option<Arc<Adapter>>, Source>;
+
 /// What the program that builds players provides.
 pub struct PlayerContext<'a> {
     /// Opens a model file.
     pub open: &'a dyn Fn(&Path) -> Opened,
+    /// Opens an adapter.
+    pub adapter: &'a dyn Fn(&Path) -> OpenedAdapter,
     /// Opens a network that comes with the program.
     pub built_in: &'a dyn Fn(BuiltInNetwork) -> Opened,
     /// Starts another program as a player; `None` where there are no processes.
@@ -72,6 +77,12 @@ pub enum BuildError {
         /// What is wrong with it.
         source: Source,
     },
+    /// A network where an adapter belongs.
+    #[error("{} is a network (net=FILE expects an adapter)", file.display())]
+    NotAdapter {
+        /// The file.
+        file: PathBuf,
+    },
     /// The network has no evaluation head.
     #[error("{}: {source}", file.display())]
     NoEvaluation {
@@ -106,6 +117,11 @@ impl PlayerContext<'_> {
         let stem = || file.file_stem().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
         let name = model.card().name.clone().unwrap_or_else(stem);
         Ok((model, name))
+    }
+
+    /// The adapter in a file, unless it is a model file.
+    pub(super) fn adapter(&self, file: &Path) -> Result<Option<Arc<Adapter>>, BuildError> {
+        (self.adapter)(file).map_err(|source| BuildError::Open { file: file.to_owned(), source })
     }
 
     /// A network that evaluates, and its name.

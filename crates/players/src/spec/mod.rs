@@ -74,7 +74,7 @@ use std::{
 use tabia_encoding::Elo;
 use tabia_search::Limits;
 
-pub use context::{BuildError, BuiltInNetwork, Opened, PlayerContext, StartProcess};
+pub use context::{BuildError, BuiltInNetwork, Opened, OpenedAdapter, PlayerContext, StartProcess};
 pub use kinds::*;
 use settings::{Parts, Settings};
 pub use settings::{SpecError, SpecProblem};

@@ -17,7 +17,7 @@ use crate::configs::config;
 use crate::learning::HYPER;
 use crate::sets;
 
-/// A clock that stands still, and a wish to stop after some steps or micro-batches.
+/// A clock that stands still and stops training after some steps or micro-batches.
 pub(crate) struct Clock {
     steps_left: Cell<u32>,
     micro_batches_left: Cell<u32>,

@@ -4,16 +4,17 @@ import { otherSide } from '../../board/squares';
 import { sharedEngine, type EngineClient } from '../../engine/client';
 import type { Rules } from '../../engine/wasm';
 import { firstGame } from '../../game/pgn';
+import { GameReview, gameKey, storedReview, type Reviewed } from '../../game/review.svelte';
 import { GameSession } from '../../game/session.svelte';
 import type { Score } from '../../lib/format';
 import { RATINGS } from '../../players/roles';
 import type { GameTree, MoveNode, ReviewedMove, Side } from '../../wasm/tabia.js';
+import { Difficulty } from './difficulty.svelte';
 import { EngineAnalysis } from './engineAnalysis.svelte';
-import { mainline, mainlineInput } from './gameInput';
+import { mainline, mainlineInput, poolOf } from './gameInput';
 import type { GraphPoint } from './GameGraph.svelte';
 import { HumanMoves } from './humanMoves.svelte';
 import { marksOf, nagsAfterReview } from './marks';
-import { GameReview, gameKey, type Reviewed } from './review.svelte';
 import { loadAnalysis, loadPrevious, saveAnalysis, savePrevious, type SavedAnalysis } from './savedAnalysis';
 import { treeFromLink } from './share';
 
@@ -31,6 +32,7 @@ export class Analysis {
   readonly session: GameSession;
   readonly humans = new HumanMoves(sharedEngine());
   readonly engineAnalysis = new EngineAnalysis();
+  readonly difficulty = new Difficulty(this.engineAnalysis.client);
   readonly review = new GameReview();
   orientation = $state<Side>('white');
   rating = $state(RATINGS.default);
@@ -128,7 +130,10 @@ export class Analysis {
   /** Opens the game of a link, if it has one. Throws if it is invalid. */
   openLink(query: URLSearchParams): boolean {
     const tree = treeFromLink(this.session.rules, query);
-    if (tree) this.replace(tree);
+    if (tree) {
+      this.replace(tree);
+      this.#useStoredReview();
+    }
     const side = query.get('side');
     if (side === 'white' || side === 'black') this.orientation = side;
     return tree !== undefined;
@@ -171,8 +176,9 @@ export class Analysis {
     this.engineAnalysis.stop();
     const ids = this.line.map(({ id }) => id);
     const { session, rating } = this;
+    const game = { ...mainlineInput(session, rating), ...poolOf(session) };
     const loadNetwork = (client: EngineClient) => this.humans.loadInto(client);
-    return this.review.run(this.engineAnalysis.client, loadNetwork, mainlineInput(session, rating), rating, secondsPerMove, (move) => {
+    return this.review.run(this.engineAnalysis.client, loadNetwork, game, rating, secondsPerMove, (move) => {
       const id = ids[move.ply - 1];
       this.#annotate(id === undefined ? undefined : this.#nodeOf(id), move);
     });
@@ -187,6 +193,15 @@ export class Analysis {
       else if (cp !== undefined && cp !== null) tree.setEvaluation(node.id, cp);
       tree.setNags(node.id, nagsAfterReview(node.nags, mark));
     });
+  }
+
+  /** Shows the review of the game that was made after it was played. */
+  #useStoredReview(): void {
+    const { line } = this;
+    const stored = storedReview({ startFen: this.session.view.startFen, moves: line.map(({ uci }) => uci) });
+    if (!stored) return;
+    this.review.result = stored;
+    for (const move of stored.moves) this.#annotate(line[move.ply - 1], move);
   }
 
   #named(side: 'White' | 'Black'): string {
@@ -216,6 +231,8 @@ export class Analysis {
         ply: node.ply,
         name: numberedMove(startFen, node.ply, node.san),
         win: winAfter(node),
+        errs: this.reviewedById.get(node.id)?.errs,
+        white: this.moverOf(node.ply) === 'white',
         mark: this.marks.get(node.id),
       })),
     ];

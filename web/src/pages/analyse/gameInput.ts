@@ -46,3 +46,9 @@ function supportedTimeControl(session: GameSession): string | undefined {
     return undefined;
   }
 }
+
+/** The pool of the players' ratings, if the PGN headers tell. */
+export function poolOf(session: GameSession): Pick<GameInput, 'pool'> {
+  const pool = session.read((tree) => tree.ratingPool());
+  return pool === 'unknown' ? {} : { pool };
+}

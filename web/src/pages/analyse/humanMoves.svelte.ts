@@ -42,6 +42,8 @@ export class HumanMoves {
   #running: Promise<unknown> | undefined;
   #cache = new Map<string, HumanView>();
   #files = new Map<string, File>();
+  /** The files loaded into other workers, by name. */
+  #loadedInto = new WeakMap<EngineClient, Map<string, File>>();
 
   constructor(client: EngineClient) {
     this.#client = client;
@@ -113,8 +115,15 @@ export class HumanMoves {
   async loadInto(client: EngineClient): Promise<string> {
     const { model } = this;
     const file = this.#files.get(model);
-    await (file ? client.addModel(model, file) : client.loadBundled('human'));
-    return file ? model : 'human';
+    if (!file) {
+      await client.loadBundled('human');
+      return 'human';
+    }
+    const loaded = this.#loadedInto.get(client) ?? new Map<string, File>();
+    this.#loadedInto.set(client, loaded);
+    if (loaded.get(model) !== file) await client.addModel(model, file);
+    loaded.set(model, file);
+    return model;
   }
 
   async #loadBundled(): Promise<void> {

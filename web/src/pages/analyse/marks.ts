@@ -3,6 +3,9 @@ import type { MoveNode, ReviewedMove } from '../../wasm/tabia.js';
 
 type Kind = Exclude<ReviewedMove['mark'], ''>;
 
+/** Follows the glyph of a bad move where most people of the rating err too. */
+export const UNDERSTANDABLE = '◇';
+
 /** The annotations of a review, with their NAGs in PGN. */
 export const MARKS: Record<Kind, Mark & { nag?: number }> = {
   inaccuracy: { glyph: '?!', tone: 'caution', title: 'inaccuracy', nag: 6 },
@@ -22,12 +25,19 @@ const NAGS: Record<number, Mark> = {
   6: MARKS.inaccuracy,
 };
 
+/** The annotation of a reviewed move. */
+export function markOf({ mark, understandable }: Pick<ReviewedMove, 'mark' | 'understandable'>): Mark | undefined {
+  if (!mark) return undefined;
+  const { glyph, tone, title } = MARKS[mark];
+  return understandable ? { glyph, suffix: UNDERSTANDABLE, tone, title: `${title}, but understandable` } : { glyph, tone, title };
+}
+
 /** The annotation of each move: that of the review, or else of the PGN. */
 export function marksOf(nodes: readonly MoveNode[], reviewed: ReadonlyMap<number, ReviewedMove>): Map<number, Mark> {
   const marks = new Map<number, Mark>();
   for (const node of nodes) {
-    const mark = reviewed.get(node.id)?.mark;
-    const found = mark ? MARKS[mark] : node.nags.map((nag) => NAGS[nag]).find((known) => known !== undefined);
+    const review = reviewed.get(node.id);
+    const found = (review && markOf(review)) ?? node.nags.map((nag) => NAGS[nag]).find((known) => known !== undefined);
     if (found) marks.set(node.id, found);
   }
   return marks;

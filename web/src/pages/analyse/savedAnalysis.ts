@@ -1,7 +1,7 @@
+import { isReviewed, type Reviewed } from '../../game/review.svelte';
 import { fields, load, store } from '../../lib/storage';
 import { RATINGS } from '../../players/roles';
-import type { ReviewedMove, Side } from '../../wasm/tabia.js';
-import type { Reviewed } from './review.svelte';
+import type { Side } from '../../wasm/tabia.js';
 
 const KEY = 'analysis';
 const PREVIOUS_KEY = 'analysis.before';
@@ -46,14 +46,4 @@ export function loadAnalysis(): Partial<SavedAnalysis> {
     ...(typeof arrows === 'boolean' ? { arrows } : {}),
     ...(isReviewed(review) ? { review } : {}),
   };
-}
-
-function isReviewed(value: unknown): value is Reviewed {
-  const { line, moves } = fields(value);
-  return typeof line === 'string' && Array.isArray(moves) && moves.every(isReviewedMove);
-}
-
-function isReviewedMove(value: unknown): value is ReviewedMove {
-  const { ply, winBefore, winAfter, probability, mark } = fields(value);
-  return [ply, winBefore, winAfter, probability].every((number) => typeof number === 'number') && typeof mark === 'string';
 }

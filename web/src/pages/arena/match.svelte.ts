@@ -4,6 +4,7 @@ import type { Rules } from '../../engine/wasm';
 import { toPgn } from '../../game/pgn';
 import { errorMessage } from '../../lib/notices.svelte';
 import { serverAbout } from '../../lib/server';
+import { adapters, personOf } from '../../players/adapters.svelte';
 import { bundledModels } from '../../players/roles';
 import type { MatchEvent, MatchResults, MatchSetup, Side, Thought } from '../../wasm/tabia.js';
 import { fileConfig, serverModels, specOf } from './playerConfig';
@@ -175,6 +176,7 @@ class Arena {
     };
     for (const name of new Set(specs.flatMap(bundledModels)))
       await this.#client.loadBundled(name, progress(name === 'human' ? 'Human network' : 'Evaluation network'));
+    for (const id of new Set(specs.flatMap(personOf))) await adapters.give(this.#client, id);
     for (const name of new Set(specs.flatMap(serverModels))) {
       if (!(await serverAbout()).given.includes(name)) throw new Error(`the server has no network called ${name}`);
       await this.#client.loadFromServer(name, progress(name));

@@ -17,9 +17,12 @@ export interface PlayerConfig {
   file: string;
   role: Role;
   spec: string;
+  /** The id of a stored person, and the name. */
+  person: string;
+  personName: string;
 }
 
-export type Kind = 'human' | 'engine' | 'challenge' | 'file' | 'random' | 'spec';
+export type Kind = 'human' | 'engine' | 'challenge' | 'person' | 'file' | 'random' | 'spec';
 /** Milliseconds, plies or nodes per move. */
 export type Limit = 'movetime' | 'depth' | 'nodes';
 
@@ -27,6 +30,7 @@ export const KIND_NAMES: Record<Kind, string> = {
   human: 'Human-like',
   engine: 'Engine',
   challenge: 'Challenge level',
+  person: 'Like one person',
   file: 'Model file',
   random: 'Random moves',
   spec: 'Spec',
@@ -50,6 +54,8 @@ const DEFAULT: PlayerConfig = {
   file: '',
   role: 'human',
   spec: 'engine,depth=2',
+  person: '',
+  personName: '',
 };
 
 /** The player spec of a config; throws if something is missing. */
@@ -61,6 +67,9 @@ export function specOf(config: PlayerConfig): string {
       return `engine${config.evaluation === 'baseline' ? ',eval=baseline' : ''},${limitOption(config)}`;
     case 'challenge':
       return `level:${config.level}`;
+    case 'person':
+      if (!config.person) throw new Error('choose a person');
+      return `human:adapter/${config.person}${pickOption(config, ',strength=raw')}`;
     case 'file':
       return fileSpec(config);
     case 'random':
@@ -80,6 +89,8 @@ export function playerName(config: PlayerConfig): string {
       return `Engine${config.evaluation === 'baseline' ? ' (hand-crafted)' : ''}, ${limitName(config)}`;
     case 'challenge':
       return `Level ${config.level}`;
+    case 'person':
+      return `Like ${config.personName}${pickName(config)}`;
     case 'file': {
       const pick = pickName(config);
       return config.file + { human: ` ${config.rating}${pick}`, maia: pick, net: '', engine: `, ${limitName(config)}` }[config.role];
@@ -178,5 +189,7 @@ function readConfig(stored: unknown, defaults: PlayerConfig): PlayerConfig {
     amounts: { movetime: amountOf('movetime'), depth: amountOf('depth'), nodes: amountOf('nodes') },
     evaluation: oneOf(from['evaluation'], ['network', 'baseline'], defaults.evaluation),
     spec: typeof from['spec'] === 'string' ? from['spec'] : defaults.spec,
+    person: typeof from['person'] === 'string' && /^[\w-]*$/.test(from['person']) ? from['person'] : '',
+    personName: typeof from['personName'] === 'string' ? from['personName'] : '',
   };
 }

@@ -6,6 +6,7 @@ import type { Rules } from '../../engine/wasm';
 import { GameSession } from '../../game/session.svelte';
 import { announce } from '../../lib/announce.svelte';
 import { errorMessage } from '../../lib/notices.svelte';
+import { adapters } from '../../players/adapters.svelte';
 import { bundledModels } from '../../players/roles';
 import type { GameInput, GameTree, Side, Thought } from '../../wasm/tabia.js';
 import { ChessClock } from './clock.svelte';
@@ -30,8 +31,8 @@ export class LiveGame {
   readonly setup: Setup;
   readonly clock: ChessClock | undefined;
   #engine: EngineClient;
-  /** Initial time in seconds. */
-  #base = 0;
+  /** Initial times in seconds. */
+  #base: Record<Side, number> = { white: 0, black: 0 };
   /** Incremented to cancel the running search and hint. */
   #epoch = 0;
   #saveTimer: ReturnType<typeof setInterval> | undefined;
@@ -52,18 +53,35 @@ export class LiveGame {
   drawOfferedByMe = $state(false);
   hint = $state.raw<BoardShape[]>([]);
   hinting = $state(false);
+  /** The opponent waits, as after a move that left the repertoire. */
+  held = $state(false);
+  /** Asked after each move of the visitor: whether the opponent waits. */
+  holds: () => boolean = () => false;
 
   constructor(rules: Rules, engine: EngineClient, start: { tree?: GameTree; side: Side; setup: Setup; left?: SavedGame['left'] }) {
     this.#engine = engine;
     this.side = start.side;
     this.setup = start.setup;
-    this.session = new GameSession(rules, start.tree ?? startTree(rules, start.setup.odds, start.side));
-    const { base, increment, label } = rules.timeControl(start.setup.timeControl);
-    if (label !== 'untimed') {
-      this.#base = base;
-      this.clock = new ChessClock(start.left ?? { white: base, black: base }, increment, (side) => this.#flag(side));
+    this.session = new GameSession(rules, start.tree ?? startTree(rules, start.setup, start.side));
+    const mine = rules.timeControl(start.setup.timeControl);
+    const theirs = rules.timeControl(this.#theirTime);
+    if (mine.label !== 'untimed') {
+      const bySide = <T>(own: T, other: T) => (this.side === 'white' ? { white: own, black: other } : { white: other, black: own });
+      this.#base = bySide(mine.base, theirs.base);
+      this.clock = new ChessClock(start.left ?? this.#base, bySide(mine.increment, theirs.increment), (side) => this.#flag(side));
     }
     if (!start.tree || this.live === 0) this.#setHeaders();
+  }
+
+  /** The opponent's time control. */
+  get #theirTime(): string {
+    const { timeControl, opponentTime } = this.setup;
+    return timeControl === 'untimed' ? timeControl : (opponentTime ?? timeControl);
+  }
+
+  /** The moves made before the game began, as of an opening. */
+  get #given(): number {
+    return this.setup.practice?.moves.length ?? 0;
   }
 
   /** The node of the last move of the game, whichever is shown; 0 before the first. */
@@ -94,7 +112,7 @@ export class LiveGame {
     if (this.clock) this.#saveTimer = setInterval(() => this.clock?.running && this.save(), SAVE_INTERVAL_MS);
     if (this.over) return;
     if (this.turn !== this.side) void this.#think();
-    this.paused = this.clock !== undefined && this.plies >= 2;
+    this.paused = this.clock !== undefined && this.plies >= this.#given + 2;
   }
 
   /** Stops the search and the clocks, and saves the game. */
@@ -128,7 +146,7 @@ export class LiveGame {
   /** The plies of a takeback: back to the visitor's last turn. */
   get takebackPlies(): number {
     const back = this.turn === this.side ? 2 : 1;
-    return this.plies >= back ? back : 0;
+    return this.plies - this.#given >= back ? back : 0;
   }
 
   takeBack(): void {
@@ -136,12 +154,20 @@ export class LiveGame {
     if (!plies) return;
     this.#cancel();
     this.paused = false;
+    this.held = false;
     this.session.change((tree) => tree.takeBack(plies));
     this.clock?.set({ white: this.#clockOf('white'), black: this.#clockOf('black') });
     announce('move taken back');
     this.save();
     if (this.turn === this.side) this.#startClock(this.side);
     else void this.#think();
+  }
+
+  /** Lets the opponent move that waits. */
+  goOn(): void {
+    if (!this.held) return;
+    this.held = false;
+    if (!this.over && this.turn !== this.side) void this.#think();
   }
 
   resign(): void {
@@ -190,12 +216,12 @@ export class LiveGame {
     if (settings.current.hints === 'human') {
       await this.#engine.loadBundled('human');
       const rating = this.setup.rating ?? opponentRating(this.setup.opponent) ?? null;
-      const [view] = await this.#engine.call('human', 'human', this.#input(), [rating]);
+      const [view] = await this.#engine.call('human', 'human', this.input(), [rating]);
       const likely = view?.moves[0];
       return likely && { ...squaresOf(likely.uci), brush: 'human', label: `${Math.round(likely.probability * 100)}%` };
     }
     await this.#engine.loadBundled('value');
-    const thought = await this.#engine.call('choose', HINT_SPEC, this.#input(), { movetime: 0.4 });
+    const thought = await this.#engine.call('choose', HINT_SPEC, this.input(), { movetime: 0.4 });
     return { ...squaresOf(thought.uci), brush: 'engine' };
   }
 
@@ -211,10 +237,10 @@ export class LiveGame {
       this.#startClock(theirSide);
       const started = performance.now();
       const { opponent } = this.setup;
-      const clock = this.clock && { left: this.clock.left(theirSide), increment: this.clock.increment };
+      const clock = this.clock && { left: this.clock.left(theirSide), increment: this.clock.increment[theirSide] };
       const limits = opponentLimits(opponent, clock);
       this.#longSearch = (limits.movetime ?? 0) > LONG_SEARCH_SECONDS;
-      const thought = await this.#engine.call('choose', opponentSpec(opponent), this.#input(), limits);
+      const thought = await this.#engine.call('choose', opponentSpec(opponent), this.input(), limits);
       if (!current()) return;
       this.#longSearch = false;
       const pause = this.clock ? thought.pause : Math.min(thought.pause, MAX_UNTIMED_PAUSE);
@@ -233,7 +259,7 @@ export class LiveGame {
   #reply(thought: Thought): void {
     this.thinking = false;
     this.#lastThought = thought;
-    const { humanBehaviour } = settings.current;
+    const humanBehaviour = this.#humanBehaviour;
     if (humanBehaviour && thought.resigns) return this.#finish((tree) => tree.resign(otherSide(this.side)));
     const id = this.session.change((tree) => {
       // An earlier position may be shown.
@@ -246,7 +272,7 @@ export class LiveGame {
 
   /** Tries again after an error of the opponent. */
   retry(): void {
-    if (!this.over && this.turn !== this.side && !this.thinking) void this.#think();
+    if (!this.over && !this.held && this.turn !== this.side && !this.thinking) void this.#think();
   }
 
   #moved(mover: Side, id: number): void {
@@ -256,6 +282,7 @@ export class LiveGame {
       this.session.change((tree) => tree.setClock(id, left));
     }
     if (this.over) this.#announceResult();
+    else if (mover === this.side && this.holds()) this.held = true;
     else if (mover === this.side) void this.#think();
     else if (!this.paused) this.#startClock(this.side);
     this.save();
@@ -263,7 +290,7 @@ export class LiveGame {
 
   /** Starts a side's clock, unless one of the players has not moved yet. */
   #startClock(side: Side): void {
-    if (this.plies >= 2 && !this.over) this.clock?.start(side);
+    if (this.plies >= this.#given + 2 && !this.over) this.clock?.start(side);
   }
 
   #flag(side: Side): void {
@@ -296,8 +323,13 @@ export class LiveGame {
     this.#longSearch = false;
   }
 
+  /** Whether the opponent may resign, offer and accept draws. A drill is played to its end. */
+  get #humanBehaviour(): boolean {
+    return settings.current.humanBehaviour && !this.setup.practice?.drill;
+  }
+
   #acceptsDraw(): boolean {
-    return settings.current.humanBehaviour && (this.#lastThought?.acceptsDraw ?? false);
+    return this.#humanBehaviour && (this.#lastThought?.acceptsDraw ?? false);
   }
 
   async #loadModels(): Promise<void> {
@@ -311,10 +343,11 @@ export class LiveGame {
         this.loading = undefined;
       }
     }
+    if (opponent.kind === 'person') await adapters.give(this.#engine, opponent.id);
   }
 
   /** The game as input of a player. */
-  #input(): GameInput {
+  input(): GameInput {
     const { view } = this.session;
     const line = view.nodes.filter((node) => node.mainline);
     const theirs = opponentRating(this.setup.opponent);
@@ -329,7 +362,8 @@ export class LiveGame {
       clocks: line.map((node) => node.clock ?? null),
       white: player('white'),
       black: player('black'),
-      timeControl: this.setup.timeControl,
+      // What the mover has counts: the opponent, or the visitor for a hint.
+      timeControl: this.turn === this.side ? this.setup.timeControl : this.#theirTime,
       pool: 'online',
     };
   }
@@ -338,22 +372,33 @@ export class LiveGame {
   #clockOf(side: Side): number {
     const { nodes, startFen } = this.session.view;
     const last = nodes.findLast((node) => node.mainline && moveNumber(startFen, node.ply).white === (side === 'white'));
-    return last?.clock ?? this.#base;
+    return last?.clock ?? this.#base[side];
   }
 
   /** Sets the PGN headers. */
   #setHeaders(): void {
-    const { opponent, timeControl, rating } = this.setup;
+    const { opponent, timeControl, rating, practice } = this.setup;
     const [mine, theirs] = [sideName(this.side), sideName(otherSide(this.side))];
-    const { base, increment, label } = this.session.rules.timeControl(timeControl);
+    const controlText = (text: string) => {
+      const { base, increment, label } = this.session.rules.timeControl(text);
+      return label === 'untimed' ? '-' : `${base}+${increment}`;
+    };
+    const odds = controlText(timeControl) !== controlText(this.#theirTime);
     const headers: [string, string | undefined][] = [
-      ['Event', 'Tabia game'],
+      ['Event', practice?.name ?? 'Tabia game'],
+      // The opponents’ ratings are those of chess sites.
+      ['Pool', 'online'],
       ['Date', new Date().toISOString().slice(0, 10).replaceAll('-', '.')],
       [mine, 'You'],
       [theirs, opponentName(opponent)],
       [`${mine}Elo`, rating?.toString()],
       [`${theirs}Elo`, opponentRating(opponent)?.toString()],
-      ['TimeControl', label === 'untimed' ? '-' : `${base}+${increment}`],
+      ...(odds
+        ? ([
+            [`${mine}TimeControl`, controlText(timeControl)],
+            [`${theirs}TimeControl`, controlText(this.#theirTime)],
+          ] satisfies [string, string][])
+        : ([['TimeControl', controlText(timeControl)]] satisfies [string, string][])),
     ];
     this.session.change((tree) => {
       for (const [name, value] of headers) if (value) tree.setHeader(name, value);

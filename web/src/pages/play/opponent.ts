@@ -7,6 +7,8 @@ export type Opponent =
   | { kind: 'engine'; by: 'level'; level: number }
   | { kind: 'engine'; by: 'time'; seconds: number }
   | { kind: 'challenge'; level: number }
+  /** One person: an adapter stored in the browser. */
+  | { kind: 'person'; id: string; name: string; pick: 'sample' | 'argmax' }
   /** The file itself is not stored and must be opened again after a reload. */
   | { kind: 'file'; file: string; role: Role; rating: number; pick: 'sample' | 'argmax' };
 
@@ -28,6 +30,8 @@ export function opponentSpec(opponent: Opponent): string {
       return 'engine,hash=32';
     case 'challenge':
       return `level:${opponent.level}`;
+    case 'person':
+      return `human:adapter/${opponent.id}${opponent.pick === 'argmax' ? ',mode=argmax' : ''}`;
     case 'file':
       return fileSpec(opponent.role, opponent.rating, opponent.pick);
   }
@@ -65,6 +69,8 @@ export function opponentName(opponent: Opponent): string {
       return opponent.by === 'level' ? `Engine, level ${opponent.level}` : `Engine, ${opponent.seconds} s per move`;
     case 'challenge':
       return `Level ${opponent.level}, ${CHALLENGE_LEVELS[opponent.level - 1]}`;
+    case 'person':
+      return `Like ${opponent.name}`;
     case 'file':
       return opponent.file;
   }

@@ -47,7 +47,8 @@ pub(super) fn run(args: &PlayArgs, start: Chess) -> Result<()> {
         (true, false) => Some(1),
         (false, true) => None,
     });
-    let live = LiveGame::new(start, sides(&names, by_color), args.tc.clone());
+    let live = LiveGame::new(start, sides(&names, by_color), args.tc.clone())
+        .with_opponent_time(args.opponent_tc.clone());
     let mut session = Session {
         screen: Screen::new(live),
         worker: Worker::start(players),
@@ -57,6 +58,7 @@ pub(super) fn run(args: &PlayArgs, start: Chess) -> Result<()> {
         began: Instant::now(),
         asked: None,
         ready: None,
+        judged: false,
         pgn: args.pgn.clone(),
     };
     let ended = session.attend();
@@ -124,6 +126,8 @@ struct Session {
     began: Instant,
     asked: Option<Asked>,
     ready: Option<Ready>,
+    /// Whether it is known how the finished game was played.
+    judged: bool,
     pgn: Option<PathBuf>,
 }
 
@@ -138,11 +142,11 @@ impl Session {
             // All pending events are handled before drawing.
             while let Some(event) = next(&events, wait)? {
                 let size = terminal.screen.size()?;
-                let wish = self.heard(&event, Rect::from((ratatui::layout::Position::ORIGIN, size)));
-                if wish == Action::Leave {
+                let action = self.heard(&event, Rect::from((ratatui::layout::Position::ORIGIN, size)));
+                if action == Action::Leave {
                     return Ok(());
                 }
-                self.fulfil(wish);
+                self.perform(action);
                 wait = Duration::ZERO;
             }
             if terminal.interrupted.load(Ordering::Relaxed) {
@@ -160,8 +164,8 @@ impl Session {
         }
     }
 
-    fn fulfil(&mut self, wish: Action) {
-        match wish {
+    fn perform(&mut self, action: Action) {
+        match action {
             Action::Nothing | Action::Leave => {}
             Action::Moved => self.turn_begins(),
             Action::NewGame(color) => {
@@ -192,7 +196,7 @@ impl Session {
 
     fn turn_begins(&mut self) {
         self.worker.forget();
-        (self.asked, self.ready) = (None, None);
+        (self.asked, self.ready, self.judged) = (None, None, false);
         self.began = Instant::now();
         self.screen.elapsed = Duration::ZERO;
     }
@@ -220,6 +224,10 @@ impl Session {
         {
             let (history, limits) = (self.screen.live.history(), self.screen.live.limits());
             self.ask(Question::Move(player, history, limits), Asked::Move);
+        }
+        if self.screen.live.over().is_some() && self.asked.is_none() && !self.judged {
+            let (game, sides) = (Box::new(self.screen.live.game().clone()), self.screen.live.sides().clone());
+            self.ask(Question::PlayedLike(game, sides), Asked::Other);
         }
         self.screen.thinking = self.asked == Some(Asked::Move);
         let due = match self.screen.pace {
@@ -255,6 +263,12 @@ impl Session {
             Some(Answer::Hint(candidates)) => {
                 self.asked = None;
                 self.screen.candidates = Some(("Hint".to_owned(), candidates));
+            }
+            Some(Answer::PlayedLike(text)) => {
+                (self.asked, self.judged) = (None, true);
+                if let Some(text) = text {
+                    self.screen.message = text;
+                }
             }
             Some(Answer::Elo(player, name)) => {
                 self.asked = None;

@@ -40,11 +40,11 @@ fn shown(screen: &Screen) -> Vec<String> {
 }
 
 fn press(screen: &mut Screen, keys: &[KeyCode]) -> Action {
-    let mut wish = Action::Nothing;
+    let mut action = Action::Nothing;
     for &key in keys {
-        wish = screen.key(KeyEvent::new(key, KeyModifiers::NONE));
+        action = screen.key(KeyEvent::new(key, KeyModifiers::NONE));
     }
-    wish
+    action
 }
 
 fn write(screen: &mut Screen, text: &str) -> Action {
@@ -119,8 +119,8 @@ fn pieces_are_picked_and_dropped_with_keys() {
     assert!(shown(&screen).join("").contains('•'));
     press(&mut screen, &[KeyCode::Esc]);
     assert_eq!(screen.picked, None);
-    let wish = press(&mut screen, &[KeyCode::Enter, KeyCode::Up, KeyCode::Up, KeyCode::Enter]);
-    assert_eq!((wish, screen.live.moves_text().as_str()), (Action::Moved, "1. e4 "));
+    let action = press(&mut screen, &[KeyCode::Enter, KeyCode::Up, KeyCode::Up, KeyCode::Enter]);
+    assert_eq!((action, screen.live.moves_text().as_str()), (Action::Moved, "1. e4 "));
     assert_eq!(press(&mut screen, &[KeyCode::Char('u')]), Action::Moved);
     assert!(screen.live.your_turn());
 }

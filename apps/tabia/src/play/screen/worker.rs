@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow};
 use shakmaty::{ByColor, Move};
 use tabia_encoding::Elo;
-use tabia_game::History;
+use tabia_game::{Game, History};
 use tabia_players::{Limits, SearchControl};
 
 use super::super::candidate::Candidate;
+use super::super::live_game::Sides;
 use super::super::opponent::Opponent;
+use super::super::played_like::played_like;
 
 /// How long quitting waits for a player.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -28,6 +30,8 @@ pub(super) enum Question {
     Move(PlayerIndex, History, Limits),
     Hint(PlayerIndex, History),
     Elo(PlayerIndex, Elo),
+    /// How both sides of a finished game played.
+    PlayedLike(Box<Game>, Sides),
     NewGame,
 }
 
@@ -38,6 +42,8 @@ pub(super) enum Answer {
     Hint(Vec<Candidate>),
     /// Its new name; `None` if it has no rating setting.
     Elo(PlayerIndex, Option<String>),
+    /// In words; `None` if it was stopped.
+    PlayedLike(Option<String>),
 }
 
 /// The thread. A new question cancels the one before.
@@ -68,6 +74,10 @@ impl Worker {
                     Question::Hint(player, history) => {
                         players[player].hint(&history, &watch).map(Answer::Hint)
                     }
+                    Question::PlayedLike(game, sides) => players[0]
+                        .human_network()
+                        .and_then(|human| played_like(&game, &sides, &human, &mut || !watch.stopped()))
+                        .map(Answer::PlayedLike),
                     Question::Elo(player, elo) => players[player]
                         .set_elo(elo)
                         .map(|listens| Answer::Elo(player, listens.then(|| players[player].name()))),

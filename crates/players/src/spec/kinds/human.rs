@@ -1,4 +1,4 @@
-use std::{fmt, ops::RangeInclusive, path::PathBuf};
+use std::{fmt, ops::RangeInclusive, path::PathBuf, sync::Arc};
 
 use tabia_encoding::{Elo, RatingPool};
 use tabia_model::Model;
@@ -6,21 +6,24 @@ use tabia_model::Model;
 use super::super::{
     BuildError, BuiltInNetwork, FileSetting, ParseKind, PlayerContext, PlayerKind, SpecProblem,
     settings::{Settings, optional_file},
-    write::{Setting, Subject, sampling},
+    write::{Setting, Subject, quoted, sampling},
 };
 use crate::{
-    HumanBehaviour, HumanPlayer, Persona, Pick, Player, PolicyPlayer, SearchBlend, StrengthSettings,
+    Adapter, HumanBehaviour, HumanPlayer, Persona, Pick, Player, PolicyPlayer, SearchBlend, StrengthSettings,
     strength_at,
 };
 
 /// Plies from the initial position that a calibrated player plays without search.
 const OPENING: usize = 8;
 
-/// `human[:FILE]`: a human-like network that plays from its policy head.
+/// `human[:FILE]`: a human-like network that plays from its policy head. The file may be an adapter, which makes the
+/// built-in network, or that of `net`, play like one person.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HumanSpec {
-    /// The model file; `None` is the built-in network.
+    /// The model file or adapter; `None` is the built-in network.
     pub file: Option<PathBuf>,
+    /// The model file that an adapter is used with; `None` is the built-in network.
+    pub net: Option<PathBuf>,
     /// The rating to play at; `None` is the rating that the game gives the player.
     pub elo: Option<Elo>,
     /// What determines its strength.
@@ -48,16 +51,37 @@ impl HumanSpec {
     /// The ratings that can be asked for.
     pub const RATINGS: RangeInclusive<u16> = 600..=2600;
 
-    /// The rating to tell the network, and the settings to play with.
-    fn strength(&self, model: &Model) -> (Option<Elo>, StrengthSettings) {
+    /// The rating to tell the network for the rating to play at, and the settings to play with.
+    fn strength(&self, elo: Option<Elo>, model: &Model) -> (Option<Elo>, StrengthSettings) {
         match self.play {
-            HumanPlay::Fixed(settings) => (self.elo, settings),
+            HumanPlay::Fixed(settings) => (elo, settings),
             HumanPlay::Calibrated => {
-                let calibrated = self.elo.zip(model.card().strength.as_ref());
+                let calibrated = elo.zip(model.card().strength.as_ref());
                 let calibrated = calibrated.and_then(|(elo, table)| strength_at(table, elo));
-                calibrated
-                    .map_or((self.elo, StrengthSettings::RAW), |(told, settings)| (Some(told), settings))
+                calibrated.map_or((elo, StrengthSettings::RAW), |(told, settings)| (Some(told), settings))
             }
+        }
+    }
+
+    /// The network and the name of the player.
+    fn network(
+        &self,
+        adapter: Option<&Adapter>,
+        context: &PlayerContext<'_>,
+    ) -> Result<(Arc<Model>, String), BuildError> {
+        let built_in = || {
+            let model = context.built_in(BuiltInNetwork::Human)?;
+            let name = model.card().name.clone().unwrap_or_else(|| "Human".to_owned());
+            Ok((model, name))
+        };
+        match (adapter, &self.file, &self.net) {
+            (Some(adapter), _, net) => {
+                let (model, _) = net.as_deref().map_or_else(built_in, |file| context.open_named(file))?;
+                Ok((model, adapter.name.clone()))
+            }
+            (None, Some(file), Some(_)) => Err(BuildError::NotAdapter { file: file.clone() }),
+            (None, Some(file), None) | (None, None, Some(file)) => context.open_named(file),
+            (None, None, None) => built_in(),
         }
     }
 
@@ -73,11 +97,13 @@ impl ParseKind for HumanSpec {
 
     fn parse(subject: Option<String>, settings: &mut Settings) -> Result<HumanSpec, SpecProblem> {
         settings.known(&[
-            "elo", "strength", "pool", "mode", "temp", "top_p", "trust", "nodes", "mates", "pause", "seed",
+            "elo", "net", "strength", "pool", "mode", "temp", "top_p", "trust", "nodes", "mates", "pause",
+            "seed",
         ]);
         let subject = settings.subject_or_setting(subject)?;
         Ok(HumanSpec {
             file: optional_file(subject, Self::USAGE)?,
+            net: optional_file(settings.take("net"), Self::USAGE)?,
             elo: settings.number("elo", HumanSpec::RATINGS)?.map(Elo),
             pool: settings.word("pool", &RatingPool::ALL.map(|pool| (pool.name(), pool)))?,
             seed: settings.seed()?,
@@ -110,7 +136,9 @@ fn parse_play(settings: &mut Settings) -> Result<HumanPlay, SpecProblem> {
 impl PlayerKind for HumanSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let elo = Setting("elo", self.elo.map(|elo| elo.0));
-        write!(f, "{}{elo}{}", Subject(self.file.as_deref()), Setting("pool", self.pool))?;
+        let net = self.net.as_deref().map(|file| file.to_string_lossy());
+        let net = Setting("net", net.as_ref().map(|file| quoted(file)));
+        write!(f, "{}{elo}{net}{}", Subject(self.file.as_deref()), Setting("pool", self.pool))?;
         if let HumanPlay::Fixed(settings) = self.play {
             write_strength(f, settings)?;
         }
@@ -119,27 +147,26 @@ impl PlayerKind for HumanSpec {
     }
 
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
-        let (model, name) = match &self.file {
-            Some(file) => context.open_named(file)?,
-            None => {
-                let model = context.built_in(BuiltInNetwork::Human)?;
-                let name = model.card().name.clone().unwrap_or_else(|| "Human".to_owned());
-                (model, name)
-            }
-        };
+        let adapter = self.file.as_deref().map(|file| context.adapter(file)).transpose()?.flatten();
+        let (model, name) = self.network(adapter.as_deref(), context)?;
         let name = self.elo.map_or(name.clone(), |elo| format!("{name} {}", elo.0));
         let seed = self.seed.unwrap_or(context.seed);
-        let (rating, StrengthSettings { pick, blend }) = self.strength(&model);
-        let persona = Persona { rating, pool: self.rating_pool() };
+        let elo = self.elo.or(adapter.as_ref().and_then(|adapter| adapter.rating));
+        let (rating, StrengthSettings { pick, blend }) = self.strength(elo, &model);
+        let pool = self.pool.or(adapter.as_ref().map(|adapter| adapter.pool)).or(self.rating_pool());
+        let persona = Persona { rating, pool };
         let mut player = PolicyPlayer::new(name.clone(), model, persona, pick, seed)
             .map_err(|source| BuildError::NoPolicy { name, source })?;
+        if let Some(adapter) = adapter {
+            player = player.with_adapter(adapter);
+        }
         if self.play == HumanPlay::Calibrated {
             player = player.with_opening(OPENING);
         }
         if blend.is_active() {
             player = player.with_search(blend, context.any_evaluator());
         }
-        let player = HumanPlayer::new(Box::new(player), HumanBehaviour::new(seed).rated(self.elo));
+        let player = HumanPlayer::new(Box::new(player), HumanBehaviour::new(seed).rated(elo));
         Ok(Box::new(if self.pause == Some(true) { player.waiting() } else { player }))
     }
 
@@ -152,7 +179,7 @@ impl PlayerKind for HumanSpec {
     }
 
     fn built_in_network(&self) -> Option<BuiltInNetwork> {
-        self.file.is_none().then_some(BuiltInNetwork::Human)
+        (self.file.is_none() && self.net.is_none()).then_some(BuiltInNetwork::Human)
     }
 
     fn rating(&self) -> Option<Elo> {

@@ -11,11 +11,11 @@ use tabia_model::Model;
 use tabia_search::{Limits, NoControl, SearchControl, TimeLeft};
 
 use super::{
-    super::{BuildError, BuiltInNetwork, Determinism, Opened, PlayerContext, settings::Parts},
+    super::{BuildError, BuiltInNetwork, Determinism, Opened, OpenedAdapter, PlayerContext, settings::Parts},
     greedy::GreedySpec,
     *,
 };
-use crate::{Pick, Player, StrengthSettings, test_networks, test_time::VirtualClock};
+use crate::{Adapter, Pick, Player, StrengthSettings, test_networks, test_time::VirtualClock};
 
 fn spec(text: &str) -> Spec {
     text.parse().unwrap_or_else(|error| panic!("{error}"))
@@ -43,6 +43,7 @@ fn specs_round_trip() {
         "human,elo=1200,pool=online",
         "human:h.onnx,elo=2100,pool=over-the-board,temp=0.5",
         "human,pool=unknown,seed=3",
+        "human:me.card,net=\"a,b.onnx\",strength=raw",
         "human:h.onnx,temp=0.8,top_p=0.95,seed=7",
         "maia:maia-1500.pb.gz",
         "maia:maia-1500.pb.gz,mode=sample",
@@ -205,6 +206,17 @@ fn capabilities_follow_the_settings() {
     assert!(spec("uci:sf,elo=1700").rating_mut().is_none());
 }
 
+/// `me.card` is an adapter, `broken.card` an invalid one; other files are not.
+fn adapter(file: &Path) -> OpenedAdapter {
+    match file.to_str() {
+        Some("me.card") => Ok(Some(Arc::new(Adapter::from_json(ADAPTER)?))),
+        Some("broken.card") => Err("version 9".into()),
+        _ => Ok(None),
+    }
+}
+
+const ADAPTER: &[u8] = include_bytes!("../../../../../fixtures/adapters/ann.card");
+
 fn build_with(
     text: &str,
     open: &dyn Fn(&Path) -> Opened,
@@ -214,7 +226,7 @@ fn build_with(
         BuiltInNetwork::Human => Ok(Arc::clone(human)),
         BuiltInNetwork::Value => Ok(test_networks::challenge()),
     };
-    spec(text).build(&PlayerContext { open, built_in: &built_in, process: None, seed: 9 })
+    spec(text).build(&PlayerContext { open, adapter: &adapter, built_in: &built_in, process: None, seed: 9 })
 }
 
 fn build(spec: &str) -> Result<Box<dyn Player>, BuildError> {
@@ -235,6 +247,8 @@ fn players_are_built_and_move() {
         ("net:challenge.onnx", "challenge"),
         ("human", "Human"),
         ("human:human.onnx,elo=1500", "human 1500"),
+        ("human:me.card", "Ann"),
+        ("human:me.card,elo=1200,net=human.safetensors", "Ann 1200"),
         ("maia:leela.pb,temp=0.5", "leela"),
         ("random,seed=1", "Random"),
         ("engine,depth=2", "Tabia engine"),
@@ -254,6 +268,27 @@ fn players_are_built_and_move() {
 }
 
 #[test]
+fn an_adapter_plays_the_persons_openings_at_their_rating() {
+    let game = History::new(Chess::default(), ByColor::default());
+    let first = |text: &str, human: &Arc<Model>| {
+        let mut player = build_with(text, &|_| Err("no file".into()), human).unwrap();
+        let limits = Limits { lines: 3, ..Limits::default() };
+        let choice = player.choose(&game, &limits, &NoControl).unwrap();
+        choice.lines.into_iter().map(|line| (line.moves[0], line.probability)).collect::<Vec<_>>()
+    };
+    let (raw, rated) = (test_networks::human(), calibrated());
+    let own = first("human:me.card", &raw);
+    assert_eq!(own[0].0.to_uci(CastlingMode::Standard).to_string(), "b2b3");
+    assert!(own[0].1.unwrap() > 0.7, "{own:?}");
+    assert_ne!(own, first("human,elo=1540", &raw));
+    // The strength table has no say where the person moves from memory.
+    assert_eq!(first("human:me.card", &rated)[0].0, own[0].0);
+    let error = |text: &str| build(text).err().unwrap().to_string();
+    assert_eq!(error("human:broken.card"), "broken.card: version 9");
+    assert_eq!(error("human:human.onnx,net=x.onnx"), "human.onnx is a network (net=FILE expects an adapter)");
+}
+
+#[test]
 fn guide_shows_a_player_that_compiles_and_plays() {
     let indented = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("   {line}\n") };
     let example: String = include_str!("greedy.rs").lines().map(indented).collect();
@@ -266,6 +301,7 @@ fn guide_shows_a_player_that_compiles_and_plays() {
     assert_eq!(parsed("greedy:x"), Err(SpecProblem::Usage(GreedySpec::USAGE)));
     let none = PlayerContext {
         open: &|_| Err("no file".into()),
+        adapter: &|_| Ok(None),
         built_in: &|_| Err("no network".into()),
         process: None,
         seed: 0,
