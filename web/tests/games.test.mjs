@@ -336,6 +336,7 @@ test('a backup holds everything, and a damaged one changes nothing', async () =>
     await restore(saved);
     await page.getByText('2 new cards, 1 new games, 1 new reviews').waitFor();
     assert.equal((await stored(page, 'games')).length, 2);
+    assert.deepEqual(await stored(page, 'repertoires'), stores.repertoires.rows);
     // The names of both are the player's.
     await page.getByText('2 of 2 games').first().waitFor();
     await restore(Buffer.from(old));

@@ -15,7 +15,7 @@ use tabia_practice::{
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::{Engine, Fault, GameInput, ReviewedMove, stopwatch::Stopwatch, tree::Bytes};
+use crate::{Engine, Fault, GameInput, ReviewSummary, ReviewedMove, stopwatch::Stopwatch, tree::Bytes};
 
 #[wasm_bindgen(typescript_custom_section)]
 const NAMES: &str = r#"
@@ -144,9 +144,9 @@ pub struct ReviewedGame {
     pub figures: String,
 }
 
-/// One in so many of the player's moves is evidence of the rating. The network takes most of the time of a review, and most of that
-/// is for the evidence; many games narrow the estimate anyway.
-const EVIDENCE_EVERY: usize = 2;
+/// One in so many of the player's moves is no evidence of the rating. The network takes most of the time of a review, and most of
+/// that is for the evidence; many games narrow the estimate anyway.
+const LEFT_OUT: usize = 3;
 
 /// The review of one of the player's games in progress. It needs the models `value` and `human`.
 #[wasm_bindgen]
@@ -173,7 +173,7 @@ impl GameReviewTask {
     /// Reviews the next move; whether there was one.
     pub fn step(&mut self) -> Result<bool, Fault> {
         // Both players have moved in two half-moves.
-        let is_evidence = (self.moves.len() / 2).is_multiple_of(EVIDENCE_EVERY);
+        let is_evidence = !(1 + self.moves.len() / 2).is_multiple_of(LEFT_OUT);
         self.review.set_evidence(self.own, is_evidence);
         let reviewed = self.reviewer.step(&mut self.review, &|| Box::new(Stopwatch::start()))?;
         let more = reviewed.is_some();
@@ -232,6 +232,19 @@ impl GameReviewTask {
 pub fn stored_review(text: &str) -> Result<Vec<Ts<ReviewedMove>>, Fault> {
     let review: GameReview = serde_json::from_str(text)?;
     review.moves.into_iter().map(|reviewed| Ok(ReviewedMove::from(reviewed).into_ts()?)).collect()
+}
+
+/// What a stored review says about the whole game. Only the player's rating is estimated.
+#[wasm_bindgen(js_name = storedSummary)]
+pub fn stored_summary(text: &str) -> Result<Ts<ReviewSummary>, Fault> {
+    let review: GameReview = serde_json::from_str(text)?;
+    let chances: Vec<(Color, f64, f64)> = review
+        .moves
+        .iter()
+        .map(|reviewed| (reviewed.color, reviewed.win_before, reviewed.win_after))
+        .collect();
+    let evidence = ByColor::new_with(|color| &review.side(color).evidence);
+    Ok(ReviewSummary::new(review.pool, evidence, &chances).into_ts()?)
 }
 
 /// The key of the game of a stored review; throws if it cannot be read.
@@ -439,7 +452,7 @@ mod tests {
         let reviewed = task.finish().unwrap();
         let figures: GameFigures = serde_json::from_str(&reviewed.figures).unwrap();
         assert_eq!((figures.name.as_str(), figures.moves.len()), ("Bob", 3));
-        assert_eq!(figures.evidence[0].moves, 2, "the first and the third");
+        assert_eq!(figures.evidence[0].moves, 2, "the first two");
         assert_eq!(figures.key, game.head.key);
         let review: GameReview = serde_json::from_str(&reviewed.review).unwrap();
         assert_eq!(review.moves.len(), 7);

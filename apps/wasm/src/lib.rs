@@ -37,7 +37,7 @@ pub use engine::{
 pub use fault::Fault;
 pub use games::{
     GameLibrary, GameReviewSettings, GameReviewTask, GamesImport, ImportPart, ImportPlace, ImportedGame,
-    ReviewedGame, game_head, is_learnable, review_key, stored_review,
+    ReviewedGame, game_head, is_learnable, review_key, stored_review, stored_summary,
 };
 pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;

@@ -227,47 +227,8 @@ impl Review {
     }
 
     fn summarise(&self) -> ReviewSummary {
-        ReviewSummary {
-            white: self.side(Color::White),
-            black: self.side(Color::Black),
-            ratings: (ESTIMATED.0..=ESTIMATED.1).step_by(usize::from(ESTIMATED.2)).collect(),
-            scale: match self.pool {
-                RatingPool::ChessCom => "Chess.com",
-                RatingPool::OverTheBoard => "FIDE",
-                RatingPool::Lichess | RatingPool::Online | RatingPool::Puzzle | RatingPool::Unknown => {
-                    "Lichess"
-                }
-            }
-            .to_owned(),
-        }
-    }
-
-    fn side(&self, color: Color) -> SideSummary {
-        let model = RatingModel::of(self.pool);
-        let estimate = |evidence: &RatingEvidence, least: u32| {
-            (evidence.moves >= least).then(|| evidence.estimate(&model)).flatten()
-        };
-        let parts = self.game.evidence(color);
-        let all = RatingEvidence::sum(parts);
-        let whole = estimate(&all, MIN_MOVES);
-        let phases = [Phase::Opening, Phase::Middlegame, Phase::Endgame].into_iter().zip(parts);
-        let chances = self.chances.iter().map(|(mover, before, after)| (*mover == color, *before, *after));
-        SideSummary {
-            accuracy: game_accuracy(&chances.collect::<Vec<_>>()),
-            moves: all.moves,
-            played_like: whole.as_ref().map(PlayedLike::from),
-            // Four digits are enough to draw it.
-            curve: whole.map_or_else(Vec::new, |whole| {
-                whole.curve.iter().map(|share| (share * 1e4).round() as f32 / 1e4).collect()
-            }),
-            phases: phases
-                .map(|(phase, part)| PhaseSummary {
-                    name: phase.name().to_owned(),
-                    moves: part.moves,
-                    played_like: estimate(part, MIN_PHASE_MOVES).as_ref().map(PlayedLike::from),
-                })
-                .collect(),
-        }
+        let evidence = ByColor::new_with(|color| self.game.evidence(color));
+        ReviewSummary::new(self.pool, evidence, &self.chances)
     }
 
     fn of(
@@ -313,6 +274,62 @@ impl Review {
         let total = u32::try_from(moves.len()).unwrap_or(u32::MAX);
         let game = reviewer.start_from(history, moves, settings);
         Ok(Review { reviewer, game, total, pool, chances: Vec::new() })
+    }
+}
+
+impl ReviewSummary {
+    /// By the evidence of both sides, and who made each move with the mover's winning chance before and after it.
+    pub(crate) fn new(
+        pool: RatingPool,
+        evidence: ByColor<&[RatingEvidence; 3]>,
+        chances: &[(Color, f64, f64)],
+    ) -> ReviewSummary {
+        let side = |color: Color| {
+            let chances = chances.iter().map(|(mover, before, after)| (*mover == color, *before, *after));
+            let accuracy = game_accuracy(&chances.collect::<Vec<_>>());
+            SideSummary::new(pool, evidence[color], accuracy)
+        };
+        ReviewSummary {
+            white: side(Color::White),
+            black: side(Color::Black),
+            ratings: (ESTIMATED.0..=ESTIMATED.1).step_by(usize::from(ESTIMATED.2)).collect(),
+            scale: match pool {
+                RatingPool::ChessCom => "Chess.com",
+                RatingPool::OverTheBoard => "FIDE",
+                RatingPool::Lichess | RatingPool::Online | RatingPool::Puzzle | RatingPool::Unknown => {
+                    "Lichess"
+                }
+            }
+            .to_owned(),
+        }
+    }
+}
+
+impl SideSummary {
+    fn new(pool: RatingPool, parts: &[RatingEvidence; 3], accuracy: Option<f64>) -> SideSummary {
+        let model = RatingModel::of(pool);
+        let estimate = |evidence: &RatingEvidence, least: u32| {
+            (evidence.moves >= least).then(|| evidence.estimate(&model)).flatten()
+        };
+        let all = RatingEvidence::sum(parts);
+        let whole = estimate(&all, MIN_MOVES);
+        let phases = [Phase::Opening, Phase::Middlegame, Phase::Endgame].into_iter().zip(parts);
+        SideSummary {
+            accuracy,
+            moves: all.moves,
+            played_like: whole.as_ref().map(PlayedLike::from),
+            // Four digits are enough to draw it.
+            curve: whole.map_or_else(Vec::new, |whole| {
+                whole.curve.iter().map(|share| (share * 1e4).round() as f32 / 1e4).collect()
+            }),
+            phases: phases
+                .map(|(phase, part)| PhaseSummary {
+                    name: phase.name().to_owned(),
+                    moves: part.moves,
+                    played_like: estimate(part, MIN_PHASE_MOVES).as_ref().map(PlayedLike::from),
+                })
+                .collect(),
+        }
     }
 }
 

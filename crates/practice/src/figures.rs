@@ -6,7 +6,7 @@ use tabia_encoding::RatingPool;
 use tabia_game::{Phase, TimeClass};
 
 use crate::difficulty::Peers;
-use crate::rating::{RatingEstimate, RatingEvidence, RatingModel};
+use crate::rating::{MIN_MOVES, RatingEstimate, RatingEvidence, RatingModel};
 use crate::{GameReview, Mark, Side};
 
 /// A tenth of a [`GameReview`]: the figures of one player, without lines and evaluations.
@@ -108,10 +108,9 @@ impl GameFigures {
         }
     }
 
-    /// "You played like N" in this game; `None` without evidence.
+    /// "You played like N" in this game; `None` after too few moves.
     pub fn played_like(&self) -> Option<RatingEstimate> {
-        let mut evidence = RatingEvidence::default();
-        self.evidence.iter().for_each(|phase| evidence.merge(phase));
-        evidence.estimate(&RatingModel::of(self.pool))
+        let evidence = RatingEvidence::sum(&self.evidence);
+        (evidence.moves >= MIN_MOVES).then(|| evidence.estimate(&RatingModel::of(self.pool))).flatten()
     }
 }

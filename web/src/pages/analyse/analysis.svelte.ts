@@ -115,7 +115,7 @@ export class Analysis {
   /** Opens one of the player's games with its review, at a ply. */
   async openStored(key: string, ply: number): Promise<void> {
     const { loadStoredGame } = await import('../../practice/games/storedGame');
-    const { tree, side, rating, moves } = await loadStoredGame(key, this.session.rules);
+    const { tree, side, rating, moves, summary } = await loadStoredGame(key, this.session.rules);
     tree.toStart();
     for (let at = 0; at < ply && tree.forward(); at++);
     this.replace(tree);
@@ -123,7 +123,8 @@ export class Analysis {
     if (rating !== undefined) this.rating = Math.min(RATINGS.max, Math.max(RATINGS.min, rating));
     if (moves.length === 0) return;
     const { startFen } = this.session.view;
-    this.review.result = { line: gameKey({ startFen, moves: this.line.map(({ uci }) => uci) }), rating: rating ?? null, moves };
+    const line = gameKey({ startFen, moves: this.line.map(({ uci }) => uci) });
+    this.review.result = { line, rating: rating ?? null, moves, ...(summary && { summary }) };
     for (const move of moves) this.#annotate(this.line[move.ply - 1], move);
   }
 

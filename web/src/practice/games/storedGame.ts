@@ -1,6 +1,6 @@
 import { loadRules, type Rules } from '../../engine/wasm';
 import { firstGame } from '../../game/pgn';
-import type { GameTree, ReviewedMove, Side } from '../../wasm/tabia.js';
+import type { GameTree, ReviewedMove, ReviewSummary, Side } from '../../wasm/tabia.js';
 import { loadSetting, openDatabase } from '../database';
 
 interface StoredGame {
@@ -10,6 +10,7 @@ interface StoredGame {
   rating: number | undefined;
   /** Empty if the game was not reviewed. */
   moves: ReviewedMove[];
+  summary: ReviewSummary | undefined;
 }
 
 /** One of the player's games with its review; throws if there is none of this key. */
@@ -26,5 +27,6 @@ export async function loadStoredGame(key: string, rules?: Rules): Promise<Stored
     side,
     rating: rating ?? undefined,
     moves: review ? tabia.storedReview(review.review) : [],
+    summary: review && tabia.storedSummary(review.review),
   };
 }
