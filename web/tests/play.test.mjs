@@ -474,7 +474,7 @@ test('the page fits a tablet', () =>
 test('at time odds each side has its own clock', () =>
   onPage(playing({}), async (page) => {
     await page.getByRole('button', { name: 'New game' }).click();
-    await page.getByText('5+3', { exact: true }).click();
+    await page.getByRole('radio', { name: '5+3' }).check();
     await page.getByLabel('Time odds: the opponent has').check();
     await page.getByLabel('Opponent’s minutes').fill('1');
     await screenshot(page, 'play-time-odds');

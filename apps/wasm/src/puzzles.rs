@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn lines_are_put_together_from_pieces() {
-        let text = format!("PuzzleId,FEN\n{ROW}\n{ROW}");
+        let text = format!("PuzzleId,FEN,Moves,Rating\n{ROW}\n{ROW}");
         for size in [1, 7, 100, 10_000] {
             let mut lines = Lines::new(1);
             for piece in text.as_bytes().chunks(size) {
