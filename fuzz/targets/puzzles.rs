@@ -3,6 +3,7 @@
 
 use shakmaty::Position;
 use tabia_data::{BrokenGames, Chunks, GameRules, SourceKind};
+use tabia_game::Puzzle;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let rules = GameRules { broken: BrokenGames::KeepPrefix { plies: 1 }, ..GameRules::default() };
@@ -15,6 +16,15 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
                     position.play_unchecked(ply.played);
                 }
             }
+        }
+    }
+    // The page reads lines of either form.
+    for line in String::from_utf8_lossy(bytes).lines() {
+        let Ok(Some(puzzle)) = Puzzle::parse(line) else { continue };
+        let mut position = puzzle.start;
+        for m in puzzle.moves {
+            assert!(position.is_legal(m));
+            position.play_unchecked(m);
         }
     }
 });

@@ -30,6 +30,7 @@
 //! | PGN in | [`PgnReader`], [`RawGames`], [`read_game`], [`BrokenGame`] |
 //! | PGN out | [`write_game`] |
 //! | start positions at odds | [`Odds`] |
+//! | puzzles | [`Puzzle`] |
 //! | FEN and EPD | [`position_from_fen`], [`EpdRecord`] |
 #![forbid(unsafe_code)]
 
@@ -43,6 +44,7 @@ mod odds;
 mod outcome;
 mod pgn;
 mod phase;
+mod puzzle;
 mod rating_pool;
 mod rules;
 mod time_class;
@@ -63,6 +65,7 @@ pub use pgn::{
 };
 pub use pgn_reader::Nag;
 pub use phase::Phase;
+pub use puzzle::{Puzzle, PuzzleError, PuzzleProblem};
 pub use rules::{Repetitions, Status, status};
 pub use time_class::TimeClass;
 pub use time_control::{BadTimeControl, Stage, TimeControl};

@@ -150,7 +150,7 @@ fn position(fen: &str) -> Result<Chess, RowFault> {
 }
 
 /// A printable prefix of an invalid text.
-pub(super) fn shortened(text: &str) -> String {
+fn shortened(text: &str) -> String {
     text.chars().take(80).map(|c| if c.is_control() { '·' } else { c }).collect()
 }
 

@@ -1,182 +1,77 @@
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use shakmaty::{ByColor, CastlingMode, Chess, Move, Position, san::SanPlus};
-use tabia_encoding::{Elo, RatingPool, parse_uci};
-use tabia_game::{EpdRecord, Operand, position_from_fen};
+use shakmaty::ByColor;
+use tabia_encoding::RatingPool;
+use tabia_game::{EpdProblem, Puzzle, PuzzleError, PuzzleProblem};
 
-use super::{Chunk, FaultKind, GameRules, ParsedChunk, evaluations::shortened};
+use super::{Chunk, FaultKind, GameRules, ParsedChunk};
 use crate::{GameHead, GameRecord, Ply};
-
-/// A fault in a line, and the part that could be read.
-struct Broken {
-    kind: FaultKind,
-    what: String,
-    /// The record up to the fault.
-    prefix: Option<Box<GameRecord>>,
-}
-
-impl Broken {
-    fn new(kind: FaultKind, what: impl Into<String>) -> Broken {
-        Broken { kind, what: what.into(), prefix: None }
-    }
-}
 
 /// Turns the lines of a chunk of EPD into records: the position, then the moves of `pv`, or else the first of `bm`.
 ///
 /// A position without moves is a record without plies. Lines that start with `#` are comments.
 pub(super) fn read_epd(chunk: &Chunk, rules: &GameRules, parsed: &mut ParsedChunk) {
-    read(chunk, rules, parsed, |text| {
-        if text.starts_with('#') {
-            return Ok(None);
-        }
-        let parsed = EpdRecord::parse(text, 1);
-        let bad = |error: tabia_game::EpdError| match error.problem {
-            tabia_game::EpdProblem::Position(problem) => {
-                Broken::new(FaultKind::BadPosition, problem.to_string())
-            }
-            problem => Broken::new(FaultKind::BadEpd, problem.to_string()),
-        };
-        let Some(epd) = parsed.map_err(bad)? else { return Ok(None) };
-        let rating = epd.text("c0").and_then(rating_in);
-        let pv = epd.operands("pv").unwrap_or_default();
-        if pv.is_empty() {
-            let best = epd.moves("bm").map_err(|bad| Broken::new(FaultKind::IllegalMove, bad.to_string()))?;
-            return puzzle(epd.position, best.into_iter().take(1).map(Ok), rating).map(Some);
-        }
-        let mut at = epd.position.clone();
-        let words = pv.iter().map(Operand::as_str).filter(|word| !is_move_number(word));
-        let moves = words.map(|word| {
-            let played = san_or_uci(&at, word).ok_or_else(|| word.to_owned())?;
-            at.play_unchecked(played);
-            Ok(played)
-        });
-        puzzle(epd.position.clone(), moves, rating).map(Some)
-    });
+    read(chunk, rules, parsed, Puzzle::from_epd);
 }
 
 /// Turns the lines of a chunk of the Lichess puzzle table into records. The first move is the opponent's: the record
 /// starts after it.
 pub(super) fn read_csv(chunk: &Chunk, rules: &GameRules, parsed: &mut ParsedChunk) {
-    read(chunk, rules, parsed, |text| {
-        let mut columns = text.split(',').map(|column| column.trim_matches(['"', ' ']));
-        let (id, fen, moves, rating) = (columns.next(), columns.next(), columns.next(), columns.next());
-        let (Some(id), Some(fen), Some(moves)) = (id, fen, moves) else {
-            return Err(Broken::new(
-                FaultKind::BadPuzzle,
-                format!("has too few columns: `{}`", shortened(text)),
-            ));
-        };
-        if id == "PuzzleId" {
-            return Ok(None);
-        }
-        let mut start = position_from_fen(fen)
-            .map_err(|error| Broken::new(FaultKind::BadPosition, format!("puzzle {id}: {error}")))?;
-        let mut moves = moves.split_ascii_whitespace();
-        let Some(lead) = moves.next() else {
-            return Err(Broken::new(FaultKind::NoMoves, format!("puzzle {id} has no moves")));
-        };
-        let lead = parse_uci(&start, lead)
-            .map_err(|error| Broken::new(FaultKind::IllegalMove, format!("puzzle {id}: {error}")))?;
-        start.play_unchecked(lead);
-        let mut at = start.clone();
-        let moves = moves.map(move |word| {
-            let played = parse_uci(&at, word).map_err(|_| word.to_owned())?;
-            at.play_unchecked(played);
-            Ok(played)
-        });
-        let record = puzzle(start, moves, rating.and_then(positive))?;
-        if record.plies.is_empty() {
-            return Err(Broken::new(FaultKind::NoMoves, format!("puzzle {id} has no solution")));
-        }
-        Ok(Some(record))
-    });
+    read(chunk, rules, parsed, Puzzle::from_row);
 }
 
 fn read(
     chunk: &Chunk,
     rules: &GameRules,
     parsed: &mut ParsedChunk,
-    record: impl Fn(&str) -> Result<Option<GameRecord>, Broken>,
+    puzzle: impl Fn(&str) -> Result<Option<Puzzle>, PuzzleError>,
 ) {
     for line in chunk.pieces() {
-        let found = match str::from_utf8(line.bytes) {
-            Ok(text) => record(text),
-            Err(_) => Err(Broken::new(FaultKind::NotText, "not UTF-8")),
+        let Ok(text) = str::from_utf8(line.bytes) else {
+            parsed.faults.add(FaultKind::NotText, &chunk.whereabouts(line.place), || "not UTF-8".to_owned());
+            continue;
         };
-        match found {
-            Ok(found) => parsed.games.extend(found),
-            Err(Broken { kind, what, prefix }) => {
-                parsed.faults.add(kind, &chunk.whereabouts(line.place), || what);
-                let prefix = prefix.map(|record| *record);
+        match puzzle(text) {
+            Ok(found) => parsed.games.extend(found.map(record)),
+            Err(PuzzleError { problem, readable }) => {
+                parsed.faults.add(kind(&problem), &chunk.whereabouts(line.place), || problem.to_string());
+                let prefix = readable.map(|puzzle| record(*puzzle));
                 parsed.games.extend(prefix.filter(|record| rules.broken.keeps(record.plies.len())));
             }
         }
     }
 }
 
-/// A record of a position and the moves to find there; `moves` end at the first that is not legal, given as its text.
-fn puzzle(
-    start: Chess,
-    moves: impl Iterator<Item = Result<Move, String>>,
-    rating: Option<Elo>,
-) -> Result<GameRecord, Broken> {
-    if start.castles().mode() == CastlingMode::Chess960 {
-        return Err(Broken::new(FaultKind::Variant, "starts as only Chess960 does"));
-    }
-    let mut plies = Vec::new();
-    let mut illegal = None;
-    for played in moves {
-        match played {
-            Ok(played) => plies.push(Ply { played, clock: None, evaluation: None }),
-            Err(word) => {
-                illegal = Some(word);
-                break;
-            }
+fn kind(problem: &PuzzleProblem) -> FaultKind {
+    match problem {
+        PuzzleProblem::Position { .. } | PuzzleProblem::Epd(EpdProblem::Position(_)) => {
+            FaultKind::BadPosition
         }
+        PuzzleProblem::Epd(_) => FaultKind::BadEpd,
+        PuzzleProblem::NoMoves { .. } => FaultKind::NoMoves,
+        PuzzleProblem::BestMove(_) | PuzzleProblem::Lead { .. } | PuzzleProblem::IllegalMove { .. } => {
+            FaultKind::IllegalMove
+        }
+        PuzzleProblem::Chess960 => FaultKind::Variant,
+        _ => FaultKind::BadPuzzle,
     }
+}
+
+/// The position of a puzzle and the moves to find there.
+fn record(puzzle: Puzzle) -> GameRecord {
+    let Puzzle { start, moves, rating, .. } = puzzle;
     // A bare position is nobody's puzzle.
-    let is_puzzle = !plies.is_empty() || rating.is_some();
+    let is_puzzle = !moves.is_empty() || rating.is_some();
     let pool = if is_puzzle { RatingPool::Puzzle } else { RatingPool::Unknown };
     let head = GameHead { ratings: ByColor { white: rating, black: rating }, pool, ..GameHead::default() };
-    let ply = plies.len() + 1;
-    let record = GameRecord { head, start, plies };
-    match illegal {
-        None => Ok(record),
-        Some(word) => Err(Broken {
-            kind: FaultKind::IllegalMove,
-            what: format!("at ply {ply}: `{}` is not a legal move", shortened(&word)),
-            prefix: Some(Box::new(record)),
-        }),
-    }
-}
-
-fn san_or_uci(position: &Chess, word: &str) -> Option<Move> {
-    match word.parse::<SanPlus>().ok().and_then(|san| san.san.to_move(position).ok()) {
-        Some(played) => Some(played),
-        None => parse_uci(position, word).ok(),
-    }
-}
-
-/// `12.` or `12...`, as some programs put into variations.
-fn is_move_number(word: &str) -> bool {
-    let digits = word.trim_end_matches('.');
-    word.len() > digits.len() && digits.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The number after `Rating:` in a comment.
-fn rating_in(comment: &str) -> Option<Elo> {
-    let (_, rest) = comment.split_once("Rating:")?;
-    let rest = rest.trim_start();
-    positive(rest.split(|c: char| !c.is_ascii_digit()).next()?)
-}
-
-fn positive(text: &str) -> Option<Elo> {
-    text.parse().ok().filter(|rating| *rating > 0).map(Elo)
+    let plies = moves.into_iter().map(|played| Ply { played, clock: None, evaluation: None });
+    GameRecord { head, start, plies: plies.collect() }
 }
 
 #[cfg(test)]
 mod tests {
-    use shakmaty::Color;
+    use shakmaty::{Color, Position as _};
+    use tabia_encoding::Elo;
     use tabia_game::fen_of;
 
     use super::*;
