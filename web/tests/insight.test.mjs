@@ -60,7 +60,10 @@ test('a review says how both sides played, and a strip where it was hard', () =>
     await page.locator('[data-side="white"]').waitFor();
     assert.equal(await page.locator('[data-side="white"]').innerText(), before);
     await page.setViewportSize({ width: 360, height: 740 });
+    await page.getByText('By phase and as a curve').click();
     await assertFits(page);
+    const inner = await page.locator('.review > .panel').evaluate((panel) => panel.scrollWidth - panel.clientWidth);
+    assert.equal(inner, 0, 'the tables fit the panel');
   }));
 
 test('a position shows how often people of a rating err, and who finds the moves', () =>

@@ -242,10 +242,8 @@ pub fn fit_errors(games: &[Vec<JudgedMove>]) -> Option<ErrorCalibration> {
 fn solved(mut matrix: [[f64; 3]; 3], mut right: [f64; 3]) -> [f64; 3] {
     for pivot in 0..3 {
         for row in pivot + 1..3 {
-            let factor = matrix[row][pivot] / matrix[pivot][pivot];
-            for column in pivot..3 {
-                matrix[row][column] -= factor * matrix[pivot][column];
-            }
+            let (above, factor) = (matrix[pivot], matrix[row][pivot] / matrix[pivot][pivot]);
+            matrix[row].iter_mut().zip(above).for_each(|(value, other)| *value -= factor * other);
             right[row] -= factor * right[pivot];
         }
     }

@@ -22,8 +22,8 @@ use tabia_game::{Game, History, Phase};
 use tabia_model::{Evaluation, Model};
 use tabia_players::PlayerError;
 
-/// The ratings told to the network. A move's log-probability is smooth in the rating, so that it is interpolated between
-/// them; more ratings would only take more time.
+/// The ratings told to the network. A move's log-probability is interpolated between them: asking at all of
+/// [`EVIDENCE_RATINGS`] takes twice the time and changes an estimate from one game, which is off by about 200 points, by 40.
 pub const TOLD_RATINGS: [u16; TOLD] = [600, 1040, 1480, 1920, 2360, 2800];
 const TOLD: usize = 6;
 
