@@ -232,16 +232,15 @@ fn print(learn: &[usize], measured: &[Measured]) {
         "worse",
     ];
     let mut rows = vec![head(&names)];
-    let kinds: [(&str, fn(&Measured) -> &MoveScores); 2] =
-        [("all", |of| &of.score.all), ("ply 10 on", |of| &of.score.later)];
     for &games in learn {
         let of: Vec<&Measured> = measured.iter().filter(|of| of.learned == games).collect();
         if of.is_empty() {
             continue;
         }
-        for (kind, scores) in &kinds {
-            rows.push(row(games, kind, &of.iter().map(|of| scores(of)).collect::<Vec<_>>()));
-        }
+        let all: Vec<&MoveScores> = of.iter().map(|of| &of.score.all).collect();
+        let later: Vec<&MoveScores> = of.iter().map(|of| &of.score.later).collect();
+        rows.push(row(games, "all", &all));
+        rows.push(row(games, "ply 10 on", &later));
     }
     println!(
         "means over players, with 95% intervals; worse: players with a higher log-loss than told the rating\n"

@@ -19,7 +19,7 @@ const MOST_BYTES: usize = 4 << 20;
 const LONGEST_NAME: usize = 200;
 /// Greater weights are refused: `exp` of a few of them still is a number.
 const MOST_WEIGHT: f32 = 20.0;
-const MOST_ALPHA: f32 = 1e6;
+const ALPHAS: std::ops::RangeInclusive<f32> = 1e-3..=1e6;
 const MOST_SHIFT: i16 = 2000;
 const MOST_RATING: u16 = 4000;
 const MOST_COUNT: u32 = 1_000_000;
@@ -217,8 +217,8 @@ impl AdapterFile {
 impl OpeningsField {
     fn checked(self) -> Result<OpeningMemory, AdapterError> {
         let wrong = |field, value: String, expected| AdapterError::Value { field, value, expected };
-        if !(self.alpha > 0.0 && self.alpha <= MOST_ALPHA) {
-            return Err(wrong("alpha", self.alpha.to_string(), "above 0, to 1000000"));
+        if !ALPHAS.contains(&self.alpha) {
+            return Err(wrong("alpha", self.alpha.to_string(), "0.001 to 1000000"));
         }
         let mut positions = BTreeMap::new();
         for (key, moves) in self.positions {

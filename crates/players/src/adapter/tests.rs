@@ -136,7 +136,7 @@ fn invalid_files_are_refused_by_what_is_wrong() {
             "invalid feature \"castling\" (expected one that docs/formats/adapter.md lists)",
         ),
         ("0.75", "21", "invalid weight 21 of \"white Pg4\" (expected -20 to 20)"),
-        ("4.0", "0.0", "invalid alpha 0 (expected above 0, to 1000000)"),
+        ("4.0", "0.0", "invalid alpha 0 (expected 0.001 to 1000000)"),
         ("463b96181691fc9c", "463b", "invalid position \"463b\" (expected 16 hexadecimal digits)"),
         ("b2b3", "b2", "invalid move \"b2\" (expected one in UCI notation)"),
         (":18", ":0", "invalid count 0 of b2b3 (expected 1 to 1000000)"),

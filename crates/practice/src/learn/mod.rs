@@ -561,7 +561,7 @@ impl Learner {
         };
         let mut gains = Vec::new();
         for fold in 0..FOLDS {
-            let pace = fit_pace(times(&|of| of != fold).into_iter(), PACE_PENALTY);
+            let pace = fit_pace(&times(&|of| of != fold), PACE_PENALTY);
             let gain =
                 |time: &([f32; TIME_BINS], usize)| time_likelihood(time, pace) - time_likelihood(time, 0.0);
             gains.extend(times(&|of| of == fold).into_iter().map(gain));
@@ -570,7 +570,7 @@ impl Learner {
         if mean - 2.0 * error <= 0.0 {
             return 0.0;
         }
-        let pace = fit_pace(times(&|_| true).into_iter(), PACE_PENALTY);
+        let pace = fit_pace(&times(&|_| true), PACE_PENALTY);
         ((pace * 1e3).round() / 1e3) as f32
     }
 

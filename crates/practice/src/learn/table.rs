@@ -207,14 +207,11 @@ impl Objective for Likelihood<'_> {
 }
 
 /// The exponent of `1 + seconds` that fits thinking times best, between -2 and 2, with a penalty.
-pub(super) fn fit_pace<'a>(
-    times: impl Iterator<Item = &'a ([f32; TIME_BINS], usize)> + Clone,
-    penalty: f64,
-) -> f64 {
+pub(super) fn fit_pace(times: &[&([f32; TIME_BINS], usize)], penalty: f64) -> f64 {
     let mut pace = 0.0;
     for _ in 0..30 {
         let (mut slope, mut bend) = (-penalty * pace, penalty);
-        for (chances, bin) in times.clone() {
+        for (chances, bin) in times {
             let [total, mean, square] = moments(chances, pace);
             let mean = mean / total;
             slope += f64::from(log_time(*bin)) - mean;

@@ -153,6 +153,8 @@ impl PlayerKind for HumanSpec {
         let seed = self.seed.unwrap_or(context.seed);
         let elo = self.elo.or(adapter.as_ref().and_then(|adapter| adapter.rating));
         let (rating, StrengthSettings { pick, blend }) = self.strength(elo, &model);
+        // An adapter was learned with the network told the person's own rating.
+        let rating = if adapter.is_some() { elo } else { rating };
         let pool = self.pool.or(adapter.as_ref().map(|adapter| adapter.pool)).or(self.rating_pool());
         let persona = Persona { rating, pool };
         let mut player = PolicyPlayer::new(name.clone(), model, persona, pick, seed)
