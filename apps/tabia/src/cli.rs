@@ -200,7 +200,7 @@ pub(crate) struct ConvertArgs {
     /// How to read a file that does not say what it is, such as bullet-768:hidden=256.
     #[arg(long = "as", value_name = "LAYOUT")]
     pub(crate) layout: Option<String>,
-    /// Write half-precision weights (.safetensors).
+    /// Write half-precision weights (.safetensors, .onnx).
     #[arg(long, conflicts_with = "int8")]
     pub(crate) f16: bool,
     /// Write large weights in 8 bits, rounded without calibration (.safetensors, .onnx). `tabia-lab train export --int8

@@ -15,7 +15,7 @@ use tabia_onnx::ErrorKind;
 use tabia_onnx::check::{self, GraphInfo};
 use tabia_onnx::opset;
 use tabia_onnx::proto::{ModelProto, StringStringEntryProto, data_type};
-use tabia_onnx::quantise::quantise_weights;
+use tabia_onnx::quantise::{halve_weights, quantise_weights};
 use tabia_onnx::read::{self, MAX_FILE_BYTES};
 use tabia_onnx::tensors::{Tensor, TensorMap};
 
@@ -328,7 +328,7 @@ impl Source {
     /// The same with rounded weights, which are computed with in floats, and a lower opset.
     ///
     /// # Errors
-    /// As [`Source::into_graph`]; if the precision is half, or the graph needs a newer opset.
+    /// As [`Source::into_graph`], or if the graph needs a newer opset.
     pub fn to_onnx_as(
         &self,
         card: &ModelCard,
@@ -352,10 +352,7 @@ impl Source {
         match precision {
             WeightPrecision::Full => {}
             WeightPrecision::Int8 => quantise_weights(&mut graph),
-            WeightPrecision::F16 => {
-                let message = "half precision needs a .safetensors file";
-                return Err(LoadError::new(LoadErrorKind::Unsupported, Format::Onnx, message));
-            }
+            WeightPrecision::F16 => halve_weights(&mut graph),
         }
         if let Some(opset) = opset {
             opset::lower(&mut graph, opset)?;

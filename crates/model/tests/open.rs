@@ -5,7 +5,8 @@ use safetensors::{Dtype, tensor::TensorView};
 use shakmaty::{CastlingMode, Chess, fen::Fen};
 use tabia_encoding::{Elo, ForMover, PlayerInfo, Situation, encodings, vocabularies};
 use tabia_model::{
-    CARD_KEY, Evaluation, Format, LoadError, LoadErrorKind, Model, Perspective, Place, Source, Unit, WdlScale,
+    CARD_KEY, Evaluation, Format, LoadError, LoadErrorKind, Model, Perspective, Place, Source, Unit,
+    WdlScale, WeightPrecision,
 };
 use tabia_onnx::build::GraphBuilder;
 use tabia_onnx::proto::StringStringEntryProto;
@@ -487,4 +488,18 @@ fn rusty_chess_parameter_count() {
     assert_eq!(model.parameters(), 625_739);
     assert_eq!(model.card().architecture.as_deref(), Some("MLP 774-774-32-32-1"));
     assert!(scores(&model).iter().all(|score| *score == 0.0));
+}
+
+#[test]
+fn onnx_files_in_half_precision_are_half_as_large_and_close() {
+    let source = Source::read(CHALLENGE).unwrap();
+    let model = Model::new(source.clone(), None).unwrap();
+    let [full, half] = [WeightPrecision::Full, WeightPrecision::F16]
+        .map(|precision| source.to_onnx_as(model.card(), precision, None).unwrap());
+    assert!(half.len() < full.len() * 3 / 5, "{} of {} bytes", half.len(), full.len());
+    let (exact, rounded) = (scores(&model), scores(&Model::from_bytes(&half).unwrap()));
+    for (exact, rounded) in exact.iter().zip(&rounded) {
+        assert!((exact - rounded).abs() < 2.0, "{exact} {rounded}");
+    }
+    assert_ne!(exact, rounded, "weights are rounded");
 }

@@ -3,9 +3,12 @@
 //! `x W` becomes `DynamicQuantizeLinear(x)`, `MatMulInteger`, and a product with both scales; a convolution becomes
 //! `ConvInteger` alike. Small weights stay as they are: they cost little and lose most.
 //!
-//! With [`quantise_weights`] only the file is in 8 bits: a `DequantizeLinear` gives the weights back as floats.
+//! With [`quantise_weights`] only the file is in 8 bits: a `DequantizeLinear` gives the weights back as floats. With
+//! [`halve_weights`] it is in half precision, and a `Cast` gives them back.
 
 use std::collections::HashMap;
+
+use half::f16;
 
 use crate::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, attribute_type, data_type,
@@ -72,6 +75,52 @@ pub fn quantise_weights(model: &mut ModelProto) {
         });
     }
     graph.node.splice(0..0, read_back);
+}
+
+/// Keeps large tensors of floats in half precision, to be read as floats; what is computed stays as it is. Tensors with numbers
+/// beyond the range of half precision stay in 32 bits.
+pub fn halve_weights(model: &mut ModelProto) {
+    let Some(graph) = &mut model.graph else { return };
+    let mut read_back = Vec::new();
+    for tensor in &mut graph.initializer {
+        let Some(halves) = halves(tensor) else { continue };
+        let name = tensor.name.clone();
+        tensor.name = format!("{name}_half");
+        tensor.data_type = data_type::FLOAT16;
+        tensor.raw_data = halves;
+        read_back.push(NodeProto {
+            name: format!("{name}_floats"),
+            op_type: "Cast".to_owned(),
+            input: vec![tensor.name.clone()],
+            output: vec![name],
+            attribute: vec![to_float()],
+            ..NodeProto::default()
+        });
+    }
+    graph.node.splice(0..0, read_back);
+}
+
+/// The elements of a large tensor of floats in half precision, if all of them are in its range.
+fn halves(tensor: &TensorProto) -> Option<Vec<u8>> {
+    let elements: usize = tensor.dims.iter().map(|&dim| dim as usize).product();
+    let is_raw = tensor.raw_data.len() == elements * size_of::<f32>();
+    if tensor.data_type != data_type::FLOAT || elements < SMALLEST || !is_raw {
+        return None;
+    }
+    let (chunks, _) = tensor.raw_data.as_chunks::<4>();
+    let halves: Vec<f16> = chunks.iter().map(|chunk| f16::from_f32(f32::from_le_bytes(*chunk))).collect();
+    let in_range = halves.iter().all(|half| half.is_finite());
+    in_range.then(|| halves.iter().flat_map(|half| half.to_le_bytes()).collect())
+}
+
+/// The attribute of a `Cast` to floats.
+fn to_float() -> AttributeProto {
+    AttributeProto {
+        name: "to".to_owned(),
+        i: Some(i64::from(data_type::FLOAT)),
+        r#type: attribute_type::INT,
+        ..AttributeProto::default()
+    }
 }
 
 /// Weights in 8 bits: names of their numbers and of the scales of their outputs.
@@ -219,13 +268,7 @@ fn replace(graph: &mut GraphProto, node: &NodeProto, weights: &Quantised) {
     } else {
         push("MatMulInteger", "product", operands, vec![of("sums")], Vec::new());
     }
-    let to_float = AttributeProto {
-        name: "to".to_owned(),
-        i: Some(i64::from(data_type::FLOAT)),
-        r#type: attribute_type::INT,
-        ..AttributeProto::default()
-    };
-    push("Cast", "float", vec![of("sums")], vec![of("floats")], vec![to_float]);
+    push("Cast", "float", vec![of("sums")], vec![of("floats")], vec![to_float()]);
     push("Mul", "scale", vec![of("x_scale"), weights.scales.clone()], vec![of("scales")], Vec::new());
     let result = if bias.is_some() { of("scaled") } else { node.output[0].clone() };
     push("Mul", "rescale", vec![of("floats"), of("scales")], vec![result.clone()], Vec::new());

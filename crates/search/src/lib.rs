@@ -19,12 +19,14 @@
 //! | what a search is given | [`Limits`], [`SearchControl`] |
 //! | what it returns | [`Choice`], [`Line`] |
 //! | evaluations | [`Evaluator`], [`evaluator_for`], [`exact_evaluator_for`], [`baseline`] |
+//! | an evaluation for playing against a weaker player | [`ContemptEvaluator`] |
 //! | two-input networks in a context of their own | [`FixedContext`] |
 //! | whether a position can be evaluated without search | [`is_quiet`] |
 //! | centipawns as a winning chance | [`winning_chance`] |
 #![forbid(unsafe_code)]
 
 pub mod baseline;
+mod contempt;
 mod control;
 mod engine;
 mod evaluator;
@@ -37,6 +39,7 @@ mod test_networks;
 mod winning_chance;
 
 pub use baseline::{material_gain, piece_value};
+pub use contempt::{Contempt, ContemptEvaluator, ContemptSide};
 pub use control::{NoControl, SearchControl};
 pub use engine::{Bench, Engine, EngineOptions, bench, is_quiet};
 pub use evaluator::{

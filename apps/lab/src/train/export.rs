@@ -31,7 +31,7 @@ pub(super) struct ExportArgs {
     /// Output file: .safetensors or .onnx.
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Half precision (.safetensors).
+    /// Half precision.
     #[arg(long, conflicts_with = "int8")]
     f16: bool,
     /// 8-bit weights with a scale per output; in an .onnx file also dynamically quantised activations.

@@ -201,7 +201,6 @@ fn encode(
 ) -> Result<Vec<u8>, ExportError> {
     let unsupported = |message: &str| Err(ExportError::Unsupported(message.to_owned()));
     match (format, precision) {
-        (ExportFormat::Onnx, Precision::F16) => unsupported("half precision needs a .safetensors file"),
         (ExportFormat::Safetensors, _) => {
             if !net.is_detectable() {
                 return unsupported(
@@ -215,7 +214,8 @@ fn encode(
             match precision {
                 Precision::Int8 => quantise::quantise(&mut model),
                 Precision::Int8Weights => quantise::quantise_weights(&mut model),
-                Precision::F32 | Precision::F16 => {}
+                Precision::F16 => quantise::halve_weights(&mut model),
+                Precision::F32 => {}
             }
             let entry =
                 tabia_onnx::proto::StringStringEntryProto { key: CARD_KEY.to_owned(), value: card.to_json() };
