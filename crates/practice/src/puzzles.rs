@@ -11,8 +11,8 @@ const BAND: u16 = 100;
 /// Puzzles that are kept per band.
 const PER_BAND: usize = 100;
 
-/// An even choice of the puzzles of a file, whatever its size: at most 100 of every 100 rating points. The same file and seed give the same
-/// choice.
+/// An even choice of the puzzles of a file, whatever its size: at most 100 of every 100 rating points. The same file and
+/// seed give the same choice.
 #[derive(Clone, Debug)]
 pub struct PuzzleChoice {
     /// By rating: the lines kept, and how many there were.

@@ -38,9 +38,9 @@ pub struct SyncedCards {
 }
 
 impl Deck {
-    /// Makes the cards of repertoires what all repertoires say: new lines add cards, edited answers replace the old ones, and
-    /// removed lines suspend their cards until they come back. Schedules stay. `former` are names of repertoires that were
-    /// deleted or renamed; cards of other repertoires, as of a backup, are left alone.
+    /// Makes the cards of repertoires what all repertoires say: new lines add cards, edited answers replace the old
+    /// ones, and removed lines suspend their cards until they come back. Schedules stay. `former` are names of
+    /// repertoires that were deleted or renamed; cards of other repertoires, as of a backup, are left alone.
     ///
     /// # Errors
     /// If a card is invalid; then nothing changes.
