@@ -30,6 +30,24 @@ pub fn opening_family(game: &Game) -> Option<&'static str> {
     name
 }
 
+/// An opening with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedOpening {
+    /// Its name, such as `Sicilian Defense`.
+    pub name: &'static str,
+    /// The shortest line that leads there, in SAN.
+    pub line: &'static str,
+}
+
+/// The openings, by name.
+pub fn openings() -> Vec<NamedOpening> {
+    let entries = LIST.lines().filter_map(|line| line.split_once('\t'));
+    let mut openings: Vec<_> = entries.map(|(name, line)| NamedOpening { name, line }).collect();
+    openings.sort_by_key(|opening| (opening.name, opening.line.split(' ').count()));
+    openings.dedup_by_key(|opening| opening.name);
+    openings
+}
+
 fn key(position: &Chess) -> Zobrist64 {
     position.zobrist_hash(EnPassantMode::Legal)
 }
@@ -74,6 +92,14 @@ mod tests {
         assert_eq!(family("1. c4 Nf6 2. d4 e6 3. Nc3 Bb4"), Some("Nimzo-Indian Defense"));
         assert_eq!(family("1. d4 d5 2. c4 e6"), Some("Queen's Gambit Declined"));
         assert_eq!(family(""), None);
+    }
+
+    #[test]
+    fn openings_are_listed_once_with_their_shortest_line() {
+        let openings = openings();
+        assert!(openings.len() > 100 && openings.is_sorted_by(|a, b| a.name < b.name));
+        let sicilian = openings.iter().find(|opening| opening.name == "Sicilian Defense").unwrap();
+        assert_eq!(sicilian.line, "e4 c5");
     }
 
     #[test]

@@ -132,6 +132,9 @@ pub struct NewCard {
     /// Where it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
+    /// Tags to begin with.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub tags: BTreeSet<String>,
 }
 
 /// A position to practise.
@@ -254,7 +257,7 @@ impl Card {
             opening: new.opening,
             phase: new.phase,
             origins: new.origin.into_iter().collect(),
-            tags: BTreeSet::new(),
+            tags: new.tags,
             suspended: false,
             added: now,
             schedule: Schedule::default(),

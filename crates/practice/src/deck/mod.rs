@@ -6,6 +6,7 @@
 mod anki;
 mod card;
 mod file;
+mod repertoires;
 mod schedule;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use self::schedule::Scheduler;
 pub use self::{
     card::{Answer, Card, CardError, CardId, CardKind, Expectation, Explanation, MoveShare, NewCard, Origin},
     file::DeckError,
+    repertoires::{REMOVED_LINE, RepertoireCards, SyncedCards},
     schedule::{Grade, Repetition, Schedule},
 };
 
@@ -153,13 +155,15 @@ impl Deck {
         }
     }
 
-    /// The cards to practise now, most overdue first, then new ones by what the mistake cost.
+    /// The cards to practise now, most overdue first, then new ones by what the mistake cost and by move.
     pub fn due(&self, now: UnixMillis, filter: &CardFilter) -> Vec<&Card> {
         let active = || self.cards().filter(|card| !card.suspended && filter.accepts(card));
         let mut seen: Vec<_> = active().filter(|card| card.schedule.is_due(now)).collect();
         seen.sort_by_key(|card| card.schedule.due());
         let mut new: Vec<_> = active().filter(|card| card.schedule.is_new()).collect();
-        new.sort_by(|a, b| b.loss.total_cmp(&a.loss));
+        // Lines of a repertoire from their first moves on.
+        let ply = |card: &Card| card.origins.first().and_then(|origin| origin.ply);
+        new.sort_by(|a, b| b.loss.total_cmp(&a.loss).then_with(|| ply(a).cmp(&ply(b))));
         seen.extend(new);
         seen
     }

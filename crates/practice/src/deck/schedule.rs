@@ -3,7 +3,7 @@
 use fsrs::{DEFAULT_PARAMETERS, FSRS, MemoryState};
 use serde::{Deserialize, Serialize};
 
-use super::UnixMillis;
+use super::{DeckSettings, UnixMillis};
 
 const MINUTE_MS: i64 = 60_000;
 const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
@@ -86,6 +86,11 @@ impl Schedule {
     /// All repetitions, oldest first.
     pub fn repetitions(&self) -> &[Repetition] {
         &self.repetitions
+    }
+
+    /// Notes a repetition and schedules the next, with the default settings of decks.
+    pub fn repeat(&mut self, grade: Grade, now: UnixMillis) {
+        Scheduler::new(DeckSettings::default().retention).repeat(self, grade, now);
     }
 
     pub(super) fn is_finite(&self) -> bool {

@@ -22,6 +22,7 @@ fn mistake(fen: &str, best: &str, loss: f32) -> NewCard {
         opening: Some("Italian Game: Scholar".to_owned()),
         phase: Some("opening".to_owned()),
         origin: Some(Origin { source: "A - B".to_owned(), ply: Some(7) }),
+        tags: std::collections::BTreeSet::new(),
     }
 }
 
@@ -213,4 +214,80 @@ fn exports_hold_every_card() {
     assert_eq!(notes.len(), 2);
     assert!(notes.iter().all(|note| note.split('\t').count() == 4));
     assert!(anki.contains("<b>Qxf7#</b>") && anki.contains('♔'));
+}
+
+/// A repertoire with one position and some moves in it.
+fn prepared(name: &str, fen: &str, moves: &[&str]) -> RepertoireCards {
+    let card = NewCard {
+        kind: CardKind::Repertoire,
+        answers: moves.iter().map(|uci| answer(uci)).collect(),
+        played: None,
+        peers: Vec::new(),
+        opening: Some(name.to_owned()),
+        origin: Some(Origin { source: name.to_owned(), ply: Some(1) }),
+        tags: [name.to_owned()].into(),
+        ..mistake(fen, "a2a3", 0.0)
+    };
+    RepertoireCards { name: name.to_owned(), cards: vec![card] }
+}
+
+fn ucis(card: &Card) -> Vec<&str> {
+    card.answers.iter().map(|answer| answer.uci.as_str()).collect()
+}
+
+#[test]
+fn cards_follow_their_repertoire() {
+    let (mut deck, mistake) = deck();
+    let synced = deck.sync_repertoires(vec![prepared("Mine", OTHER, &["e2e4"])], &[], START).unwrap();
+    assert_eq!((synced.added, synced.changed.len()), (1, 1));
+    let id = synced.changed[0].clone();
+    deck.set_tags(&id, ["Mine".to_owned(), "easy".to_owned()]);
+    deck.grade(&id, Grade::Good, START);
+
+    let same = deck.sync_repertoires(vec![prepared("Mine", OTHER, &["e2e4"])], &[], START).unwrap();
+    assert_eq!(same, SyncedCards::default());
+
+    let edited = deck.sync_repertoires(vec![prepared("Mine", OTHER, &["d2d4"])], &[], START).unwrap();
+    assert_eq!((edited.added, edited.updated), (0, 1));
+    let card = deck.card(&id).unwrap();
+    assert_eq!((ucis(card), card.schedule.repetitions().len()), (vec!["d2d4"], 1));
+    assert!(card.tags.contains("easy"));
+
+    let removed = deck.sync_repertoires(Vec::new(), &["Mine".to_owned()], START).unwrap();
+    assert_eq!(removed.suspended, 1);
+    let card = deck.card(&id).unwrap();
+    assert!(card.suspended && card.tags.contains(REMOVED_LINE));
+    assert!(!deck.card(&mistake).unwrap().suspended);
+    // By hand it stays.
+    deck.suspend(&id, false);
+    assert_eq!(deck.sync_repertoires(Vec::new(), &["Mine".to_owned()], START).unwrap().suspended, 0);
+    deck.suspend(&id, true);
+
+    let back = deck.sync_repertoires(vec![prepared("Mine", OTHER, &["d2d4"])], &[], START).unwrap();
+    assert_eq!((back.resumed, back.added), (1, 0));
+    let card = deck.card(&id).unwrap();
+    assert!(!card.suspended && !card.tags.contains(REMOVED_LINE));
+}
+
+#[test]
+fn two_repertoires_share_a_position() {
+    let mut deck = Deck::default();
+    let both = || vec![prepared("A", OTHER, &["e2e4"]), prepared("B", OTHER, &["d2d4"])];
+    let id = deck.sync_repertoires(both(), &[], START).unwrap().changed[0].clone();
+    let card = deck.card(&id).unwrap();
+    assert_eq!((ucis(card), card.tags.len()), (vec!["e2e4", "d2d4"], 2));
+    // One is renamed, the other deleted.
+    let left = vec![prepared("C", OTHER, &["d2d4"])];
+    let synced = deck.sync_repertoires(left, &["A".to_owned(), "B".to_owned()], START).unwrap();
+    assert_eq!((synced.updated, synced.suspended), (1, 0));
+    let card = deck.card(&id).unwrap();
+    assert_eq!((ucis(card), card.tags.iter().map(String::as_str).collect()), (vec!["d2d4"], vec!["C"]));
+}
+
+#[test]
+fn cards_of_unknown_repertoires_are_left_alone() {
+    let mut deck = Deck::default();
+    deck.sync_repertoires(vec![prepared("From a backup", OTHER, &["e2e4"])], &[], START).unwrap();
+    let synced = deck.sync_repertoires(vec![prepared("Mine", FEN, &["h5f7"])], &[], START).unwrap();
+    assert_eq!((synced.added, synced.suspended), (1, 0));
 }
