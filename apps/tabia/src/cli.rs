@@ -252,6 +252,9 @@ pub(crate) struct PlayArgs {
     /// Time control: minutes + seconds per move (5+3).
     #[arg(long, value_name = "MIN+SEC", value_parser = minutes)]
     pub(crate) tc: Option<TimeControl>,
+    /// Time odds: the opponent's time control, where it differs from yours.
+    #[arg(long, value_name = "MIN+SEC", value_parser = minutes, requires = "tc", conflicts_with = "watch")]
+    pub(crate) opponent_tc: Option<TimeControl>,
     /// Watch the first player play this one; --color is then the colour of the first player.
     #[arg(long, value_name = "MODEL|SPEC")]
     pub(crate) watch: Option<String>,

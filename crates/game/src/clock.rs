@@ -7,7 +7,7 @@ use crate::{Stage, TimeControl};
 /// Both players' clocks as data. The caller measures the elapsed time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Clock {
-    rule: Rule,
+    rules: ByColor<Rule>,
     hands: ByColor<Hand>,
 }
 
@@ -38,13 +38,17 @@ pub enum Press {
 impl Clock {
     /// Clocks at the start of a game; `None` without a time control.
     pub fn new(control: &TimeControl) -> Option<Clock> {
-        let (rule, start) = match control {
-            TimeControl::Unknown | TimeControl::Unlimited => return None,
-            TimeControl::Stages(stages) => (Rule::Stages(stages.clone()), stages.first()?.time),
-            TimeControl::Hourglass(time) => (Rule::Hourglass, *time),
-        };
-        let hand = Hand { remaining: start, stage: 0, moves_in_stage: 0 };
-        Some(Clock { rule, hands: ByColor { white: hand, black: hand } })
+        Clock::at_odds(ByColor { white: control, black: control })
+    }
+
+    /// Clocks of a game at time odds; `None` if a side has no time control.
+    pub fn at_odds(controls: ByColor<&TimeControl>) -> Option<Clock> {
+        let ByColor { white, black } = controls;
+        let ((white, white_hand), (black, black_hand)) = (start(white)?, start(black)?);
+        Some(Clock {
+            rules: ByColor { white, black },
+            hands: ByColor { white: white_hand, black: black_hand },
+        })
     }
 
     /// The time a player has left.
@@ -54,7 +58,7 @@ impl Clock {
 
     /// The increment of the next move.
     pub fn increment(&self, color: Color) -> Duration {
-        match &self.rule {
+        match &self.rules[color] {
             Rule::Stages(stages) => stages[self.hands[color].stage].increment,
             Rule::Hourglass => Duration::ZERO,
         }
@@ -63,7 +67,7 @@ impl Clock {
     /// Moves to go in the current period; `None` in a period to the end of the game.
     pub fn moves_to_go(&self, color: Color) -> Option<u32> {
         let hand = self.hands[color];
-        match &self.rule {
+        match &self.rules[color] {
             Rule::Stages(stages) => stages[hand.stage].moves.map(|moves| moves.get() - hand.moves_in_stage),
             Rule::Hourglass => None,
         }
@@ -82,7 +86,7 @@ impl Clock {
         }
         let hand = &mut self.hands[color];
         hand.remaining -= elapsed;
-        match &self.rule {
+        match &self.rules[color] {
             Rule::Hourglass => {
                 let other = &mut self.hands[!color].remaining;
                 *other = other.saturating_add(elapsed);
@@ -100,6 +104,15 @@ impl Clock {
         }
         Press::InTime
     }
+}
+
+fn start(control: &TimeControl) -> Option<(Rule, Hand)> {
+    let (rule, remaining) = match control {
+        TimeControl::Unknown | TimeControl::Unlimited => return None,
+        TimeControl::Stages(stages) => (Rule::Stages(stages.clone()), stages.first()?.time),
+        TimeControl::Hourglass(time) => (Rule::Hourglass, *time),
+    };
+    Some((rule, Hand { remaining, stage: 0, moves_in_stage: 0 }))
 }
 
 #[cfg(test)]
@@ -163,5 +176,18 @@ mod tests {
     fn no_time_control_has_no_clock() {
         assert_eq!(Clock::new(&TimeControl::Unlimited), None);
         assert_eq!(Clock::new(&TimeControl::Unknown), None);
+    }
+
+    #[test]
+    fn time_odds_give_each_side_its_own_time_and_increment() {
+        let (long, short): (TimeControl, TimeControl) = ("300+3".parse().unwrap(), "60".parse().unwrap());
+        let mut clock = Clock::at_odds(ByColor { white: &long, black: &short }).unwrap();
+        let second = Duration::from_secs(1);
+        assert_eq!(clock.press(Color::White, second), Press::InTime);
+        assert_eq!(clock.press(Color::Black, second), Press::InTime);
+        assert_eq!(clock.remaining(Color::White), Duration::from_secs(302));
+        assert_eq!(clock.remaining(Color::Black), Duration::from_secs(59));
+        assert_eq!(clock.press(Color::Black, Duration::from_secs(60)), Press::FlagFell);
+        assert_eq!(Clock::at_odds(ByColor { white: &long, black: &TimeControl::Unlimited }), None);
     }
 }

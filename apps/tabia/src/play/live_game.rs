@@ -30,6 +30,8 @@ impl Sides {
 pub(super) struct LiveGame {
     start: Chess,
     control: Option<TimeControl>,
+    /// The opponent's, where it differs.
+    opponent_control: Option<TimeControl>,
     sides: Sides,
     game: Game,
     here: NodeId,
@@ -52,20 +54,42 @@ impl LiveGame {
             over: None,
             start,
             control,
+            opponent_control: None,
             sides: sides.clone(),
         };
         live.restart(sides);
         live
     }
 
+    /// The same at time odds: the opponent has another time control.
+    #[must_use]
+    pub(super) fn with_opponent_time(mut self, control: Option<TimeControl>) -> LiveGame {
+        self.opponent_control = control;
+        self.restart(self.sides.clone());
+        self
+    }
+
+    /// The time controls of both sides; `None` without clocks.
+    fn controls(&self, sides: &Sides) -> Option<ByColor<&TimeControl>> {
+        let mine = self.control.as_ref()?;
+        let theirs = self.opponent_control.as_ref().unwrap_or(mine);
+        Some(ByColor::new_with(|color| if sides.you.is_none_or(|you| you == color) { mine } else { theirs }))
+    }
+
     /// Restarts from the initial position.
     pub(super) fn restart(&mut self, sides: Sides) {
         self.game = Game::from_position(self.start.clone());
         (self.here, self.position, self.over) = (NodeId::ROOT, self.start.clone(), None);
-        self.clocks = self.control.as_ref().and_then(Clock::new).into_iter().collect();
+        self.clocks = self.controls(&sides).and_then(Clock::at_odds).into_iter().collect();
         self.bottom = sides.you.unwrap_or(Color::White);
-        if let Some(control) = &self.control {
-            self.game.headers.set("TimeControl", control.to_string()).expect(PLAIN);
+        let texts = self.controls(&sides).map(|controls| controls.map(ToString::to_string));
+        if let Some(ByColor { white, black }) = texts {
+            if white == black {
+                self.game.headers.set("TimeControl", white).expect(PLAIN);
+            } else {
+                self.game.headers.set("WhiteTimeControl", white).expect(PLAIN);
+                self.game.headers.set("BlackTimeControl", black).expect(PLAIN);
+            }
         }
         self.rename(sides);
         self.check_end();
@@ -332,6 +356,24 @@ mod tests {
         assert_eq!(live.time_left(Color::Black, Duration::ZERO), Some(Duration::from_secs(42)));
         assert!(live.undo() && !live.undo());
         assert!(live.your_turn());
+    }
+
+    #[test]
+    fn at_time_odds_each_side_has_its_own_clock() {
+        let control = |text: &str| Some(text.parse::<TimeControl>().unwrap());
+        for you in Color::ALL {
+            let live = LiveGame::new(Chess::default(), Sides::against("Tabia", you), control("300+3"))
+                .with_opponent_time(control("60"));
+            let left = live.limits().clocks.unwrap();
+            assert_eq!(left[you].remaining, Duration::from_secs(300));
+            assert_eq!(
+                (left[!you].remaining, left[!you].increment),
+                (Duration::from_secs(60), Duration::ZERO)
+            );
+            let header = |name| live.game().headers.get(name).map(str::to_owned);
+            let mine = you.fold_wb("WhiteTimeControl", "BlackTimeControl");
+            assert_eq!((header(mine).as_deref(), header("TimeControl")), (Some("300+3"), None));
+        }
     }
 
     #[test]

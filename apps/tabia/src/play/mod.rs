@@ -89,6 +89,7 @@ pub(crate) fn watch(args: WatchArgs) -> Result<()> {
         odds: None,
         pgn,
         tc: None,
+        opponent_tc: None,
         watch: Some(against),
         delay,
         ascii: false,

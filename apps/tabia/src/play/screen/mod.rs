@@ -47,7 +47,8 @@ pub(super) fn run(args: &PlayArgs, start: Chess) -> Result<()> {
         (true, false) => Some(1),
         (false, true) => None,
     });
-    let live = LiveGame::new(start, sides(&names, by_color), args.tc.clone());
+    let live = LiveGame::new(start, sides(&names, by_color), args.tc.clone())
+        .with_opponent_time(args.opponent_tc.clone());
     let mut session = Session {
         screen: Screen::new(live),
         worker: Worker::start(players),
