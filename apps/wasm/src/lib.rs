@@ -6,12 +6,15 @@
 #![forbid(unsafe_code)]
 
 mod contest;
+mod drills;
 mod engine;
 mod fault;
 mod ladder;
 mod notation;
 mod openings;
 mod practice;
+mod puzzles;
+mod repertoire;
 mod review;
 mod rules;
 mod side;
@@ -19,6 +22,7 @@ mod stopwatch;
 mod tree;
 
 pub use contest::{ColourResult, Match, MatchEvent, MatchResults, MatchSetup, OpeningResult};
+pub use drills::{DrillGame, built_in_drills, drill_achieved, with_attempt};
 #[cfg(any(feature = "embed", test))]
 pub use engine::embedded_model;
 pub use engine::{
@@ -28,7 +32,11 @@ pub use engine::{
 pub use fault::Fault;
 pub use ladder::{Challenge, ChallengeEvent};
 pub use notation::Opinion;
-pub use practice::{AddedCard, PracticeDeck, odds_fen};
+pub use practice::{AddedCard, AllRepertoires, PracticeDeck, odds_fen};
+pub use puzzles::{PuzzleFacts, PuzzlePart, PuzzleScan, PuzzleSolving, read_puzzles};
+pub use repertoire::{
+    CoverageInput, CoverageStep, OpeningRepertoire, RepertoireCoverage, RepertoireFacts, named_openings,
+};
 pub use review::{MoveMark, Review, ReviewedMove};
 pub use rules::{CheckedFen, OpeningEntry, Pacing, check_fen, empty_fen, opening_book, time_control};
 pub use side::Side;

@@ -1,10 +1,10 @@
 //! The deck of positions to practise, and positions at odds.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tabia_game::{Odds, fen_of};
 use tabia_practice::deck::{
-    Card, CardFilter, CardId, Deck, DeckCounts, DeckSettings, Explanation, Grade, NewCard, UnixMillis,
-    Verdict,
+    Card, CardFilter, CardId, Deck, DeckCounts, DeckSettings, Explanation, Grade, NewCard, RepertoireCards,
+    SyncedCards, UnixMillis, Verdict,
 };
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -26,6 +26,15 @@ pub struct AddedCard {
     pub id: String,
     /// Whether the deck had no card of the position.
     pub new: bool,
+}
+
+/// The repertoires whose lines are cards.
+#[derive(Clone, Debug, PartialEq, Deserialize, Tsify)]
+pub struct AllRepertoires {
+    /// All of them.
+    pub repertoires: Vec<RepertoireCards>,
+    /// Names of deleted or renamed ones.
+    pub former: Vec<String>,
 }
 
 /// A deck of cards. Times are milliseconds since 1970.
@@ -73,6 +82,13 @@ impl PracticeDeck {
     pub fn add(&mut self, card: &Ts<NewCard>, now: f64) -> Result<Ts<AddedCard>, Fault> {
         let (id, new) = self.deck.add(card.to_rust()?, millis(now))?;
         Ok(AddedCard { id: id.to_string(), new }.into_ts()?)
+    }
+
+    /// Makes the cards of repertoires what all repertoires say. `former` are names of deleted or renamed ones.
+    #[wasm_bindgen(js_name = syncRepertoires)]
+    pub fn sync_repertoires(&mut self, all: &Ts<AllRepertoires>, now: f64) -> Result<Ts<SyncedCards>, Fault> {
+        let AllRepertoires { repertoires, former } = all.to_rust()?;
+        Ok(self.deck.sync_repertoires(repertoires, &former, millis(now))?.into_ts()?)
     }
 
     /// All cards.

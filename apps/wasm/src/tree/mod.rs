@@ -20,6 +20,7 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use crate::{Fault, Side};
 use ending::Ending;
 pub use picture::{Destinations, GameStatus, GameView, MoveNode, NodeEvaluation};
+pub(crate) use scan::Bytes;
 pub use scan::{PgnEntry, PgnPart, PgnScan};
 pub use several::PgnGames;
 

@@ -75,7 +75,7 @@ impl PgnScan {
 }
 
 /// Bytes that come from the page.
-struct Bytes(Function);
+pub(crate) struct Bytes(pub(crate) Function);
 
 impl Read for Bytes {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
