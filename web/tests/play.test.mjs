@@ -470,3 +470,26 @@ test('the page fits a tablet', () =>
     await assertFits(page);
     await screenshot(page, 'play-tablet');
   }));
+
+test('at time odds each side has its own clock', () =>
+  onPage(playing({}), async (page) => {
+    await page.getByRole('button', { name: 'New game' }).click();
+    await page.getByRole('radio', { name: '5+3' }).check();
+    await page.getByLabel('Time odds: the opponent has').check();
+    await page.getByLabel('Opponent’s minutes').fill('1');
+    await screenshot(page, 'play-time-odds');
+    await page.getByRole('dialog').getByRole('button', { name: 'Play', exact: true }).click();
+    await page.getByRole('timer', { name: 'White’s clock' }).getByText('5:00').waitFor();
+    await page.getByRole('timer', { name: 'Black’s clock' }).getByText('1:00').waitFor();
+    await openGame(page);
+    await page.getByText('Options and PGN').click();
+    const { text } = await download(page, 'Download PGN');
+    assert.match(text, /\[WhiteTimeControl "300\+3"\]/);
+    assert.match(text, /\[BlackTimeControl "60\+0"\]/);
+    // The same by a link.
+    await page.goto(page.url().replace(/#.*/, '#/play?opponent=level:1&colour=black&time=1%2B0&opponentTime=10%2B5'));
+    await page.getByRole('timer', { name: 'White’s clock' }).getByText('10:00').waitFor();
+    await page.getByRole('timer', { name: 'Black’s clock' }).getByText('1:00').waitFor();
+    await page.goto(page.url().replace(/#.*/, '#/play?time=untimed&opponentTime=10%2B5'));
+    await page.getByRole('alert').getByText('opponentTime needs a clock').waitFor();
+  }));

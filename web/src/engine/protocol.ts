@@ -1,4 +1,4 @@
-import type { ChallengeEvent, GameInput, MatchEvent, MatchResults, MatchSetup, PgnPart, ReviewedMove, Thought } from '../wasm/tabia.js';
+import type { ChallengeEvent, CoverageInput, CoverageStep, GameInput, MatchEvent, MatchResults, MatchSetup, PgnPart, PuzzlePart, ReviewedMove, Side, Thought } from '../wasm/tabia.js';
 import { Engine } from '../wasm/tabia.js';
 
 export { Engine };
@@ -19,8 +19,12 @@ export interface Streams {
   /** Iterative deepening in time slices; ends after `slices`. */
   analysis: { args: [game: GameInput, lines: number, secondsPerSlice: number, slices: number]; event: Thought; result: null };
   review: { args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number]; event: ReviewedMove | { total: number }; result: null };
+  /** What people play against a repertoire. */
+  coverage: { args: [network: string, pgn: string, side: Side, limits: CoverageInput]; event: CoverageStep; result: null };
   /** The games of a PGN file of any size. */
   pgn: { args: [file: Blob]; event: PgnPart; result: null };
+  /** A choice of the puzzles of a file of any size. */
+  puzzles: { args: [file: Blob, seed: number]; event: PuzzlePart; result: { text: string } };
   match: {
     args: [setup: MatchSetup];
     event: MatchEvent | { kind: 'results'; results: MatchResults };

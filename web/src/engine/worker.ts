@@ -119,6 +119,16 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       review.free();
       return null;
     }
+    case 'coverage': {
+      const coverage = new tabia.RepertoireCoverage(engine, ...(args as Streams['coverage']['args']));
+      await repeat(() => {
+        const step = coverage.step();
+        emit(step);
+        return !step.done;
+      });
+      coverage.free();
+      return null;
+    }
     case 'pgn': {
       const [file] = args as Streams['pgn']['args'];
       const scan = new tabia.PgnScan(chunksOf(file));
@@ -129,6 +139,18 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       });
       scan.free();
       return null;
+    }
+    case 'puzzles': {
+      const [file, seed] = args as Streams['puzzles']['args'];
+      const scan = new tabia.PuzzleScan(chunksOf(file), seed);
+      await repeat(() => {
+        const part = scan.step();
+        emit(part);
+        return !part.done;
+      });
+      const result = { text: scan.text() };
+      scan.free();
+      return result;
     }
     case 'match': {
       const match = new tabia.Match(engine, ...(args as Streams['match']['args']));

@@ -1,6 +1,6 @@
 import { loadRules, type Rules } from '../engine/wasm';
 import { errorMessage, warn } from '../lib/notices.svelte';
-import type { Card, CardFilter, Explanation, Grade, NewCard, PracticeDeck, Verdict } from '../wasm/tabia.js';
+import type { Card, CardFilter, Explanation, Grade, NewCard, PracticeDeck, RepertoireCards, SyncedCards, Verdict } from '../wasm/tabia.js';
 import { loadCards, writeCards } from './database';
 import { setDueTimes } from './due.svelte';
 
@@ -39,6 +39,13 @@ export class StoredDeck {
     const added = cards.map((card) => this.#deck.add(card, Date.now()));
     await this.#stored(added.map(({ id }) => id));
     return added.filter((card) => card.new).length;
+  }
+
+  /** Makes the cards of repertoires what they say; `former` are names of deleted or renamed ones. */
+  async syncRepertoires(repertoires: RepertoireCards[], former: string[]): Promise<SyncedCards> {
+    const synced = this.#deck.syncRepertoires({ repertoires, former }, Date.now());
+    if (synced.changed.length > 0) await this.#stored(synced.changed);
+    return synced;
   }
 
   async answer(id: string, uci: string, seconds: number): Promise<Verdict> {

@@ -25,11 +25,12 @@ interface Subject {
   opening?: string;
   source: string;
   ply: number;
+  tags?: string[];
 }
 
 /** A card for a position: the engine's good moves, and what people play. */
 export async function newCard(client: EngineClient, subject: Subject, secondsPerSlice = 0.2): Promise<NewCard> {
-  const { kind, game, fen, rating, played, loss = 0, opening, source, ply } = subject;
+  const { kind, game, fen, rating, played, loss = 0, opening, source, ply, tags } = subject;
   await Promise.all([client.loadBundled('human'), client.loadBundled('value')]);
   let lines: ThoughtLine[] = [];
   await client.stream('analysis', [game, LINES, secondsPerSlice, SLICES], (thought) => (lines = thought.lines));
@@ -45,6 +46,7 @@ export async function newCard(client: EngineClient, subject: Subject, secondsPer
     stronger: likeliest(above?.moves ?? []),
     ...(opening ? { opening } : {}),
     origin: { source, ply },
+    ...(tags ? { tags } : {}),
   };
 }
 

@@ -2,7 +2,8 @@ import type { Side } from '../../wasm/tabia.js';
 
 /** A chess clock, in seconds. It measures elapsed time, so that throttled timers do not make it slow. */
 export class ChessClock {
-  readonly increment: number;
+  /** Seconds added after a move, by side. */
+  readonly increment: Readonly<Record<Side, number>>;
   #left: Record<Side, number>;
   #since = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -12,7 +13,7 @@ export class ChessClock {
   /** The displayed times. */
   remaining = $state.raw() as Record<Side, number>;
 
-  constructor(left: Record<Side, number>, increment: number, onFlag: (side: Side) => void) {
+  constructor(left: Record<Side, number>, increment: Record<Side, number>, onFlag: (side: Side) => void) {
     this.#left = { ...left };
     this.increment = increment;
     this.#onFlag = onFlag;
@@ -43,7 +44,7 @@ export class ChessClock {
   press(side: Side): number {
     if (this.running === side) {
       this.stop();
-      this.#left[side] += this.increment;
+      this.#left[side] += this.increment[side];
       this.#show();
     }
     return this.#left[side];

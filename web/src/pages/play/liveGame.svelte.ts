@@ -30,8 +30,8 @@ export class LiveGame {
   readonly setup: Setup;
   readonly clock: ChessClock | undefined;
   #engine: EngineClient;
-  /** Initial time in seconds. */
-  #base = 0;
+  /** Initial times in seconds. */
+  #base: Record<Side, number> = { white: 0, black: 0 };
   /** Incremented to cancel the running search and hint. */
   #epoch = 0;
   #saveTimer: ReturnType<typeof setInterval> | undefined;
@@ -52,18 +52,35 @@ export class LiveGame {
   drawOfferedByMe = $state(false);
   hint = $state.raw<BoardShape[]>([]);
   hinting = $state(false);
+  /** The opponent waits, as after a move that left the repertoire. */
+  held = $state(false);
+  /** Asked after each move of the visitor: whether the opponent waits. */
+  holds: () => boolean = () => false;
 
   constructor(rules: Rules, engine: EngineClient, start: { tree?: GameTree; side: Side; setup: Setup; left?: SavedGame['left'] }) {
     this.#engine = engine;
     this.side = start.side;
     this.setup = start.setup;
-    this.session = new GameSession(rules, start.tree ?? startTree(rules, start.setup.odds, start.side));
-    const { base, increment, label } = rules.timeControl(start.setup.timeControl);
-    if (label !== 'untimed') {
-      this.#base = base;
-      this.clock = new ChessClock(start.left ?? { white: base, black: base }, increment, (side) => this.#flag(side));
+    this.session = new GameSession(rules, start.tree ?? startTree(rules, start.setup, start.side));
+    const mine = rules.timeControl(start.setup.timeControl);
+    const theirs = rules.timeControl(this.#theirTime);
+    if (mine.label !== 'untimed') {
+      const bySide = <T>(own: T, other: T) => (this.side === 'white' ? { white: own, black: other } : { white: other, black: own });
+      this.#base = bySide(mine.base, theirs.base);
+      this.clock = new ChessClock(start.left ?? this.#base, bySide(mine.increment, theirs.increment), (side) => this.#flag(side));
     }
     if (!start.tree || this.live === 0) this.#setHeaders();
+  }
+
+  /** The opponent's time control. */
+  get #theirTime(): string {
+    const { timeControl, opponentTime } = this.setup;
+    return timeControl === 'untimed' ? timeControl : (opponentTime ?? timeControl);
+  }
+
+  /** The moves made before the game began, as of an opening. */
+  get #given(): number {
+    return this.setup.practice?.moves.length ?? 0;
   }
 
   /** The node of the last move of the game, whichever is shown; 0 before the first. */
@@ -94,7 +111,7 @@ export class LiveGame {
     if (this.clock) this.#saveTimer = setInterval(() => this.clock?.running && this.save(), SAVE_INTERVAL_MS);
     if (this.over) return;
     if (this.turn !== this.side) void this.#think();
-    this.paused = this.clock !== undefined && this.plies >= 2;
+    this.paused = this.clock !== undefined && this.plies >= this.#given + 2;
   }
 
   /** Stops the search and the clocks, and saves the game. */
@@ -128,7 +145,7 @@ export class LiveGame {
   /** The plies of a takeback: back to the visitor's last turn. */
   get takebackPlies(): number {
     const back = this.turn === this.side ? 2 : 1;
-    return this.plies >= back ? back : 0;
+    return this.plies - this.#given >= back ? back : 0;
   }
 
   takeBack(): void {
@@ -136,12 +153,20 @@ export class LiveGame {
     if (!plies) return;
     this.#cancel();
     this.paused = false;
+    this.held = false;
     this.session.change((tree) => tree.takeBack(plies));
     this.clock?.set({ white: this.#clockOf('white'), black: this.#clockOf('black') });
     announce('move taken back');
     this.save();
     if (this.turn === this.side) this.#startClock(this.side);
     else void this.#think();
+  }
+
+  /** Lets the opponent move that waits. */
+  goOn(): void {
+    if (!this.held) return;
+    this.held = false;
+    if (!this.over && this.turn !== this.side) void this.#think();
   }
 
   resign(): void {
@@ -211,7 +236,7 @@ export class LiveGame {
       this.#startClock(theirSide);
       const started = performance.now();
       const { opponent } = this.setup;
-      const clock = this.clock && { left: this.clock.left(theirSide), increment: this.clock.increment };
+      const clock = this.clock && { left: this.clock.left(theirSide), increment: this.clock.increment[theirSide] };
       const limits = opponentLimits(opponent, clock);
       this.#longSearch = (limits.movetime ?? 0) > LONG_SEARCH_SECONDS;
       const thought = await this.#engine.call('choose', opponentSpec(opponent), this.#input(), limits);
@@ -233,7 +258,7 @@ export class LiveGame {
   #reply(thought: Thought): void {
     this.thinking = false;
     this.#lastThought = thought;
-    const { humanBehaviour } = settings.current;
+    const humanBehaviour = this.#humanBehaviour;
     if (humanBehaviour && thought.resigns) return this.#finish((tree) => tree.resign(otherSide(this.side)));
     const id = this.session.change((tree) => {
       // An earlier position may be shown.
@@ -246,7 +271,7 @@ export class LiveGame {
 
   /** Tries again after an error of the opponent. */
   retry(): void {
-    if (!this.over && this.turn !== this.side && !this.thinking) void this.#think();
+    if (!this.over && !this.held && this.turn !== this.side && !this.thinking) void this.#think();
   }
 
   #moved(mover: Side, id: number): void {
@@ -256,6 +281,7 @@ export class LiveGame {
       this.session.change((tree) => tree.setClock(id, left));
     }
     if (this.over) this.#announceResult();
+    else if (mover === this.side && this.holds()) this.held = true;
     else if (mover === this.side) void this.#think();
     else if (!this.paused) this.#startClock(this.side);
     this.save();
@@ -263,7 +289,7 @@ export class LiveGame {
 
   /** Starts a side's clock, unless one of the players has not moved yet. */
   #startClock(side: Side): void {
-    if (this.plies >= 2 && !this.over) this.clock?.start(side);
+    if (this.plies >= this.#given + 2 && !this.over) this.clock?.start(side);
   }
 
   #flag(side: Side): void {
@@ -296,8 +322,13 @@ export class LiveGame {
     this.#longSearch = false;
   }
 
+  /** Whether the opponent may resign, offer and accept draws. A drill is played to its end. */
+  get #humanBehaviour(): boolean {
+    return settings.current.humanBehaviour && !this.setup.practice?.drill;
+  }
+
   #acceptsDraw(): boolean {
-    return settings.current.humanBehaviour && (this.#lastThought?.acceptsDraw ?? false);
+    return this.#humanBehaviour && (this.#lastThought?.acceptsDraw ?? false);
   }
 
   async #loadModels(): Promise<void> {
@@ -329,7 +360,8 @@ export class LiveGame {
       clocks: line.map((node) => node.clock ?? null),
       white: player('white'),
       black: player('black'),
-      timeControl: this.setup.timeControl,
+      // What the mover has counts: the opponent, or the visitor for a hint.
+      timeControl: this.turn === this.side ? this.setup.timeControl : this.#theirTime,
       pool: 'online',
     };
   }
@@ -338,22 +370,31 @@ export class LiveGame {
   #clockOf(side: Side): number {
     const { nodes, startFen } = this.session.view;
     const last = nodes.findLast((node) => node.mainline && moveNumber(startFen, node.ply).white === (side === 'white'));
-    return last?.clock ?? this.#base;
+    return last?.clock ?? this.#base[side];
   }
 
   /** Sets the PGN headers. */
   #setHeaders(): void {
-    const { opponent, timeControl, rating } = this.setup;
+    const { opponent, timeControl, rating, practice } = this.setup;
     const [mine, theirs] = [sideName(this.side), sideName(otherSide(this.side))];
-    const { base, increment, label } = this.session.rules.timeControl(timeControl);
+    const controlText = (text: string) => {
+      const { base, increment, label } = this.session.rules.timeControl(text);
+      return label === 'untimed' ? '-' : `${base}+${increment}`;
+    };
+    const odds = controlText(timeControl) !== controlText(this.#theirTime);
     const headers: [string, string | undefined][] = [
-      ['Event', 'Tabia game'],
+      ['Event', practice?.name ?? 'Tabia game'],
       ['Date', new Date().toISOString().slice(0, 10).replaceAll('-', '.')],
       [mine, 'You'],
       [theirs, opponentName(opponent)],
       [`${mine}Elo`, rating?.toString()],
       [`${theirs}Elo`, opponentRating(opponent)?.toString()],
-      ['TimeControl', label === 'untimed' ? '-' : `${base}+${increment}`],
+      ...(odds
+        ? ([
+            [`${mine}TimeControl`, controlText(timeControl)],
+            [`${theirs}TimeControl`, controlText(this.#theirTime)],
+          ] satisfies [string, string][])
+        : ([['TimeControl', controlText(timeControl)]] satisfies [string, string][])),
     ];
     this.session.change((tree) => {
       for (const [name, value] of headers) if (value) tree.setHeader(name, value);

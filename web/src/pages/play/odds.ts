@@ -1,6 +1,8 @@
 import { otherSide } from '../../board/squares';
 import type { Rules } from '../../engine/wasm';
 import type { GameTree, Side } from '../../wasm/tabia.js';
+import { practiceTree } from './practiceGame';
+import type { Setup } from './settings.svelte';
 
 export const ODDS = [
   ['pawn-and-move', 'pawn and move'],
@@ -20,7 +22,8 @@ export function readOdds(value: unknown): GivenOdds | null {
 }
 
 /** The start of a game. */
-export function startTree(rules: Rules, odds: GivenOdds | null, side: Side): GameTree {
+export function startTree(rules: Rules, { odds, practice }: Pick<Setup, 'odds' | 'practice'>, side: Side): GameTree {
+  if (practice) return practiceTree(rules, practice);
   if (odds === null) return new rules.GameTree();
   const [giver, name = ''] = odds.split(':');
   return new rules.GameTree(rules.oddsFen(name, giver === 'you' ? side : otherSide(side)));

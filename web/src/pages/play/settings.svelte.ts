@@ -3,16 +3,21 @@ import { CHALLENGE_LEVELS, RATINGS, type Role } from '../../players/roles';
 import type { Side } from '../../wasm/tabia.js';
 import { readOdds, type GivenOdds } from './odds';
 import { DEFAULT_OPPONENT, ENGINE_NODES, type Opponent } from './opponent';
+import { readPractice, type PracticeGame } from './practiceGame';
 
 /** The settings of a single game. */
 export interface Setup {
   opponent: Opponent;
   /** As `timeControl` parses it: "5+3", "untimed". */
   timeControl: string;
+  /** The opponent's time control where it differs: time odds. */
+  opponentTime: string | null;
   /** The visitor's own rating, an input of human-like opponents. */
   rating: number | null;
   /** Material that one side gives. */
   odds: GivenOdds | null;
+  /** An opening, a repertoire or a drill to practise. */
+  practice: PracticeGame | null;
 }
 
 /** The stored settings. */
@@ -53,12 +58,14 @@ function readSettings(stored: unknown): Settings {
 
 export function readSetup(stored: unknown): Setup {
   const from = fields(stored);
-  const timeControl = from['timeControl'];
+  const { timeControl, opponentTime } = from;
   return {
     opponent: readOpponent(from['opponent']),
     timeControl: typeof timeControl === 'string' ? timeControl : 'untimed',
+    opponentTime: typeof opponentTime === 'string' ? opponentTime : null,
     rating: numberIn(from['rating'], 100, 4000, 0) || null,
     odds: readOdds(from['odds']),
+    practice: readPractice(from['practice']),
   };
 }
 
