@@ -16,7 +16,7 @@ use crate::{Decision, NoPolicy, Persona, Player, PlayerError, strength_at};
 
 /// The best moves of the engine that are considered.
 const CANDIDATES: usize = 4;
-/// Moves that cost more of the winning chance than this are not played, however people would reply.
+/// Moves that cost more of the winning chance than this are not played in an even position, however people would reply.
 const MAX_COST: f64 = 0.03;
 /// The share of nodes and time that goes to the search of the position; the rest goes to the replies.
 const ROOT_SHARE: f64 = 0.6;
@@ -195,13 +195,14 @@ impl Player for OpponentModelPlayer {
         let mut choice = self.engine.search(game, &root, control)?;
         let best = choice.lines.first().and_then(|line| line.score);
         let chance = best.map_or(0.5, winning_chance);
+        let max_cost = max_cost(chance);
         let candidates: Vec<(usize, f64)> = choice
             .lines
             .iter()
             .enumerate()
             .filter(|(_, line)| !line.upper_bound)
             .filter_map(|(index, line)| Some((index, winning_chance(line.score?))))
-            .filter(|&(_, value)| chance - value <= MAX_COST)
+            .filter(|&(_, value)| chance - value <= max_cost)
             .collect();
         let left = match limits.nodes {
             Some(nodes) => nodes.saturating_sub(choice.nodes),
@@ -229,6 +230,12 @@ impl Player for OpponentModelPlayer {
         let lines = decision.choice.lines.iter().map(|line| without_contempt(line, contempt)).collect();
         Ok(Decision { choice: Choice { lines, ..decision.choice }, ..decision })
     }
+}
+
+/// What a move may cost where the best has this winning chance. It is about the same in centipawns everywhere: in lost and in
+/// won positions, a small part of the winning chance is a piece.
+fn max_cost(chance: f64) -> f64 {
+    MAX_COST * 4.0 * chance * (1.0 - chance)
 }
 
 /// The likely replies, and the engine's.
@@ -432,6 +439,15 @@ mod tests {
             panic!("{:?}", decision.choice.lines[0])
         };
         assert!((-900..0).contains(&cp), "the score is the engine's: {cp}");
+    }
+
+    #[test]
+    fn moves_may_cost_as_many_centipawns_in_any_position() {
+        for best in [-900, -300, 0, 300, 900] {
+            let chance = |cp: i32| winning_chance(ForMover(Score::Centipawns(cp)));
+            let cost = |cp: i32| chance(best) - chance(best - cp);
+            assert!(cost(25) < max_cost(chance(best)) && cost(45) > max_cost(chance(best)), "{best}");
+        }
     }
 
     #[test]
