@@ -1,4 +1,3 @@
-<<<<<<< ours
 import { openDB, type DBSchema, type IDBPDatabase, type IDBPTransaction, type StoreNames } from 'idb';
 import type { Card, Drill, GameHead, ImportPlace, Side } from '../wasm/tabia.js';
 
@@ -25,11 +24,6 @@ export interface StoredImport {
   /** The file, where the browser can keep a handle. */
   handle?: FileSystemFileHandle;
 }
-=======
-import { openDB, type DBSchema, type IDBPDatabase } from 'idb';
-import { errorMessage } from '../lib/notices.svelte';
-import type { Card, Drill, Side } from '../wasm/tabia.js';
->>>>>>> theirs
 
 /** A repertoire as it is stored. Names are unique. */
 export interface SavedRepertoire {
@@ -212,5 +206,5 @@ export async function writePuzzles(puzzles: SavedPuzzles): Promise<void> {
 /** What went wrong when something was stored, for people. */
 export function storageProblem(what: string, error: unknown): string {
   const full = error instanceof DOMException && error.name === 'QuotaExceededError';
-  return full ? `The browser’s storage is full: ${what} was not stored.` : `${what} was not stored: ${errorMessage(error)}`;
+  return full ? `The browser’s storage is full: ${what} was not stored.` : `${what} was not stored: ${error instanceof Error ? error.message : String(error)}`;
 }
