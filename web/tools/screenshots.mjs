@@ -54,7 +54,7 @@ const SCREENSHOTS = {
   },
   games: {
     at: '#/practice?view=games',
-    viewport: { width: 1100, height: 1180 },
+    viewport: { width: 1000, height: 820 },
     colorScheme: 'light',
     prepare: async (page) => {
       // Games of several people of about the same rating, as if they were one.
