@@ -36,7 +36,7 @@ fn every_command_ends_quietly_when_nobody_reads_it() {
     let ledgers = folder.file("ledgers").display().to_string();
     std::fs::create_dir_all(&ledgers).unwrap();
     let start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
-    let ledger = fixture("arena/ledger.pgn");
+    let (ledger, adapter) = (fixture("arena/ledger.pgn"), fixture("adapters/ann.card"));
     // The command, and what is typed at it.
     let commands: Vec<(Vec<&str>, &str)> = vec![
         (vec!["model", "info", &net], ""),
@@ -54,6 +54,7 @@ fn every_command_ends_quietly_when_nobody_reads_it() {
         (vec!["eval", "human", &games, "--model", &human_spec], ""),
         (vec!["eval", "puzzles", &puzzles, "--model", &human_spec, "--by", "network", "--puzzles", "3"], ""),
         (vec!["eval", "time", &games, "--model", &human_spec], ""),
+        (vec!["me", "show", &adapter], ""),
         (vec!["review", &ledger, "--model", &human, "--nodes", "20", "--out", &reviewed], ""),
         (vec!["serve", "--port", "0", "--ledgers", &ledgers], ""),
     ];
