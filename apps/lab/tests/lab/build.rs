@@ -73,7 +73,8 @@ fn killed_builds_are_resumed() {
         succeed(&["build", &input, "--out", &killed]);
     }
     let mut left = files(Path::new(&killed));
-    // Killed between writing its manifest and tidying up, a build leaves the note of what it was made from.
+    // Killed between writing its manifest and tidying up, a build leaves the note of what it was made from, and its
+    // locked folder.
     left.remove(Path::new("building.json"));
     assert!(left == files(Path::new(&whole)));
 }

@@ -28,6 +28,8 @@ impl Folder {
 /// The files of a folder, by name.
 pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    // A build that is killed leaves its locked folder until the next one.
+    let entries = entries.filter(|entry| entry.file_type().unwrap().is_file());
     entries.map(|entry| (entry.file_name().into(), fs::read(entry.path()).unwrap())).collect()
 }
 
