@@ -29,12 +29,12 @@
 
 mod adapter;
 mod challenge;
+mod contempt_player;
 mod ending;
 mod engine;
 mod human;
 mod move_order;
 mod one_ply;
-mod opponent_model;
 mod player;
 mod policy;
 mod policy_search;
@@ -58,10 +58,10 @@ pub use challenge::{
     CHALLENGE_INPUT, ChallengeEntry, ChallengeRules, Level, LevelPlayer, NotAdmitted, OutputWarning,
     UnknownRules, admit,
 };
+pub use contempt_player::ContemptPlayer;
 pub use engine::EnginePlayer;
 pub use human::{HumanBehaviour, HumanPlayer, think_time_for};
 pub use one_ply::OnePly;
-pub use opponent_model::OpponentModelPlayer;
 pub use player::{Action, Decision, Player, PlayerError};
 pub use policy::{NoPolicy, Persona, Pick, PolicyPlayer};
 pub use policy_search::SearchBlend;

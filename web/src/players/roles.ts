@@ -32,6 +32,5 @@ export function bundledModels(spec: string): BundledModel[] {
   // An adapter works on the bundled network.
   if (/^human:adapter\//.test(spec)) return ['human', 'value'];
   if (/^human:/.test(spec)) return ['value'];
-  if (/^engine\b.*,opponent=/.test(spec)) return ['human', 'value'];
   return /^engine(,|$)/.test(spec) && !/,eval=baseline(,|$)/.test(spec) ? ['value'] : [];
 }

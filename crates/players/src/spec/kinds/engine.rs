@@ -1,6 +1,6 @@
 use std::{fmt, ops::RangeInclusive, path::PathBuf};
 
-use tabia_encoding::{Elo, RatingPool};
+use tabia_encoding::Elo;
 use tabia_search::{BaselineEvaluator, EngineOptions, Evaluator, Limits};
 
 use super::super::{
@@ -9,7 +9,7 @@ use super::super::{
     write::{self, Setting, Subject},
 };
 use super::HumanSpec;
-use crate::{EnginePlayer, OpponentModelPlayer, Persona, Player, wrapped::with_limits};
+use crate::{ContemptPlayer, EnginePlayer, Player, wrapped::with_limits};
 
 /// `engine[:FILE]`: the alpha-beta engine.
 #[derive(Clone, Debug, PartialEq)]
@@ -146,12 +146,8 @@ impl PlayerKind for EngineSpec {
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
         let (name, evaluator) = self.evaluation.build(context)?;
         let Some(rating) = self.opponent else { return Ok(self.settings.build(name, evaluator)) };
-        let model = context.built_in(BuiltInNetwork::Human)?;
-        let opponent = Persona { rating: Some(rating), pool: Some(RatingPool::Online) };
         let name = format!("{name} against {}", rating.0);
-        let player =
-            OpponentModelPlayer::new(name.clone(), self.settings.options(), evaluator, model, opponent)
-                .map_err(|source| BuildError::NoPolicy { name, source })?;
+        let player = ContemptPlayer::new(name, self.settings.options(), evaluator, rating);
         Ok(with_limits(Box::new(player), self.settings.limits.clone()))
     }
 
