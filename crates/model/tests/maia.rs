@@ -393,9 +393,9 @@ fn maia3_in_8_bits_keeps_97_percent_of_clear_first_moves() {
         let rounded = Model::from_bytes(&rounded).unwrap();
         assert!(matches!(rounded.runtime(), Runtime::Transformer(_)), "{:?}", rounded.runtime());
         // Unoptimised WASM is slow.
-        let positions = if cfg!(target_family = "wasm") { 25 } else { 200 };
+        let (positions, clear) = if cfg!(target_family = "wasm") { (25, 8) } else { (200, 80) };
         let found = compared(&evaluations(&rounded, positions), &evaluations(&model, positions));
-        assert!(found.clear >= positions / 3, "{config:?}: {found:?}");
+        assert!(found.clear >= clear, "{config:?}: {found:?}");
         assert!(found.same as f32 >= 0.97 * found.clear as f32, "{config:?}: {found:?}");
         assert!(found.mean_log <= 0.03 && found.worst_log <= 0.2, "{config:?}: {found:?}");
     }

@@ -166,7 +166,7 @@ mod tests {
         let limits = Limits { nodes: Some(8000), ..Limits::default() };
         for fen in [START, "r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3"] {
             let nodes = decide(fen, &limits).choice.nodes;
-            assert!((1..=8000 + 64).contains(&nodes), "{nodes} nodes");
+            assert!((4000..=8000 + 64).contains(&nodes), "{nodes} nodes");
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
         let Some(ForMover(Score::Centipawns(cp))) = decision.choice.lines[0].score else {
             panic!("{:?}", decision.choice.lines[0])
         };
-        assert!((-1500..0).contains(&cp), "the score is the engine's: {cp}");
+        assert!((-900..0).contains(&cp), "the score is the engine's: {cp}");
     }
 
     #[test]
