@@ -10,11 +10,11 @@ use crate::configs::config;
 use crate::sets;
 
 fn network(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
 fn teacher(elo: u16) -> Teacher {
-    Teacher::open(&network("policy-mlp.safetensors"), Elo(elo), RatingPool::Online).unwrap()
+    Teacher::open(&network("fixtures/models/statedict/policy-mlp.pt"), Elo(elo), RatingPool::Online).unwrap()
 }
 
 /// A batch of which the share of positions given is taught, whatever is known of the players.
@@ -74,6 +74,6 @@ fn same_seed_gives_same_distillation_targets() {
 
 #[test]
 fn value_network_cannot_be_a_teacher() {
-    let error = Teacher::open(&network("challenge-s.onnx"), Elo(1500), RatingPool::Online).unwrap_err();
+    let error = Teacher::open(&network("models/challenge-s.onnx"), Elo(1500), RatingPool::Online).unwrap_err();
     assert!(error.to_string().contains("challenge-s.onnx"), "{error}");
 }

@@ -140,7 +140,7 @@ pub(crate) fn players() -> Vec<String> {
         with_file("net", "fixtures/models/challenge-mlp.onnx", ""),
         with_file("net", "fixtures/models/challenge-mlp.onnx", ",search=ab,depth=3"),
         with_file("maia", "fixtures/models/lc0-plain-conv.pb.gz", ",mode=sample"),
-        with_file("human", "models/policy-mlp.safetensors", ",pause=off"),
+        with_file("human", "fixtures/models/statedict/policy-mlp.pt", ",pause=off"),
         format!("uci:'{}' uci --player level:1", env!("CARGO_BIN_EXE_tabia")),
     ]);
     players
