@@ -577,7 +577,7 @@ Levels and networks play as in the challenge's own harness.
 
 Exits with status 0 only if a level was passed.")]
 pub(crate) struct CompeteArgs {
-    /// An ONNX file with the input \"board\".
+    /// An ONNX file with the input "board".
     pub(crate) model: PathBuf,
     /// The edition of the challenge.
     #[arg(long, value_name = "EDITION", default_value_t)]
