@@ -1,4 +1,4 @@
-//! The commands of the workspace: play, test, bench, fixtures, fuzz. CI runs the same ones.
+//! The commands of the workspace: play, test, bench, docs, release and more. CI runs the same ones.
 #![forbid(unsafe_code)]
 
 #[macro_use]
@@ -13,6 +13,7 @@ mod checks;
 mod cross;
 mod desktop;
 mod dist;
+mod docs;
 mod fixtures;
 mod fuzz;
 mod levels;
@@ -20,6 +21,7 @@ mod module;
 mod play;
 mod process;
 mod python;
+mod release;
 mod screenshots;
 mod skipped;
 mod steps;
@@ -52,6 +54,8 @@ enum Command {
     Wasm(module::Wasm),
     Web(web::Web),
     Dist(dist::Dist),
+    Docs(docs::Docs),
+    Release(release::Release),
     Desktop(desktop::Desktop),
     Screenshots(screenshots::Screenshots),
 }
@@ -67,6 +71,8 @@ fn main() -> ExitCode {
         Command::Wasm(wasm) => wasm.run(&workspace),
         Command::Web(web) => web.run(&workspace),
         Command::Dist(dist) => dist.run(&workspace),
+        Command::Docs(docs) => docs.run(&workspace),
+        Command::Release(release) => release.run(&workspace),
         Command::Desktop(desktop) => desktop.run(&workspace),
         Command::Screenshots(screenshots) => screenshots.run(&workspace),
     });
