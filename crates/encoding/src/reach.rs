@@ -65,7 +65,10 @@ impl OffTurn<'_> {
             .into_iter()
             .filter(|&side| {
                 let to = side.king_to(self.color);
-                castles.has(self.color, side)
+                let Some(rook) = castles.rook(self.color, side) else { return false };
+                // In Chess960 the rook may have stood between the king's new square and a rook or queen.
+                let after = board.occupied() ^ king ^ rook ^ side.rook_to(self.color);
+                board.attacks_to(to, !self.color, after).is_empty()
                     && (castles.path(self.color, side) & board.occupied()).is_empty()
                     && !attacks::between(king, to).with(to).into_iter().any(attacked)
             })

@@ -6,8 +6,9 @@ use crate::{Batch, Encoding, Situation, encoding};
 
 /// The position of a FEN.
 pub(crate) fn position(fen: &str) -> Chess {
-    let setup = fen.parse::<Fen>().unwrap_or_else(|error| panic!("{fen}: {error}"));
-    setup.into_position(CastlingMode::Standard).unwrap_or_else(|error| panic!("{fen}: {error}"))
+    let setup = fen.parse::<Fen>().unwrap_or_else(|error| panic!("{fen}: {error}")).into_setup();
+    let mode = CastlingMode::detect(&setup);
+    setup.position(mode).unwrap_or_else(|error| panic!("{fen}: {error}"))
 }
 
 fn batch(by: &dyn Encoding, situation: &Situation<'_>) -> Batch {

@@ -9,7 +9,7 @@ use tabia_encoding::{
 };
 
 /// Set-ups rich in castling, en passant and promotions.
-const SETUPS: [&str; 7] = [
+const SETUPS: [&str; 11] = [
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
     "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
     "n1n5/PPPk4/8/8/8/8/4Kppp/5N1N b - - 0 1",
@@ -17,11 +17,20 @@ const SETUPS: [&str; 7] = [
     "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 0 1",
     "r3k2r/8/8/8/8/8/8/R3K2R b KQkq - 0 1",
     "4k3/p1p1p1p1/8/1P1P1P1P/p1p1p1p1/8/1P1P1P1P/4K3 w - - 0 1",
+    // Chess960: a king beside its destination, on it, next to its rook, and with a rook outside the one that may castle.
+    "1r3k1r/pppppppp/8/8/8/8/PPPPPPPP/1R3K1R w HBhb - 0 1",
+    "r5kr/8/8/8/8/8/8/R5KR w HAha - 0 1",
+    "bnrkrnqb/8/8/8/8/8/8/BNRKRNQB w ECec - 0 1",
+    "1rk1r2r/4p3/8/8/8/8/4P3/RR2K1RR b GBeb - 0 1",
 ];
 
 fn position(fen: &str) -> Chess {
-    let setup = fen.parse::<Fen>().expect("a FEN");
-    setup.into_position(CastlingMode::Standard).expect("a legal position")
+    legal(fen.parse::<Fen>().expect("a FEN").into_setup())
+}
+
+fn legal(setup: Setup) -> Chess {
+    let mode = CastlingMode::detect(&setup);
+    setup.position(mode).expect("a legal position")
 }
 
 /// Plays random games, always the same ones, and shows each move with the positions before and after it.
@@ -60,17 +69,23 @@ fn random_moves(mut see: impl FnMut(&Chess, Move, &Chess)) {
 #[test]
 fn random_games_cover_special_moves() {
     let (mut seen, mut castles, mut en_passants, mut promotions, mut checks) = (0, 0, 0, 0, 0);
+    let mut other_castles = 0;
     random_moves(|before, m, _| {
         seen += 1;
         castles += usize::from(m.is_castle());
+        other_castles += usize::from(m.is_castle() && before.castles().mode().is_chess960());
         en_passants += usize::from(m.is_en_passant());
         promotions += usize::from(m.is_promotion());
         checks += usize::from(before.is_check());
     });
     assert!(seen > 10_000, "{seen} moves");
-    for (name, count) in
-        [("castling", castles), ("en passant", en_passants), ("promotion", promotions), ("check", checks)]
-    {
+    for (name, count) in [
+        ("castling", castles),
+        ("Chess960 castling", other_castles),
+        ("en passant", en_passants),
+        ("promotion", promotions),
+        ("check", checks),
+    ] {
         assert!(count > 40, "{count} of {name}");
     }
 }
@@ -109,7 +124,8 @@ fn the_move_played_is_found_by_its_slot() {
 #[test]
 fn both_uci_notations_are_parsed() {
     random_moves(|position, m, _| {
-        for mode in [CastlingMode::Standard, CastlingMode::Chess960] {
+        let modes = [position.castles().mode(), CastlingMode::Chess960];
+        for mode in modes {
             assert_eq!(parse_uci(position, &m.to_uci(mode).to_string()), Ok(m));
         }
     });
@@ -118,7 +134,7 @@ fn both_uci_notations_are_parsed() {
 /// The same game with colours exchanged and ranks flipped.
 fn mirrored(position: &Chess) -> Chess {
     let setup = position.to_setup(EnPassantMode::Always).into_mirrored();
-    setup.position(CastlingMode::Standard).expect("a mirrored position is as legal")
+    legal(setup)
 }
 
 fn columns(encoding: &'static dyn Encoding, situation: &Situation<'_>) -> Vec<Column> {
@@ -173,7 +189,7 @@ fn humchess_is_invariant_under_rotation() {
         setup.mirror();
         setup.board.flip_horizontal();
         setup.ep_square = setup.ep_square.map(Square::flip_horizontal);
-        setup.position::<Chess>(CastlingMode::Standard).unwrap()
+        legal(setup)
     };
     let tokens = encoding("humchess-68").unwrap();
     let vocabulary = tabia_encoding::vocabulary("from-to-4096").unwrap();

@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 
 use shakmaty::{EnPassantMode, fen::Fen};
 
+use crate::placement::castling_rights;
 use crate::{ElementKind, Encoding, EncodingId, InputSpec, Row, Situation, VocabularyId};
 
 /// The 79 tokens of DeepMind's searchless action-value networks: 77 characters of the FEN at a fixed width, the move to value,
@@ -35,7 +36,10 @@ impl Encoding for Searchless79 {
         let fen = Fen::from_position(situation.position, EnPassantMode::Legal).to_string();
         let mut fields = fen.split(' ');
         let mut field = || fields.next().unwrap_or_default();
-        let (board, side, castling, en_passant) = (field(), field(), field(), field());
+        let (board, side, _, en_passant) = (field(), field(), field(), field());
+        // By side: the field of a Chess960 position may name a file, for which there is no character.
+        let rights = castling_rights(situation.position).into_iter().zip(['K', 'Q', 'k', 'q']);
+        let castling: String = rights.filter_map(|(right, letter)| right.then_some(letter)).collect();
         let mut text = String::with_capacity(POSITION);
         text.push_str(side);
         for character in board.chars().filter(|&c| c != '/') {
@@ -45,7 +49,7 @@ impl Encoding for Searchless79 {
             }
         }
         let known = |field: &'_ str| if field == "-" { String::new() } else { field.to_owned() };
-        for (field, width) in [(known(castling), 4), (known(en_passant), 2)] {
+        for (field, width) in [(castling, 4), (known(en_passant), 2)] {
             write!(text, "{field:.<width$}").unwrap_or_default();
         }
         for _ in 0..2 {

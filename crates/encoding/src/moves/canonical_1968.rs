@@ -1,13 +1,14 @@
 use shakmaty::{Color, Move, Role};
 
+use super::castling_spelling::distinct_squares;
 use super::geometry::{promotes_down, promotes_up, queen_or_knight};
-use super::{CastlingSpelling, MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
+use super::{MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
 use crate::Orientation;
 
 /// The vocabulary of Learning a Chess Policy: every possible (from, to, promotion), sorted.
 ///
 /// 1792 from-to pairs of a queen or a knight and 176 promotions of both colours; promotions follow their plain pair in the
-/// order n b r q. Castling is the king's two-square move.
+/// order n b r q. Castling is the king's two-square move; other castling of Chess960 is king takes rook.
 pub(crate) struct Canonical1968 {
     id: &'static str,
     orientation: Orientation,
@@ -77,7 +78,7 @@ impl MoveVocabulary for Canonical1968 {
     }
 
     fn slot(&self, turn: Color, m: Move) -> PolicySlot {
-        let (from, to) = CastlingSpelling::KingTwoSquares.squares(m);
+        let (from, to) = distinct_squares(m);
         let [from, to] = [from, to].map(|square| usize::from(self.orientation.square(turn, square)));
         let promotion = match m.promotion() {
             None => 0,

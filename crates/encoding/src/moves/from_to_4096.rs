@@ -1,12 +1,13 @@
 use shakmaty::{Color, Move, Role};
 
-use super::{CastlingSpelling, MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
+use super::castling_spelling::distinct_squares;
+use super::{MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
 use crate::Orientation;
 
 /// HumChess's vocabulary: `from * 64 + to`, with a separate promotion head, q r b n = 0..3.
 ///
-/// Castling is the king's two-square move. With [`Orientation::Rotated`] Black's king starts on d1, so that O-O is
-/// d1b1 and O-O-O is d1f1.
+/// Castling is the king's two-square move; other castling of Chess960 is king takes rook. With [`Orientation::Rotated`]
+/// Black's king starts on d1, so that O-O is d1b1 and O-O-O is d1f1.
 pub(crate) struct FromTo4096 {
     id: &'static str,
     orientation: Orientation,
@@ -18,9 +19,9 @@ pub(crate) static FROM_TO_4096: FromTo4096 =
 pub(crate) static FROM_TO_4096_MIRRORED: FromTo4096 =
     FromTo4096 { id: "from-to-4096-mirrored", orientation: Orientation::Mirrored };
 
-/// `from * 64 + to` from `viewer`'s side, castling as the king's two-square move.
+/// `from * 64 + to` from `viewer`'s side, castling as in the vocabulary.
 pub(crate) fn from_to_index(orientation: Orientation, viewer: Color, m: Move) -> u16 {
-    let (from, to) = CastlingSpelling::KingTwoSquares.squares(m);
+    let (from, to) = distinct_squares(m);
     let [from, to] = [from, to].map(|square| u16::from(orientation.square(viewer, square)));
     from * 64 + to
 }

@@ -1,14 +1,15 @@
 use shakmaty::{Color, Move};
 
+use super::castling_spelling::distinct_squares;
 use super::geometry::{PAIRS, Targets, pair_indices, promotion_number};
 use super::maia3_4352::queen_first;
-use super::{CastlingSpelling, MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
+use super::{MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
 use crate::Orientation;
 
 /// Maia-2's vocabulary: for each square from a1 the moves of a queen, then of a knight, their targets from h8 down to a1;
 /// then 88 promotions from a7 to h7, each straight, to the left and to the right, as q r b n.
 ///
-/// Ranks are flipped for Black. Castling is the king's two-square move.
+/// Ranks are flipped for Black. Castling is the king's two-square move; other castling of Chess960 is king takes rook.
 pub(crate) struct Maia21880;
 
 /// The index of each pair, at `from * 64 + to`.
@@ -28,7 +29,7 @@ impl MoveVocabulary for Maia21880 {
     }
 
     fn slot(&self, turn: Color, m: Move) -> PolicySlot {
-        let (from, to) = CastlingSpelling::KingTwoSquares.squares(m);
+        let (from, to) = distinct_squares(m);
         let [from, to] = [from, to].map(|square| self.orientation().square(turn, square));
         let index = match m.promotion() {
             None => PLAIN[usize::from(from) * 64 + usize::from(to)],

@@ -1,12 +1,13 @@
 use shakmaty::{Color, Move, Role};
 
+use super::castling_spelling::distinct_squares;
 use super::from_to_4096::from_to_index;
-use super::{CastlingSpelling, MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
+use super::{MoveVocabulary, PolicyIndex, PolicySlot, VocabularyId};
 use crate::Orientation;
 
 /// Maia-3's vocabulary: `from * 64 + to`, then the promotions as `4096 + from file * 32 + to file * 4 + piece`, q r b n = 0..3.
 ///
-/// Ranks are flipped for Black. Castling is the king's two-square move.
+/// Ranks are flipped for Black. Castling is the king's two-square move; other castling of Chess960 is king takes rook.
 pub(crate) struct Maia34352;
 
 const PAIRS: u16 = 4096;
@@ -28,7 +29,7 @@ impl MoveVocabulary for Maia34352 {
         let index = match m.promotion() {
             None => from_to_index(self.orientation(), turn, m),
             Some(role) => {
-                let (from, to) = CastlingSpelling::KingTwoSquares.squares(m);
+                let (from, to) = distinct_squares(m);
                 PAIRS + from.file() as u16 * 32 + to.file() as u16 * 4 + queen_first(role)
             }
         };
