@@ -4,7 +4,7 @@
     check_uci.py [--games N] [--plies N] [--movetime MS] [--seed N] [--option NAME=VALUE]... COMMAND [ARGUMENT]...
 
 Checks the handshake and options (each is set to its own default), games under every kind of limit from usual and odd
-positions, castling and promotion, chosen root moves, several best lines, analysis that is stopped, pondering, a
+positions, castling (also of Chess960) and promotion, chosen root moves, several best lines, analysis that is stopped, pondering, a
 position without moves, and an end with status 0. Any illegal move, error or time-out (--patience seconds) fails with
 status 1. Needs: pip install chess
 """
@@ -25,6 +25,12 @@ STARTS = [
     "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
     "7k/8/8/8/8/8/6q1/7K w - - 0 1",
     "4k3/8/8/8/8/8/8/4K2R w K - 99 80",
+]
+# Chess960: two start positions, and castling that is possible at once with the king beside its destination.
+STARTS_960 = [
+    "bqrkrnnb/pppppppp/8/8/8/8/PPPPPPPP/BQRKRNNB w ECec - 0 1",
+    "rkbqnbrn/pppppppp/8/8/8/8/PPPPPPPP/RKBQNBRN w GAga - 0 1",
+    "1r3k1r/pppppppp/8/8/8/8/PPPPPPPP/1R3K1R w HBhb - 0 1",
 ]
 
 
@@ -76,7 +82,8 @@ class Check:
         return result
 
     async def game(self, number: int) -> None:
-        board = chess.Board(STARTS[number % len(STARTS)])
+        start = (STARTS + STARTS_960)[number % (len(STARTS) + len(STARTS_960))]
+        board = chess.Board(start, chess960=start in STARTS_960)
         limits = self.limits()
         for ply in range(self.arguments.plies):
             if board.is_game_over(claim_draw=False):
@@ -93,6 +100,14 @@ class Check:
     async def castling(self) -> None:
         board = chess.Board("r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1")
         for uci in ["e1g1", "e8c8"]:
+            move = chess.Move.from_uci(uci)
+            result = await self.play(board, chess.engine.Limit(depth=1), root_moves=[move])
+            require(result.move == move, f"asked for {uci}, got {result.move}")
+            board.push(move)
+        if "UCI_Chess960" not in self.engine.options:
+            return
+        board = chess.Board(STARTS_960[-1], chess960=True)
+        for uci in ["f1h1", "f8b8"]:
             move = chess.Move.from_uci(uci)
             result = await self.play(board, chess.engine.Limit(depth=1), root_moves=[move])
             require(result.move == move, f"asked for {uci}, got {result.move}")
@@ -179,7 +194,7 @@ async def check(arguments: argparse.Namespace) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--games", type=int, default=12)
+    parser.add_argument("--games", type=int, default=18)
     parser.add_argument("--plies", type=int, default=60, help="of each game, at most")
     parser.add_argument("--movetime", type=float, default=10, help="milliseconds a move")
     parser.add_argument("--patience", type=float, default=60, help="seconds for any one answer")

@@ -10,10 +10,10 @@ use std::{
     time::Duration,
 };
 
-use shakmaty::{Color, Position as _, uci::UciMove};
+use shakmaty::{CastlingMode, Color, Position as _, uci::UciMove};
 use tabia_uci::{
     client::{Client, EngineConfig, EngineError, EngineErrorKind, SearchEnd},
-    message::{GameHistory, Go, MoverScore, OptionError, OptionSpec},
+    message::{GameHistory, Go, MoverScore, OptionError, OptionSpec, Position, StartPosition},
 };
 
 const FAKE: &str = env!("CARGO_BIN_EXE_tabia-fake-engine");
@@ -326,4 +326,37 @@ fn children_of_the_engine_are_killed() {
         std::thread::sleep(Duration::from_millis(5));
     }
     std::fs::remove_file(file).unwrap();
+}
+
+fn game(fen: &str, mode: CastlingMode) -> GameHistory {
+    let position = Position { start: StartPosition::Fen(fen.to_owned()), moves: Vec::new() };
+    position.resolve_in(mode).unwrap()
+}
+
+#[test]
+fn chess960_is_switched_on_for_the_games_that_need_it() {
+    let client = Client::start(config("chess960")).unwrap();
+    assert!(client.info().plays_chess960());
+    // Castling comes before every other move of the alphabet, and is only a king's move without the option.
+    let only_castling = "7k/8/8/8/8/p1p5/P1P5/RK6 w A - 0 1";
+    let standard = "7k/8/8/8/8/pp6/PP6/R3K3 w Q - 0 1";
+    for _ in 0..2 {
+        let other = client.search(&game(only_castling, CastlingMode::Chess960), &Go::depth(1)).unwrap();
+        assert_eq!(other.best.to_uci(CastlingMode::Chess960).to_string(), "b1a1");
+        assert!(other.best.is_castle());
+        let usual = client.search(&game(standard, CastlingMode::Standard), &Go::depth(1)).unwrap();
+        assert!(!usual.best.is_castle());
+    }
+    assert_eq!(client.restarts(), 0);
+}
+
+#[test]
+fn an_engine_without_the_option_does_not_play_chess960() {
+    let client = Client::start(config("good")).unwrap();
+    assert!(!client.info().plays_chess960());
+    let game = game("7k/8/8/8/8/p1p5/P1P5/RK6 w A - 0 1", CastlingMode::Chess960);
+    let error = client.search(&game, &Go::depth(1)).unwrap_err();
+    assert!(matches!(error.kind, EngineErrorKind::NoChess960), "{error}");
+    assert!(error.to_string().contains("UCI_Chess960"), "{error}");
+    client.search(&start(), &Go::depth(1)).expect("it still plays chess");
 }

@@ -16,7 +16,7 @@ fn python_chess_plays_with_a_served_engine() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: Value = serde_json::from_slice(&output.stdout).expect("the script prints JSON");
     assert_eq!(report["id"]["name"], "Random Mover");
-    assert_eq!(report["options"].as_array().map(Vec::len), Some(6));
+    assert_eq!(report["options"].as_array().map(Vec::len), Some(7));
     assert_eq!(report["lines"], 3);
     assert_eq!(report["ponder_hits"], 4);
     assert!(report["moves"].as_u64() > Some(100), "{report}");

@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use shakmaty::{Color, Move, Position as _, uci::UciMove};
+use shakmaty::{CastlingMode, Color, Move, Position as _, uci::UciMove};
 
 use super::{
     EngineConfig, EngineError, EngineErrorKind, EngineInfo, SearchEnd, SearchResult, Timeouts, Transcript,
@@ -18,7 +18,10 @@ use super::{
     messages::{Interrupt, Message, SearchId, SearchJob, Stream},
     process::Process,
 };
-use crate::message::{Command, Go, Info, OptionSpec, OptionValue, ParseError, Position, Reply, fen_of};
+use crate::{
+    message::{Command, Go, Info, OptionSpec, OptionValue, ParseError, Position, Reply, fen_of},
+    serve::CHESS960,
+};
 
 /// Maximum number of MultiPV lines kept.
 const MAX_LINES: usize = 512;
@@ -37,6 +40,8 @@ pub(super) struct Actor {
     /// Number of processes started.
     started: u32,
     info: EngineInfo,
+    /// What the process was last told by `UCI_Chess960`.
+    mode: CastlingMode,
     transcript: Transcript,
     /// Requests received while the engine was busy.
     pending: VecDeque<Message>,
@@ -79,6 +84,7 @@ impl Actor {
             process: None,
             started: 0,
             info,
+            mode: CastlingMode::Standard,
             transcript: Transcript::default(),
             pending: VecDeque::new(),
             early: Vec::new(),
@@ -260,6 +266,7 @@ impl Actor {
             _ => {}
         })?;
         self.info = info;
+        self.mode = CastlingMode::Standard;
         for (name, value) in self.config.options.clone() {
             self.send_option(&name, value.as_deref())?;
         }
@@ -286,9 +293,23 @@ impl Actor {
         let (name, value) = OptionSpec::find(&self.info.options, name)
             .and_then(|spec| Ok((spec.name.clone(), spec.parse_value(value)?)))
             .map_err(|error| self.error(EngineErrorKind::Option(error)))?;
+        if let (CHESS960, OptionValue::Check(on)) = (name.as_str(), &value) {
+            self.mode = CastlingMode::from_chess960(*on);
+        }
         let value = (value != OptionValue::Button).then(|| value.to_string());
         self.send(&Command::SetOption { name, value });
         Ok(())
+    }
+
+    /// Switches `UCI_Chess960` to what the game needs, whatever it was set to.
+    fn match_mode(&mut self, mode: CastlingMode) -> Result<(), EngineError> {
+        if mode == self.mode {
+            return Ok(());
+        }
+        if !self.info.plays_chess960() {
+            return Err(self.error(EngineErrorKind::NoChess960));
+        }
+        self.send_option(CHESS960, Some(if mode.is_chess960() { "true" } else { "false" }))
     }
 
     /// `isready`: replies after `readyok` belong to later commands.
@@ -373,6 +394,7 @@ impl Actor {
             return Err(self.error(EngineErrorKind::GameOver(fen_of(position))));
         }
         self.ensure_running()?;
+        self.match_mode(job.game.castling_mode())?;
         self.synchronise()?;
         self.send(&Command::Position(Position::from(&job.game)));
         self.send(&Command::Go(job.go.clone()));

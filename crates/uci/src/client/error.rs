@@ -43,6 +43,9 @@ pub enum EngineErrorKind {
     /// Unknown option or invalid value.
     #[error(transparent)]
     Option(OptionError),
+    /// The game is Chess960, which the engine does not play.
+    #[error("does not play Chess960 (it offers no option UCI_Chess960)")]
+    NoChess960,
     /// The engine failed too often to be restarted.
     #[error("given up after {0} restarts")]
     TooManyRestarts(u32),

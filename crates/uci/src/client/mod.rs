@@ -23,7 +23,10 @@ pub use self::{
     error::{EngineError, EngineErrorKind, Transcript},
     handle::{Client, PendingSearch, SearchHandle},
 };
-use crate::message::{Info, OptionSpec};
+use crate::{
+    message::{Info, OptionSpec},
+    serve::CHESS960,
+};
 
 /// Command line, options and timeouts of an engine.
 #[derive(Clone, Debug)]
@@ -113,6 +116,13 @@ pub struct EngineInfo {
     pub author: Option<String>,
     /// Options.
     pub options: Vec<OptionSpec>,
+}
+
+impl EngineInfo {
+    /// Whether the engine offers `UCI_Chess960`. The client switches it by the game of each search.
+    pub fn plays_chess960(&self) -> bool {
+        OptionSpec::find(&self.options, CHESS960).is_ok()
+    }
 }
 
 /// Result of a search.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use shakmaty::{CastlingMode, Chess, EnPassantMode, FromSetup, Move, Position as _, fen::Fen, uci::UciMove};
+use shakmaty::{
+    CastlingMode, Chess, Color, EnPassantMode, FromSetup, Move, Position as _, Setup, fen::Fen, uci::UciMove,
+};
 
 use super::{
     ParseError,
@@ -67,17 +69,26 @@ pub enum PositionError {
 }
 
 impl Position {
-    /// Checks the start position and all moves. Castling may be written as a king move (`e1g1`) or as king takes rook
-    /// (`e1h1`). Impossible castling rights and en passant squares are dropped.
+    /// Checks the start position and all moves as standard chess. Castling may be written as a king move (`e1g1`) or as
+    /// king takes rook (`e1h1`). Impossible castling rights and en passant squares are dropped, and those that only Chess960
+    /// has.
     ///
     /// # Errors
     /// If the start position is invalid or a move is illegal.
     pub fn resolve(&self) -> Result<GameHistory, PositionError> {
-        let start = match &self.start {
-            StartPosition::Startpos => Chess::default(),
-            StartPosition::Fen(fen) => parse_fen(fen)?,
+        self.resolve_in(CastlingMode::Standard)
+    }
+
+    /// The same, where `mode` may be that of `UCI_Chess960`: castling rights are X-FEN or Shredder-FEN, and the game writes
+    /// castling as king takes rook.
+    ///
+    /// # Errors
+    /// If the start position is invalid or a move is illegal.
+    pub fn resolve_in(&self, mode: CastlingMode) -> Result<GameHistory, PositionError> {
+        let mut game = match &self.start {
+            StartPosition::Startpos => GameHistory::initial(mode),
+            StartPosition::Fen(fen) => GameHistory::new(parse_fen(fen, mode)?),
         };
-        let mut game = GameHistory::new(start);
         for (index, &mv) in self.moves.iter().enumerate() {
             let legal = mv.to_move(&game.current).map_err(|_| PositionError::Move {
                 number: index + 1,
@@ -87,6 +98,14 @@ impl Position {
             game.play(legal);
         }
         Ok(game)
+    }
+
+    /// Whether the start position has castling rights that `mode` drops.
+    pub(crate) fn needs_chess960(&self, mode: CastlingMode) -> bool {
+        let StartPosition::Fen(fen) = &self.start else { return false };
+        let setup = Fen::from_ascii(fen.as_bytes()).map(Fen::into_setup);
+        mode == CastlingMode::Standard
+            && setup.is_ok_and(|setup| CastlingMode::detect(&setup) == CastlingMode::Chess960)
     }
 
     pub(super) fn parse(mut tokens: Tokens<'_>) -> Result<Position, ParseError> {
@@ -111,12 +130,17 @@ impl Position {
 
 impl From<&GameHistory> for Position {
     fn from(game: &GameHistory) -> Position {
+        let mode = game.castling_mode();
         let start = if game.start == Chess::default() && game.start.fullmoves().get() == 1 {
             StartPosition::Startpos
         } else {
-            StartPosition::Fen(fen_of(&game.start))
+            StartPosition::Fen(match mode {
+                CastlingMode::Standard => fen_of(&game.start),
+                // Programs that read one form of these rights read the files of the rooks.
+                CastlingMode::Chess960 => shredder_fen(&game.start),
+            })
         };
-        Position { start, moves: game.moves.iter().map(|&mv| UciMove::from_standard(mv)).collect() }
+        Position { start, moves: game.moves.iter().map(|&mv| mv.to_uci(mode)).collect() }
     }
 }
 
@@ -126,9 +150,19 @@ impl GameHistory {
         GameHistory { current: start.clone(), start, moves: Vec::new() }
     }
 
+    /// A game without moves from the initial position.
+    pub(crate) fn initial(mode: CastlingMode) -> GameHistory {
+        GameHistory::new(Chess::from_setup(Setup::initial(), mode).unwrap_or_default())
+    }
+
     /// Start position.
     pub fn start(&self) -> &Chess {
         &self.start
+    }
+
+    /// How castling is written: as king takes rook in a game of Chess960.
+    pub fn castling_mode(&self) -> CastlingMode {
+        self.start.castles().mode()
     }
 
     /// Moves from the start position.
@@ -163,13 +197,13 @@ impl Default for GameHistory {
     }
 }
 
-fn parse_fen(text: &str) -> Result<Chess, PositionError> {
+fn parse_fen(text: &str, mode: CastlingMode) -> Result<Chess, PositionError> {
     let fen = text.to_owned();
     let setup = match Fen::from_ascii(text.as_bytes()) {
         Ok(fen) => fen.into_setup(),
         Err(error) => return Err(PositionError::Fen { fen, reason: error.to_string() }),
     };
-    Chess::from_setup(setup, CastlingMode::Standard)
+    Chess::from_setup(setup, mode)
         .or_else(shakmaty::PositionError::ignore_invalid_castling_rights)
         .or_else(shakmaty::PositionError::ignore_invalid_ep_square)
         .map_err(|error| PositionError::Illegal { fen, reason: error.to_string() })
@@ -177,6 +211,21 @@ fn parse_fen(text: &str) -> Result<Chess, PositionError> {
 
 pub(crate) fn fen_of(position: &Chess) -> String {
     Fen::from_position(position, EnPassantMode::Legal).to_string()
+}
+
+/// With castling rights by the file of the rook: `HAha`.
+fn shredder_fen(position: &Chess) -> String {
+    let fen = fen_of(position);
+    let rights = position.castles().castling_rights();
+    let letters = Color::ALL.into_iter().flat_map(|color| {
+        let rooks = (rights & color.backrank()).into_iter().rev();
+        rooks.map(move |rook| color.fold_wb(rook.file().upper_char(), rook.file().char()))
+    });
+    let fields = fen.split(' ').enumerate().map(|(place, field)| match place {
+        2 if rights.any() => letters.clone().collect(),
+        _ => field.to_owned(),
+    });
+    fields.collect::<Vec<String>>().join(" ")
 }
 
 impl fmt::Display for Position {
@@ -209,6 +258,40 @@ mod tests {
             let game = parse(&format!("{start} {input}")).unwrap().resolve().unwrap();
             assert_eq!(Position::from(&game).to_string(), format!("{start} {written}"));
         }
+    }
+
+    #[test]
+    fn chess960_is_read_in_both_forms_and_written_in_one() {
+        let moves = "moves e2e4 f7f5 f1g3 f8g6 d1c1 d8c8";
+        for (rights, mode) in [
+            ("KQkq", CastlingMode::Chess960),
+            ("ECec", CastlingMode::Chess960),
+            ("ECec", CastlingMode::Standard),
+        ] {
+            let line = format!("fen bqrkrnnb/pppppppp/8/8/8/8/PPPPPPPP/BQRKRNNB w {rights} - 0 1 {moves}");
+            let resolved = parse(&line).unwrap().resolve_in(mode);
+            let CastlingMode::Chess960 = mode else {
+                assert!(matches!(resolved, Err(PositionError::Move { number: 5, .. })), "{resolved:?}");
+                continue;
+            };
+            let game = resolved.unwrap();
+            assert!(game.moves()[4].is_castle(), "{rights}");
+            let written =
+                format!("position fen bqrkrnnb/pppppppp/8/8/8/8/PPPPPPPP/BQRKRNNB w ECec - 0 1 {moves}");
+            assert_eq!(Position::from(&game).to_string(), written);
+        }
+    }
+
+    #[test]
+    fn a_chess960_game_writes_standard_castling_as_king_takes_rook() {
+        let game = parse("fen 4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1 moves e1g1").unwrap();
+        let written = Position::from(&game.resolve_in(CastlingMode::Chess960).unwrap()).to_string();
+        assert_eq!(written, "position fen 4k3/8/8/8/8/8/8/R3K2R w HA - 0 1 moves e1h1");
+        let start = parse("startpos").unwrap().resolve_in(CastlingMode::Chess960).unwrap();
+        assert_eq!(
+            (Position::from(&start).to_string().as_str(), start.castling_mode().is_chess960()),
+            ("position startpos", true)
+        );
     }
 
     #[test]

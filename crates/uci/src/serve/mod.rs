@@ -6,7 +6,7 @@ mod worker;
 
 use std::io::{self, BufRead, Write};
 
-use shakmaty::{Move, Position as _, uci::UciMove};
+use shakmaty::{CastlingMode, Move, Position as _, uci::UciMove};
 
 pub use self::control::Control;
 use self::{
@@ -21,6 +21,12 @@ use crate::{
 /// Maximum line length in bytes, enough for a game of 100,000 moves.
 const MAX_LINE_BYTES: usize = 1 << 20;
 
+/// The option that switches to Chess960: castling rights in any form, and castling as king takes rook.
+pub(crate) const CHESS960: &str = "UCI_Chess960";
+
+/// What a client hears that forgot the option.
+const NEEDS_CHESS960: &str = "castling rights of Chess960 are dropped: set UCI_Chess960 before position";
+
 /// An engine that can be served.
 ///
 /// It runs on its own thread; [`Control`] connects it to the client during a search.
@@ -31,7 +37,7 @@ pub trait Engine: Send + 'static {
     /// `id author`.
     fn author(&self) -> String;
 
-    /// Options, queried once at startup.
+    /// Options, queried once at startup. [`serve()`] adds `UCI_Chess960` and handles it.
     fn options(&self) -> Vec<OptionSpec>;
 
     /// Sets one of its options to a valid value. Not called during a search.
@@ -90,9 +96,11 @@ pub fn serve(
     output: impl Write + Send + 'static,
 ) -> io::Result<()> {
     let output = Output::new(output);
-    let handshake = handshake(&engine);
-    let options = engine.options();
+    let mut options = engine.options();
+    options.push(OptionSpec::check(CHESS960, false));
+    let handshake = handshake(&engine, &options);
     let mut worker = Worker::spawn(engine, output.clone());
+    let mut mode = CastlingMode::Standard;
     let mut game = Ok(GameHistory::default());
     let mut read = Ok(());
     for line in Lines::new(input, MAX_LINE_BYTES) {
@@ -109,15 +117,26 @@ pub fn serve(
             Ok(Command::SetOption { name, value }) => {
                 let found = OptionSpec::find(&options, &name);
                 match found.and_then(|spec| Ok((spec, spec.parse_value(value.as_deref())?))) {
+                    Ok((spec, OptionValue::Check(on))) if spec.name == CHESS960 => {
+                        mode = CastlingMode::from_chess960(on);
+                        // As a `position` that follows it would be.
+                        if let Ok(unmoved) = &mut game
+                            && *unmoved == GameHistory::default()
+                        {
+                            *unmoved = GameHistory::initial(mode);
+                        }
+                    }
                     Ok((spec, value)) => worker.send(Job::SetOption { name: spec.name.clone(), value }),
                     Err(error) => output.send_error(&error),
                 }
             }
             Ok(Command::NewGame) => worker.send(Job::NewGame),
             Ok(Command::Position(position)) => {
-                game = position.resolve().map_err(|error| error.to_string());
-                if let Err(error) = &game {
-                    output.send_error(error);
+                game = position.resolve_in(mode).map_err(|error| error.to_string());
+                match &game {
+                    Ok(_) if position.needs_chess960(mode) => output.send_error(&NEEDS_CHESS960),
+                    Ok(_) => {}
+                    Err(error) => output.send_error(error),
                 }
             }
             Ok(Command::Go(go)) => worker.search(match &game {
@@ -146,9 +165,9 @@ pub fn serve(
     read.and_then(|()| output.result())
 }
 
-fn handshake(engine: &impl Engine) -> Vec<Reply> {
+fn handshake(engine: &impl Engine, options: &[OptionSpec]) -> Vec<Reply> {
     let mut replies = vec![Reply::Name(engine.name()), Reply::Author(engine.author())];
-    replies.extend(engine.options().into_iter().map(Reply::Option));
+    replies.extend(options.iter().cloned().map(Reply::Option));
     replies.push(Reply::UciOk);
     replies
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use shakmaty::{Position as _, uci::UciMove};
+use shakmaty::{CastlingMode, Position as _};
 
 use super::{BestMove, Control, Engine, SearchRequest, output::Output, terminal_info};
 use crate::message::{Go, OptionError, OptionValue, Reply};
@@ -130,6 +130,7 @@ impl<E: Engine> Actor<E> {
     }
 
     fn search(&mut self, request: Result<Box<SearchRequest>, String>, control: &Control) {
+        let mode = request.as_ref().map_or(CastlingMode::Standard, |request| request.game.castling_mode());
         let result = request.and_then(|request| {
             if request.game.current().legal_moves().is_empty() {
                 control.report(terminal_info(&request.game));
@@ -143,10 +144,9 @@ impl<E: Engine> Actor<E> {
             None
         });
         control.wait_for_release();
-        let standard = UciMove::from_standard;
         control.finish(&Reply::BestMove {
-            best: result.map(|result| standard(result.best)),
-            ponder: result.and_then(|result| result.ponder).map(standard),
+            best: result.map(|result| result.best.to_uci(mode)),
+            ponder: result.and_then(|result| result.ponder).map(|ponder| ponder.to_uci(mode)),
         });
     }
 }
@@ -155,7 +155,8 @@ impl<E: Engine> Actor<E> {
 fn check_legal(result: BestMove, request: &SearchRequest) -> Result<BestMove, String> {
     let position = request.game.current();
     if !position.is_legal(result.best) {
-        return Err(format!("engine chose illegal move {}", UciMove::from_standard(result.best)));
+        let chosen = result.best.to_uci(request.game.castling_mode());
+        return Err(format!("engine chose illegal move {chosen}"));
     }
     let mut after = position.clone();
     after.play_unchecked(result.best);

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use shakmaty::{Position as _, uci::UciMove};
+use shakmaty::{CastlingMode, Position as _};
 use tabia_uci::message::{Command, GameHistory};
 
 const FOREVER: Duration = Duration::from_secs(3600);
@@ -17,17 +17,26 @@ fn main() -> ExitCode {
     let mode = std::env::args().nth(1).unwrap_or_default();
     let file = std::env::args().nth(2).unwrap_or_default();
     let mut game = GameHistory::default();
+    let mut castling = CastlingMode::Standard;
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         match line.parse::<Command>() {
             Ok(Command::Uci) => match mode.as_str() {
                 "no-handshake" => print("hello, I speak xboard"),
                 "dies-first" => return ExitCode::from(3),
-                _ => handshake(),
+                "chess960" => handshake(&["option name UCI_Chess960 type check default false"]),
+                _ => handshake(&[]),
             },
             Ok(Command::IsReady) if mode == "never-ready" => {}
             Ok(Command::IsReady) => print("readyok"),
-            Ok(Command::SetOption { name, value }) => print_error(&format!("set {name} to {value:?}")),
-            Ok(Command::Position(position)) => game = position.resolve().expect("a legal position"),
+            Ok(Command::SetOption { name, value }) => {
+                if name == "UCI_Chess960" {
+                    castling = CastlingMode::from_chess960(value.as_deref() == Some("true"));
+                }
+                print_error(&format!("set {name} to {value:?}"));
+            }
+            Ok(Command::Position(position)) => {
+                game = position.resolve_in(castling).expect("a legal position");
+            }
             Ok(Command::Go(go)) => {
                 let best = first_move(&game);
                 match mode.as_str() {
@@ -105,7 +114,7 @@ fn print_error(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }
 
-fn handshake() {
+fn handshake(more: &[&str]) {
     print("Fake 1.0 by nobody, no option given");
     print("id name Fake 1.0\r");
     print("id author nobody at all");
@@ -114,12 +123,13 @@ fn handshake() {
     print("option name Clear Hash type button");
     print("option name Style type combo default Calm var Calm var Wild");
     print("option name broken");
+    more.iter().for_each(|line| print(line));
     print("uciok");
 }
 
 fn first_move(game: &GameHistory) -> String {
     let moves = game.current().legal_moves();
-    let names = moves.iter().map(|&mv| UciMove::from_standard(mv).to_string());
+    let names = moves.iter().map(|&mv| mv.to_uci(game.castling_mode()).to_string());
     names.min().expect("a legal move")
 }
 
