@@ -29,11 +29,12 @@
 //! | how games end | [`Outcome`], [`status`], [`Repetitions`] |
 //! | PGN in | [`PgnReader`], [`RawGames`], [`read_game`], [`BrokenGame`] |
 //! | PGN out | [`write_game`] |
-//! | start positions at odds | [`Odds`] |
+//! | start positions at odds, of Chess960 | [`Odds`], [`Chess960`] |
 //! | puzzles | [`Puzzle`] |
 //! | FEN and EPD | [`position_from_fen`], [`EpdRecord`] |
 #![forbid(unsafe_code)]
 
+mod chess960;
 mod clock;
 mod epd;
 mod fen;
@@ -51,6 +52,7 @@ mod time_class;
 mod time_control;
 mod tree;
 
+pub use chess960::{Chess960, UnknownChess960};
 pub use clock::{Clock, Press};
 pub use epd::{BadEpdMove, EpdError, EpdProblem, EpdRecord, Operand, Operation};
 pub use fen::{FenError, fen_of, position_from_fen};

@@ -8,8 +8,8 @@ use std::{
 };
 
 use serde_json::Value;
-use shakmaty::CastlingMode;
-use tabia_game::{Game, NodeId, PgnReader, write_game};
+use shakmaty::Position;
+use tabia_game::{EpdRecord, Game, NodeId, PgnReader, fen_of, write_game};
 
 fn check_pgn(python: &Path, pgn: &[u8]) -> Vec<Value> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/check_pgn.py");
@@ -43,7 +43,8 @@ fn assert_same(game: &Game, theirs: &Value) {
         assert_eq!(theirs["headers"][name], escaped, "{name}");
     }
     assert_eq!(theirs["headers"]["Result"], game.result.to_string());
-    let uci: Vec<String> = game.moves().map(|m| m.to_uci(CastlingMode::Standard).to_string()).collect();
+    let mode = game.start().castles().mode();
+    let uci: Vec<String> = game.moves().map(|m| m.to_uci(mode).to_string()).collect();
     assert_eq!(theirs["uci"], Value::from(uci));
     assert_eq!(theirs["variations"], variations(game));
     for (index, node) in game.mainline().enumerate() {
@@ -75,6 +76,10 @@ fn python_chess_reads_written_games() {
     for fen in include_str!("../../../fixtures/positions.fen").lines().filter(|line| !line.is_empty()) {
         games.push(walk(fen));
     }
+    let records = EpdRecord::parse_all(include_str!("../../../fixtures/perft-chess960.epd")).unwrap();
+    let chess960: Vec<Game> = records.iter().map(|record| walk(&fen_of(&record.position))).collect();
+    assert!(chess960.iter().flat_map(Game::moves).filter(|m| m.is_castle()).count() >= 10);
+    games.extend(chess960);
     let mut pgn = Vec::new();
     for game in &games {
         write_game(game, &mut pgn).unwrap();
@@ -86,15 +91,16 @@ fn python_chess_reads_written_games() {
     }
 }
 
-/// A game from `fen`: the first and last legal moves alternately, each third with the middle one as a variation.
+/// A game from `fen`: castling, else the first and last legal moves alternately, each third with the middle one as a variation.
 fn walk(fen: &str) -> Game {
-    use shakmaty::Position;
     let mut game = Game::from_position(tabia_game::position_from_fen(fen).expect("a good FEN"));
     let mut at = NodeId::ROOT;
     for ply in 0..6 {
         let moves = game.position(at).legal_moves();
         let (Some(first), Some(last)) = (moves.first(), moves.last()) else { break };
-        let next = game.add_move(at, if ply % 2 == 0 { *last } else { *first }).expect("a legal move");
+        let castling = moves.iter().find(|m| m.is_castle());
+        let next = castling.unwrap_or(if ply % 2 == 0 { last } else { first });
+        let next = game.add_move(at, *next).expect("a legal move");
         if ply % 3 == 0 {
             let other = game.add_move(at, moves[moves.len() / 2]).expect("a legal move");
             game.notes_mut(other).before = "or".to_owned();

@@ -268,10 +268,20 @@ impl Builder {
 
     fn set_up(&mut self) -> ControlFlow<()> {
         if let Some(variant) = self.variant.take() {
-            let lower = variant.to_ascii_lowercase();
-            let known =
-                ["standard", "chess", "normal", "from position", "chess960", "chess 960", "fischerandom", ""];
-            if !known.contains(&lower.trim()) {
+            // Programs spell it with and without blanks and hyphens.
+            let bare: String = variant.chars().filter(|c| !c.is_whitespace() && *c != '-').collect();
+            let known = [
+                "standard",
+                "chess",
+                "normal",
+                "fromposition",
+                "chess960",
+                "fischerandom",
+                "fischerrandom",
+                "freestyle",
+                "",
+            ];
+            if !known.contains(&bare.to_ascii_lowercase().as_str()) {
                 let token = shortened(variant.as_bytes());
                 return self.stop(Stop::Setup(Problem::UnsupportedVariant, token));
             }

@@ -37,6 +37,9 @@ fn write_tags(game: &Game, out: &mut impl Write) -> io::Result<()> {
         write_tag("SetUp", "1", out)?;
         write_tag("FEN", &fen_of(game.start()), out)?;
     }
+    if game.start().castles().mode().is_chess960() && game.headers.get("Variant").is_none() {
+        write_tag("Variant", "Chess960", out)?;
+    }
     for (name, value) in game.headers.iter().filter(|(name, _)| !SEVEN_TAG_ROSTER.contains(name)) {
         write_tag(name, value, out)?;
     }
