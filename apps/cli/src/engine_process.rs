@@ -56,6 +56,14 @@ impl Player for EngineProcess {
         let _ignored = self.client.new_game();
     }
 
+    fn check_start(&self, start: &Chess) -> Result<(), PlayerError> {
+        if start.castles().mode().is_chess960() && !self.client.info().plays_chess960() {
+            let problem = "does not play Chess960: it offers no option UCI_Chess960";
+            return Err(PlayerError::External(format!("{} {problem}", self.name)));
+        }
+        Ok(())
+    }
+
     fn decide(
         &mut self,
         game: &History,
@@ -66,7 +74,7 @@ impl Player for EngineProcess {
         if so_far.current().legal_moves().is_empty() {
             return Err(SearchError::GameOver.into());
         }
-        let thinking = self.client.start_search(&so_far, &go(limits), |_| {});
+        let thinking = self.client.start_search(&so_far, &go(limits, so_far.castling_mode()), |_| {});
         let interrupt = thinking.handle();
         // The answer arrives on this thread; another polls for a stop.
         let thought = std::thread::scope(|scope| {
@@ -99,7 +107,7 @@ fn so_far(game: &History) -> GameHistory {
     so_far
 }
 
-fn go(limits: &Limits) -> Go {
+fn go(limits: &Limits, mode: CastlingMode) -> Go {
     let mut go = Go {
         depth: limits.depth,
         nodes: limits.nodes,
@@ -107,7 +115,7 @@ fn go(limits: &Limits) -> Go {
         moves_to_go: limits.moves_to_go,
         mate: limits.mate,
         infinite: limits.infinite,
-        search_moves: limits.search_moves.iter().map(|m| m.to_uci(CastlingMode::Standard)).collect(),
+        search_moves: limits.search_moves.iter().map(|m| m.to_uci(mode)).collect(),
         ..Go::default()
     };
     if let Some(clocks) = &limits.clocks {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tabia_arena::Budget;
 use tabia_arena::statistics::{EloScale, Sprt};
-use tabia_game::{Clock, Odds, TimeControl};
+use tabia_game::{Chess960, Clock, Odds, TimeControl};
 use tabia_players::{ChallengeRules, Limits, Spec};
 
 /// The open home of neural chess: any network, of any known format, is a player.
@@ -222,6 +222,7 @@ pub(crate) struct ConvertArgs {
   tabia play maia-1900.pb.gz --mode argmax --pgn game.pgn
   tabia play --tc 5+3                 with clocks: five minutes plus three seconds per move
   tabia play level:4 --watch level:5 --delay 500
+  tabia play engine --chess960        from a random start position of Chess960; --chess960 17 from number 17
   tabia play engine,movetime=500      or level:3, or any other player of docs/guides/players.md
 
 In a terminal the board fills the screen: move with the arrows and Enter, the mouse, or by typing (Nf3, e2e4); ? shows
@@ -248,6 +249,9 @@ pub(crate) struct PlayArgs {
     /// Start from this position.
     #[arg(long)]
     pub(crate) fen: Option<String>,
+    /// Chess960, from start position N, 0 to 959, or a random one. Castle by its name (O-O) or onto the rook (f1h1).
+    #[arg(long, value_name = "N", num_args = 0..=1, conflicts_with_all = ["fen", "odds"])]
+    pub(crate) chess960: Option<Option<Chess960>>,
     /// The opponent gives you odds: pawn-and-move, knight, rook or queen.
     #[arg(long, value_name = "ODDS", conflicts_with_all = ["fen", "watch"])]
     pub(crate) odds: Option<Odds>,
@@ -314,6 +318,7 @@ pub(crate) struct WatchArgs {
   tabia arena human,elo=1200 human,elo=1800 maia:maia-1500.pb.gz --format round-robin
   tabia arena old.pt new.pt,temperature=0.5 --games 50
   tabia arena level:5 'uci:stockfish,elo=1500' --movetime 50 --json match.json
+  tabia arena engine uci:stockfish --chess960 --seed 7 --nodes 20000
 
 Players: level:1 to level:5, net:FILE, human[:FILE], maia:FILE, engine[:FILE], random, uci:COMMAND; or a model file,
 which plays from its policy head if it has one.
@@ -388,7 +393,7 @@ pub(crate) struct TableArgs {
     /// Openings: .fen, .epd or .pgn, plain or in a .zip [default: 25 bundled openings].
     #[arg(long, value_name = "BOOK")]
     pub(crate) openings: Option<PathBuf>,
-    /// Play only the opening of this name, such as "Ruy Lopez".
+    /// Play only the opening of this name, such as "Ruy Lopez", or of this number with --chess960.
     #[arg(long, value_name = "NAME")]
     pub(crate) opening: Option<String>,
     /// Shuffle the openings by --seed.
@@ -397,6 +402,9 @@ pub(crate) struct TableArgs {
     /// The first player gives odds: pawn-and-move, knight, rook or queen.
     #[arg(long, value_name = "ODDS", conflicts_with_all = ["openings", "opening", "shuffle"])]
     pub(crate) odds: Option<Odds>,
+    /// Chess960: each pair of games from one of the 960 start positions, drawn by --seed.
+    #[arg(long, conflicts_with_all = ["openings", "shuffle", "odds"])]
+    pub(crate) chess960: bool,
     /// Save the games to this file, with an index in FILE.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) pgn: Option<PathBuf>,

@@ -10,7 +10,8 @@ use std::{
 use sha2::{Digest as _, Sha256};
 use shakmaty::{Chess, Color, Move, Position as _};
 use tabia_game::{
-    BrokenGame, EpdError, EpdRecord, FenError, Odds, PgnReader, RawGames, ReadOptions, Variations, fen_of,
+    BrokenGame, Chess960, EpdError, EpdRecord, FenError, Odds, PgnReader, RawGames, ReadOptions, Variations,
+    fen_of,
 };
 use tabia_players::ChallengeRules;
 
@@ -134,6 +135,15 @@ impl Openings {
     /// The opening of the second game of a pair, where it differs from that of the first.
     pub(crate) fn reversed(&self) -> Option<&Opening> {
         self.reversed.as_ref()
+    }
+
+    /// All start positions of Chess960, in the order that the seed draws them.
+    pub fn chess960(seed: u64) -> Openings {
+        let numbers = (0..Chess960::COUNT).filter_map(Chess960::new);
+        let opening = |number: Chess960| {
+            Opening::from_position(format!("Chess960 position {number}"), number.position())
+        };
+        Openings::of(numbers.map(opening).collect()).shuffled(seed)
     }
 
     /// 25 balanced openings, for matches.
@@ -345,6 +355,16 @@ mod tests {
             assert!((4..=6).contains(&opening.position().fullmoves().get()), "{}", opening.name);
             assert!(!opening.name.contains('('), "{}", opening.name);
         }
+    }
+
+    #[test]
+    fn chess960_openings_are_drawn_by_the_seed() {
+        let openings = Openings::chess960(7);
+        let positions: HashSet<String> = openings.list().iter().map(|o| fen_of(o.position())).collect();
+        assert_eq!(positions.len(), 960);
+        assert_eq!(openings, Openings::chess960(7));
+        assert_ne!(openings.list()[0], Openings::chess960(8).list()[0]);
+        assert_eq!(openings.named("chess960 position 518").unwrap().list()[0].position(), &Chess::default());
     }
 
     #[test]

@@ -105,6 +105,14 @@ pub enum RunError {
         /// Reason.
         reason: String,
     },
+    /// A player does not play an opening.
+    #[error("{name} cannot play this opening: {reason}")]
+    Start {
+        /// Name of the entrant.
+        name: String,
+        /// Reason.
+        reason: String,
+    },
     /// A game cannot be written to the ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -234,9 +242,9 @@ impl Run<'_> {
                 running -= 1;
                 let idle = match event {
                     WorkerEvent::Aborted => continue,
-                    WorkerEvent::BuildFailed { player, reason } => {
-                        let name = self.entrants[player.0].name();
-                        failure.get_or_insert(RunError::Build { name, reason });
+                    WorkerEvent::Unfit(unfit) => {
+                        let name = self.entrants[unfit.player.0].name();
+                        failure.get_or_insert(unfit.of(name));
                         halt.request(StopRequest::Now);
                         continue;
                     }

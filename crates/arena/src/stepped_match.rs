@@ -121,15 +121,16 @@ impl SteppedMatch {
 
     fn start_game(&mut self) -> Result<MatchEvent<'_>, RunError> {
         let Some(scheduled) = self.waiting.pop() else { return Ok(MatchEvent::Done) };
-        let taken = self.roster.take(&scheduled, seats(&self.entrants, &scheduled));
-        let mut players = taken.map_err(|(PlayerId(player), reason)| RunError::Build {
-            name: self.entrants[player].name(),
-            reason,
+        let opening = scheduled.opening_of(&self.openings);
+        let taken = self.roster.take(&scheduled, seats(&self.entrants, &scheduled), opening.start());
+        let mut players = taken.map_err(|unfit| {
+            let PlayerId(player) = unfit.player;
+            unfit.of(self.entrants[player].name())
         })?;
         for player in &mut players {
             player.new_game();
         }
-        let game = GameInProgress::new(scheduled.opening_of(&self.openings), &self.rules);
+        let game = GameInProgress::new(opening, &self.rules);
         let current = self.current.insert(CurrentGame { scheduled, game, players });
         Ok(MatchEvent::GameStarted(&current.scheduled))
     }

@@ -5,7 +5,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use shakmaty::ByColor;
 
 use crate::{
-    Entrant, Openings, PlayedGame, PlayerId, Rules, ScheduledGame, Stop, Timer, play_game, roster::Roster,
+    Entrant, Openings, PlayedGame, Rules, ScheduledGame, Stop, Timer, play_game,
+    roster::{Roster, Unfit},
 };
 
 /// Result of a game.
@@ -17,11 +18,8 @@ pub(crate) enum WorkerEvent {
     },
     /// The game was aborted by a stop request.
     Aborted,
-    /// A player cannot be built.
-    BuildFailed {
-        player: PlayerId,
-        reason: String,
-    },
+    /// A player cannot be built, or does not play the opening.
+    Unfit(Unfit),
 }
 
 /// Shared by all workers of a run.
@@ -63,7 +61,7 @@ impl Worker<'_> {
                     WorkerEvent::Finished { worker: self.number, scheduled, played: Box::new(played) }
                 }
                 Ok(None) => WorkerEvent::Aborted,
-                Err((player, reason)) => WorkerEvent::BuildFailed { player, reason },
+                Err(unfit) => WorkerEvent::Unfit(unfit),
             };
             let is_last = !matches!(event, WorkerEvent::Finished { .. });
             if self.events.send(event).is_err() || is_last {
@@ -72,13 +70,14 @@ impl Worker<'_> {
         }
     }
 
-    fn play(&mut self, scheduled: ScheduledGame) -> Result<Option<PlayedGame>, (PlayerId, String)> {
+    fn play(&mut self, scheduled: ScheduledGame) -> Result<Option<PlayedGame>, Unfit> {
         let WorkerContext { entrants, openings, rules, timer, stop, .. } = self.context;
         let entrants = scheduled.players.map(|id| entrants[id.0]);
-        let mut players = self.roster.take(&scheduled, entrants)?;
+        let opening = scheduled.opening_of(openings);
+        let mut players = self.roster.take(&scheduled, entrants, opening.start())?;
         let ByColor { white, black } = &mut players;
         let seats = ByColor { white: white.as_mut(), black: black.as_mut() };
-        let played = play_game(seats, scheduled.opening_of(openings), rules, timer, stop);
+        let played = play_game(seats, opening, rules, timer, stop);
         let forfeit = played.as_ref().and_then(|played| played.forfeit.as_ref());
         self.roster.put_back(&scheduled, entrants, players, forfeit);
         Ok(played)

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use shakmaty::Chess;
 use tabia_encoding::{ForMover, Score};
 use tabia_game::History;
 use tabia_runtime::RunError;
@@ -15,6 +16,16 @@ pub trait Player: Send {
 
     /// Starts a new game: forgets what it learnt from the last one.
     fn new_game(&mut self) {}
+
+    /// Whether it plays games that start here. A venue asks before the first move; what a player cannot do is known then, such
+    /// as castling in Chess960.
+    ///
+    /// # Errors
+    /// Why it does not.
+    fn check_start(&self, start: &Chess) -> Result<(), PlayerError> {
+        let _ = start;
+        Ok(())
+    }
 
     /// Decides for the side to move.
     ///

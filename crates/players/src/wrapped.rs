@@ -1,3 +1,4 @@
+use shakmaty::Chess;
 use tabia_game::History;
 use tabia_search::{Limits, SearchControl};
 
@@ -29,6 +30,10 @@ where
 
     fn new_game(&mut self) {
         self.player.new_game();
+    }
+
+    fn check_start(&self, start: &Chess) -> Result<(), PlayerError> {
+        self.player.check_start(start)
     }
 
     fn decide(

@@ -6,6 +6,7 @@ mod outcome;
 use anyhow::{Context, Result};
 use tabia_arena::{Adjudication, Agreement, DrawAdjudication, Format, Openings, ResignAdjudication};
 use tabia_cli::{PlayerFactory, entrants, write_json};
+use tabia_game::Chess960;
 
 pub(crate) use self::contest::Contest;
 pub(crate) use self::outcome::TestState;
@@ -51,9 +52,15 @@ pub(crate) fn openings(table: &TableArgs) -> Result<Openings> {
     }
     let openings = match &table.openings {
         Some(book) => Openings::open(book).context("--openings")?,
+        None if table.chess960 => Openings::chess960(table.seed),
         None => Openings::balanced(),
     };
     if let Some(name) = &table.opening {
+        if table.chess960 {
+            let number: Chess960 = name.parse().with_context(|| format!("--opening {name:?}"))?;
+            let label = format!("Chess960 position {number}");
+            return openings.named(&label).with_context(|| format!("--opening {name:?}: not found"));
+        }
         let known = || openings.list().iter().map(tabia_arena::Opening::label).collect::<Vec<_>>().join(", ");
         return openings
             .named(name)

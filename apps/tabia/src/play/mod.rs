@@ -13,10 +13,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use fastrand::Rng;
 use shakmaty::san::SanPlus;
 use shakmaty::{Chess, Color, Position};
 use tabia_cli::WallClock;
-use tabia_game::{Outcome, fen_of, position_from_fen, write_game};
+use tabia_game::{Chess960, Outcome, fen_of, position_from_fen, write_game};
 use tabia_model::Model;
 use tabia_players::{ChallengeRules, LevelSpec, NetSearch, NetSpec, Spec};
 
@@ -42,6 +43,7 @@ Type a move (e4, Nf3, O-O, e8=Q, or e2e4), or one of
 
 pub(crate) fn run(args: &PlayArgs) -> Result<()> {
     let start = match (&args.fen, args.odds) {
+        (None, None) if args.chess960.is_some() => chess960(args),
         (Some(fen), _) => position_from_fen(fen).with_context(|| format!("--fen {fen:?}"))?,
         (None, Some(odds)) => match args.color {
             ColorChoice::White => odds.start(Color::Black),
@@ -59,13 +61,22 @@ pub(crate) fn run(args: &PlayArgs) -> Result<()> {
     }
     let opponent = Opponent::new(args)?;
     let style = if args.ascii || !std::io::stdout().is_terminal() { Style::Ascii } else { Style::Unicode };
+    opponent.check_start(&start)?;
+    let number = args.chess960.and_then(|_| Chess960::of(&start));
     let mut session = PlaySession::new(opponent, style, start, args.color);
+    session.chess960 = number;
     let outcome = session.run(&mut std::io::stdin().lock(), &mut tabia_stdio::stdout());
     // Saved even if the input ends or fails.
     if let Some(path) = &args.pgn {
         session.live.save(path)?;
     }
     outcome
+}
+
+/// The start position of Chess960 that the arguments name or draw.
+fn chess960(args: &PlayArgs) -> Chess {
+    let drawn = || Chess960::drawn(args.seed.map_or_else(Rng::new, Rng::with_seed).u64(..));
+    args.chess960.flatten().unwrap_or_else(drawn).position()
 }
 
 /// Shows a game between two players.
@@ -88,6 +99,7 @@ pub(crate) fn watch(args: WatchArgs) -> Result<()> {
         temperature: None,
         seed,
         fen,
+        chess960: None,
         odds: None,
         pgn,
         tc: None,
@@ -117,6 +129,7 @@ struct PlaySession {
     style: Style,
     you: Color,
     live: LiveGame,
+    chess960: Option<Chess960>,
 }
 
 /// Whether the session goes on after a command.
@@ -130,10 +143,16 @@ impl PlaySession {
         let you = opponent.resolve(color);
         let live = LiveGame::new(start, Sides::against(&opponent.name(), you), None);
         opponent.new_game();
-        PlaySession { opponent, style, you, live }
+        PlaySession { opponent, style, you, live, chess960: None }
     }
 
     fn run(&mut self, input: &mut impl BufRead, out: &mut impl Write) -> Result<()> {
+        if let Some(number) = self.chess960 {
+            writeln!(
+                out,
+                "Chess960 position {number}. Castle with O-O and O-O-O, or with the king onto its rook."
+            )?;
+        }
         writeln!(out, "You play {} against {}. Type help for help.", named(self.you), self.opponent.name())?;
         self.answer(out)?;
         loop {

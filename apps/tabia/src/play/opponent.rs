@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use fastrand::Rng;
-use shakmaty::{Color, Move};
+use shakmaty::{Chess, Color, Move};
 use tabia_cli::{PlayerFactory, WallClock, open_adapter};
 use tabia_encoding::Elo;
 use tabia_game::History;
@@ -65,6 +65,11 @@ impl Opponent {
 
     pub(super) fn new_game(&mut self) {
         self.player.new_game();
+    }
+
+    /// An error if it does not play games that start here.
+    pub(super) fn check_start(&self, start: &Chess) -> Result<()> {
+        Ok(self.player.check_start(start)?)
     }
 
     /// The colour of a person who asks for this one.

@@ -66,8 +66,10 @@ impl Engine for Served {
         // More lines cost a policy nothing, but weaken a search.
         let lines = if self.settings.spec.pick().is_some() { MAX_LINES } else { self.settings.lines };
         let limits = limits(task, lines);
+        let mode = task.game.castling_mode();
+        self.player.check_start(task.game.start()).map_err(|e| e.to_string())?;
         let listener =
-            Listener { control, show_wdl: self.settings.show_wdl, reported: AtomicBool::new(false) };
+            Listener { control, mode, show_wdl: self.settings.show_wdl, reported: AtomicBool::new(false) };
         let choice = self.player.choose(&history, &limits, &listener).map_err(|e| e.to_string())?;
         // Only searches report as they go.
         if !listener.reported.load(Ordering::Relaxed) {
@@ -134,6 +136,8 @@ fn limits(task: &SearchRequest, lines: usize) -> Limits {
 /// Passes the output of a player on to the client.
 struct Listener<'a> {
     control: &'a Control,
+    /// How castling is written.
+    mode: CastlingMode,
     show_wdl: bool,
     /// Whether the player has reported anything.
     reported: AtomicBool,
@@ -171,7 +175,7 @@ impl SearchControl for Listener<'_> {
             wdl,
             nodes: Some(line.nodes.max(1)),
             hashfull: line.table_permille.map(u32::from),
-            pv: line.moves.iter().map(|m| m.to_uci(CastlingMode::Standard)).collect(),
+            pv: line.moves.iter().map(|m| m.to_uci(self.mode)).collect(),
             string: line.probability.map(|p| format!("{:.1}%", 100.0 * p)),
             ..Info::default()
         });

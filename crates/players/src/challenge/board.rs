@@ -7,8 +7,8 @@
 use std::sync::LazyLock;
 
 use shakmaty::{
-    Bitboard, CastlingMode, CastlingSide, Chess, Color, EnPassantMode, Move, MoveList, Position, Role, Setup,
-    Square, attacks,
+    Bitboard, CastlingSide, Chess, Color, EnPassantMode, Move, MoveList, Position, Role, Setup, Square,
+    attacks,
 };
 
 /// How a position ends the game, if it does. `legal` holds its legal moves. Neither repetitions nor dead positions count.
@@ -90,7 +90,7 @@ pub(super) fn after_null_move(position: &Chess) -> Option<Chess> {
     setup.turn = !setup.turn;
     setup.ep_square = None;
     setup.halfmoves = setup.halfmoves.saturating_add(1);
-    setup.position(CastlingMode::Standard).ok()
+    setup.position(position.castles().mode()).ok()
 }
 
 /// The hash key of cozy-chess. Every double pawn step counts, whether or not it can be taken en passant.
@@ -166,6 +166,7 @@ impl Pcg64Mcg {
 
 #[cfg(test)]
 mod tests {
+    use shakmaty::CastlingMode;
     use tabia_game::position_from_fen;
 
     use super::*;
@@ -214,5 +215,10 @@ mod tests {
             (Color::White, 1, None)
         );
         assert!(after_null_move(&position_from_fen("4k3/8/8/8/8/8/4R3/4K3 b - - 0 1").unwrap()).is_none());
+        let chess960 = position_from_fen("1r3k1r/8/8/8/8/8/8/1R3K1R w HBhb - 0 1").unwrap();
+        assert_eq!(
+            after_null_move(&chess960).unwrap().castles().castling_rights(),
+            chess960.castles().castling_rights()
+        );
     }
 }

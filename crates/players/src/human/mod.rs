@@ -5,7 +5,7 @@ mod think_time;
 
 use std::time::Duration;
 
-use shakmaty::{ByColor, Position};
+use shakmaty::{ByColor, Chess, Position};
 use tabia_game::History;
 use tabia_search::{Limits, SearchControl, TimeLeft};
 
@@ -83,6 +83,10 @@ impl Player for HumanPlayer {
         }
     }
 
+    fn check_start(&self, start: &Chess) -> Result<(), PlayerError> {
+        self.player.check_start(start)
+    }
+
     fn decide(
         &mut self,
         game: &History,
@@ -111,7 +115,7 @@ impl Player for HumanPlayer {
 
 #[cfg(test)]
 mod tests {
-    use shakmaty::{Chess, Color};
+    use shakmaty::Color;
 
     use super::*;
     use crate::test_time::VirtualClock;

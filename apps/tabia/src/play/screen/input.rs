@@ -273,17 +273,23 @@ impl Screen {
         wanted.map_or(Action::Nothing, |m| self.play(m))
     }
 
-    /// The legal moves between two squares: one, or four when a pawn promotes.
+    /// The legal moves between two squares: one, or four when a pawn promotes. The king castles onto its rook, or where it
+    /// lands if nothing else goes there.
     fn moves(&self, from: Square, to: Square) -> Vec<Move> {
-        let fits = |m: &Move| m.from() == Some(from) && (m.to() == to || landing(*m) == to);
-        self.live.position().legal_moves().into_iter().filter(fits).collect()
+        let legal = self.live.position().legal_moves();
+        let between = |reaches: fn(Move, Square) -> bool| -> Vec<Move> {
+            legal.iter().copied().filter(|&m| m.from() == Some(from) && reaches(m, to)).collect()
+        };
+        let moves = between(|m, to| m.to() == to);
+        if moves.is_empty() && from != to { between(|m, to| landing(m) == to) } else { moves }
     }
 
     /// The targets of the selected piece.
     pub(super) fn targets(&self) -> Vec<Square> {
         let Some(picked) = self.picked else { return Vec::new() };
-        let legal = self.live.position().legal_moves();
-        legal.into_iter().filter(|m| m.from() == Some(picked)).map(landing).collect()
+        let position = self.live.position();
+        let target = |m: Move| if position.castles().mode().is_chess960() { m.to() } else { landing(m) };
+        position.legal_moves().into_iter().filter(|m| m.from() == Some(picked)).map(target).collect()
     }
 
     pub(super) fn mouse(&mut self, mouse: MouseEvent, area: Rect) -> Action {

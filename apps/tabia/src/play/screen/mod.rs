@@ -39,6 +39,7 @@ pub(super) fn run(args: &PlayArgs, start: Chess) -> Result<()> {
     if let Some(other) = &args.watch {
         players.push(Opponent::named(Some(other), args)?);
     }
+    players.iter().try_for_each(|player| player.check_start(&start))?;
     players.iter_mut().for_each(Opponent::new_game);
     let names: Vec<String> = players.iter().map(Opponent::name).collect();
     let watching = args.watch.is_some();
