@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// The workspace crates that each crate may depend on, including dev-dependencies.
 ///
 /// Crates that do not exist are allowed here; crates that are missing here are an error.
-const DIRECTIONS: [(&str, &[&str]); 29] = [
+const DIRECTIONS: [(&str, &[&str]); 30] = [
     // Benches only.
     ("tabia-bench", &["tabia-onnx"]),
     // Tests only.
@@ -26,7 +26,9 @@ const DIRECTIONS: [(&str, &[&str]); 29] = [
         "tabia-model",
         &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-requires", "tabia-runtime"],
     ),
-    ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime"]),
+    // Endgame tables.
+    ("tabia-syzygy", &[]),
+    ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime", "tabia-syzygy"]),
     (
         "tabia-players",
         &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime", "tabia-search"],
@@ -38,7 +40,10 @@ const DIRECTIONS: [(&str, &[&str]); 29] = [
     ),
     // The protocol only: players and engines meet in the apps.
     ("tabia-uci", &["tabia-requires"]),
-    ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-requires"]),
+    (
+        "tabia-arena",
+        &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-requires", "tabia-syzygy"],
+    ),
     ("tabia-data", &["tabia-encoding", "tabia-game", "tabia-requires"]),
     ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
     // Reading of training runs, for tabia and tabia-lab.
@@ -120,6 +125,7 @@ const DIRECTIONS: [(&str, &[&str]); 29] = [
             "tabia-search",
             "tabia-serve",
             "tabia-stdio",
+            "tabia-syzygy",
             "tabia-uci",
         ],
     ),
