@@ -153,6 +153,7 @@ fn line(info: &Info, rank: usize, position: &Chess) -> Line {
         probability: None,
         nodes: info.nodes.unwrap_or(0),
         table_permille: info.hashfull.and_then(|n| u16::try_from(n).ok()),
+        tablebase_hits: info.tbhits,
         moves: legal_prefix(&info.pv, position),
     }
 }

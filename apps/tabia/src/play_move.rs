@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use serde_json::json;
 use shakmaty::san::SanPlus;
-use shakmaty::{ByColor, CastlingMode, Chess, Position};
+use shakmaty::{ByColor, Chess, Position};
 use tabia_cli::{PlayerFactory, WallClock};
 use tabia_encoding::Score;
 use tabia_game::{History, fen_of, position_from_fen};
@@ -33,10 +33,11 @@ pub(crate) fn run(args: &PlayMoveArgs) -> Result<()> {
     };
     let history = History::new(position.clone(), ByColor::default());
     let limits = Limits { lines: args.lines, ..Limits::default() };
+    player.check_start(&position)?;
     let choice = player.choose(&history, &limits, &WallClock::start())?;
 
     let named = |m| SanPlus::from_move(position.clone(), m).to_string();
-    let uci = |m: shakmaty::Move| m.to_uci(CastlingMode::Standard).to_string();
+    let uci = |m: shakmaty::Move| m.to_uci(position.castles().mode()).to_string();
     let lines: Vec<_> = choice
         .lines
         .iter()
@@ -91,7 +92,7 @@ impl InContext {
         let evaluator = FixedContext::new(exact_evaluator_for(&self.model)?, self.context.clone());
         let name = self.model.card().name.clone().unwrap_or_else(|| spec.to_string());
         Ok(match spec.engine() {
-            Some(engine) => engine.build(name, Box::new(evaluator)),
+            Some(engine) => engine.build(name, Box::new(evaluator))?,
             None => Box::new(OnePly::over(name, Box::new(evaluator))),
         })
     }

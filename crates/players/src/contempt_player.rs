@@ -48,6 +48,13 @@ impl ContemptPlayer {
         let evaluator = Box::new(ContemptEvaluator::new(evaluator, contempt, side.clone()));
         ContemptPlayer { name, engine: Engine::new(options, evaluator), contempt, side, last_side: None }
     }
+
+    /// The same with endgame tables.
+    #[cfg(feature = "syzygy")]
+    pub fn with_tables(mut self, tables: Option<tabia_search::TableUse>) -> ContemptPlayer {
+        self.engine.set_tables(tables);
+        self
+    }
 }
 
 impl Player for ContemptPlayer {

@@ -14,6 +14,13 @@ impl EnginePlayer {
     pub fn new(name: String, options: EngineOptions, evaluator: Box<dyn Evaluator>) -> EnginePlayer {
         EnginePlayer { name, engine: Engine::new(options, evaluator) }
     }
+
+    /// The same with endgame tables.
+    #[cfg(feature = "syzygy")]
+    pub fn with_tables(mut self, tables: Option<tabia_search::TableUse>) -> EnginePlayer {
+        self.engine.set_tables(tables);
+        self
+    }
 }
 
 impl Player for EnginePlayer {

@@ -22,6 +22,7 @@
 //! | an evaluation for playing against a weaker player | [`ContemptEvaluator`] |
 //! | two-input networks in a context of their own | [`FixedContext`] |
 //! | whether a position can be evaluated without search | [`is_quiet`] |
+//! | endgame tables | `TableUse` (feature `syzygy`) |
 //! | centipawns as a winning chance | [`winning_chance`] |
 #![forbid(unsafe_code)]
 
@@ -41,6 +42,8 @@ mod winning_chance;
 pub use baseline::{material_gain, piece_value};
 pub use contempt::{Contempt, ContemptEvaluator, ContemptSide};
 pub use control::{NoControl, SearchControl};
+#[cfg(feature = "syzygy")]
+pub use engine::TableUse;
 pub use engine::{Bench, Engine, EngineOptions, bench, is_quiet};
 pub use evaluator::{
     AccumulatorEvaluator, BaselineEvaluator, EVALUATION_LIMIT, Evaluator, ModelEvaluator, NoEvaluation,
@@ -50,4 +53,6 @@ pub use fixed_context::FixedContext;
 pub use limits::{Limits, TimeLeft};
 pub use nnue_evaluator::NnueEvaluator;
 pub use output::{Choice, Line, SearchError};
+#[cfg(feature = "syzygy")]
+pub use tabia_syzygy::{Tables, TablesError};
 pub use winning_chance::winning_chance;

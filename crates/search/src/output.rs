@@ -38,6 +38,8 @@ pub struct Line {
     pub nodes: u64,
     /// How full the transposition table is, in thousandths.
     pub table_permille: Option<u16>,
+    /// Positions found in endgame tables so far; `None` without tables.
+    pub tablebase_hits: Option<u64>,
     /// The principal variation, starting with the candidate.
     pub moves: Vec<Move>,
 }
@@ -52,6 +54,10 @@ pub enum SearchError {
     /// None of [`Limits::search_moves`](crate::Limits::search_moves) is legal.
     #[error("none of the moves to search is legal")]
     NoSuchMove,
+    /// An endgame table cannot be read.
+    #[cfg(feature = "syzygy")]
+    #[error(transparent)]
+    Tables(#[from] tabia_syzygy::TablesError),
     /// The network failed.
     #[error("the network: {0}")]
     Network(#[from] tabia_runtime::RunError),

@@ -175,6 +175,7 @@ impl SearchControl for Listener<'_> {
             wdl,
             nodes: Some(line.nodes.max(1)),
             hashfull: line.table_permille.map(u32::from),
+            tbhits: line.tablebase_hits,
             pv: line.moves.iter().map(|m| m.to_uci(self.mode)).collect(),
             string: line.probability.map(|p| format!("{:.1}%", 100.0 * p)),
             ..Info::default()

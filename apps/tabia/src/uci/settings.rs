@@ -36,6 +36,9 @@ struct Overrides {
     file: Option<Option<PathBuf>>,
     hash_mib: Option<u32>,
     threads: Option<u32>,
+    syzygy: Option<String>,
+    syzygy_limit: Option<u32>,
+    syzygy_fifty: Option<bool>,
     sample: Option<bool>,
     temperature: Option<f32>,
     pause: Option<bool>,
@@ -75,6 +78,10 @@ impl Settings {
             options.push(OptionSpec::spin("Hash", hash, range(EngineSettings::HASH_MIB)));
             options.push(OptionSpec::spin("Threads", threads, range(EngineSettings::THREADS)));
             options.push(OptionSpec::check("Ponder", false));
+            options.push(OptionSpec::string("SyzygyPath", engine.syzygy.as_deref().unwrap_or_default()));
+            let limits = range(EngineSettings::SYZYGY_LIMIT);
+            options.push(OptionSpec::spin("SyzygyProbeLimit", syzygy_limit(engine).into(), limits));
+            options.push(OptionSpec::check("Syzygy50MoveRule", syzygy_fifty(engine)));
         }
         if let Some(pick) = spec.pick() {
             let mode = if pick.is_sampled() { "sample" } else { "argmax" };
@@ -110,6 +117,16 @@ impl Settings {
             }
             ("Threads", OptionValue::Spin(n)) => {
                 overrides.threads = unless(engine.map(threads), small(n));
+            }
+            ("SyzygyPath", OptionValue::String(path)) => {
+                let default = engine.and_then(|engine| engine.syzygy.as_deref()).unwrap_or_default();
+                overrides.syzygy = (path.trim() != default.trim()).then(|| path.trim().to_owned());
+            }
+            ("SyzygyProbeLimit", OptionValue::Spin(n)) => {
+                overrides.syzygy_limit = unless(engine.map(syzygy_limit), small(n));
+            }
+            ("Syzygy50MoveRule", OptionValue::Check(on)) => {
+                overrides.syzygy_fifty = unless(engine.map(syzygy_fifty), on);
             }
             ("Mode", OptionValue::Combo(mode)) => {
                 overrides.sample = unless(pick.map(Pick::is_sampled), mode == "sample");
@@ -147,6 +164,11 @@ impl Overrides {
         if let Some(engine) = spec.engine_mut() {
             engine.hash_mib = self.hash_mib.or(engine.hash_mib);
             engine.threads = self.threads.or(engine.threads);
+            if let Some(path) = &self.syzygy {
+                engine.syzygy = Some(path.clone()).filter(|path| !path.is_empty());
+            }
+            engine.syzygy_limit = self.syzygy_limit.or(engine.syzygy_limit);
+            engine.syzygy_fifty = self.syzygy_fifty.or(engine.syzygy_fifty);
         }
         if let Some(pick) = spec.pick()
             && (self.sample.is_some() || self.temperature.is_some())
@@ -214,6 +236,14 @@ fn threads(settings: &EngineSettings) -> u32 {
     settings.threads.unwrap_or_else(default)
 }
 
+fn syzygy_limit(settings: &EngineSettings) -> u32 {
+    settings.syzygy_limit.unwrap_or(*EngineSettings::SYZYGY_LIMIT.end())
+}
+
+fn syzygy_fifty(settings: &EngineSettings) -> bool {
+    settings.syzygy_fifty.unwrap_or(true)
+}
+
 #[cfg(test)]
 mod tests {
     use tabia_uci::message::{OptionKind, Reply};
@@ -221,7 +251,7 @@ mod tests {
     use super::*;
 
     /// Every kind of player with every setting that an option touches, at its ends too.
-    const SPECS: [&str; 44] = [
+    const SPECS: [&str; 47] = [
         "level:3",
         "random,seed=4",
         "uci:stockfish,elo=1700,depth=3",
@@ -241,6 +271,9 @@ mod tests {
         "engine,hash=65536,threads=1024",
         "engine,threads=300",
         "engine:nets/big.onnx,nodes=1000",
+        "engine,syzygy=/tables/3-4-5:/tables/6",
+        "engine,syzygy=\"/tables, all\",syzygy_limit=5,syzygy_fifty=off",
+        "net:small.onnx,search=ab,syzygy=tables,syzygy_fifty=on",
         "human",
         "human,seed=3",
         "human,elo=600",
@@ -336,6 +369,10 @@ mod tests {
             ("engine,hash=64", "Hash", "16", "engine,hash=16"),
             ("engine,eval=baseline", "Model", "n.onnx", "engine:n.onnx"),
             ("engine:n.onnx", "Model", "", "engine"),
+            ("engine", "SyzygyPath", "/tables", "engine,syzygy=/tables"),
+            ("engine,syzygy=/tables", "SyzygyPath", "", "engine"),
+            ("engine", "SyzygyProbeLimit", "5", "engine,syzygy_limit=5"),
+            ("engine", "Syzygy50MoveRule", "false", "engine,syzygy_fifty=off"),
             ("net:n.onnx,search=ab", "Hash", "8", "net:n.onnx,search=ab,hash=8"),
         ];
         for (spec, name, value, changed) in changes {

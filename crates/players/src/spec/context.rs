@@ -99,6 +99,13 @@ pub enum BuildError {
         /// What is missing.
         source: NoPolicy,
     },
+    /// Its endgame tables cannot be opened.
+    #[cfg(feature = "syzygy")]
+    #[error("{source}")]
+    Tables {
+        /// Why.
+        source: tabia_search::TablesError,
+    },
     /// The process does not start.
     #[error("{source}")]
     Process {

@@ -220,17 +220,21 @@ impl Search<'_> {
         let depth = candidate.depth.unsigned_abs();
         let seldepth = u32::try_from(candidate.seldepth).expect("lines are short");
         let shown = if goals.within.is_some() { candidate.shown_or_bounded() } else { candidate.shown() };
+        // A table knows the result, and a mate says more.
+        let by_table =
+            candidate.table.filter(|_| shown.is_none_or(|(value, _)| mate_distance(value).is_none()));
         Line {
             rank,
             depth,
             seldepth: seldepth.max(depth),
-            score: shown.map(|(value, _)| score(value)),
-            upper_bound: shown.is_some_and(|(_, upper_bound)| upper_bound),
+            score: by_table.or(shown.map(|(value, _)| value)).map(score),
+            upper_bound: by_table.is_none() && shown.is_some_and(|(_, upper_bound)| upper_bound),
             wdl: None,
             think_time: None,
             probability: None,
             nodes: self.shared.nodes() + self.poller.unreported_nodes(),
             table_permille: Some(self.shared.table.hashfull()),
+            tablebase_hits: self.shared.probe.hits(),
             moves: candidate.line.clone(),
         }
     }

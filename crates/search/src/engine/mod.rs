@@ -2,7 +2,8 @@
 //!
 //! [`iterate`] is iterative deepening with aspiration windows, [`root`] the root node, [`search`] a node,
 //! [`node_pruning`] null moves, razoring and table cutoffs, [`quiescence`] the quiescence search, [`ordering`] and
-//! [`histories`] move ordering, [`pruning`] the margins, [`table`] the transposition table, [`time`] time management.
+//! [`histories`] move ordering, [`pruning`] the margins, [`tablebase`] endgame tables,
+//! [`table`] the transposition table, [`time`] time management.
 
 mod bench;
 mod histories;
@@ -19,6 +20,11 @@ mod root;
 mod search;
 mod see;
 mod shared;
+#[cfg(feature = "syzygy")]
+mod tablebase;
+#[cfg(not(feature = "syzygy"))]
+#[path = "no_tablebase.rs"]
+mod tablebase;
 #[cfg(test)]
 mod tests;
 mod time;
@@ -33,6 +39,8 @@ use tabia_game::History;
 
 pub use self::bench::{Bench, bench};
 pub use self::see::is_quiet;
+#[cfg(feature = "syzygy")]
+pub use self::tablebase::TableUse;
 use self::{
     histories::Histories,
     iterate::{EarlyStop, Goals, MAX_DEPTH, ThreadRole},
@@ -40,6 +48,7 @@ use self::{
     root::RootMove,
     search::Search,
     shared::Shared,
+    tablebase::{Tablebase, TreeProbe},
     time::TimeBudget,
     transposition_table::TranspositionTable,
 };
@@ -83,6 +92,7 @@ const STACK: usize = 16 << 20;
 pub struct Engine {
     options: EngineOptions,
     table: TranspositionTable,
+    tablebase: Tablebase,
     /// One per thread, the main thread first.
     threads: Vec<Thread>,
 }
@@ -97,7 +107,8 @@ impl Engine {
     /// An engine over `evaluator`.
     pub fn new(options: EngineOptions, evaluator: Box<dyn Evaluator>) -> Engine {
         let table = TranspositionTable::new(options.hash_mib);
-        let mut engine = Engine { options, table, threads: vec![Thread::new(evaluator)] };
+        let tablebase = Tablebase::default();
+        let mut engine = Engine { options, table, tablebase, threads: vec![Thread::new(evaluator)] };
         engine.match_threads();
         engine
     }
@@ -116,6 +127,13 @@ impl Engine {
         self.match_threads();
     }
 
+    /// Uses endgame tables, or none.
+    #[cfg(feature = "syzygy")]
+    pub fn set_tables(&mut self, tables: Option<TableUse>) {
+        self.tablebase = Tablebase::of(tables);
+        self.table.clear();
+    }
+
     fn match_threads(&mut self) {
         let wanted = if cfg!(target_family = "wasm") { 1 } else { self.options.threads.max(1) };
         self.threads.truncate(wanted);
@@ -131,10 +149,11 @@ impl Engine {
         limits: &Limits,
         control: &dyn SearchControl,
         moves: &[RootMove],
+        probe: &TreeProbe,
     ) -> (Vec<Line>, u64) {
         let time_budget = time::time_budget(limits, game.current().turn(), self.options.move_overhead);
         let goals = goals(limits, time_budget);
-        let mut shared = Shared::new(&self.table, control);
+        let mut shared = Shared::new(&self.table, control, probe);
         shared.hard = time_budget.hard;
         shared.node_limit = limits.nodes.unwrap_or(u64::MAX);
         let (main, helpers) = self.threads.split_first_mut().expect("there is always a main thread");
@@ -167,7 +186,8 @@ impl Engine {
         } else {
             limits.clone()
         };
-        let moves = root::candidates(game, &limits)?;
+        let mut moves = root::candidates(game, &limits)?;
+        let probe = self.tablebase.rank_root(game, &mut moves, limits.lines);
         if self.threads[0].evaluator.depends_on_root() {
             self.table.clear();
         } else {
@@ -176,7 +196,11 @@ impl Engine {
         for thread in &mut self.threads {
             thread.evaluator.set_root(game);
         }
-        let (lines, nodes) = self.run(game, &limits, control, &moves);
+        let (lines, nodes) = self.run(game, &limits, control, &moves, &probe);
+        #[cfg(feature = "syzygy")]
+        if let Some(failure) = self.tablebase.failure() {
+            return Err(failure.into());
+        }
         if let Some(failure) = self.threads.iter_mut().find_map(|thread| thread.evaluator.failure()) {
             return Err(failure.into());
         }
@@ -201,6 +225,9 @@ impl Thread {
         let evaluator = self.evaluator.as_mut();
         let mut search = Search::new(shared, evaluator, &mut self.histories, KeyHistory::of(game));
         search.iterate(game.current(), &mut moves, goals, role);
+        if moves.iter().any(|candidate| candidate.table.is_some()) {
+            moves.sort_by_key(|candidate| std::cmp::Reverse(candidate.table));
+        }
         let wanted = goals.lines.clamp(1, moves.len());
         moves[..wanted].iter().zip(1..).map(|(candidate, rank)| search.line(candidate, rank, goals)).collect()
     }

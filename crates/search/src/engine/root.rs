@@ -43,6 +43,8 @@ pub(super) struct RootMove {
     pub(super) seldepth: usize,
     /// Its nodes in this iteration.
     pub(super) nodes: u64,
+    /// Its value by endgame tables.
+    pub(super) table: Option<i32>,
 }
 
 impl RootMove {
@@ -57,6 +59,7 @@ impl RootMove {
             depth: 0,
             seldepth: 0,
             nodes: 0,
+            table: None,
         }
     }
 

@@ -143,6 +143,9 @@ impl<'a> Search<'a> {
         if let Some(value) = self.terminal_value(position, ply) {
             return ControlFlow::Break(value);
         }
+        if let Some(value) = self.shared.probe.value(position, ply) {
+            return ControlFlow::Break(value);
+        }
         let window = window.within_mates(ply);
         if window.is_empty() { ControlFlow::Break(window.alpha) } else { ControlFlow::Continue(window) }
     }

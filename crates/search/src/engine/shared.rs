@@ -5,13 +5,14 @@ use std::{
     time::Duration,
 };
 
-use super::{pruning::Selectivity, transposition_table::TranspositionTable};
+use super::{pruning::Selectivity, tablebase::TreeProbe, transposition_table::TranspositionTable};
 use crate::SearchControl;
 
 /// The table, the stop flag and the node count.
 pub(super) struct Shared<'a> {
     pub(super) table: &'a TranspositionTable,
     pub(super) control: &'a dyn SearchControl,
+    pub(super) probe: &'a TreeProbe,
     pub(super) selectivity: Selectivity,
     /// The hard time limit.
     pub(super) hard: Option<Duration>,
@@ -21,10 +22,15 @@ pub(super) struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(table: &'a TranspositionTable, control: &'a dyn SearchControl) -> Shared<'a> {
+    pub(super) fn new(
+        table: &'a TranspositionTable,
+        control: &'a dyn SearchControl,
+        probe: &'a TreeProbe,
+    ) -> Shared<'a> {
         Shared {
             table,
             control,
+            probe,
             selectivity: Selectivity::Selective,
             hard: None,
             node_limit: u64::MAX,

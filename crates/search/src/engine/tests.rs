@@ -20,6 +20,7 @@ use super::{
     pruning::Selectivity,
     search::{NodeType, Search},
     shared::Shared,
+    tablebase::TreeProbe,
     transposition_table::TranspositionTable,
     value::{DRAW, INFINITE, MAX_PLY, mated_at},
     window::Window,
@@ -192,7 +193,8 @@ fn insufficient_material_is_a_draw() {
 /// A search without pruning on its own table.
 fn exhaustive<T>(game: &History, run: impl FnOnce(&mut Search<'_>, &Chess) -> T) -> T {
     let table = TranspositionTable::new(0);
-    let mut shared = Shared::new(&table, &NoControl);
+    let probe = TreeProbe::none();
+    let mut shared = Shared::new(&table, &NoControl, &probe);
     shared.selectivity = Selectivity::Exhaustive;
     let (mut evaluator, mut histories) = (Material, Histories::new());
     let mut search = Search::new(&shared, &mut evaluator, &mut histories, KeyHistory::of(game));
@@ -539,7 +541,8 @@ fn without_limits_the_default_limits_apply() {
 #[test]
 fn longest_lines_fit_the_stack() {
     let table = TranspositionTable::new(0);
-    let mut shared = Shared::new(&table, &NoControl);
+    let probe = TreeProbe::none();
+    let mut shared = Shared::new(&table, &NoControl, &probe);
     shared.selectivity = Selectivity::Exhaustive;
     shared.node_limit = 50_000;
     let (mut evaluator, mut histories) = (Material, Histories::new());
@@ -563,4 +566,120 @@ fn threads_find_the_same_mate() {
     engine.set_options(EngineOptions { hash_mib: 1, ..EngineOptions::default() });
     let alone = engine.search(&self::game(BUSY), &to_depth(5), &NoControl).unwrap();
     assert!(alone.nodes > 0);
+}
+
+/// Endgame tables of three men.
+#[cfg(feature = "syzygy")]
+mod tables {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{TableUse, Tables};
+
+    fn three_men() -> Arc<Tables> {
+        Tables::shared(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/syzygy")).unwrap()
+    }
+
+    /// An engine that sees no difference between positions but by the tables.
+    fn blind(tables: Option<TableUse>) -> Engine {
+        let mut engine = Engine::new(EngineOptions::default(), Box::new(Nothing));
+        engine.set_tables(tables);
+        engine
+    }
+
+    #[derive(Clone, Copy)]
+    struct Nothing;
+
+    impl Evaluator for Nothing {
+        fn fork(&self) -> Box<dyn Evaluator> {
+            Box::new(Nothing)
+        }
+
+        fn set_root(&mut self, _: &History) {}
+
+        fn push(&mut self, _: Move, _: &Chess) {}
+
+        fn push_null(&mut self, _: &Chess) {}
+
+        fn pop(&mut self) {}
+
+        fn evaluate_f32(&mut self, _: &Chess) -> ForMover<f32> {
+            ForMover(0.0)
+        }
+    }
+
+    fn best(engine: &mut Engine, fen: &str, depth: u32) -> (String, Line) {
+        let choice = engine.search(&game(fen), &to_depth(depth), &NoControl).unwrap();
+        let mv = choice.mv.to_uci(shakmaty::CastlingMode::Standard).to_string();
+        (mv, choice.lines[0].clone())
+    }
+
+    #[test]
+    fn the_only_winning_pawn_ending_is_entered() {
+        // Of the king's moves Kd6 alone keeps the opposition and wins; a blind engine cannot know.
+        let fen = "3k4/8/2K5/3P4/8/8/8/8 w - - 0 1";
+        let mut engine = blind(Some(TableUse::all(three_men())));
+        let (mv, line) = best(&mut engine, fen, 1);
+        let tables = three_men();
+        let wins = |uci: &str| {
+            let mut after = position_from_fen(fen).unwrap();
+            let m = uci.parse::<UciMove>().unwrap().to_move(&after).unwrap();
+            after.play_unchecked(m);
+            tables.verdict(&after, true) == Some(tabia_syzygy::Verdict::Loss)
+        };
+        assert!(wins(&mv), "{mv}");
+        let legal = position_from_fen(fen).unwrap().legal_moves();
+        let names = legal.iter().map(|m| m.to_uci(shakmaty::CastlingMode::Standard).to_string());
+        assert!(names.filter(|uci| !wins(uci)).count() >= 2, "other moves only draw");
+        assert!(matches!(line.score, Some(ForMover(Score::Centipawns(19_900..=20_000)))), "{:?}", line.score);
+        assert!(line.tablebase_hits.is_some_and(|hits| hits > 0));
+        assert_eq!(best(&mut blind(None), fen, 1).1.tablebase_hits, None);
+    }
+
+    #[test]
+    fn captures_into_the_tables_decide_the_search() {
+        // Rxb2 leaves a won rook ending; after any other move the pawn queens or draws.
+        let fen = "8/8/8/8/8/k7/1p5R/3K4 w - - 0 1";
+        let (mv, line) = best(&mut blind(Some(TableUse::all(three_men()))), fen, 3);
+        assert_eq!(mv, "h2b2", "{line:?}");
+        assert!(line.tablebase_hits.is_some_and(|hits| hits > 0));
+    }
+
+    #[test]
+    fn a_won_ending_is_won_from_anywhere() {
+        let mut engine = blind(Some(TableUse::all(three_men())));
+        let mut game = game("8/8/8/3k4/8/8/1Q6/K7 w - - 0 1");
+        while !game.current().is_game_over() {
+            let choice = engine.search(&game, &to_depth(4), &NoControl).unwrap();
+            game.push(choice.mv, None);
+            assert!(game.current().halfmoves() < 100, "no progress");
+        }
+        assert!(game.current().is_checkmate());
+    }
+
+    #[test]
+    fn the_fifty_move_rule_counts_unless_told_not_to() {
+        // Mate is some moves away, and the rule is nearer.
+        let fen = "8/8/8/3k4/8/8/1Q6/K7 w - - 97 80";
+        let (_, line) = best(&mut blind(Some(TableUse::all(three_men()))), fen, 1);
+        assert_eq!(line.score, Some(ForMover(Score::Centipawns(0))));
+        let without = TableUse { fifty_moves: false, ..TableUse::all(three_men()) };
+        let (_, line) = best(&mut blind(Some(without)), fen, 1);
+        assert!(matches!(line.score, Some(ForMover(Score::Centipawns(19_900..)))), "{:?}", line.score);
+    }
+
+    #[test]
+    fn a_mate_is_worth_more_than_a_table() {
+        let (mv, line) =
+            best(&mut blind(Some(TableUse::all(three_men()))), "7k/8/6K1/8/8/8/8/1Q6 w - - 0 1", 3);
+        assert!(matches!(line.score, Some(ForMover(Score::Mate(_)))), "{mv} {line:?}");
+    }
+
+    #[test]
+    fn the_limit_keeps_larger_positions_to_the_search() {
+        let none = TableUse { most_pieces: 2, ..TableUse::all(three_men()) };
+        let (_, line) = best(&mut blind(Some(none)), "3k4/8/2K5/3P4/8/8/8/8 w - - 0 1", 1);
+        assert_eq!(line.tablebase_hits, Some(0));
+        assert_eq!(line.score, Some(ForMover(Score::Centipawns(0))));
+    }
 }

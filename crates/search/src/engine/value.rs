@@ -4,6 +4,8 @@ use std::num::NonZeroI32;
 
 use tabia_encoding::{ForMover, Score};
 
+use crate::EVALUATION_LIMIT;
+
 /// The longest line in plies.
 pub(super) const MAX_PLY: usize = 128;
 
@@ -15,8 +17,18 @@ const MATE: i32 = 32_000;
 pub(super) const SLOWEST_MATE: i32 = MATE - 2 * MAX_PLY as i32;
 /// The largest evaluation; everything above is a proven mate.
 pub(super) const MAX_EVAL: i32 = SLOWEST_MATE - 1;
+/// A win by an endgame table, above every evaluation.
+const TABLE: i32 = 31_000;
+/// The lowest win by a table.
+const SLOWEST_TABLE: i32 = TABLE - 2 * MAX_PLY as i32;
 /// A draw.
 pub(super) const DRAW: i32 = 0;
+
+/// The side to move wins by a table `ply` plies from the root.
+#[cfg(feature = "syzygy")]
+pub(super) const fn table_win_at(ply: usize) -> i32 {
+    TABLE - ply as i32
+}
 
 /// The side to move is mated `ply` plies from the root.
 pub(super) const fn mated_at(ply: usize) -> i32 {
@@ -28,9 +40,9 @@ pub(super) const fn mating_at(ply: usize) -> i32 {
     MATE - ply as i32
 }
 
-/// Whether the value is a proven mate.
+/// Whether the value is a proven mate, or a win by a table.
 pub(super) const fn is_decisive(value: i32) -> bool {
-    value.abs() > MAX_EVAL
+    value.abs() >= SLOWEST_TABLE
 }
 
 /// Plies from the root to the mate of this value.
@@ -38,11 +50,11 @@ pub(super) fn mate_distance(value: i32) -> Option<u32> {
     (value.abs() >= SLOWEST_MATE).then(|| (MATE - value.abs()).unsigned_abs())
 }
 
-/// A value with mates counted from the root, to one with mates counted from the position.
+/// A value with mates and table wins counted from the root, to one with those counted from the position.
 pub(super) const fn to_tt(value: i32, ply: usize) -> i32 {
-    if value > MAX_EVAL {
+    if value >= SLOWEST_TABLE {
         value + ply as i32
-    } else if value < -MAX_EVAL {
+    } else if value <= -SLOWEST_TABLE {
         value - ply as i32
     } else {
         value
@@ -51,22 +63,24 @@ pub(super) const fn to_tt(value: i32, ply: usize) -> i32 {
 
 /// The inverse of [`to_tt`].
 pub(super) const fn from_tt(value: i32, ply: usize) -> i32 {
-    if value > MAX_EVAL {
+    if value >= SLOWEST_TABLE {
         value - ply as i32
-    } else if value < -MAX_EVAL {
+    } else if value <= -SLOWEST_TABLE {
         value + ply as i32
     } else {
         value
     }
 }
 
-/// The reported score, with mates in moves.
+/// The reported score, with mates in moves. Wins by a table are just below the limit of evaluations.
 pub(super) fn score(value: i32) -> ForMover<Score> {
     let moves = mate_distance(value).and_then(|plies| {
         let moves = plies.div_ceil(2).cast_signed();
         NonZeroI32::new(if value > 0 { moves } else { -moves })
     });
-    ForMover(moves.map_or(Score::Centipawns(value), Score::Mate))
+    let by_table = (SLOWEST_TABLE..=TABLE).contains(&value.abs());
+    let centipawns = if by_table { value - value.signum() * (TABLE - EVALUATION_LIMIT) } else { value };
+    ForMover(moves.map_or(Score::Centipawns(centipawns), Score::Mate))
 }
 
 #[cfg(test)]

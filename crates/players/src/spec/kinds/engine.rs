@@ -6,7 +6,7 @@ use tabia_search::{BaselineEvaluator, EngineOptions, Evaluator, Limits};
 use super::super::{
     BuildError, BuiltInNetwork, Determinism, FileSetting, ParseKind, PlayerContext, PlayerKind, SpecProblem,
     settings::{Settings, optional_file},
-    write::{self, Setting, Subject},
+    write::{self, Setting, Subject, quoted},
 };
 use super::HumanSpec;
 use crate::{ContemptPlayer, EnginePlayer, Player, wrapped::with_limits};
@@ -43,29 +43,88 @@ pub struct EngineSettings {
     pub hash_mib: Option<u32>,
     /// Number of threads.
     pub threads: Option<u32>,
+    /// Folders of Syzygy endgame tables, separated as in `PATH`.
+    pub syzygy: Option<String>,
+    /// Positions with more pieces are not looked up in the tables.
+    pub syzygy_limit: Option<u32>,
+    /// Whether the fifty-move rule counts in the tables.
+    pub syzygy_fifty: Option<bool>,
 }
 
-const KNOWN: &[&str] = &["eval", "opponent", "depth", "nodes", "movetime", "hash", "threads"];
+const KNOWN: &[&str] = &[
+    "eval",
+    "opponent",
+    "depth",
+    "nodes",
+    "movetime",
+    "hash",
+    "threads",
+    #[cfg(feature = "syzygy")]
+    "syzygy",
+    #[cfg(feature = "syzygy")]
+    "syzygy_limit",
+    #[cfg(feature = "syzygy")]
+    "syzygy_fifty",
+];
 /// The settings of [`EngineSettings`].
-pub(super) const ENGINE_SETTINGS: &[&str] = &["depth", "nodes", "movetime", "hash", "threads"];
+pub(super) const ENGINE_SETTINGS: &[&str] = &[
+    "depth",
+    "nodes",
+    "movetime",
+    "hash",
+    "threads",
+    #[cfg(feature = "syzygy")]
+    "syzygy",
+    #[cfg(feature = "syzygy")]
+    "syzygy_limit",
+    #[cfg(feature = "syzygy")]
+    "syzygy_fifty",
+];
 
 impl EngineSettings {
     /// The allowed sizes of a transposition table in MiB.
     pub const HASH_MIB: RangeInclusive<u32> = 1..=65_536;
     /// The allowed numbers of threads.
     pub const THREADS: RangeInclusive<u32> = 1..=1_024;
+    /// The allowed numbers of pieces looked up in endgame tables.
+    pub const SYZYGY_LIMIT: RangeInclusive<u32> = 0..=7;
 
     pub(super) fn parse(settings: &mut Settings) -> Result<EngineSettings, SpecProblem> {
-        Ok(EngineSettings {
+        let parsed = EngineSettings {
             limits: settings.limits()?,
             hash_mib: settings.number("hash", EngineSettings::HASH_MIB)?,
             threads: settings.number("threads", EngineSettings::THREADS)?,
-        })
+            ..EngineSettings::default()
+        };
+        #[cfg(feature = "syzygy")]
+        let parsed = EngineSettings {
+            syzygy: settings.take("syzygy").filter(|path| !path.trim().is_empty()),
+            syzygy_limit: settings.number("syzygy_limit", EngineSettings::SYZYGY_LIMIT)?,
+            syzygy_fifty: settings.word("syzygy_fifty", &[("on", true), ("off", false)])?,
+            ..parsed
+        };
+        Ok(parsed)
     }
 
     /// The engine with these settings over an evaluation.
-    pub fn build(&self, name: String, evaluator: Box<dyn Evaluator>) -> Box<dyn Player> {
-        with_limits(Box::new(EnginePlayer::new(name, self.options(), evaluator)), self.limits.clone())
+    ///
+    /// # Errors
+    /// If its endgame tables cannot be opened.
+    pub fn build(&self, name: String, evaluator: Box<dyn Evaluator>) -> Result<Box<dyn Player>, BuildError> {
+        let player = EnginePlayer::new(name, self.options(), evaluator);
+        #[cfg(feature = "syzygy")]
+        let player = player.with_tables(self.tables()?);
+        Ok(with_limits(Box::new(player), self.limits.clone()))
+    }
+
+    /// The endgame tables, if there are any.
+    #[cfg(feature = "syzygy")]
+    fn tables(&self) -> Result<Option<tabia_search::TableUse>, BuildError> {
+        let Some(path) = &self.syzygy else { return Ok(None) };
+        let tables = tabia_search::Tables::shared(path).map_err(|source| BuildError::Tables { source })?;
+        let most_pieces = self.syzygy_limit.unwrap_or(*EngineSettings::SYZYGY_LIMIT.end()) as usize;
+        let fifty_moves = self.syzygy_fifty.unwrap_or(true);
+        Ok(Some(tabia_search::TableUse { tables, most_pieces, fifty_moves }))
     }
 
     fn options(&self) -> EngineOptions {
@@ -90,7 +149,10 @@ impl EngineSettings {
 impl fmt::Display for EngineSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write::limits(f, &self.limits)?;
-        write!(f, "{}{}", Setting("hash", self.hash_mib), Setting("threads", self.threads))
+        write!(f, "{}{}", Setting("hash", self.hash_mib), Setting("threads", self.threads))?;
+        let fifty = self.syzygy_fifty.map(|on| if on { "on" } else { "off" });
+        write!(f, "{}", Setting("syzygy", self.syzygy.as_deref().map(quoted)))?;
+        write!(f, "{}{}", Setting("syzygy_limit", self.syzygy_limit), Setting("syzygy_fifty", fifty))
     }
 }
 
@@ -145,9 +207,11 @@ impl PlayerKind for EngineSpec {
 
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
         let (name, evaluator) = self.evaluation.build(context)?;
-        let Some(rating) = self.opponent else { return Ok(self.settings.build(name, evaluator)) };
+        let Some(rating) = self.opponent else { return self.settings.build(name, evaluator) };
         let name = format!("{name} against {}", rating.0);
         let player = ContemptPlayer::new(name, self.settings.options(), evaluator, rating);
+        #[cfg(feature = "syzygy")]
+        let player = player.with_tables(self.settings.tables()?);
         Ok(with_limits(Box::new(player), self.settings.limits.clone()))
     }
 

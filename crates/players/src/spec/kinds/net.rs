@@ -31,7 +31,20 @@ pub enum NetSearch {
     AlphaBeta(EngineSettings),
 }
 
-const WITH_SEARCH: &[&str] = &["search", "depth", "nodes", "movetime", "hash", "threads"];
+const WITH_SEARCH: &[&str] = &[
+    "search",
+    "depth",
+    "nodes",
+    "movetime",
+    "hash",
+    "threads",
+    #[cfg(feature = "syzygy")]
+    "syzygy",
+    #[cfg(feature = "syzygy")]
+    "syzygy_limit",
+    #[cfg(feature = "syzygy")]
+    "syzygy_fifty",
+];
 
 impl ParseKind for NetSpec {
     const NAME: &'static str = "net";
@@ -81,7 +94,7 @@ impl PlayerKind for NetSpec {
             }
             NetSearch::AlphaBeta(settings) => {
                 let (name, evaluator) = context.evaluator(&self.file)?;
-                Ok(settings.build(name, evaluator))
+                settings.build(name, evaluator)
             }
         }
     }
