@@ -405,6 +405,9 @@ pub(crate) struct TableArgs {
     /// Chess960: each pair of games from one of the 960 start positions, drawn by --seed.
     #[arg(long, conflicts_with_all = ["openings", "shuffle", "odds"])]
     pub(crate) chess960: bool,
+    /// End games by the Syzygy endgame tables in these folders, separated as in PATH.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) tb: Option<String>,
     /// Save the games to this file, with an index in FILE.jsonl.
     #[arg(long, value_name = "FILE")]
     pub(crate) pgn: Option<PathBuf>,

@@ -109,7 +109,24 @@ impl GameInProgress {
             let plies = u32::try_from(self.moves.len()).unwrap_or(u32::MAX);
             self.rules.max_plies.filter(|max| plies >= *max).map(|_| Outcome::Draw(DrawReason::PlyLimit))
         };
-        by_rule.or(self.adjudicated).or_else(by_length)
+        let outcome = by_rule.or(self.adjudicated);
+        #[cfg(feature = "syzygy")]
+        let outcome = outcome.or_else(|| self.by_tables());
+        outcome.or_else(by_length)
+    }
+
+    /// The outcome by endgame tables, once a move has been played.
+    #[cfg(feature = "syzygy")]
+    fn by_tables(&self) -> Option<Outcome> {
+        use tabia_syzygy::Verdict;
+        let tables = self.rules.tables.as_ref().filter(|_| !self.moves.is_empty())?;
+        let turn = self.position().turn();
+        let win = |winner| Outcome::Win { winner, by: WinReason::Adjudication };
+        Some(match tables.verdict(self.position(), true)? {
+            Verdict::Win => win(turn),
+            Verdict::Draw => Outcome::Draw(DrawReason::Adjudication),
+            Verdict::Loss => win(!turn),
+        })
     }
 
     fn limits(&self) -> Limits {

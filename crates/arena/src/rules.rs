@@ -16,6 +16,9 @@ pub struct Rules {
     pub lines: usize,
     /// Which positions are draws.
     pub draws: DrawRules,
+    /// Endgame tables that end a game once they have its position.
+    #[cfg(feature = "syzygy")]
+    pub tables: Option<std::sync::Arc<tabia_syzygy::Tables>>,
 }
 
 /// Which positions are draws. Draws that can be claimed are.

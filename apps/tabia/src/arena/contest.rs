@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 use tabia_arena::statistics::Sprt;
 use tabia_arena::{
@@ -11,6 +11,7 @@ use tabia_arena::{
 };
 use tabia_cli::{SpecEntrant, jobs, play_run, stop_on_interrupt, today};
 use tabia_players::Limits;
+use tabia_syzygy::Tables;
 
 use super::outcome::TestState;
 use crate::cli::TableArgs;
@@ -47,10 +48,12 @@ impl Contest<'_> {
     pub(crate) fn play(&self) -> Result<Played> {
         let schedule =
             Schedule::new(self.format, self.players.len(), self.rounds, self.openings.list().len())?;
+        let tables = self.table.tb.as_deref().map(Tables::shared).transpose().context("--tb")?;
         // Limits are the players' own; clocks are for all.
         let rules = Rules {
             budget: Budget { limits: Limits::default(), ..self.budget.clone() },
             adjudication: self.adjudication,
+            tables: tables.clone(),
             ..Rules::default()
         };
         let run = Run {
@@ -72,6 +75,9 @@ impl Contest<'_> {
         let stop = Arc::new(Stop::new());
         stop_on_interrupt(&stop)?;
         let finished = play_run(&run, ledger.as_mut(), &stop)?;
+        if let Some(failure) = tables.as_ref().and_then(|tables| tables.take_failure()) {
+            return Err(failure).context("--tb");
+        }
         let report = Report::of_records(&finished.standings, &finished.records);
         Ok(Played { finished, report, sprt: self.sprt, settings, games: schedule.games() })
     }
@@ -85,6 +91,9 @@ impl Contest<'_> {
         }
         if let Some(opponent) = &self.opponent {
             settings.set("opponent", opponent);
+        }
+        if let Some(tables) = &run.rules.tables {
+            settings.set("tables", tables.to_string());
         }
         settings
     }

@@ -59,6 +59,9 @@ pub(crate) struct ReviewArgs {
     /// The engine.
     #[arg(long, value_name = "SPEC", default_value = "engine")]
     engine: Spec,
+    /// Syzygy endgame tables for the engine: folders, separated as in PATH.
+    #[arg(long, value_name = "PATH")]
+    tb: Option<String>,
     /// Nodes that the engine searches in each position.
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     nodes: u64,
@@ -84,7 +87,19 @@ struct Figures<'a> {
     games: Vec<&'a GameReview>,
 }
 
+/// The engine, with the tables of `--tb`.
+fn engine(args: &ReviewArgs) -> Result<Spec> {
+    let mut spec = args.engine.clone();
+    if let Some(path) = &args.tb {
+        let settings = spec.engine_mut();
+        settings.with_context(|| format!("--tb: {} uses no tables", args.engine))?.syzygy =
+            Some(path.clone());
+    }
+    Ok(spec)
+}
+
 pub(crate) fn run(args: &ReviewArgs) -> Result<()> {
+    let engine = engine(args)?;
     let inputs = Games::find(&args.games)?;
     let players = PlayerFactory::default();
     let human = players.human_or(args.model.as_deref()).context("the human network")?;
@@ -107,7 +122,7 @@ pub(crate) fn run(args: &ReviewArgs) -> Result<()> {
     let terms = Terms {
         version: ledger::VERSION,
         me: me.clone(),
-        engine: args.engine.to_string(),
+        engine: engine.to_string(),
         nodes: args.nodes,
         network: human.sha256().to_owned(),
         rating: args.rating,
@@ -125,7 +140,8 @@ pub(crate) fn run(args: &ReviewArgs) -> Result<()> {
     let ledger = Mutex::new(Ledger::open(&path(".ledger.jsonl"), &terms, args.fresh)?);
     let stop = Arc::new(Stop::new());
     stop_on_interrupt(&stop)?;
-    let work = Work { args, me: &me, terms: &terms, players: &players, human: &human, stop: &stop };
+    let work =
+        Work { args, engine: &engine, me: &me, terms: &terms, players: &players, human: &human, stop: &stop };
     work.review(&inputs, &chosen, &ledger)?;
 
     let ledger = ledger.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -224,6 +240,7 @@ fn default_prefix(first: &std::path::Path) -> PathBuf {
 /// What all workers share.
 struct Work<'a> {
     args: &'a ReviewArgs,
+    engine: &'a Spec,
     me: &'a str,
     terms: &'a Terms,
     players: &'a PlayerFactory,
@@ -287,7 +304,7 @@ impl Work<'_> {
     }
 
     fn worker(&self, games: &Mutex<Receiver<Game>>, ledger: &Mutex<Ledger>, meter: &Progress) -> Result<()> {
-        let engine = self.players.make(&self.args.engine, 0)?;
+        let engine = self.players.make(self.engine, 0)?;
         let mut reviewer = Reviewer::new(engine, Arc::clone(self.human))?;
         loop {
             if self.stop.requested() != StopRequest::Continue {

@@ -123,6 +123,30 @@ fn standings_count_all_games() {
 }
 
 #[test]
+fn a_player_that_does_not_play_an_opening_ends_the_run() {
+    let mut setup = Setup::of_two(Script::Hashed(1), Script::Standard, 3, 20);
+    assert_eq!(setup.play(2, None).unwrap().records.len(), 6);
+    setup.openings = Openings::chess960(1);
+    let error = setup.play(2, None).unwrap_err();
+    assert!(matches!(&error, RunError::Start { name, .. } if name == "second"), "{error}");
+    assert!(error.to_string().contains("it knows no Chess960"), "{error}");
+}
+
+#[test]
+fn pairs_of_chess960_games_start_alike() {
+    let mut setup = Setup::of_two(Script::Greedy(1), Script::Hashed(2), 4, 40);
+    setup.openings = Openings::chess960(3);
+    let records = setup.play(2, None).unwrap().records;
+    let fens: Vec<&str> = records.iter().map(|record| record.fen.as_str()).collect();
+    let [pairs @ ..] = fens.as_chunks::<2>().0;
+    assert!(pairs.iter().all(|[first, second]| first == second), "{fens:?}");
+    let different: std::collections::HashSet<_> = pairs.iter().collect();
+    assert_eq!(different.len(), 4);
+    let again = setup.play(1, None).unwrap().records;
+    assert_eq!(records, again, "drawn by the seed");
+}
+
+#[test]
 fn build_errors_end_the_run() {
     let setup = Setup::of_two(Script::Hashed(1), Script::Missing, 3, 20);
     let error = setup.play(2, None).unwrap_err();

@@ -50,6 +50,8 @@ pub(crate) enum Script {
     Panics(usize),
     /// Moves a king from a1 to h8 on its nth move.
     Cheats(usize),
+    /// Plays standard chess alone.
+    Standard,
     /// Cannot be built.
     Missing,
 }
@@ -129,6 +131,15 @@ impl Player for Actor {
         self.moves = 0;
     }
 
+    fn check_start(&self, start: &Chess) -> Result<(), PlayerError> {
+        match self.script {
+            Script::Standard if start.castles().mode().is_chess960() => {
+                Err(PlayerError::External("it knows no Chess960".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn decide(
         &mut self,
         game: &History,
@@ -171,7 +182,9 @@ impl Player for Actor {
                 let (from, to) = (Square::A1, Square::H8);
                 Move::Normal { role, from, capture: None, to, promotion: None }
             }
-            Script::Fails(_) | Script::Panics(_) | Script::Cheats(_) | Script::Missing => hashed(position, 2),
+            Script::Fails(_) | Script::Panics(_) | Script::Cheats(_) | Script::Standard | Script::Missing => {
+                hashed(position, 2)
+            }
         };
         let line = Line { rank: 1, depth: 3, score, moves: vec![mv], ..Line::default() };
         Ok(Choice { mv, ponder: None, lines: vec![line], nodes: 17 }.into())
