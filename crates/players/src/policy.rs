@@ -3,8 +3,8 @@
 use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
 
 use fastrand::Rng;
-use shakmaty::{Chess, Move, Position};
-use tabia_encoding::{Elo, ForMover, RatingPool, Score};
+use shakmaty::{Bitboard, CastlingMode, Chess, EnPassantMode, Move, Position};
+use tabia_encoding::{Elo, ForMover, RatingPool, Score, Situation};
 use tabia_game::History;
 use tabia_model::{Candidate, Evaluation, Model};
 use tabia_search::{Choice, Evaluator, Limits, Line, SearchControl};
@@ -78,6 +78,22 @@ impl Pick {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the network has no policy head")]
 pub struct NoPolicy;
+
+/// The pawns, kings and one rook of a start position, so that it can castle at once; for each castling right.
+fn castling_alone(start: &Chess) -> Vec<Chess> {
+    let board = start.board();
+    let mut positions = Vec::new();
+    for rook in start.castles().castling_rights() {
+        let mut setup = start.to_setup(EnPassantMode::Legal);
+        for square in board.occupied() & !(board.pawns() | board.kings()).with(rook) {
+            setup.board.discard_piece_at(square);
+        }
+        setup.castling_rights = Bitboard::from(rook);
+        setup.turn = board.color_at(rook).unwrap_or(setup.turn);
+        positions.extend(setup.position(CastlingMode::Chess960).ok());
+    }
+    positions
+}
 
 impl PolicyPlayer {
     /// A player called `name` that imitates `persona`.
@@ -167,6 +183,24 @@ impl PolicyPlayer {
 impl Player for PolicyPlayer {
     fn name(&self) -> String {
         self.name.clone()
+    }
+
+    /// Refuses Chess960 if the network has no move for castling: the head of a vocabulary counted from data gives moves that it
+    /// lacks a probability of exactly zero.
+    fn check_start(&self, start: &Chess) -> Result<(), PlayerError> {
+        if !start.castles().mode().is_chess960() {
+            return Ok(());
+        }
+        for position in castling_alone(start) {
+            let evaluation = self.model.evaluate(&[Situation::of(&position)])?.remove(0);
+            let lacking = |candidate: &&Candidate| candidate.mv.is_castle() && candidate.probability == 0.0;
+            if let Some(candidate) = policy_of(&evaluation).iter().find(lacking) {
+                let castling = candidate.mv.to_uci(CastlingMode::Chess960);
+                let problem = format!("{}: its policy head has no move for castling {castling}", self.name);
+                return Err(PlayerError::External(format!("{problem}; it plays standard chess alone")));
+            }
+        }
+        Ok(())
     }
 
     fn new_game(&mut self) {
@@ -303,6 +337,7 @@ mod tests {
 
     use shakmaty::{ByColor, Chess, Move};
     use tabia_encoding::{Pace, PlayerInfo, parse_uci};
+    use tabia_game::Chess960;
     use tabia_search::{NoControl, TimeLeft};
 
     use super::*;
@@ -330,6 +365,20 @@ mod tests {
     fn player(rating: Option<Elo>, pick: Pick, seed: u64) -> PolicyPlayer {
         let persona = Persona { rating, pool: None };
         PolicyPlayer::new("human".to_owned(), test_networks::human(), persona, pick, seed).unwrap()
+    }
+
+    #[test]
+    fn every_castling_of_chess960_is_asked_for() {
+        for start in (0..Chess960::COUNT).filter_map(Chess960::new).map(Chess960::position) {
+            let asked: Vec<Move> = castling_alone(&start)
+                .iter()
+                .flat_map(|position| position.legal_moves().into_iter().filter(|m| m.is_castle()))
+                .collect();
+            assert_eq!(asked.len(), 4, "{:?}", start.board());
+        }
+        // Its head has all moves.
+        let chess960 = Chess960::new(17).unwrap().position();
+        assert!(player(None, Pick::Likeliest, 1).check_start(&chess960).is_ok());
     }
 
     fn lines(player: &mut PolicyPlayer, game: &History, limits: &Limits) -> Vec<(Move, f32)> {
