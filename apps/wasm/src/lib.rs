@@ -49,7 +49,9 @@ pub use repertoire::{
 pub use review::{
     MoveMark, PhaseSummary, PlayedLike, Review, ReviewSummary, ReviewedMove, SideSummary, moves_for_estimate,
 };
-pub use rules::{CheckedFen, OpeningEntry, Pacing, check_fen, empty_fen, opening_book, time_control};
+pub use rules::{
+    CheckedFen, OpeningEntry, Pacing, check_fen, chess960_fen, empty_fen, opening_book, time_control,
+};
 pub use side::Side;
 pub use tree::{
     Destinations, GameStatus, GameTree, GameView, MoveNode, NodeEvaluation, PgnEntry, PgnGames, PgnPart,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use tabia_arena::Openings;
 use tabia_encoding::Pace;
-use tabia_game::{TimeControl, fen_of, position_from_fen};
+use tabia_game::{Chess960, TimeControl, UnknownChess960, fen_of, position_from_fen};
 use tsify::{Ts, Tsify};
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -61,6 +61,15 @@ fn checked(fen: &str) -> CheckedFen {
 #[wasm_bindgen(js_name = emptyFen)]
 pub fn empty_fen() -> String {
     "8/8/8/8/8/8/8/8 w - - 0 1".to_owned()
+}
+
+/// The start position of Chess960 with a number, 0 to 959.
+#[wasm_bindgen(js_name = chess960Fen)]
+pub fn chess960_fen(number: u16) -> Result<String, Fault> {
+    let position = Chess960::new(number).map(Chess960::position);
+    position
+        .map(|position| fen_of(&position))
+        .ok_or_else(|| Fault::new(UnknownChess960(number.to_string()).to_string()))
 }
 
 /// 25 balanced openings.
@@ -181,6 +190,12 @@ mod tests {
             let checked = checked(&bad);
             assert!(!checked.ok && checked.fen.is_empty() && !checked.problem.is_empty());
         }
+    }
+
+    #[test]
+    fn positions_of_chess960_have_numbers() {
+        assert_eq!(chess960_fen(867).unwrap(), "bqrkrnnb/pppppppp/8/8/8/8/PPPPPPPP/BQRKRNNB w KQkq - 0 1");
+        assert!(chess960_fen(960).unwrap_err().to_string().contains("expected 0 to 959"));
     }
 
     #[test]

@@ -227,6 +227,8 @@ impl Engine {
         let history = game.history()?;
         let limits = limits.over(game, &history, kept.spec.pick().is_some())?;
         let stopwatch = Stopwatch::start();
+        let situation = history.situation();
+        kept.player.check_start(situation.earlier.last().unwrap_or(situation.position))?;
         let decision = kept.player.decide(&history, &limits, &stopwatch)?;
         Ok(Thought::of_decision(history.current(), &decision, stopwatch.elapsed()))
     }

@@ -1,6 +1,7 @@
 import { otherSide } from '../../board/squares';
 import type { Rules } from '../../engine/wasm';
 import type { GameTree, Side } from '../../wasm/tabia.js';
+import { positionNumber } from './chess960';
 import { practiceTree } from './practiceGame';
 import type { Setup } from './settings.svelte';
 
@@ -22,8 +23,9 @@ export function readOdds(value: unknown): GivenOdds | null {
 }
 
 /** The start of a game. */
-export function startTree(rules: Rules, { odds, practice }: Pick<Setup, 'odds' | 'practice'>, side: Side): GameTree {
+export function startTree(rules: Rules, { chess960, odds, practice }: Pick<Setup, 'chess960' | 'odds' | 'practice'>, side: Side): GameTree {
   if (practice) return practiceTree(rules, practice);
+  if (chess960 !== null) return new rules.GameTree(rules.chess960Fen(positionNumber(chess960)));
   if (odds === null) return new rules.GameTree();
   const [giver, name = ''] = odds.split(':');
   return new rules.GameTree(rules.oddsFen(name, giver === 'you' ? side : otherSide(side)));

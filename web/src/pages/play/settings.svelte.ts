@@ -1,6 +1,7 @@
 import { fields, load, numberIn, oneOf, store } from '../../lib/storage';
 import { CHALLENGE_LEVELS, RATINGS, type Role } from '../../players/roles';
 import type { Side } from '../../wasm/tabia.js';
+import { readChess960, type Chess960 } from './chess960';
 import { readOdds, type GivenOdds } from './odds';
 import { DEFAULT_OPPONENT, ENGINE_NODES, type Opponent } from './opponent';
 import { readPractice, type PracticeGame } from './practiceGame';
@@ -16,6 +17,8 @@ export interface Setup {
   rating: number | null;
   /** Material that one side gives. */
   odds: GivenOdds | null;
+  /** The number of a start position of Chess960, or a random one for every game; null in standard chess. */
+  chess960: Chess960 | null;
   /** An opening, a repertoire or a drill to practise. */
   practice: PracticeGame | null;
 }
@@ -65,6 +68,7 @@ export function readSetup(stored: unknown): Setup {
     opponentTime: typeof opponentTime === 'string' ? opponentTime : null,
     rating: numberIn(from['rating'], 100, 4000, 0) || null,
     odds: readOdds(from['odds']),
+    chess960: readChess960(from['chess960']),
     practice: readPractice(from['practice']),
   };
 }
