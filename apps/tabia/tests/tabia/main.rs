@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod arena;
+mod chess960;
 #[cfg(unix)]
 mod closed_pipes;
 mod compete;
@@ -12,5 +13,6 @@ mod process;
 mod program;
 mod review;
 mod serve;
+mod tables;
 mod two_inputs;
 mod uci;

@@ -136,6 +136,19 @@ fn the_mouse_moves_pieces_and_castles_by_the_kings_square() {
 }
 
 #[test]
+fn in_chess960_the_king_castles_onto_its_rook() {
+    let fen = "4k3/8/8/8/8/8/8/5K1R w H - 0 1";
+    for (file, played) in [(7, "1. O-O "), (6, "1. Kg1 ")] {
+        let mut screen = screen(position_from_fen(fen).unwrap());
+        click(&mut screen, 2 + 4 * 5, 2 * 7);
+        assert_eq!(screen.picked, Some(Square::F1));
+        assert!(screen.targets().contains(&Square::H1));
+        assert_eq!(click(&mut screen, 2 + 4 * file, 2 * 7), Action::Moved);
+        assert_eq!(screen.live.moves_text(), played);
+    }
+}
+
+#[test]
 fn a_pawn_asks_what_to_become() {
     let mut screen = promoting();
     assert!(shown(&screen).join("\n").contains("♞N"), "{:#?}", shown(&screen));

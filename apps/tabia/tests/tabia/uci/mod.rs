@@ -2,7 +2,7 @@
 
 mod compliance;
 mod options;
-mod session;
+pub(crate) mod session;
 
 use session::{Searched, Session, field, players};
 use shakmaty::uci::UciMove;
