@@ -1,6 +1,6 @@
 //! Players that pick their moves from a network's policy head.
 
-use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
+use std::{cell::RefCell, collections::HashMap, ops::RangeInclusive, sync::Arc};
 
 use fastrand::Rng;
 use shakmaty::{Bitboard, CastlingMode, Chess, EnPassantMode, Move, Position};
@@ -30,6 +30,8 @@ pub struct PolicyPlayer {
     opening: usize,
     /// Whether the likeliest move is found before its promotion piece.
     piece_last: bool,
+    /// The start of Chess960 that [`Player::check_start`] last found the network fit for.
+    checked: RefCell<Option<Chess>>,
     rng: Rng,
 }
 
@@ -121,6 +123,7 @@ impl PolicyPlayer {
             search: None,
             opening: 0,
             piece_last,
+            checked: RefCell::new(None),
             rng,
         })
     }
@@ -188,7 +191,7 @@ impl Player for PolicyPlayer {
     /// Refuses Chess960 if the network has no move for castling: the head of a vocabulary counted from data gives moves that it
     /// lacks a probability of exactly zero.
     fn check_start(&self, start: &Chess) -> Result<(), PlayerError> {
-        if !start.castles().mode().is_chess960() {
+        if !start.castles().mode().is_chess960() || self.checked.borrow().as_ref() == Some(start) {
             return Ok(());
         }
         for position in castling_alone(start) {
@@ -200,6 +203,7 @@ impl Player for PolicyPlayer {
                 return Err(PlayerError::External(format!("{problem}; it plays standard chess alone")));
             }
         }
+        *self.checked.borrow_mut() = Some(start.clone());
         Ok(())
     }
 
