@@ -638,8 +638,8 @@ mod tables {
 
     #[test]
     fn captures_into_the_tables_decide_the_search() {
-        // Rxb2 leaves a won rook ending; after any other move the pawn queens or draws.
-        let fen = "8/8/8/8/8/k7/1p5R/3K4 w - - 0 1";
+        // Rxb2 leaves a won rook ending at once.
+        let fen = "8/8/8/8/k7/8/1p5R/3K4 w - - 0 1";
         let (mv, line) = best(&mut blind(Some(TableUse::all(three_men()))), fen, 3);
         assert_eq!(mv, "h2b2", "{line:?}");
         assert!(line.tablebase_hits.is_some_and(|hits| hits > 0));
