@@ -1,4 +1,5 @@
 //! Games of Chess960 as other programs write them.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use shakmaty::{CastlingMode, Position as _};
 use tabia_game::{Chess960, Game, fen_of, read_game, write_game};

@@ -330,7 +330,7 @@ fn children_of_the_engine_are_killed() {
 
 fn game(fen: &str, mode: CastlingMode) -> GameHistory {
     let position = Position { start: StartPosition::Fen(fen.to_owned()), moves: Vec::new() };
-    position.resolve_in(mode).unwrap()
+    position.resolve_in(mode).expect("a legal position")
 }
 
 #[test]
