@@ -22,6 +22,7 @@ pub struct NetSpec {
 
 /// How a network searches.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a program has a few specs")]
 pub enum NetSearch {
     /// One ply and quiescence.
     OnePly,
