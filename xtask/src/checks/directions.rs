@@ -10,23 +10,25 @@ use crate::workspace::Workspace;
 /// The workspace crates that each crate may depend on, including dev-dependencies.
 ///
 /// Crates that do not exist are allowed here; crates that are missing here are an error.
-const DIRECTIONS: [(&str, &[&str]); 29] = [
+const DIRECTIONS: [(&str, &[&str]); 30] = [
     // Benches only.
     ("tabia-bench", &["tabia-onnx"]),
     // Tests only.
     ("tabia-requires", &[]),
+    // Threads that wait for work, natively and in browsers.
+    ("tabia-threads", &[]),
     ("tabia-encoding", &[]),
     ("tabia-game", &["tabia-encoding", "tabia-requires"]),
     ("tabia-nets", &["tabia-encoding"]),
     // Kernels and products on a device: nothing of networks.
     ("tabia-gpu", &["tabia-requires"]),
     ("tabia-onnx", &["tabia-encoding", "tabia-nets"]),
-    ("tabia-runtime", &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx"]),
+    ("tabia-runtime", &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-threads"]),
     (
         "tabia-model",
         &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-requires", "tabia-runtime"],
     ),
-    ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime"]),
+    ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime", "tabia-threads"]),
     (
         "tabia-players",
         &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime", "tabia-search"],
