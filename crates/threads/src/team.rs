@@ -36,11 +36,11 @@ impl Member<'_> {
         self.team.map_or(1, |team| team.count)
     }
 
-    /// This member's share of `len` things: whole blocks of `block`, as even as they allow.
-    pub fn share(&self, len: usize, block: usize) -> Range<usize> {
+    /// The share of `len` things of the member `index`: whole blocks of `block`, as even as they allow.
+    pub fn share_of(&self, index: usize, len: usize, block: usize) -> Range<usize> {
         let blocks = len.div_ceil(block);
         let bound = |index: usize| (blocks * index / self.count() * block).min(len);
-        bound(self.index)..bound(self.index + 1)
+        bound(index)..bound(index + 1)
     }
 
     /// Waits until all members are here; what they wrote before can be read afterwards.
@@ -203,7 +203,7 @@ mod tests {
                 lead: thread::current(),
             };
             for (len, block) in [(64, 8), (79, 8), (3, 8), (0, 1), (68, 4)] {
-                let shares: Vec<_> = (0..count).map(|index| team.member(index).share(len, block)).collect();
+                let shares: Vec<_> = (0..count).map(|index| team.member(0).share_of(index, len, block)).collect();
                 assert_eq!((shares[0].start, shares[count - 1].end), (0, len));
                 assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
                 assert!(shares.iter().all(|share| share.start.is_multiple_of(block) || share.is_empty()));

@@ -2,7 +2,7 @@ import * as tabia from '../wasm/tabia.js';
 import { fetchBytes } from './fetch';
 import { Engine, type FailureCause, type Pace, type Reply, type Request, type StreamKind, type Streams } from './protocol';
 
-// Runs one wasm engine. Calls are answered in order; streams yield between steps, so that calls and stops get through.
+// Runs one wasm engine, or helps one. Calls are answered in order; streams yield between steps, so that calls and stops get through.
 
 const PGN_GAMES_PER_STEP = 250;
 const FILE_CHUNK_BYTES = 1 << 20;
@@ -29,9 +29,14 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
   const request = message.data;
   if (request.kind === 'start') {
     timed = request.timed;
-    tabia.initSync({ module: request.module });
+    const { memory } = tabia.initSync({ module: request.module });
     engine = new Engine(request.seed);
     engine.chooseKernels();
+    if (request.shares) reply({ kind: 'memory', memory });
+  } else if (request.kind === 'help') {
+    const { module, memory } = request;
+    tabia.initSync({ module, memory });
+    tabia.help();
   } else if (request.kind === 'stop' || request.kind === 'pace') {
     const stream = running.get(request.id);
     if (!stream) return;
@@ -41,7 +46,7 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
   } else void answer(request);
 });
 
-type AnsweredRequest = Exclude<Request, { kind: 'start' | 'stop' | 'pace' }>;
+type AnsweredRequest = Exclude<Request, { kind: 'start' | 'help' | 'stop' | 'pace' }>;
 
 async function answer(request: AnsweredRequest): Promise<void> {
   const { id } = request;

@@ -26,7 +26,15 @@ const DIRECTIONS: [(&str, &[&str]); 30] = [
     ("tabia-runtime", &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-threads"]),
     (
         "tabia-model",
-        &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-requires", "tabia-runtime"],
+        &[
+            "tabia-bench",
+            "tabia-encoding",
+            "tabia-nets",
+            "tabia-onnx",
+            "tabia-requires",
+            "tabia-runtime",
+            "tabia-threads",
+        ],
     ),
     ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime", "tabia-threads"]),
     (
@@ -156,6 +164,7 @@ const DIRECTIONS: [(&str, &[&str]); 30] = [
             "tabia-players",
             "tabia-practice",
             "tabia-runtime",
+            "tabia-threads",
         ],
     ),
     ("tabia-desktop", &["tabia-serve"]),
