@@ -118,9 +118,9 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       emit({ total: review.total() });
       let done = false;
       await repeat(() => {
-        const move = review.step();
-        if (move) emit(move);
-        else done = true;
+        const moves = review.step();
+        for (const move of moves) emit(move);
+        done = moves.length === 0;
         return !done;
       });
       const summary = done ? review.summary() : null;

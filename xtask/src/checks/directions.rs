@@ -44,7 +44,15 @@ const DIRECTIONS: [(&str, &[&str]); 30] = [
     // Learning from games, for the page and the terminal.
     (
         "tabia-practice",
-        &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-runtime", "tabia-search"],
+        &[
+            "tabia-encoding",
+            "tabia-game",
+            "tabia-model",
+            "tabia-players",
+            "tabia-runtime",
+            "tabia-search",
+            "tabia-threads",
+        ],
     ),
     // The protocol only: players and engines meet in the apps.
     ("tabia-uci", &["tabia-requires"]),
