@@ -36,7 +36,11 @@ export type EngineResult<M extends EngineMethod> = ReturnType<Extract<Engine[M],
 /** Long tasks that run in steps: their arguments, the event after each step and the result. */
 export interface Streams {
   /** Iterative deepening in time slices; ends after `slices`. */
-  analysis: { args: [game: GameInput, lines: number, secondsPerSlice: number, slices: number]; event: Thought; result: null };
+  analysis: {
+    args: [game: GameInput, lines: number, secondsPerSlice: number, slices: number];
+    event: { thought: Thought; threads: number };
+    result: null;
+  };
   /** The result is null if the review was stopped. */
   review: {
     args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number];

@@ -108,7 +108,7 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       const [game, lines, seconds, slices] = args as Streams['analysis']['args'];
       let left = slices;
       await repeat(() => {
-        emit(engine.analyse(game, lines, seconds));
+        emit({ thought: engine.analyse(game, lines, seconds), threads: engine.threads() });
         return --left > 0;
       });
       return null;
@@ -202,10 +202,12 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       const match = new tabia.Match(engine, ...(args as Streams['match']['args']));
       state.snapshot = () => ({ results: match.results(), pgn: match.pgn(), json: match.json() });
       await repeat(() => {
-        const event = match.step();
-        emit(event);
-        if (event.kind === 'game-end') emit({ kind: 'results', results: match.results() });
-        return event.kind !== 'done';
+        // Who looks at every move looks at one game.
+        const { paused, delay } = state.pace;
+        const events = paused || delay > 0 ? [match.step()] : match.stepTogether();
+        for (const event of events) emit(event);
+        if (events.some(({ kind }) => kind === 'game-end')) emit({ kind: 'results', results: match.results() });
+        return events.every(({ kind }) => kind !== 'done');
       });
       const result = state.snapshot();
       match.free();

@@ -56,7 +56,10 @@ const DIRECTIONS: [(&str, &[&str]); 30] = [
     ),
     // The protocol only: players and engines meet in the apps.
     ("tabia-uci", &["tabia-requires"]),
-    ("tabia-arena", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-requires"]),
+    (
+        "tabia-arena",
+        &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-requires", "tabia-threads"],
+    ),
     ("tabia-data", &["tabia-encoding", "tabia-game", "tabia-requires"]),
     ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
     // Reading of training runs, for tabia and tabia-lab.
