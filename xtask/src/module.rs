@@ -190,8 +190,7 @@ fn build_variants(
         } else {
             (toolchain, "wasm")
         };
-        let build =
-            Build { features: variant.features, folder: target, threads: variant.threads, node: &[] };
+        let build = Build { features: variant.features, folder: target, threads: variant.threads, node: &[] };
         let mut cargo = toolchain.cargo(workspace, "build", SHIPPED, &build)?;
         cargo.args(["--package", "tabia-wasm", "--lib", "--profile", profile, "--no-default-features"]);
         for feature in variant.cargo {
@@ -256,7 +255,10 @@ fn use_threaded_script(made: &Path, folder: &Path) -> Result<()> {
     // Only where a module asks for it: a browser without threads has no such memory.
     let script = threaded.lines().map(|line| match line.strip_prefix(MEMORY_IMPORT) {
         Some(rest) => {
-            format!("        get memory() {{ return memory ||= new WebAssembly.Memory({} }},\n", rest.replace("),", ");"))
+            format!(
+                "        get memory() {{ return memory ||= new WebAssembly.Memory({} }},\n",
+                rest.replace("),", ");")
+            )
         }
         None => format!("{line}\n"),
     });
@@ -369,10 +371,13 @@ mod tests {
     #[test]
     fn one_script_loads_modules_with_and_without_threads() {
         let script = |memory: &str, name: &str| {
-            format!("class A {{}}\nfunction __wbg_get_imports({memory}) {{\n    a{name}: 1,\n{}    b: 2,\n}}\n{memory}\n", {
-                let import = format!("{MEMORY_IMPORT}{{initial:2,shared:true}}),\n");
-                if memory.is_empty() { String::new() } else { import }
-            })
+            format!(
+                "class A {{}}\nfunction __wbg_get_imports({memory}) {{\n    a{name}: 1,\n{}    b: 2,\n}}\n{memory}\n",
+                {
+                    let import = format!("{MEMORY_IMPORT}{{initial:2,shared:true}}),\n");
+                    if memory.is_empty() { String::new() } else { import }
+                }
+            )
         };
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let [made, folder] = folders.each_ref().map(tempfile::TempDir::path);

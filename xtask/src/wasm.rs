@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 use crate::{apt, process};
 
 /// The crates of the WASM module.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "tabia-encoding",
     "tabia-game",
     "tabia-model",
@@ -23,6 +23,7 @@ const CRATES: [&str; 8] = [
     "tabia-practice",
     "tabia-runtime",
     "tabia-search",
+    "tabia-threads",
 ];
 
 /// The target of tests.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shakmaty::Position as _;
 use tabia_arena::{
-    Budget, End, Format, MatchEvent as ArenaEvent, PlayedMove, PlayerId, Report, Rules, Schedule, Settings,
-    SteppedMatch, statistics::Tally,
+    Budget, End, Format, MatchEvent as ArenaEvent, Openings, PlayedMove, PlayerId, Report, Rules, Schedule,
+    Settings, SteppedMatch, statistics::Tally,
 };
 use tabia_game::{fen_of, write_game};
 use tabia_players::{Choice, Spec};
@@ -243,8 +243,7 @@ impl Match {
         let seed = setup.seed.to_bits();
         let stepped =
             SteppedMatch::new("Tabia match", entrants, openings, &schedule, setup.games, rules, seed)?;
-        let told =
-            Told { names: stepped.standings().names().to_vec(), openings: stepped.openings().clone() };
+        let told = Told { names: stepped.standings().names().to_vec(), openings: stepped.openings().clone() };
         Ok(Match { stepped, told, settings })
     }
 

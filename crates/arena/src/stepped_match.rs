@@ -12,8 +12,8 @@ use tabia_players::Player;
 use tabia_threads::in_parallel;
 
 use crate::{
-    Entrant, GameInProgress, GameRecord, Openings, PgnTags, PlayedGame, PlayedMove, PlayerId, ResultRow, Rules, RunError,
-    Schedule, ScheduledGame, Standings, Step, Stop, Timer, roster::Roster, run::check,
+    Entrant, GameInProgress, GameRecord, Openings, PgnTags, PlayedGame, PlayedMove, PlayerId, ResultRow,
+    Rules, RunError, Schedule, ScheduledGame, Standings, Step, Stop, Timer, roster::Roster, run::check,
 };
 
 /// A match played move by move on the calling thread, for platforms without threads of their own and for live display; several
@@ -147,7 +147,8 @@ impl SteppedMatch {
         let all = games.len();
         // A game whose players are fast goes on while another one's think, if that one has a thread as well.
         let go_on = || {
-            timer.now().saturating_sub(start) < SLICE || (begun.load(SeqCst) == all && moved.load(SeqCst) < all)
+            timer.now().saturating_sub(start) < SLICE
+                || (begun.load(SeqCst) == all && moved.load(SeqCst) < all)
         };
         let steps = in_parallel(most, all, |at| {
             begun.fetch_add(1, SeqCst);

@@ -314,7 +314,9 @@ impl Reviewer {
         }
         let mut reviewed = Vec::with_capacity(turns.len());
         let opinions = opinions.windows(2);
-        for ((turn, opinions), (said, candidates)) in turns.iter().zip(opinions).zip(said.into_iter().zip(candidates)) {
+        for ((turn, opinions), (said, candidates)) in
+            turns.iter().zip(opinions).zip(said.into_iter().zip(candidates))
+        {
             let [before, after] = [0, 1].map(|at: usize| opinions[at].clone());
             reviewed.push(review.finish(turn, &Findings { before, after, said, candidates }));
         }
@@ -362,7 +364,11 @@ impl Reviewer {
 /// One that nobody uses: there are as many as threads.
 fn free<'a, 'b>(reviewers: &'a [Mutex<&'b mut Reviewer>]) -> MutexGuard<'a, &'b mut Reviewer> {
     loop {
-        match reviewers.iter().map(Mutex::try_lock).find(|found| !matches!(found, Err(TryLockError::WouldBlock))) {
+        match reviewers
+            .iter()
+            .map(Mutex::try_lock)
+            .find(|found| !matches!(found, Err(TryLockError::WouldBlock)))
+        {
             Some(Ok(free)) => return free,
             Some(Err(TryLockError::Poisoned(free))) => return free.into_inner(),
             Some(Err(TryLockError::WouldBlock)) | None => std::hint::spin_loop(),
@@ -441,9 +447,8 @@ impl Turn {
     ) -> Option<(Candidates, Vec<Move>)> {
         let policy = at_rating(said).policy.as_ref();
         let nothing = Policy::default();
-        settings.peers[self.color()].then(|| {
-            Candidates::searched(policy.unwrap_or(&nothing), before, Some(self.coming.played))
-        })
+        settings.peers[self.color()]
+            .then(|| Candidates::searched(policy.unwrap_or(&nothing), before, Some(self.coming.played)))
     }
 }
 
@@ -514,7 +519,8 @@ impl ReviewInProgress {
             played_chance: win_after,
             best_probability,
         };
-        let candidates = candidates.clone().map(|candidates| candidates.with_played(coming.played, win_after));
+        let candidates =
+            candidates.clone().map(|candidates| candidates.with_played(coming.played, win_after));
         let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
         let reviewed = ReviewedMove {
             ply: turn.ply,

@@ -187,7 +187,10 @@ mod tests {
             let expected: Vec<usize> = (1..=ROUNDS).map(|round| round * count).collect();
             let mut sums = sums.into_inner().unwrap();
             sums.sort();
-            assert_eq!(sums.iter().map(|(index, _)| *index).collect::<Vec<_>>(), (0..count).collect::<Vec<_>>());
+            assert_eq!(
+                sums.iter().map(|(index, _)| *index).collect::<Vec<_>>(),
+                (0..count).collect::<Vec<_>>()
+            );
             assert!(sums.iter().all(|(_, seen)| *seen == expected));
         }
     }
@@ -203,7 +206,8 @@ mod tests {
                 lead: thread::current(),
             };
             for (len, block) in [(64, 8), (79, 8), (3, 8), (0, 1), (68, 4)] {
-                let shares: Vec<_> = (0..count).map(|index| team.member(0).share_of(index, len, block)).collect();
+                let shares: Vec<_> =
+                    (0..count).map(|index| team.member(0).share_of(index, len, block)).collect();
                 assert_eq!((shares[0].start, shares[count - 1].end), (0, len));
                 assert!(shares.windows(2).all(|pair| pair[0].end == pair[1].start));
                 assert!(shares.iter().all(|share| share.start.is_multiple_of(block) || share.is_empty()));
@@ -222,7 +226,8 @@ mod tests {
     #[test]
     fn teams_within_teams_find_other_helpers_or_none() {
         with_helpers();
-        let sums = in_parallel(3, 20, |outer| in_parallel(3, 20, |inner| outer * inner).iter().sum::<usize>());
+        let sums =
+            in_parallel(3, 20, |outer| in_parallel(3, 20, |inner| outer * inner).iter().sum::<usize>());
         assert_eq!(sums, (0..20).map(|outer| outer * 190).collect::<Vec<_>>());
     }
 

@@ -67,7 +67,8 @@ impl<'a> Share<'a> {
         if member.count() == 1 {
             return Share::whole(plan);
         }
-        let shares = |len, block| (0..member.count()).map(|index| member.share_of(index, len, block)).collect();
+        let shares =
+            |len, block| (0..member.count()).map(|index| member.share_of(index, len, block)).collect();
         Share {
             plan,
             index: member.index(),

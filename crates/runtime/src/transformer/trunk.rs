@@ -147,7 +147,8 @@ impl Trunk {
         let known = idle().pop();
         let mut exchange = known.unwrap_or_default();
         exchange.tokens.clone_from(&buffers.x);
-        let lead = |member: &Member<'_>| self.run_share(level, &Share::of(self.plan, member, &exchange), buffers);
+        let lead =
+            |member: &Member<'_>| self.run_share(level, &Share::of(self.plan, member, &exchange), buffers);
         with_team(MOST, lead, &|member| {
             let share = Share::of(self.plan, member, &exchange);
             let known = exchange.take_buffers();
