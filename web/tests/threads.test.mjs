@@ -95,3 +95,20 @@ test('a game is reviewed some moves at a time', () =>
     assert.deepEqual(await blunders.allInnerTexts(), ['0', '1']);
     assert.match((await page.getByRole('button', { name: 'Nf6' }).textContent()) ?? '', /Nf6\?\?/);
   }));
+
+test('games of a match are played at the same time', () =>
+  onIsolatedPage('#/arena?first=level:2&second=level:1', async (page) => {
+    await page.getByLabel('Games', { exact: true }).fill('4');
+    await page.getByLabel('Draw after').fill('60');
+    await page.getByRole('button', { name: 'Start match' }).click();
+    await page.getByText('Match finished').waitFor({ timeout: 120_000 });
+    await page.getByText(/4 of 4 games: \d won, \d drawn, \d lost/).waitFor();
+    const games = page.getByRole('region', { name: 'Games', exact: true }).getByRole('row');
+    assert.equal(await games.count(), 5);
+    // Each has its own moves.
+    for (const game of [1, 4]) {
+      await page.getByRole('button', { name: new RegExp(`^Game ${game},`) }).click();
+      await page.locator('.about', { hasText: `Game ${game}, ` }).waitFor();
+      assert.ok(Number((await page.getByText(/^ply \d+ of \d+$/).textContent())?.match(/of (\d+)/)?.[1]) > 4);
+    }
+  }));

@@ -35,7 +35,7 @@ const WARM_UP = 5;
 const THREADS = [1, 2, 4].filter((threads) => threads === 1 || threads <= availableParallelism());
 /** What is measured with threads: its title, how often, and its unit: milliseconds per unit or units per second. */
 const THREADED = {
-  human: { title: 'human network, one position', rounds: 40, unit: 'ms' },
+  human: { title: 'human network, one position', rounds: 120, unit: 'ms' },
   curve: { title: 'human network, a position of 16', rounds: 6, unit: 'ms' },
   engine: { title: 'analysis', rounds: 4, unit: 'knodes/s' },
   review: { title: 'review, a move at 0.1 s', rounds: 2, unit: 'ms' },

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shakmaty::Position as _;
 use tabia_arena::{
-    Budget, End, Format, MatchEvent as ArenaEvent, Openings, PlayedMove, PlayerId, Report, Rules, Schedule,
-    Settings, SteppedMatch, statistics::Tally,
+    Budget, End, Format, MatchEvent as ArenaEvent, Opening, Openings, PlayedMove, PlayerId, Report, Rules,
+    Schedule, Settings, SteppedMatch, statistics::Tally,
 };
 use tabia_game::{fen_of, write_game};
 use tabia_players::{Choice, Spec};
@@ -310,7 +310,7 @@ impl Told {
                     white: self.name(started.players.white),
                     black: self.name(started.players.black),
                     fen: opening.map_or(String::new(), |opening| fen_of(opening.position())),
-                    opening: opening.map_or(String::new(), |opening| opening.label()),
+                    opening: opening.map_or(String::new(), Opening::label),
                 }
             }
             ArenaEvent::Moved { scheduled, played, plies, before, after } => MatchEvent::Move {
