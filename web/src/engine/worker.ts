@@ -34,8 +34,7 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
     engine.chooseKernels();
     if (request.shares) reply({ kind: 'memory', memory });
   } else if (request.kind === 'help') {
-    const { module, memory } = request;
-    tabia.initSync({ module, memory });
+    tabia.initSync(request);
     tabia.help();
   } else if (request.kind === 'stop' || request.kind === 'pace') {
     const stream = running.get(request.id);
