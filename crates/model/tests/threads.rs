@@ -13,7 +13,7 @@ fn positions() -> Vec<Chess> {
     let mut position = Chess::default();
     let mut all = vec![position.clone()];
     for uci in ["e2e4", "c7c5", "g1f3", "d7d6", "d2d4", "c5d4"] {
-        let m = parse_uci(&position, uci).unwrap();
+        let m = parse_uci(&position, uci).expect("a legal move");
         position.play_unchecked(m);
         all.push(position.clone());
     }
@@ -26,7 +26,7 @@ fn outputs(model: &Model) -> Vec<Vec<f32>> {
     let situations: Vec<Situation<'_>> = positions.iter().map(Situation::of).collect();
     let mut all = Vec::new();
     for situations in situations.chunks(1).chain([&situations[..]]) {
-        all.extend(model.outputs(situations).unwrap().into_iter().map(|output| output.values));
+        all.extend(model.outputs(situations).expect("it runs").into_iter().map(|output| output.values));
     }
     all
 }
