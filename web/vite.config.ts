@@ -14,6 +14,8 @@ export default defineConfig({
   // The page of training runs, which is also a standalone file.
   resolve: { alias: { '#runs': here('../crates/runs/page') } },
   worker: { format: 'es' },
+  // As `tabia serve` does, for threads.
+  server: { headers: { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' } },
   build: {
     target: 'es2023',
     // Browsers that support ES2023 preload modules themselves.

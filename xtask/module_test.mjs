@@ -182,7 +182,7 @@ test('a game is reviewed move by move', () => {
   const review = new tabia.Review(engine, { moves, ...untimed }, 'human', 1500, 0.15);
   assert.equal(review.total(), 7);
   const marks = [];
-  for (let move = review.step(); move !== undefined; move = review.step()) marks.push(move);
+  for (let moves = review.step(); moves.length > 0; moves = review.step()) marks.push(...moves);
   assert.equal(marks.length, 7);
   assert.deepEqual(marks.map((move) => move.ply), [1, 2, 3, 4, 5, 6, 7]);
   assert.equal(marks[5].mark, 'blunder');

@@ -27,7 +27,7 @@ async function onnxruntime(bytes) {
 }
 
 const ORT_WASM = '/ort/ort-wasm-simd-threaded.wasm';
-const OURS = { 'tabia int8, relaxed SIMD': 'tabia_small_relaxed', 'tabia int8, plain SIMD': 'tabia_small' };
+const OURS = { 'tabia int8, relaxed SIMD': 'tabia_small_threads', 'tabia int8, plain SIMD': 'tabia_small' };
 const THEIRS = { 'onnxruntime-web int8': '/networks/human-int8.onnx', 'onnxruntime-web f32': '/networks/human.onnx' };
 
 /** The FENs of the positions and their encoded inputs. */
@@ -154,4 +154,27 @@ export async function prepare() {
   }
   contenders = { human: humans, small: smalls };
   return { human: humans.map(({ name }) => name), small: smalls.map(({ name }) => name), kernels };
+}
+
+/** Workers by their names. */
+const workers = new Map();
+
+/** Sends a message to a worker and returns its answer. */
+const ask = (worker, message) =>
+  new Promise((resolve, reject) => {
+    worker.onmessage = ({ data }) => (data.error ? reject(new Error(data.error)) : resolve(data));
+    worker.onerror = (event) => reject(new Error(event.message));
+    worker.postMessage(message);
+  });
+
+/** Starts a runtime with a number of threads, see worker.mjs; resolves to the name of its kernels. */
+export async function startWorker(name, start) {
+  const worker = new Worker('/bench/worker.mjs', { type: 'module' });
+  workers.set(name, worker);
+  return (await ask(worker, { start })).kernels;
+}
+
+/** Measures a subject once: milliseconds and units. */
+export async function measureWorker(name, subject) {
+  return ask(workers.get(name), { measure: subject });
 }

@@ -112,6 +112,25 @@ test('all files are cached except rarely used networks and what needs a server',
     assert.ok(!paths.some((name) => name.startsWith('models/challenge')), 'rarely used networks are not');
   }));
 
+test('a host without the headers for threads has them from the second visit on, without a reload', () =>
+  onOwnSite({}, async (page) => {
+    let loads = 0;
+    page.on('load', () => loads++);
+    assert.equal(await page.evaluate(() => crossOriginIsolated), false, 'the host does not send them');
+    await untilCached(page);
+    await drag(page, 'e2', 'e4');
+    await waitForPiece(page, 'e4', 'white pawn');
+    await waitForMoves(page, 2);
+    assert.ok(loads <= 1, 'the page does not reload itself');
+    await page.reload();
+    assert.equal(await page.evaluate(() => crossOriginIsolated), true);
+    await waitForPiece(page, 'e4', 'white pawn');
+    // Its workers' code is isolated as well, or the browser would refuse it.
+    await drag(page, 'd2', 'd4');
+    await waitForPiece(page, 'd4', 'white pawn');
+    await waitForMoves(page, 4);
+  }));
+
 test('an update waits and does not disturb a game in progress', () =>
   onOwnSite({}, async (page, site) => {
     await untilCached(page);
@@ -199,11 +218,11 @@ test('the page can be installed as an app', () =>
     assert.deepEqual(installabilityErrors.map(({ errorId }) => errorId).filter((id) => id !== 'in-incognito'), []);
   }));
 
-test('without the relaxed SIMD build the plain one is used', () =>
+test('without the build with threads the plain one is used', () =>
   onPage({ allow: [/Failed to load resource/], at: '#/training' }, async (page) => {
     /** @type {string[]} */
     const refused = [];
-    await page.route(/relaxed.*\.wasm$/, (route) => {
+    await page.route(/threads.*\.wasm$/, (route) => {
       refused.push(route.request().url());
       return route.fulfill({ status: 404 });
     });

@@ -36,6 +36,7 @@ test('tabia serve serves the page and its API', { skip: !program && !process.env
   withProgram((url) =>
     onPage({ serviceWorkers: 'allow' }, async (page) => {
       await page.goto(`${url}#/play`);
+      assert.equal(await page.evaluate(() => crossOriginIsolated), true, 'so that workers can share memory');
       await drag(page, 'e2', 'e4');
       await waitForPiece(page, 'e4', 'white pawn');
       const about = await page.evaluate(async () => (await fetch('./api/about')).json());

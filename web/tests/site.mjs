@@ -17,13 +17,17 @@ const TYPES = {
 /** The policy that `tabia serve` sends with every file. */
 const POLICY = readFileSync(new URL('../policy.txt', import.meta.url), 'utf8').trim();
 
+/** The headers with which `tabia serve` isolates the page from other origins; many hosts cannot send them. */
+const ISOLATION = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' };
+
 /**
  * Serves a folder on a free local port; `switchTo` replaces the folder.
  *
  * @param {string} folder
+ * @param {{ isolated?: boolean }} options
  * @returns {Promise<{ url: string, switchTo: (folder: string) => void, close: () => Promise<void> }>}
  */
-export async function serve(folder) {
+export async function serve(folder, { isolated = false } = {}) {
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     const file = path.join(folder, path.normalize(pathname === '/' ? '/index.html' : pathname));
@@ -39,6 +43,7 @@ export async function serve(folder) {
       'Content-Security-Policy': POLICY,
       'X-Content-Type-Options': 'nosniff',
       'Cache-Control': 'no-cache',
+      ...(isolated ? ISOLATION : {}),
     });
     createReadStream(file).pipe(response);
   });

@@ -1,11 +1,12 @@
 // Compares our module with onnxruntime-web in a browser: node tools/bench.mjs FOLDER
 //
 // FOLDER contains human.onnx (f32) and human-int8.onnx, the same network as models/human.safetensors, inputs.json (the output of
-// `tabia model tensors`), and onnxruntime-web in node_modules. Single-threaded with batch size 1; contenders alternate, and the best
-// time of each counts. Our times include the rules, the encoding and the decoding of the outputs; onnxruntime-web gets encoded
-// inputs. CPU time is that of the page's thread, which is less affected by other programs.
+// `tabia model tensors`), and onnxruntime-web in node_modules. First single-threaded on the page's thread with batch size 1, then in
+// workers with several threads; contenders alternate, and the best time of each counts. Our times include the rules, the encoding and the decoding of the outputs; onnxruntime-web gets encoded
+// inputs. CPU time is that of the page's thread, which is less affected by other programs; of workers there is none.
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
@@ -31,6 +32,14 @@ const WIDTHS = [768, 256, 32, 1];
 const STARTS = 3;
 const ROUNDS = 30;
 const WARM_UP = 5;
+const THREADS = [1, 2, 4].filter((threads) => threads === 1 || threads <= availableParallelism());
+/** What is measured with threads: its title, how often, and its unit: milliseconds per unit or units per second. */
+const THREADED = {
+  human: { title: 'human network, one position', rounds: 120, unit: 'ms' },
+  curve: { title: 'human network, a position of 16', rounds: 6, unit: 'ms' },
+  engine: { title: 'analysis', rounds: 4, unit: 'knodes/s' },
+  review: { title: 'review, a move at 0.1 s', rounds: 2, unit: 'ms' },
+};
 
 /** @returns {Promise<import('node:http').Server>} */
 async function serve() {
@@ -133,6 +142,36 @@ try {
   table('human network, batch size 1', human);
   table(`MLP (${WIDTHS.join('-')}), per child position`, small);
   table(`human network, time to first output, best of ${STARTS}`, [...first.values()]);
+
+  await onFreshPage(async (call) => {
+    const runtimes = [
+      { runtime: 'tabia', name: 'tabia int8', network: '' },
+      { runtime: 'onnxruntime', name: 'onnxruntime-web int8', network: '/networks/human-int8.onnx' },
+      { runtime: 'onnxruntime', name: 'onnxruntime-web f32', network: '/networks/human.onnx' },
+    ];
+    const contenders = runtimes.flatMap((start) => THREADS.map((threads) => ({ ...start, threads, id: `${start.name} ${threads}` })));
+    for (const { id, runtime, threads, network } of contenders)
+      await call(`startWorker(${JSON.stringify(id)}, ${JSON.stringify({ runtime, threads, network })})`);
+    console.log(`\n${'in workers, by threads'.padEnd(44)}${THREADS.map((threads) => String(threads).padStart(10)).join('')}`);
+    for (const [subject, { title, rounds, unit }] of Object.entries(THREADED)) {
+      /** The best of a contender. @type {Map<string, number>} */
+      const best = new Map();
+      const measured = contenders.filter(({ runtime }) => runtime === 'tabia' || ['human', 'curve'].includes(subject));
+      for (let round = -1; round < rounds; round++) {
+        for (const { id } of measured) {
+          const { ms, units } = await call(`measureWorker(${JSON.stringify(id)}, '${subject}')`);
+          const value = unit === 'ms' ? ms / units : units / ms;
+          // The first round warms up.
+          if (round < 0) continue;
+          const before = best.get(id) ?? value;
+          best.set(id, unit === 'ms' ? Math.min(before, value) : Math.max(before, value));
+        }
+      }
+      console.log(`${title}, ${unit}`);
+      for (const { name } of runtimes.filter(({ name }) => best.has(`${name} 1`)))
+        console.log(`  ${name.padEnd(42)}${THREADS.map((threads) => (best.get(`${name} ${threads}`)?.toPrecision(3) ?? '').padStart(10)).join('')}`);
+    }
+  });
 } finally {
   await browser.close();
   server.close();
@@ -149,7 +188,7 @@ async function sizes(file) {
 const runtime = ['ort/ort.wasm.min.mjs', 'ort/ort-wasm-simd-threaded.mjs', 'ort/ort-wasm-simd-threaded.wasm'];
 /** Ours include the rules and the players. */
 const DOWNLOADS = {
-  'tabia, with rules, players and engine': ['wasm/tabia.js', 'wasm/tabia_small_relaxed_bg.wasm'],
+  'tabia, with rules, players and engine': ['wasm/tabia.js', 'wasm/tabia_small_threads_bg.wasm'],
   'onnxruntime-web': runtime,
   'human network, tabia int8': ['models/human.safetensors'],
   'human network, onnxruntime-web int8': ['networks/human-int8.onnx'],

@@ -14,7 +14,7 @@ const RARE = /^(models\/|icon-.*\.png$|assets\/(runsPage-|moveDistribution-|tabi
 const EXCLUDED = /^sw\.js$|^api\//;
 const PREFIX = 'const PRECACHE = ';
 
-/** @typedef {[path: string, integrity: string, when: 'now' | 'later' | 'relaxed' | 'plain']} PrecachedFile */
+/** @typedef {[path: string, integrity: string, when: 'now' | 'later' | 'threads' | 'plain']} PrecachedFile */
 
 /**
  * Prepends the list of a built page's files to its service worker, or replaces the list. The version is a hash of the list.
@@ -41,7 +41,7 @@ export async function listFiles(dist) {
  * @returns {PrecachedFile[2]}
  */
 function when(name) {
-  if (/_small_relaxed_bg[^/]*\.wasm$/.test(name)) return 'relaxed';
+  if (/_small_threads_bg[^/]*\.wasm$/.test(name)) return 'threads';
   if (/_small_bg[^/]*\.wasm$/.test(name)) return 'plain';
   return RARE.test(name) && !NETWORKS.includes(name) ? 'later' : 'now';
 }

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail};
 use wasm_bindgen_cli_support::Bindgen;
 
 use crate::process;
-use crate::wasm::{Build, PLAIN, RELAXED, SHIPPED, Toolchain, node_options};
+use crate::wasm::{Build, PLAIN, SHIPPED, THREADS, Toolchain, node_options};
 use crate::workspace::Workspace;
 
 /// Output folder.
@@ -65,6 +65,8 @@ struct Variant {
     name: &'static str,
     /// Target features.
     features: &'static str,
+    /// Whether several threads can run it.
+    threads: bool,
     /// Cargo features.
     cargo: &'static [&'static str],
 }
@@ -72,9 +74,9 @@ struct Variant {
 /// The page starts with a small variant for the bundled networks and gets the one for any network when a file needs it. The
 /// script of the first one loads all.
 const VARIANTS: [Variant; 3] = [
-    Variant { name: SCRIPT, features: PLAIN, cargo: &[ANY_NETWORK] },
-    Variant { name: "tabia_small", features: PLAIN, cargo: &[] },
-    Variant { name: "tabia_small_relaxed", features: RELAXED, cargo: &[] },
+    Variant { name: SCRIPT, features: PLAIN, threads: false, cargo: &[ANY_NETWORK] },
+    Variant { name: "tabia_small", features: PLAIN, threads: false, cargo: &[] },
+    Variant { name: "tabia_small_threads", features: THREADS, threads: true, cargo: &[] },
 ];
 
 /// Build the page's WASM module into web/src/wasm, or one with a model inside into examples/embed/wasm
@@ -106,7 +108,9 @@ impl Wasm {
             (None, Some(_)) => workspace.root.join(EMBEDDED_FOLDER),
             (None, None) => folder(workspace),
         };
-        build_variants(&VARIANTS, Quality::Shipping, workspace, self.toolchain, &folder, embedded.as_ref())?;
+        // Another page loads one file, whatever the browser.
+        let variants = if embedded.is_some() { &VARIANTS[..1] } else { &VARIANTS };
+        build_variants(variants, Quality::Shipping, workspace, self.toolchain, &folder, embedded.as_ref())?;
         match embedded {
             Some(embedded) => embedded.test(workspace, &folder),
             None => Ok(()),
@@ -181,7 +185,12 @@ fn build_variants(
     let apart = workspace.target.join("wasm").join("bindings");
     let profile = quality.profile();
     for variant in variants {
-        let build = Build { features: variant.features, folder: "wasm", node: &[] };
+        let (toolchain, target) = if variant.threads {
+            (toolchain.with_sources(workspace)?, "wasm-threads")
+        } else {
+            (toolchain, "wasm")
+        };
+        let build = Build { features: variant.features, folder: target, threads: variant.threads, node: &[] };
         let mut cargo = toolchain.cargo(workspace, "build", SHIPPED, &build)?;
         cargo.args(["--package", "tabia-wasm", "--lib", "--profile", profile, "--no-default-features"]);
         for feature in variant.cargo {
@@ -192,7 +201,7 @@ fn build_variants(
             cargo.env("TABIA_EMBED_FILE", file).env("TABIA_EMBED_NAME", name);
         }
         process::run(&mut cargo)?;
-        let compiled = workspace.target.join("wasm").join(SHIPPED).join(profile).join("tabia_wasm.wasm");
+        let compiled = workspace.target.join(target).join(SHIPPED).join(profile).join("tabia_wasm.wasm");
         let made = if variant.name == SCRIPT { folder.to_owned() } else { apart.join(variant.name) };
         let mut bindgen = Bindgen::new();
         // The module contains the name of its script, so variants share one.
@@ -204,7 +213,11 @@ fn build_variants(
         if variant.name == SCRIPT {
             tell_size(&folder.join(format!("{SCRIPT}.js")))?;
         } else {
-            same_script(&made, folder)?;
+            if variant.threads {
+                use_threaded_script(&made, folder)?;
+            } else {
+                same_script(&made, folder)?;
+            }
             copy(&made.join(format!("{SCRIPT}_bg.wasm")), &module)?;
         }
         if quality == Quality::Shipping {
@@ -226,6 +239,56 @@ fn same_script(one: &Path, other: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The import of a memory in the script of a variant with threads.
+const MEMORY_IMPORT: &str = "        memory: memory || new WebAssembly.Memory(";
+
+/// Replaces the script and the types in `folder` by those in `made`, of a variant with threads, which then load all variants.
+fn use_threaded_script(made: &Path, folder: &Path) -> Result<()> {
+    let read = |folder: &Path| {
+        let file = folder.join(format!("{SCRIPT}.js"));
+        std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+    };
+    let (threaded, plain) = (read(made)?, read(folder)?);
+    if interface(&threaded) != interface(&plain) {
+        bail!("{} and {} differ: one script cannot load both modules", made.display(), folder.display());
+    }
+    // Only where a module asks for it: a browser without threads has no such memory.
+    let script = threaded.lines().map(|line| match line.strip_prefix(MEMORY_IMPORT) {
+        Some(rest) => {
+            format!(
+                "        get memory() {{ return memory ||= new WebAssembly.Memory({} }},\n",
+                rest.replace("),", ");")
+            )
+        }
+        None => format!("{line}\n"),
+    });
+    let script: String = script.collect();
+    if !script.contains("get memory()") {
+        bail!("the script of the module with threads does not make its memory where it is expected");
+    }
+    let file = folder.join(format!("{SCRIPT}.js"));
+    std::fs::write(&file, script).with_context(|| format!("cannot write {}", file.display()))?;
+    let [from, to] = [made, folder].map(|folder| folder.join(format!("{SCRIPT}.d.ts")));
+    copy(&from, &to)
+}
+
+/// What a script exports to the page and to the module, without how it starts and where its memory is.
+fn interface(script: &str) -> Vec<&str> {
+    const IMPORTS: &str = "function __wbg_get_imports(";
+    let mut lines = Vec::new();
+    let mut among_imports = false;
+    for line in script.lines() {
+        if line.starts_with(IMPORTS) {
+            among_imports = true;
+        } else if among_imports && line == "}" {
+            break;
+        } else if !line.starts_with(MEMORY_IMPORT) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
 fn copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::copy(from, to).with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
     Ok(())
@@ -235,7 +298,7 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 pub(crate) fn test(workspace: &Workspace, toolchain: Option<Toolchain>) -> Result<()> {
     build(workspace, toolchain, Quality::Shipping)?;
     let folder = folder(workspace);
-    for Variant { name, features, cargo } in &VARIANTS {
+    for Variant { name, features, cargo, .. } in &VARIANTS {
         let Some(options) = node_options(features) else {
             println!("this Node has no relaxed SIMD: {name} is not tested");
             continue;
@@ -303,6 +366,36 @@ mod tests {
         assert!(Embedded::open(&file).is_err());
         std::fs::write(&file, "a model").unwrap();
         assert_eq!(Embedded::open(&file).unwrap().name, "net");
+    }
+
+    #[test]
+    fn one_script_loads_modules_with_and_without_threads() {
+        let script = |memory: &str, name: &str| {
+            format!(
+                "class A {{}}\nfunction __wbg_get_imports({memory}) {{\n    a{name}: 1,\n{}    b: 2,\n}}\n{memory}\n",
+                {
+                    let import = format!("{MEMORY_IMPORT}{{initial:2,shared:true}}),\n");
+                    if memory.is_empty() { String::new() } else { import }
+                }
+            )
+        };
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [made, folder] = folders.each_ref().map(tempfile::TempDir::path);
+        let write = |at: &Path, text: &str| {
+            std::fs::write(at.join("tabia.js"), text).unwrap();
+            std::fs::write(at.join("tabia.d.ts"), "types").unwrap();
+        };
+        write(folder, &script("", "x"));
+        write(made, &script("memory", "x"));
+        use_threaded_script(made, folder).unwrap();
+        let text = std::fs::read_to_string(folder.join("tabia.js")).unwrap();
+        let lazy = "get memory() { return memory ||= new WebAssembly.Memory({initial:2,shared:true}); },";
+        assert!(text.contains(lazy), "{text}");
+        write(folder, &script("", "y"));
+        assert!(use_threaded_script(made, folder).unwrap_err().to_string().contains("differ"));
+        write(folder, &script("", "x"));
+        write(made, &script("", "x"));
+        assert!(use_threaded_script(made, folder).unwrap_err().to_string().contains("memory"));
     }
 
     #[test]

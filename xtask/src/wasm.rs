@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 use crate::{apt, process};
 
 /// The crates of the WASM module.
-const CRATES: [&str; 8] = [
+const CRATES: [&str; 9] = [
     "tabia-encoding",
     "tabia-game",
     "tabia-model",
@@ -23,6 +23,7 @@ const CRATES: [&str; 8] = [
     "tabia-practice",
     "tabia-runtime",
     "tabia-search",
+    "tabia-threads",
 ];
 
 /// The target of tests.
@@ -36,6 +37,20 @@ const RELAXED_TEST: (&str, &str) = ("tabia-model", "human");
 pub(crate) const RELAXED: &str = "+simd128,+relaxed-simd";
 /// The target features of the variant for every browser.
 pub(crate) const PLAIN: &str = "+simd128";
+/// The target features of the variant with threads, which every browser with relaxed SIMD has.
+pub(crate) const THREADS: &str = "+simd128,+relaxed-simd,+atomics,+bulk-memory,+mutable-globals";
+/// The most memory of that variant in bytes. Browsers reserve the addresses when a memory is made.
+const SHARED_MEMORY: u64 = 1 << 30;
+/// What the linker is asked for: a memory that the workers bring, and what the bindings need to start a thread in it.
+const THREAD_LINK_FLAGS: [&str; 7] = [
+    "--shared-memory",
+    "--import-memory",
+    "--export=__heap_base",
+    "--export=__wasm_init_tls",
+    "--export=__tls_size",
+    "--export=__tls_align",
+    "--export=__tls_base",
+];
 
 /// Script that succeeds if Node supports relaxed SIMD.
 const HAS_RELAXED: &str = "process.exit(WebAssembly.validate(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, \
@@ -80,7 +95,7 @@ pub(crate) fn test(workspace: &Workspace, wanted: Option<Toolchain>) -> Result<(
     }
     let toolchain = Toolchain::ready(workspace, wanted)?;
 
-    let plain = Build { features: PLAIN, folder: "wasm", node: &[] };
+    let plain = Build { features: PLAIN, folder: "wasm", threads: false, node: &[] };
     let check = toolchain.cargo(workspace, "check", SHIPPED, &plain)?;
     process::run(for_crates(check).arg("--lib"))?;
 
@@ -102,6 +117,8 @@ pub(crate) struct Build {
     pub(crate) features: &'static str,
     /// Name of the target folder.
     pub(crate) folder: &'static str,
+    /// Whether several threads can run it, for which the standard library is built as well.
+    pub(crate) threads: bool,
     /// Node's options.
     pub(crate) node: &'static [&'static str],
 }
@@ -112,7 +129,7 @@ fn test_relaxed(workspace: &Workspace, toolchain: Toolchain) -> Result<()> {
         println!("this Node has no relaxed SIMD: the module for browsers that have it is not tested");
         return Ok(());
     };
-    let relaxed = Build { features: RELAXED, folder: "wasm-relaxed", node };
+    let relaxed = Build { features: RELAXED, folder: "wasm-relaxed", threads: false, node };
     let mut kernels = toolchain.cargo(workspace, "test", TESTED, &relaxed)?;
     process::run(kernels.args(["--package", RELAXED_CRATE, "--lib"]))?;
     let mut network = toolchain.cargo(workspace, "test", TESTED, &relaxed)?;
@@ -122,7 +139,7 @@ fn test_relaxed(workspace: &Workspace, toolchain: Toolchain) -> Result<()> {
 
 /// Node's options for these target features; `None` if unsupported.
 pub(crate) fn node_options(features: &str) -> Option<&'static [&'static str]> {
-    if features != RELAXED {
+    if features == PLAIN {
         return Some(&[]);
     }
     let options: [&'static [&'static str]; 2] = [&[], ALLOW_RELAXED];
@@ -189,6 +206,30 @@ impl Toolchain {
         }
     }
 
+    /// The same with the sources of its standard library, of which builds with threads need another one.
+    pub(crate) fn with_sources(self, workspace: &Workspace) -> Result<Toolchain> {
+        let sources = || {
+            let mut rustc = Command::new("rustc");
+            rustc.args(["--print", "sysroot"]).current_dir(&workspace.root);
+            let root = process::output(&mut rustc).unwrap_or_default();
+            Path::new(root.trim()).join("lib/rustlib/src/rust/library/std").is_dir()
+        };
+        if self == Self::Debian || sources() {
+            return Ok(self);
+        }
+        let mut rustup = Command::new("rustup");
+        rustup.args(["component", "add", "rust-src"]).current_dir(&workspace.root);
+        let Err(refused) = process::run(&mut rustup) else { return Ok(self) };
+        match Toolchain::ready(workspace, Some(Self::Debian)) {
+            Ok(debian) => Ok(debian),
+            Err(debian) => bail!(
+                "no sources of the standard library for a module with threads ({refused:#}; {debian:#}); either of these gives \
+                 them:\n  rustup component add rust-src\n  sudo apt-get install {}",
+                DEBIAN_PACKAGES.join(" "),
+            ),
+        }
+    }
+
     fn is_there(self, workspace: &Workspace) -> bool {
         match self {
             Self::Rustup => [TESTED, SHIPPED].into_iter().all(|target| {
@@ -224,7 +265,16 @@ impl Toolchain {
         let runner =
             format!("target.{target}.runner=['node', '--no-warnings', {options}'{}']", host.display());
         let mut flags = vec![format!("-Ctarget-feature={}", build.features)];
+        if build.threads {
+            flags.extend(THREAD_LINK_FLAGS.iter().map(|flag| format!("-Clink-arg={flag}")));
+            flags.push(format!("-Clink-arg=--max-memory={SHARED_MEMORY}"));
+        }
         let mut command = match self {
+            Self::Rustup if build.threads => {
+                let mut cargo = workspace.cargo(subcommand);
+                cargo.env("RUSTC_BOOTSTRAP", "1").arg("-Zbuild-std=std,panic_abort");
+                cargo
+            }
             Self::Rustup => workspace.cargo(subcommand),
             Self::Debian => {
                 let mut cargo = debian_cargo(workspace, subcommand, "std,panic_abort,test");

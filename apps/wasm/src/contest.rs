@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use shakmaty::Position as _;
 use tabia_arena::{
-    Budget, End, Format, MatchEvent as ArenaEvent, PlayedMove, PlayerId, Report, Rules, Schedule, Settings,
-    SteppedMatch, statistics::Tally,
+    Budget, End, Format, MatchEvent as ArenaEvent, Opening, Openings, PlayedMove, PlayerId, Report, Rules,
+    Schedule, Settings, SteppedMatch, statistics::Tally,
 };
 use tabia_game::{fen_of, write_game};
 use tabia_players::{Choice, Spec};
@@ -166,6 +166,7 @@ const MOST_GAMES: u32 = 100_000;
 #[wasm_bindgen]
 pub struct Match {
     stepped: SteppedMatch,
+    told: Told,
     settings: Settings,
 }
 
@@ -180,6 +181,12 @@ impl Match {
     /// Goes on by a move, or by the beginning or end of a game.
     pub fn step(&mut self) -> Result<Ts<MatchEvent>, Fault> {
         Ok(self.next_event()?.into_ts()?)
+    }
+
+    /// Goes on with as many games at the same time as there are threads, each by a move or more.
+    #[wasm_bindgen(js_name = stepTogether)]
+    pub fn step_together(&mut self) -> Result<Vec<Ts<MatchEvent>>, Fault> {
+        self.next_events()?.into_iter().map(|event| Ok(event.into_ts()?)).collect()
     }
 
     /// The results so far.
@@ -236,43 +243,20 @@ impl Match {
         let seed = setup.seed.to_bits();
         let stepped =
             SteppedMatch::new("Tabia match", entrants, openings, &schedule, setup.games, rules, seed)?;
-        Ok(Match { stepped, settings })
+        let told = Told { names: stepped.standings().names().to_vec(), openings: stepped.openings().clone() };
+        Ok(Match { stepped, told, settings })
     }
 
     fn next_event(&mut self) -> Result<MatchEvent, Fault> {
-        let names = self.stepped.standings().names().to_vec();
-        let name = |PlayerId(place): PlayerId| names.get(place).cloned().unwrap_or_default();
-        let opening = |stepped: &SteppedMatch, place: usize| stepped.openings().list().get(place).cloned();
-        let started = match self.stepped.step(&PageTimer)? {
-            ArenaEvent::GameStarted(fixture) => *fixture,
-            ArenaEvent::Moved { scheduled: fixture, played, plies, before, after } => {
-                return Ok(MatchEvent::Move {
-                    game: fixture.game,
-                    ply: u32::try_from(plies).unwrap_or(u32::MAX),
-                    uci: notation::uci(&before, played.mv),
-                    san: notation::san(&before, played.mv),
-                    fen: fen_of(after),
-                    side: before.turn().into(),
-                    thought: thought(&before, played),
-                });
-            }
-            ArenaEvent::GameEnded(record) => {
-                return Ok(MatchEvent::GameEnd {
-                    game: record.game,
-                    result: result(record),
-                    reason: record.reason.clone(),
-                });
-            }
-            ArenaEvent::Done => return Ok(MatchEvent::Done),
-        };
-        let opening = opening(&self.stepped, started.opening);
-        Ok(MatchEvent::GameStart {
-            game: started.game,
-            white: name(started.players.white),
-            black: name(started.players.black),
-            fen: opening.as_ref().map_or(String::new(), |opening| fen_of(opening.position())),
-            opening: opening.map_or(String::new(), |opening| opening.label()),
-        })
+        Ok(self.told.event(self.stepped.step(&PageTimer)?))
+    }
+
+    fn next_events(&mut self) -> Result<Vec<MatchEvent>, Fault> {
+        let mut events = Vec::new();
+        let threads = 1 + tabia_threads::helpers();
+        let told = &self.told;
+        self.stepped.step_together(&PageTimer, threads, &mut |event| events.push(told.event(event)))?;
+        Ok(events)
     }
 
     fn tables(&self) -> MatchResults {
@@ -307,6 +291,48 @@ impl Match {
             by_opening: by_opening.collect(),
             by_colour: by_colour.to_vec(),
         }
+    }
+}
+
+/// The names that events refer to.
+struct Told {
+    names: Vec<String>,
+    openings: Openings,
+}
+
+impl Told {
+    fn event(&self, event: ArenaEvent<'_>) -> MatchEvent {
+        match event {
+            ArenaEvent::GameStarted(started) => {
+                let opening = self.openings.list().get(started.opening);
+                MatchEvent::GameStart {
+                    game: started.game,
+                    white: self.name(started.players.white),
+                    black: self.name(started.players.black),
+                    fen: opening.map_or(String::new(), |opening| fen_of(opening.position())),
+                    opening: opening.map_or(String::new(), Opening::label),
+                }
+            }
+            ArenaEvent::Moved { scheduled, played, plies, before, after } => MatchEvent::Move {
+                game: scheduled.game,
+                ply: u32::try_from(plies).unwrap_or(u32::MAX),
+                uci: notation::uci(&before, played.mv),
+                san: notation::san(&before, played.mv),
+                fen: fen_of(after),
+                side: before.turn().into(),
+                thought: thought(&before, played),
+            },
+            ArenaEvent::GameEnded(record) => MatchEvent::GameEnd {
+                game: record.game,
+                result: result(record),
+                reason: record.reason.clone(),
+            },
+            ArenaEvent::Done => MatchEvent::Done,
+        }
+    }
+
+    fn name(&self, PlayerId(place): PlayerId) -> String {
+        self.names.get(place).cloned().unwrap_or_default()
     }
 }
 
@@ -376,6 +402,25 @@ mod tests {
             (json["games"].as_array().map(Vec::len), json["end"].as_str()),
             (Some(3), Some("complete"))
         );
+    }
+
+    #[test]
+    fn a_match_is_played_together_to_its_end() {
+        let engine = Engine::new(1.0);
+        let mut contest = Match::of(&engine, &setup("balanced", 3)).unwrap();
+        let mut events: Vec<MatchEvent> = Vec::new();
+        while events.last() != Some(&MatchEvent::Done) {
+            events.extend(contest.next_events().unwrap());
+        }
+        let mut moves = [0; 3];
+        for event in &events {
+            if let MatchEvent::Move { game, ply, .. } = event {
+                moves[*game as usize] += 1;
+                assert_eq!(*ply, moves[*game as usize]);
+            }
+        }
+        assert!(moves.iter().all(|moves| *moves > 0));
+        assert_eq!(contest.tables().games, 3);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Games, models and players for TypeScript.
 //!
 //! The module is instantiated twice: on the page's main thread for the rules ([`GameTree`] and the free functions,
-//! all fast), and in a worker for searches ([`Engine`] and what it serves). The TypeScript types are generated from the types
+//! all fast), and in a worker for searches ([`Engine`] and what it serves). In a build with threads, workers that [`help`] share
+//! the memory of the latter. The TypeScript types are generated from the types
 //! here. Invalid input never panics: it throws an `Error` that says what and where.
 #![forbid(unsafe_code)]
 
@@ -72,6 +73,12 @@ pub fn start() {
 extern "C" {
     #[wasm_bindgen(js_namespace = console, js_name = error)]
     fn console_error(text: &str);
+}
+
+/// Makes the calling worker help with the work of the others that share its memory. It never returns: end the worker instead.
+#[wasm_bindgen]
+pub fn help() {
+    tabia_threads::help();
 }
 
 /// The version of Tabia.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use shakmaty::{ByColor, Color, Position as _};
 use tabia_encoding::{RatingPool, parse_uci};
 use tabia_game::Phase;
-use tabia_players::Limits;
+use tabia_players::{Limits, SearchControl};
 use tabia_practice::{
     ESTIMATED, GameMove, MIN_MOVES, MIN_PHASE_MOVES, Mark, RatingEstimate, RatingEvidence, RatingModel,
     ReviewInProgress, ReviewSettings, Reviewer, WhiteScore, game_accuracy,
@@ -179,7 +179,8 @@ pub fn moves_for_estimate() -> u32 {
 /// A review in progress. It needs the model `value` and one with a policy head.
 #[wasm_bindgen]
 pub struct Review {
-    reviewer: Reviewer,
+    /// One per thread, as long as there are threads.
+    reviewers: Vec<Reviewer>,
     game: ReviewInProgress,
     total: u32,
     pool: RatingPool,
@@ -206,9 +207,9 @@ impl Review {
         self.total
     }
 
-    /// Reviews the next move; `undefined` at the end.
-    pub fn step(&mut self) -> Result<Option<Ts<ReviewedMove>>, Fault> {
-        self.next()?.map(|reviewed| Ok(reviewed.into_ts()?)).transpose()
+    /// Reviews the next moves, as many as there are threads; none at the end.
+    pub fn step(&mut self) -> Result<Vec<Ts<ReviewedMove>>, Fault> {
+        self.next()?.into_iter().map(|reviewed| Ok(reviewed.into_ts()?)).collect()
     }
 
     /// Accuracy and estimated ratings of both sides, by the moves reviewed so far.
@@ -218,12 +219,12 @@ impl Review {
 }
 
 impl Review {
-    fn next(&mut self) -> Result<Option<ReviewedMove>, Fault> {
-        let reviewed = self.reviewer.step(&mut self.game, &|| Box::new(Stopwatch::start()))?;
-        if let Some(reviewed) = &reviewed {
-            self.chances.push((reviewed.color, reviewed.win_before, reviewed.win_after));
-        }
-        Ok(reviewed.map(ReviewedMove::from))
+    fn next(&mut self) -> Result<Vec<ReviewedMove>, Fault> {
+        let clock = || -> Box<dyn SearchControl> { Box::new(Stopwatch::start()) };
+        let reviewed = Reviewer::step_together(&mut self.reviewers, &mut self.game, &clock)?;
+        let chances = reviewed.iter().map(|one| (one.color, one.win_before, one.win_after));
+        self.chances.extend(chances);
+        Ok(reviewed.into_iter().map(ReviewedMove::from).collect())
     }
 
     fn summarise(&self) -> ReviewSummary {
@@ -268,12 +269,12 @@ impl Review {
             peers: both,
             evidence: both,
         };
-        let player = engine.store().player(&"engine".parse()?, 0)?;
-        let mut reviewer = Reviewer::new(player, engine.store().model(model)?)
-            .map_err(|_| Fault::new(format!("the model {model:?} has no policy head")))?;
+        let reviewers: Result<Vec<Reviewer>, Fault> =
+            (0..engine.threads()).map(|_| engine.reviewer(model)).collect();
+        let mut reviewers = reviewers?;
         let total = u32::try_from(moves.len()).unwrap_or(u32::MAX);
-        let game = reviewer.start_from(history, moves, settings);
-        Ok(Review { reviewer, game, total, pool, chances: Vec::new() })
+        let game = reviewers[0].start_from(history, moves, settings);
+        Ok(Review { reviewers, game, total, pool, chances: Vec::new() })
     }
 }
 
@@ -381,9 +382,10 @@ mod tests {
     fn moves_have_a_difficulty_and_short_games_no_estimate() {
         let mut review = review("e2e4 e7e5 d1h5 b8c6 f1c4 g8f6 h5f7");
         let mut moves = Vec::new();
-        while let Some(reviewed) = review.next().unwrap() {
-            moves.push(reviewed);
+        while moves.len() < 7 {
+            moves.extend(review.next().unwrap());
         }
+        assert!(review.next().unwrap().is_empty());
         assert_eq!(moves.len(), 7);
         for reviewed in &moves {
             assert!(reviewed.errs.is_some_and(|errs| (0.0..1.0).contains(&errs)), "{reviewed:?}");
@@ -401,7 +403,7 @@ mod tests {
         let mut review = review(
             "e2e4 e7e5 g1f3 b8c6 f1c4 f8c5 c2c3 g8f6 d2d3 d7d6 e1g1 e8g8 f1e1 a7a6 c4b3 c5a7 h2h3 h7h6 b1d2 f8e8",
         );
-        while review.next().unwrap().is_some() {}
+        while !review.next().unwrap().is_empty() {}
         let summary = review.summarise();
         for side in [&summary.white, &summary.black] {
             let like = side.played_like.unwrap();

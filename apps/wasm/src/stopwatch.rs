@@ -34,7 +34,7 @@ impl Timer for PageTimer {
     }
 }
 
-/// Milliseconds since some fixed moment.
+/// Milliseconds since a moment that is the same for all threads.
 #[cfg(target_family = "wasm")]
 fn now() -> f64 {
     use wasm_bindgen::prelude::wasm_bindgen;
@@ -44,8 +44,11 @@ fn now() -> f64 {
         /// The same in windows, workers and Node.
         #[wasm_bindgen(js_namespace = performance, js_name = now)]
         fn performance_now() -> f64;
+        /// When this thread's worker began.
+        #[wasm_bindgen(thread_local_v2, js_namespace = performance, js_name = timeOrigin)]
+        static TIME_ORIGIN: f64;
     }
-    performance_now()
+    TIME_ORIGIN.with(|origin| *origin) + performance_now()
 }
 
 /// A stand-in for the browser's clock in tests.

@@ -41,23 +41,13 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// The likeliest moves of a policy that together reach 90%, at most six, and the engine's best two. `after` evaluates a
-    /// move; that of `played` comes [later](Candidates::with_played).
-    pub(crate) fn of(
+    /// The likeliest moves of a policy that together reach 90%, at most six, and the engine's best two: those that are known, and
+    /// those to [evaluate](Candidates::with). That of `played` comes [later](Candidates::with_played).
+    pub(crate) fn searched(
         policy: &Policy,
         searched: &Searched,
         played: Option<Move>,
-        after: &mut dyn FnMut(Move) -> Result<f64, PlayerError>,
-    ) -> Result<Candidates, PlayerError> {
-        let (mut candidates, unknown) = Candidates::searched(policy, searched, played);
-        for m in unknown {
-            candidates.moves.push((m, after(m)?));
-        }
-        Ok(candidates)
-    }
-
-    /// The engine's best two, and the moves to evaluate.
-    fn searched(policy: &Policy, searched: &Searched, played: Option<Move>) -> (Candidates, Vec<Move>) {
+    ) -> (Candidates, Vec<Move>) {
         let best_chance = winning_chance(searched.score);
         let mut moves: Vec<(Move, f64)> = searched.best.map(|best| (best, best_chance)).into_iter().collect();
         moves.extend(searched.second.map(|(m, score)| (m, winning_chance(score))));
@@ -74,13 +64,17 @@ impl Candidates {
         (Candidates { best_chance, moves }, unknown)
     }
 
+    /// Adds a move and the mover's winning chance after it.
+    #[must_use]
+    pub(crate) fn with(mut self, m: Move, chance: f64) -> Candidates {
+        self.moves.push((m, chance));
+        self
+    }
+
     /// Adds the move played.
     #[must_use]
-    pub(crate) fn with_played(mut self, played: Move, chance: f64) -> Candidates {
-        if !self.moves.iter().any(|(known, _)| *known == played) {
-            self.moves.push((played, chance));
-        }
-        self
+    pub(crate) fn with_played(self, played: Move, chance: f64) -> Candidates {
+        if self.moves.iter().any(|(known, _)| *known == played) { self } else { self.with(played, chance) }
     }
 
     fn loss(&self, chance: f64) -> f64 {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::num::NonZeroI32;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use tabia_encoding::{Elo, ForMover, ForWhite, RatingPool, Score, Situation};
 use tabia_game::{Game, History, Outcome, Phase, Repetitions, Status, status};
 use tabia_model::{Evaluation, Model, Policy};
 use tabia_players::{Limits, NoPolicy, Player, PlayerError, SearchControl, winning_chance};
+use tabia_threads::in_parallel;
 
 use crate::accuracy::move_accuracy;
 use crate::difficulty::{Candidates, Peers};
@@ -229,77 +230,97 @@ impl Reviewer {
         review: &mut ReviewInProgress,
         clock: StartClock<'_>,
     ) -> Result<Option<ReviewedMove>, PlayerError> {
-        let Some(coming) = review.coming.pop_front() else { return Ok(None) };
-        let limits = Limits { lines: 2, ..review.settings.limits.clone() };
+        let Some(turn) = review.next_turn() else { return Ok(None) };
+        let limits = review.settings.position_limits();
         let before = match review.opinion.take() {
             Some(known) => known,
-            None => self.look(&review.history, &review.repetitions, &limits, clock)?,
+            None => self.look(&turn.history, &turn.repetitions, &limits, clock)?,
         };
-        let turn = review.history.current().turn();
-        let said = review.predictions(&self.human)?;
-        let rating = review.told().mover.rating;
-        let (at_rating, by_rating) = said.split_first().unwrap_or((&NOTHING, &[]));
-        let nothing = Policy::default();
-        let policy = at_rating.policy.as_ref().unwrap_or(&nothing);
-        let phase = Phase::of(review.history.current().board());
-        review.evidence[turn][phase as usize].add(by_rating, coming.played);
-
-        let mut candidates = None;
-        if review.settings.peers[turn] {
-            let settings = &review.settings;
-            let limits = settings.candidate_limits.clone().unwrap_or_else(|| halved(&settings.limits));
-            let mut after = |m: Move| self.after(review, m, &limits, clock);
-            candidates = Some(Candidates::of(policy, &before, Some(coming.played), &mut after)?);
+        let said = turn.predictions(&self.human, &review.settings)?;
+        let (mut candidates, unknown) = turn.candidates(&said, &before, &review.settings).unzip();
+        let candidate_limits = review.settings.candidate_limits();
+        for m in unknown.into_iter().flatten() {
+            let chance = self.after(&turn, m, &candidate_limits, clock)?;
+            candidates = candidates.map(|candidates: Candidates| candidates.with(m, chance));
         }
-        let (situation, position) = (review.history.situation(), review.history.current().clone());
-        let clock_before = situation.mover.time_left;
-        let increment = situation.pace.map(|pace| pace.increment);
-        let think_time = coming
-            .elapsed
-            .or_else(|| Some((clock_before? + increment.unwrap_or_default()).saturating_sub(coming.clock?)));
-        review.history.push(coming.played, coming.clock);
-        review.repetitions.push(review.history.current());
-        review.ply += 1;
         let after = self.look(&review.history, &review.repetitions, &limits, clock)?;
+        Ok(Some(review.finish(&turn, &Findings { before, after, said, candidates })))
+    }
 
-        let best = before.best.unwrap_or(coming.played);
-        let (win_before, win_after) = (winning_chance(before.score), 1.0 - winning_chance(after.score));
-        let best_probability = policy.probability(best);
-        let reviewed = Reviewed {
-            played: coming.played,
-            best,
-            best_chance: win_before,
-            second_chance: before.second.map(|(_, score)| winning_chance(score)),
-            played_chance: win_after,
-            best_probability,
-        };
-        let candidates = candidates.map(|candidates| candidates.with_played(coming.played, win_after));
-        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
-        let reviewed = ReviewedMove {
-            ply: review.ply,
-            color: turn,
-            uci: uci(&position, coming.played),
-            san: san(&position, coming.played),
-            before: before.score.for_white(turn).into(),
-            after: after.score.for_white(!turn).into(),
-            best: uci(&position, best),
-            best_san: san(&position, best),
-            line: line_san(&position, &before.line),
-            win_before,
-            win_after,
-            accuracy: move_accuracy(win_before, win_after),
-            probability: policy.probability(coming.played),
-            best_probability,
-            mark: reviewed.mark(),
-            phase,
-            clock: seconds(clock_before),
-            think_time: seconds(think_time),
-            expected_score: at_rating.wdl.map(tabia_model::Wdl::expected),
-            peers: candidates.as_ref().map(|candidates| candidates.peers(policy, rating)),
-            found_from: candidates.as_ref().and_then(|candidates| candidates.found_from(by_rating)),
-        };
-        review.opinion = Some(after);
-        Ok(Some(reviewed))
+    /// Reviews the next moves, one for each of `reviewers`, which work at the same time on the [threads](tabia_threads) there are.
+    /// None at the end. The first of them started the review.
+    ///
+    /// # Errors
+    /// If an engine or the network fails.
+    pub fn step_together(
+        reviewers: &mut [Reviewer],
+        review: &mut ReviewInProgress,
+        clock: &(dyn Fn() -> Box<dyn SearchControl> + Sync),
+    ) -> Result<Vec<ReviewedMove>, PlayerError> {
+        let start = (review.history.clone(), review.repetitions.clone());
+        let mut turns = Vec::new();
+        while turns.len() < reviewers.len()
+            && let Some(turn) = review.next_turn()
+        {
+            turns.push(turn);
+        }
+        if turns.is_empty() {
+            return Ok(Vec::new());
+        }
+        let most = reviewers.len();
+        let human = Arc::clone(&reviewers[0].human);
+        let reviewers: Vec<Mutex<&mut Reviewer>> = reviewers.iter_mut().map(Mutex::new).collect();
+        let settings = review.settings.clone();
+        let limits = settings.position_limits();
+        let known = review.opinion.take();
+
+        // The positions after the moves, and the one before the first.
+        let positions = turns.iter().skip(1).map(|turn| (&turn.history, &turn.repetitions));
+        let positions: Vec<_> = positions.chain([(&review.history, &review.repetitions)]).collect();
+        let first = known.is_none().then_some((&start.0, &start.1));
+        let searched: Vec<_> = first.into_iter().chain(positions).collect();
+        let (turns_asked, turns_seen) = (turns.len(), searched.len());
+        let found = in_parallel(most, turns_asked + turns_seen, |task| match searched.get(task) {
+            Some((history, repetitions)) => {
+                let found = free(&reviewers).look(history, repetitions, &limits, &|| clock());
+                found.map(Found::Position)
+            }
+            None => turns[task - turns_seen].predictions(&human, &settings).map(Found::Predictions),
+        });
+        let (mut opinions, mut said) = (Vec::from_iter(known), Vec::new());
+        for found in found {
+            match found? {
+                Found::Position(searched) => opinions.push(searched),
+                Found::Predictions(predictions) => said.push(predictions),
+            }
+        }
+
+        // Then the moves that people play, which follow from both.
+        let mut candidates = Vec::new();
+        let mut unknown = Vec::new();
+        for ((place, turn), (said, before)) in turns.iter().enumerate().zip(said.iter().zip(&opinions)) {
+            let (known, moves) = turn.candidates(said, before, &settings).unzip();
+            candidates.push(known);
+            unknown.extend(moves.into_iter().flatten().map(|m| (place, m)));
+        }
+        let limits = settings.candidate_limits();
+        let chances = in_parallel(most, unknown.len(), |task| {
+            let (place, m) = unknown[task];
+            free(&reviewers).after(&turns[place], m, &limits, &|| clock())
+        });
+        for ((place, m), chance) in unknown.into_iter().zip(chances) {
+            let chance = chance?;
+            candidates[place] = candidates[place].take().map(|known: Candidates| known.with(m, chance));
+        }
+        let mut reviewed = Vec::with_capacity(turns.len());
+        let opinions = opinions.windows(2);
+        for ((turn, opinions), (said, candidates)) in
+            turns.iter().zip(opinions).zip(said.into_iter().zip(candidates))
+        {
+            let [before, after] = [0, 1].map(|at: usize| opinions[at].clone());
+            reviewed.push(review.finish(turn, &Findings { before, after, said, candidates }));
+        }
+        Ok(reviewed)
     }
 
     /// The evaluation of a position, or the result where the game ends.
@@ -328,17 +349,112 @@ impl Reviewer {
     /// The mover's winning chance after a move.
     fn after(
         &mut self,
-        review: &ReviewInProgress,
+        turn: &Turn,
         m: Move,
         limits: &Limits,
         clock: StartClock<'_>,
     ) -> Result<f64, PlayerError> {
-        let (mut history, mut repetitions) = (review.history.clone(), review.repetitions.clone());
+        let (mut history, mut repetitions) = (turn.history.clone(), turn.repetitions.clone());
         history.push(m, None);
         repetitions.push(history.current());
-        let limits = Limits { lines: 1, ..limits.clone() };
-        Ok(1.0 - winning_chance(self.look(&history, &repetitions, &limits, clock)?.score))
+        Ok(1.0 - winning_chance(self.look(&history, &repetitions, limits, clock)?.score))
     }
+}
+
+/// One that nobody uses: there are as many as threads.
+fn free<'a, 'b>(reviewers: &'a [Mutex<&'b mut Reviewer>]) -> MutexGuard<'a, &'b mut Reviewer> {
+    loop {
+        match reviewers
+            .iter()
+            .map(Mutex::try_lock)
+            .find(|found| !matches!(found, Err(TryLockError::WouldBlock)))
+        {
+            Some(Ok(free)) => return free,
+            Some(Err(TryLockError::Poisoned(free))) => return free.into_inner(),
+            Some(Err(TryLockError::WouldBlock)) | None => std::hint::spin_loop(),
+        }
+    }
+}
+
+/// What a thread found.
+enum Found {
+    Position(Searched),
+    Predictions(Vec<Evaluation>),
+}
+
+/// A move to review, and the game before it.
+struct Turn {
+    history: History,
+    repetitions: Repetitions,
+    coming: GameMove,
+    /// Plies from the start, this one included.
+    ply: u32,
+}
+
+/// What was found out about a move.
+struct Findings {
+    before: Searched,
+    after: Searched,
+    said: Vec<Evaluation>,
+    candidates: Option<Candidates>,
+}
+
+impl ReviewSettings {
+    fn position_limits(&self) -> Limits {
+        Limits { lines: 2, ..self.limits.clone() }
+    }
+
+    fn candidate_limits(&self) -> Limits {
+        let limits = self.candidate_limits.clone().unwrap_or_else(|| halved(&self.limits));
+        Limits { lines: 1, ..limits }
+    }
+}
+
+impl Turn {
+    fn color(&self) -> Color {
+        self.history.current().turn()
+    }
+
+    /// The situation as people of the mover's rating see it.
+    fn told(&self, settings: &ReviewSettings) -> Situation<'_> {
+        let mut situation = self.history.situation();
+        let turn = situation.position.turn();
+        situation.mover.rating = settings.ratings[turn].or(situation.mover.rating);
+        // With one rating alone, no position would be even.
+        situation.opponent.rating = situation.opponent.rating.or(situation.mover.rating);
+        situation.pool = settings.pool.unwrap_or(situation.pool);
+        situation
+    }
+
+    /// The network's predictions at the mover's rating, then at all ratings where they are asked for.
+    fn predictions(&self, human: &Model, settings: &ReviewSettings) -> Result<Vec<Evaluation>, PlayerError> {
+        let told = self.told(settings);
+        let mut asked = Vec::with_capacity(1 + TOLD_RATINGS.len());
+        asked.push(told);
+        let is_asked = settings.evidence[told.position.turn()];
+        if is_asked && human.takes_ratings() && has_choice(told.position) {
+            asked.extend(at_ratings(&told));
+        }
+        Ok(human.evaluate(&asked)?)
+    }
+
+    /// The moves that people play as far as they are evaluated, and those to evaluate; `None` if they are not compared.
+    fn candidates(
+        &self,
+        said: &[Evaluation],
+        before: &Searched,
+        settings: &ReviewSettings,
+    ) -> Option<(Candidates, Vec<Move>)> {
+        let policy = at_rating(said).policy.as_ref();
+        let nothing = Policy::default();
+        settings.peers[self.color()]
+            .then(|| Candidates::searched(policy.unwrap_or(&nothing), before, Some(self.coming.played)))
+    }
+}
+
+/// What people of the mover's rating do, of a turn's predictions.
+fn at_rating(said: &[Evaluation]) -> &Evaluation {
+    said.first().unwrap_or(&NOTHING)
 }
 
 /// The predictions of a network that said nothing.
@@ -365,27 +481,72 @@ impl ReviewInProgress {
         &self.evidence[color]
     }
 
-    /// The situation as people of the mover's rating see it.
-    fn told(&self) -> Situation<'_> {
-        let mut situation = self.history.situation();
-        let turn = situation.position.turn();
-        situation.mover.rating = self.settings.ratings[turn].or(situation.mover.rating);
-        // With one rating alone, no position would be even.
-        situation.opponent.rating = situation.opponent.rating.or(situation.mover.rating);
-        situation.pool = self.settings.pool.unwrap_or(situation.pool);
-        situation
+    /// The next move, after which the game goes on.
+    fn next_turn(&mut self) -> Option<Turn> {
+        let coming = self.coming.pop_front()?;
+        let (history, repetitions) = (self.history.clone(), self.repetitions.clone());
+        self.history.push(coming.played, coming.clock);
+        self.repetitions.push(self.history.current());
+        self.ply += 1;
+        Some(Turn { history, repetitions, coming, ply: self.ply })
     }
 
-    /// The network's predictions at the mover's rating, then at all ratings where they are asked for.
-    fn predictions(&self, human: &Model) -> Result<Vec<Evaluation>, PlayerError> {
-        let told = self.told();
-        let mut asked = Vec::with_capacity(1 + TOLD_RATINGS.len());
-        asked.push(told);
-        let is_asked = self.settings.evidence[told.position.turn()];
-        if is_asked && human.takes_ratings() && has_choice(told.position) {
-            asked.extend(at_ratings(&told));
-        }
-        Ok(human.evaluate(&asked)?)
+    /// The review of a move, which is evidence of its player's rating.
+    fn finish(&mut self, turn: &Turn, findings: &Findings) -> ReviewedMove {
+        let Findings { before, after, said, candidates } = findings;
+        let Turn { history, coming, .. } = turn;
+        let (situation, position, color) = (history.situation(), history.current(), turn.color());
+        let (at_rating, by_rating) = (at_rating(said), said.get(1..).unwrap_or_default());
+        let nothing = Policy::default();
+        let policy = at_rating.policy.as_ref().unwrap_or(&nothing);
+        let rating = turn.told(&self.settings).mover.rating;
+        let phase = Phase::of(position.board());
+        self.evidence[color][phase as usize].add(by_rating, coming.played);
+
+        let clock_before = situation.mover.time_left;
+        let increment = situation.pace.map(|pace| pace.increment);
+        let think_time = coming
+            .elapsed
+            .or_else(|| Some((clock_before? + increment.unwrap_or_default()).saturating_sub(coming.clock?)));
+        let best = before.best.unwrap_or(coming.played);
+        let (win_before, win_after) = (winning_chance(before.score), 1.0 - winning_chance(after.score));
+        let best_probability = policy.probability(best);
+        let reviewed = Reviewed {
+            played: coming.played,
+            best,
+            best_chance: win_before,
+            second_chance: before.second.map(|(_, score)| winning_chance(score)),
+            played_chance: win_after,
+            best_probability,
+        };
+        let candidates =
+            candidates.clone().map(|candidates| candidates.with_played(coming.played, win_after));
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+        let reviewed = ReviewedMove {
+            ply: turn.ply,
+            color,
+            uci: uci(position, coming.played),
+            san: san(position, coming.played),
+            before: before.score.for_white(color).into(),
+            after: after.score.for_white(!color).into(),
+            best: uci(position, best),
+            best_san: san(position, best),
+            line: line_san(position, &before.line),
+            win_before,
+            win_after,
+            accuracy: move_accuracy(win_before, win_after),
+            probability: policy.probability(coming.played),
+            best_probability,
+            mark: reviewed.mark(),
+            phase,
+            clock: seconds(clock_before),
+            think_time: seconds(think_time),
+            expected_score: at_rating.wdl.map(tabia_model::Wdl::expected),
+            peers: candidates.as_ref().map(|candidates| candidates.peers(policy, rating)),
+            found_from: candidates.as_ref().and_then(|candidates| candidates.found_from(by_rating)),
+        };
+        self.opinion = Some(after.clone());
+        reviewed
     }
 }
 

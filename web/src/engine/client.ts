@@ -1,6 +1,7 @@
 import { DEBUG, recordTiming } from '../lib/timings';
 import type { ModelFacts } from '../wasm/tabia.js';
 import type { BundledModel, EngineArgs, EngineMethod, EngineResult, FailureCause, Pace, Reply, Request, StreamKind, Streams } from './protocol';
+import { helpersFor } from './threads';
 import { compileModule, type ModuleBuild } from './wasm';
 
 type Progress = (loaded: number, total: number) => void;
@@ -76,14 +77,17 @@ export class StreamControl<Result = unknown> {
  * The worker starts with the module for the bundled networks. When a network needs the other module, a new worker with the same
  * models takes over; the old one finishes what it was asked before.
  *
- * If the worker crashes, all pending requests are rejected, and the next call starts a new worker with the same models. A call
+ * On a cross-origin isolated page the worker has helpers on other cores, which share its memory.
+ *
+ * If the worker or a helper crashes, all pending requests are rejected, and the next call starts a new worker with the same models. A call
  * cannot be stopped while it runs, and a stream only between steps; `close` ends both at once.
  */
 export class EngineClient {
   #worker: Promise<Worker> | undefined;
   #build: ModuleBuild = 'bundled';
-  /** All workers that run. */
-  #running = new Set<Worker>();
+  /** All workers that run, with their helpers. */
+  #running = new Map<Worker, Worker[]>();
+  #maxHelpers: number;
   /** Those with the module for any network. */
   #runsAny = new WeakSet<Worker>();
   /** Those that were replaced and have pending requests. */
@@ -93,6 +97,11 @@ export class EngineClient {
   #nextId = 1;
   /** Random seed of the players. */
   #seed = Math.floor(Math.random() * 2 ** 31);
+
+  /** `maxHelpers` is 0 where several clients share the work among them. */
+  constructor({ maxHelpers = Infinity } = {}) {
+    this.#maxHelpers = maxHelpers;
+  }
 
   async call<M extends EngineMethod>(method: M, ...args: EngineArgs<M>): Promise<EngineResult<M>> {
     const worker = await this.#getWorker();
@@ -156,8 +165,7 @@ export class EngineClient {
   /** Terminates the worker and rejects all pending requests. The client can be used again. */
   close(): void {
     this.#rejectAll(() => true, 'the request was cancelled');
-    for (const worker of this.#running) worker.terminate();
-    this.#running.clear();
+    for (const worker of [...this.#running.keys()]) this.#terminate(worker);
     this.#retired.clear();
     this.#worker = undefined;
   }
@@ -217,6 +225,12 @@ export class EngineClient {
   #endIfIdle(worker: Worker): void {
     if (!this.#retired.has(worker) || [...this.#pending.values()].some((pending) => pending.worker === worker)) return;
     this.#retired.delete(worker);
+    this.#terminate(worker);
+  }
+
+  /** Terminates a worker and its helpers, which frees their memory. */
+  #terminate(worker: Worker): void {
+    for (const helper of this.#running.get(worker) ?? []) helper.terminate();
     this.#running.delete(worker);
     worker.terminate();
   }
@@ -259,21 +273,40 @@ export class EngineClient {
   async #startWorker(): Promise<Worker> {
     const build = this.#build;
     const module = await compileModule(build);
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
-    this.#running.add(worker);
+    const worker = this.#newWorker();
+    this.#running.set(worker, []);
     if (build === 'any') this.#runsAny.add(worker);
-    worker.onmessage = (message: MessageEvent<Reply>) => this.#receive(message.data);
-    worker.onerror = (event) => {
-      event.preventDefault();
-      this.#abandon(worker, `the engine stopped: ${event.message || 'its code could not be loaded'}`);
+    const helpers = Math.min(this.#maxHelpers, helpersFor(module));
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      if (data.kind === 'memory') this.#startHelpers(worker, helpers, module, data.memory);
+      else this.#receive(data);
     };
-    worker.postMessage({ kind: 'start', module, seed: this.#seed, timed: DEBUG } satisfies Request);
+    worker.postMessage({ kind: 'start', module, seed: this.#seed, timed: DEBUG, shares: helpers > 0 } satisfies Request);
     const loaded = [...this.#models].filter(([, model]) => model.loaded);
     await Promise.all(loaded.map(([name, model]) => this.#load(worker, name, model)));
     return worker;
   }
 
-  #receive(reply: Reply): void {
+  /** A worker of `owner`, itself by default, which ends with it if it stops by an error. */
+  #newWorker(owner?: Worker): Worker {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), { type: 'module' });
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.#abandon(owner ?? worker, `the engine stopped: ${event.message || 'its code could not be loaded'}`);
+    };
+    return worker;
+  }
+
+  #startHelpers(worker: Worker, count: number, module: WebAssembly.Module, memory: WebAssembly.Memory): void {
+    const helpers = this.#running.get(worker);
+    while (helpers && helpers.length < count) {
+      const helper = this.#newWorker(worker);
+      helper.postMessage({ kind: 'help', module, memory } satisfies Request);
+      helpers.push(helper);
+    }
+  }
+
+  #receive(reply: Exclude<Reply, { kind: 'memory' }>): void {
     if (reply.kind === 'timing') return recordTiming(reply);
     const pending = this.#pending.get(reply.id);
     if (!pending) return;
@@ -290,8 +323,7 @@ export class EngineClient {
 
   /** Ends a worker and rejects its requests. */
   #abandon(worker: Worker, message: string): void {
-    worker.terminate();
-    this.#running.delete(worker);
+    this.#terminate(worker);
     if (!this.#retired.delete(worker)) this.#worker = undefined;
     this.#rejectAll((pending) => pending.worker === worker, message);
   }

@@ -36,7 +36,11 @@ export type EngineResult<M extends EngineMethod> = ReturnType<Extract<Engine[M],
 /** Long tasks that run in steps: their arguments, the event after each step and the result. */
 export interface Streams {
   /** Iterative deepening in time slices; ends after `slices`. */
-  analysis: { args: [game: GameInput, lines: number, secondsPerSlice: number, slices: number]; event: Thought; result: null };
+  analysis: {
+    args: [game: GameInput, lines: number, secondsPerSlice: number, slices: number];
+    event: { thought: Thought; threads: number };
+    result: null;
+  };
   /** The result is null if the review was stopped. */
   review: {
     args: [game: GameInput, network: string, rating: number | null, secondsPerMove: number];
@@ -88,8 +92,10 @@ export interface Pace {
 
 /** Messages from the page to the worker. */
 export type Request =
-  /** `timed`: the worker sends a `timing` for each call and each step of a stream. */
-  | { kind: 'start'; module: WebAssembly.Module; seed: number; timed: boolean }
+  /** `timed`: the worker sends a `timing` for each call and each step of a stream. `shares`: it sends its memory, for helpers. */
+  | { kind: 'start'; module: WebAssembly.Module; seed: number; timed: boolean; shares: boolean }
+  /** Makes the worker a helper of the one whose memory this is. It hears nothing else afterwards. */
+  | { kind: 'help'; module: WebAssembly.Module; memory: WebAssembly.Memory }
   | { kind: 'fetch'; id: number; name: string; url: string }
   | { kind: 'read'; id: number; name: string; file: Blob; vocabulary: Blob | undefined }
   | { kind: 'call'; id: number; method: EngineMethod; args: unknown[] }
@@ -104,6 +110,7 @@ export type FailureCause = 'crash' | 'no-runtime' | null;
 
 /** Messages from the worker to the page. */
 export type Reply =
+  | { kind: 'memory'; memory: WebAssembly.Memory }
   | { kind: 'timing'; what: string; ms: number }
   | { kind: 'progress'; id: number; loaded: number; total: number }
   | { kind: 'event'; id: number; event: unknown }

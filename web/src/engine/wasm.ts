@@ -2,8 +2,8 @@ import init, * as tabia from '../wasm/tabia.js';
 // All builds share one script, see `cargo xtask wasm`.
 import any from '../wasm/tabia_bg.wasm?url';
 import plain from '../wasm/tabia_small_bg.wasm?url';
-import relaxed from '../wasm/tabia_small_relaxed_bg.wasm?url';
-import { hasRelaxedSimd } from './simd';
+import threaded from '../wasm/tabia_small_threads_bg.wasm?url';
+import { canUseThreads } from './threads';
 
 /** All exports of the wasm module, initialised on this thread. */
 export type Rules = typeof tabia;
@@ -31,9 +31,9 @@ export function compileModule(build: ModuleBuild): Promise<WebAssembly.Module> {
 
 async function fetchModule(build: ModuleBuild): Promise<WebAssembly.Module> {
   if (build === 'any') return compileFrom(any);
-  if (!hasRelaxedSimd()) return compileFrom(plain);
-  // A browser may gain relaxed SIMD in an update while only the plain build is cached for offline use.
-  return compileFrom(relaxed).catch(() => compileFrom(plain));
+  if (!canUseThreads()) return compileFrom(plain);
+  // A browser may gain threads in an update while only the plain build is cached for offline use.
+  return compileFrom(threaded).catch(() => compileFrom(plain));
 }
 
 async function compileFrom(url: string): Promise<WebAssembly.Module> {

@@ -2,7 +2,7 @@ import * as tabia from '../wasm/tabia.js';
 import { fetchBytes } from './fetch';
 import { Engine, type FailureCause, type Pace, type Reply, type Request, type StreamKind, type Streams } from './protocol';
 
-// Runs one wasm engine. Calls are answered in order; streams yield between steps, so that calls and stops get through.
+// Runs one wasm engine, or helps one. Calls are answered in order; streams yield between steps, so that calls and stops get through.
 
 const PGN_GAMES_PER_STEP = 250;
 const FILE_CHUNK_BYTES = 1 << 20;
@@ -29,9 +29,13 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
   const request = message.data;
   if (request.kind === 'start') {
     timed = request.timed;
-    tabia.initSync({ module: request.module });
+    const { memory } = tabia.initSync({ module: request.module });
     engine = new Engine(request.seed);
     engine.chooseKernels();
+    if (request.shares) reply({ kind: 'memory', memory });
+  } else if (request.kind === 'help') {
+    tabia.initSync(request);
+    tabia.help();
   } else if (request.kind === 'stop' || request.kind === 'pace') {
     const stream = running.get(request.id);
     if (!stream) return;
@@ -41,7 +45,7 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
   } else void answer(request);
 });
 
-type AnsweredRequest = Exclude<Request, { kind: 'start' | 'stop' | 'pace' }>;
+type AnsweredRequest = Exclude<Request, { kind: 'start' | 'help' | 'stop' | 'pace' }>;
 
 async function answer(request: AnsweredRequest): Promise<void> {
   const { id } = request;
@@ -103,7 +107,7 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       const [game, lines, seconds, slices] = args as Streams['analysis']['args'];
       let left = slices;
       await repeat(() => {
-        emit(engine.analyse(game, lines, seconds));
+        emit({ thought: engine.analyse(game, lines, seconds), threads: engine.threads() });
         return --left > 0;
       });
       return null;
@@ -113,9 +117,9 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       emit({ total: review.total() });
       let done = false;
       await repeat(() => {
-        const move = review.step();
-        if (move) emit(move);
-        else done = true;
+        const moves = review.step();
+        for (const move of moves) emit(move);
+        done = moves.length === 0;
         return !done;
       });
       const summary = done ? review.summary() : null;
@@ -197,10 +201,12 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
       const match = new tabia.Match(engine, ...(args as Streams['match']['args']));
       state.snapshot = () => ({ results: match.results(), pgn: match.pgn(), json: match.json() });
       await repeat(() => {
-        const event = match.step();
-        emit(event);
-        if (event.kind === 'game-end') emit({ kind: 'results', results: match.results() });
-        return event.kind !== 'done';
+        // Who looks at every move looks at one game.
+        const { paused, delay } = state.pace;
+        const events = paused || delay > 0 ? [match.step()] : match.stepTogether();
+        for (const event of events) emit(event);
+        if (events.some(({ kind }) => kind === 'game-end')) emit({ kind: 'results', results: match.results() });
+        return events.every(({ kind }) => kind !== 'done');
       });
       const result = state.snapshot();
       match.free();

@@ -1,15 +1,16 @@
 // The service worker caches one complete version of the page, so that it works offline.
 //
 // A version is a list of files with their hashes, prepended to this script by the build (tools/precache.mjs). All its files are
-// cached before it is installed; unchanged files are copied from the previous version. A new version waits until no page of the
+// cached before it is installed; unchanged files are copied from the previous version. They are cached with the headers that isolate
+// the page from other origins, without which browsers share no memory between threads and which many hosts cannot send. A new version waits until no page of the
 // old one is open or until a page activates it. Open pages of the old version still find their files, which are deleted when
 // the page is next opened in a single tab.
 
-import { hasRelaxedSimd } from '../engine/simd';
+import { canUseThreads } from '../engine/threads';
 import type { FromWorker, ToWorker } from './messages';
 
-/** `relaxed` and `plain` are the builds of the small wasm module; only the one this browser supports is precached. */
-type PrecachedFile = [path: string, integrity: string, when: 'now' | 'later' | 'relaxed' | 'plain'];
+/** `threads` and `plain` are the builds of the small wasm module; only the one this browser supports is precached. */
+type PrecachedFile = [path: string, integrity: string, when: 'now' | 'later' | 'threads' | 'plain'];
 declare const PRECACHE: { version: string; files: PrecachedFile[] };
 
 const sw = self as unknown as ServiceWorkerGlobalScope;
@@ -47,7 +48,7 @@ function pathOf(request: Request): string | undefined {
 }
 
 async function install(): Promise<void> {
-  const build = hasRelaxedSimd() ? 'relaxed' : 'plain';
+  const build = canUseThreads() ? 'threads' : 'plain';
   const wanted = PRECACHE.files.filter(([, , when]) => when === 'now' || when === build);
   try {
     const cache = await caches.open(NAME);
@@ -69,7 +70,15 @@ function cacheKey([path, integrity]: PrecachedFile): string {
 async function precache(cache: Cache, file: PrecachedFile): Promise<void> {
   const key = cacheKey(file);
   const known = await caches.match(key, { ignoreVary: true });
-  await cache.put(key, known ?? (await fetchFile(file)));
+  await cache.put(key, isolated(known ?? (await fetchFile(file))));
+}
+
+/** A response with the headers for pages and workers that share memory. */
+function isolated({ body, status, statusText, headers }: Response): Response {
+  const all = new Headers(headers);
+  all.set('Cross-Origin-Opener-Policy', 'same-origin');
+  all.set('Cross-Origin-Embedder-Policy', 'require-corp');
+  return new Response(body, { status, statusText, headers: all });
 }
 
 /** Fetches a file. The integrity check fails if the site has been updated meanwhile. */
@@ -107,7 +116,7 @@ async function cachedResponse(path: string, file: PrecachedFile | undefined): Pr
 async function addToCache(file: PrecachedFile, response: Response): Promise<void> {
   try {
     const cache = await caches.open(NAME);
-    await cache.put(cacheKey(file), response);
+    await cache.put(cacheKey(file), isolated(response));
   } catch {
     // Out of storage: it is fetched again next time.
   }

@@ -10,25 +10,38 @@ use crate::workspace::Workspace;
 /// The workspace crates that each crate may depend on, including dev-dependencies.
 ///
 /// Crates that do not exist are allowed here; crates that are missing here are an error.
-const DIRECTIONS: [(&str, &[&str]); 30] = [
+const DIRECTIONS: &[(&str, &[&str])] = &[
     // Benches only.
     ("tabia-bench", &["tabia-onnx"]),
     // Tests only.
     ("tabia-requires", &[]),
+    // Threads that wait for work, natively and in browsers.
+    ("tabia-threads", &[]),
     ("tabia-encoding", &[]),
     ("tabia-game", &["tabia-encoding", "tabia-requires"]),
     ("tabia-nets", &["tabia-encoding"]),
     // Kernels and products on a device: nothing of networks.
     ("tabia-gpu", &["tabia-requires"]),
     ("tabia-onnx", &["tabia-encoding", "tabia-nets"]),
-    ("tabia-runtime", &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx"]),
+    ("tabia-runtime", &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-threads"]),
     (
         "tabia-model",
-        &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-requires", "tabia-runtime"],
+        &[
+            "tabia-bench",
+            "tabia-encoding",
+            "tabia-nets",
+            "tabia-onnx",
+            "tabia-requires",
+            "tabia-runtime",
+            "tabia-threads",
+        ],
     ),
     // Endgame tables.
     ("tabia-syzygy", &[]),
-    ("tabia-search", &["tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime", "tabia-syzygy"]),
+    (
+        "tabia-search",
+        &["tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime", "tabia-syzygy", "tabia-threads"],
+    ),
     (
         "tabia-players",
         &["tabia-bench", "tabia-encoding", "tabia-game", "tabia-model", "tabia-runtime", "tabia-search"],
@@ -36,13 +49,29 @@ const DIRECTIONS: [(&str, &[&str]); 30] = [
     // Learning from games, for the page and the terminal.
     (
         "tabia-practice",
-        &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-runtime", "tabia-search"],
+        &[
+            "tabia-encoding",
+            "tabia-game",
+            "tabia-model",
+            "tabia-players",
+            "tabia-runtime",
+            "tabia-search",
+            "tabia-threads",
+        ],
     ),
     // The protocol only: players and engines meet in the apps.
     ("tabia-uci", &["tabia-requires"]),
     (
         "tabia-arena",
-        &["tabia-encoding", "tabia-game", "tabia-model", "tabia-players", "tabia-requires", "tabia-syzygy"],
+        &[
+            "tabia-encoding",
+            "tabia-game",
+            "tabia-model",
+            "tabia-players",
+            "tabia-requires",
+            "tabia-syzygy",
+            "tabia-threads",
+        ],
     ),
     ("tabia-data", &["tabia-encoding", "tabia-game", "tabia-requires"]),
     ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
@@ -160,6 +189,7 @@ const DIRECTIONS: [(&str, &[&str]); 30] = [
             "tabia-players",
             "tabia-practice",
             "tabia-runtime",
+            "tabia-threads",
         ],
     ),
     ("tabia-desktop", &["tabia-serve"]),

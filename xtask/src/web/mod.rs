@@ -22,7 +22,7 @@ use crate::{module, process};
 const CARRIED: &str = "crates/serve/page";
 
 /// Sources of the module.
-const MODULE_SOURCES: [&str; 14] = [
+const MODULE_SOURCES: [&str; 16] = [
     "Cargo.lock",
     "Cargo.toml",
     "apps/wasm",
@@ -36,7 +36,9 @@ const MODULE_SOURCES: [&str; 14] = [
     "crates/practice",
     "crates/runtime",
     "crates/search",
+    "crates/threads",
     "xtask/src/module.rs",
+    "xtask/src/wasm.rs",
 ];
 /// Sources of the page, besides the module and packages.
 const PAGE_SOURCES: [&str; 11] = [

@@ -10,12 +10,18 @@ use crate::{Fault, stopwatch::Stopwatch};
 /// An engine and its last request.
 pub(super) struct Analyst {
     engine: Box<dyn Player>,
+    /// The threads it searches with.
+    threads: usize,
     last: Option<(GameInput, usize, Thought)>,
 }
 
 impl Analyst {
-    pub(super) fn new(engine: Box<dyn Player>) -> Analyst {
-        Analyst { engine, last: None }
+    pub(super) fn new(engine: Box<dyn Player>, threads: usize) -> Analyst {
+        Analyst { engine, threads, last: None }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.threads
     }
 
     /// Searches for a slice of time. The same request again continues through the transposition table; the deepest result

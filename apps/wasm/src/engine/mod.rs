@@ -69,6 +69,11 @@ impl Engine {
         Engine { seed: seed.to_bits(), store, players: HashMap::new(), analyst: None }
     }
 
+    /// The threads that its work can use: this one, and the workers that [help](crate::help).
+    pub fn threads(&self) -> usize {
+        1 + tabia_threads::helpers()
+    }
+
     /// Measures which kernels of this build are fastest here, in some tens of milliseconds, and returns their name. Models
     /// opened from then on use them; the answers are the same on all.
     #[wasm_bindgen(js_name = chooseKernels)]
@@ -201,9 +206,13 @@ impl Engine {
     }
 
     fn deepen(&mut self, game: &GameInput, lines: u32, seconds: f64) -> Result<Thought, Fault> {
+        let threads = self.threads();
         let analyst = match &mut self.analyst {
-            Some(analyst) => analyst,
-            none => none.insert(Analyst::new(self.store.player(&"engine".parse()?, self.seed)?)),
+            Some(analyst) if analyst.threads() == threads => analyst,
+            other => {
+                let engine = self.store.player(&format!("engine,threads={threads}").parse()?, self.seed)?;
+                other.insert(Analyst::new(engine, threads))
+            }
         };
         analyst.slice(game, lines as usize, duration("seconds", seconds)?)
     }

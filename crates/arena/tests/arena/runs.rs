@@ -381,6 +381,54 @@ fn stepped_match_plays_the_games_of_a_run() {
 }
 
 #[test]
+fn stepped_match_plays_the_same_games_at_the_same_time() {
+    tabia_threads::start_helpers(2);
+    for second in [Script::Hashed(2), Script::Dice, Script::Fails(4), Script::Cheats(6)] {
+        let setup = Setup::of_two(Script::Greedy(1), second.clone(), 2, 60);
+        let run = setup.play(1, None).unwrap();
+        let schedule = Schedule::new(Format::Match, 2, 2, setup.openings.list().len()).unwrap();
+        let entrants: Vec<Box<dyn Entrant>> =
+            vec![Box::new(scripted("first", Script::Greedy(1))), Box::new(scripted("second", second))];
+        let rules = setup.rules.clone();
+        let mut stepped =
+            SteppedMatch::new("a test", entrants, setup.openings.clone(), &schedule, 4, rules, 5).unwrap();
+        let mut plies_of = [None; 4];
+        let (mut ended, mut done) = (0, false);
+        let mut most_at_once = 0;
+        while !done {
+            stepped
+                .step_together(&FakeTimer::default(), 3, &mut |event| match event {
+                    MatchEvent::GameStarted(scheduled) => {
+                        assert_eq!(plies_of[scheduled.game as usize].replace(0), None);
+                        let started = plies_of.iter().flatten().count();
+                        most_at_once = most_at_once.max(started - ended);
+                    }
+                    MatchEvent::Moved { scheduled, plies, before, played, after } => {
+                        let known = plies_of[scheduled.game as usize].as_mut().unwrap();
+                        *known += 1;
+                        let mut position = *before;
+                        position.play_unchecked(played.mv);
+                        assert_eq!((plies, &position), (*known, after));
+                    }
+                    MatchEvent::GameEnded(record) => {
+                        assert_eq!(plies_of[record.game as usize], Some(record.moves.len()));
+                        ended += 1;
+                    }
+                    MatchEvent::Done => done = true,
+                })
+                .unwrap();
+        }
+        assert_eq!((ended, most_at_once), (4, 3));
+        assert!(stepped.is_done());
+        let mut expected = run.records;
+        expected.sort_by_key(|record| record.game);
+        assert_eq!((stepped.records(), stepped.standings()), (expected.as_slice(), &run.standings));
+        let titles: Vec<_> = stepped.games().iter().map(|game| game.headers.get("Round")).collect();
+        assert!(titles.is_sorted(), "{titles:?}");
+    }
+}
+
+#[test]
 fn stepped_match_reports_build_errors() {
     let schedule = Schedule::new(Format::Match, 2, 1, 1).unwrap();
     let entrants: Vec<Box<dyn Entrant>> =

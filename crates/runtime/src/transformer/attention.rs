@@ -1,5 +1,7 @@
 //! Self-attention in floats, head by head.
 
+use std::ops::Range;
+
 use super::elementwise::{Softmax, norm};
 use super::kernels::Dots;
 use super::level::{Kernel, Level};
@@ -55,11 +57,12 @@ impl HeadBuffers {
 }
 
 impl Attention {
-    /// Attends: each row of `qkv` has the queries, keys and values of all heads of a token, each row of `to` the outputs of all
-    /// heads. `bias` is that of each pair of tokens: for each head and query a row of blocks.
+    /// Attends with some of the heads: each row of `qkv` has the queries, keys and values of all heads of a token, each row of `to`
+    /// the outputs of all heads. `bias` is that of each pair of tokens: for each head and query a row of blocks.
     pub(super) fn run(
         &self,
         level: Level,
+        heads: Range<usize>,
         qkv: &[[f32; LANES]],
         bias: &[[f32; LANES]],
         buffers: &mut HeadBuffers,
@@ -69,7 +72,7 @@ impl Attention {
         let head = dimensions * LANES;
         let width = qkv.len() / tokens / 3;
         let others = tokens.div_ceil(LANES);
-        for h in 0..width / dimensions {
+        for h in heads {
             let HeadBuffers { queries, keys, values, scores } = buffers;
             let at = h * dimensions;
             level.run(SplitHead { layer: self, qkv, width, at, queries, keys, values });

@@ -338,7 +338,8 @@ impl Maia3Block {
                 self.qkv.run(level, x, quantised, qkv, Store::Add);
             }
         }
-        self.attention.run(level, qkv, bias, head, mixed);
+        let heads = 0..mixed.len() / SQUARES / self.attention.dimensions;
+        self.attention.run(level, heads, qkv, bias, head, mixed);
         self.out.run(level, mixed, quantised, x, Store::Add);
         level.run(Normalise { rows: x, shift: &self.out_bias, norm: &self.norm1 });
         self.up.run(level, x, quantised, inner, Store::Replace);

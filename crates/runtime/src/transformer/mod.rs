@@ -19,6 +19,7 @@ mod maia3;
 mod product;
 mod quantise;
 mod session;
+mod share;
 mod trial;
 mod trunk;
 

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use tabia_nets::NetConfig;
 use tabia_onnx::TensorError;
 use tabia_onnx::tensors::TensorMap;
+use tabia_threads::in_parallel;
 
 use super::human::HumanNet;
 use super::level::Level;
@@ -13,9 +14,9 @@ use super::maia3::Maia3Net;
 use crate::{InputData, InputTensor, OutputTensor, RunError};
 
 /// A network with its weights packed, which runs one position at a time.
-pub(super) trait TransformerNet {
+pub(super) trait TransformerNet: Sync {
     /// What a run needs besides.
-    type Buffers;
+    type Buffers: Send;
 
     /// The name of each input and its numbers per position.
     fn inputs(&self) -> Vec<(&'static str, usize)>;
@@ -125,22 +126,20 @@ impl<N: TransformerNet> Pooled<N> {
                 return Err(RunError::Length { input: name.to_owned(), shape, len: values.len() });
             }
         }
-        let widths = self.net.outputs();
-        let mut outputs: Vec<Vec<f32>> = widths.iter().map(|w| Vec::with_capacity(w * positions)).collect();
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut buffers = idle.unwrap_or_else(|| self.net.buffers());
-        for at in 0..positions {
+        // Helpers take positions of a batch.
+        let found = in_parallel(positions, positions, |at| {
             let inputs =
                 given.iter().zip(&expected).map(|(values, (_, width))| &values[at * width..][..*width]);
             let inputs: Vec<&[f32]> = inputs.collect();
-            let mut outputs = outputs.iter_mut();
-            self.net.run(level, &inputs, &mut buffers, |values| {
-                if let Some(output) = outputs.next() {
-                    output.extend_from_slice(values);
-                }
-            });
+            self.run_one(level, &inputs)
+        });
+        let widths = self.net.outputs();
+        let mut outputs: Vec<Vec<f32>> = widths.iter().map(|w| Vec::with_capacity(w * positions)).collect();
+        for position in found {
+            for (output, values) in outputs.iter_mut().zip(position) {
+                output.extend(values);
+            }
         }
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(buffers);
         let mut named = Vec::with_capacity(outputs.len());
         for ((values, width), name) in outputs.into_iter().zip(widths).zip(names) {
             if values.iter().any(|value| !value.is_finite()) {
@@ -149,6 +148,17 @@ impl<N: TransformerNet> Pooled<N> {
             named.push(OutputTensor { name: name.clone(), shape: vec![positions, width], values });
         }
         Ok(named)
+    }
+
+    /// The outputs for one position.
+    fn run_one(&self, level: Level, inputs: &[&[f32]]) -> Vec<Vec<f32>> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = idle().pop();
+        let mut buffers = known.unwrap_or_else(|| self.net.buffers());
+        let mut outputs = Vec::new();
+        self.net.run(level, inputs, &mut buffers, |values| outputs.push(values.to_vec()));
+        idle().push(buffers);
+        outputs
     }
 }
 

@@ -1,8 +1,11 @@
 //! Transformer blocks: pre-norm attention and SwiGLU feed-forward with residuals.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use std::sync::{Mutex, PoisonError};
+
 use tabia_onnx::TensorError;
 use tabia_onnx::tensors::TensorMap;
+use tabia_threads::{Member, with_team};
 
 use super::attention::{Attention, HeadBuffers, Scaling};
 use super::elementwise::{RmsNorm, SwiGlu};
@@ -10,6 +13,7 @@ use super::level::Level;
 use super::linear::Linear;
 use super::product::Store;
 use super::quantise::QuantisedRows;
+use super::share::{Exchange, MOST, Share};
 use crate::accumulator::block::LANES;
 
 /// Names and sizes of a network.
@@ -28,6 +32,11 @@ pub(super) struct Plan {
 }
 
 impl Plan {
+    /// The number of attention heads.
+    pub(super) fn heads(&self) -> usize {
+        self.width / self.head
+    }
+
     /// Whether rows fill whole blocks, as the kernels require.
     pub(super) fn fills_blocks(&self) -> bool {
         [self.width, self.head, self.hidden].iter().all(|size| size.is_multiple_of(LANES))
@@ -40,6 +49,8 @@ pub(super) struct Trunk {
     plan: Plan,
     blocks: Vec<TrunkBlock>,
     final_norm: Vec<[f32; LANES]>,
+    /// Those that no run uses.
+    idle: Mutex<Vec<Exchange>>,
 }
 
 #[derive(Debug)]
@@ -109,7 +120,8 @@ impl Trunk {
                 down,
             });
         }
-        Ok(Trunk { plan, blocks, final_norm: take_row(tensors, plan.final_norm, d)? })
+        let final_norm = take_row(tensors, plan.final_norm, d)?;
+        Ok(Trunk { plan, blocks, final_norm, idle: Mutex::default() })
     }
 
     pub(super) fn buffers(&self) -> TrunkBuffers {
@@ -126,22 +138,57 @@ impl Trunk {
         }
     }
 
-    /// Runs the tokens in `buffers.x` through all blocks into `buffers.normal`.
+    /// Runs the tokens in `buffers.x` through all blocks into `buffers.normal`, with helpers if there are any.
     pub(super) fn run(&self, level: Level, buffers: &mut TrunkBuffers) {
-        let eps = self.plan.eps;
+        if tabia_threads::helpers() == 0 {
+            return self.run_share(level, &Share::whole(self.plan), buffers);
+        }
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = idle().pop();
+        let mut exchange = known.unwrap_or_default();
+        exchange.tokens.clone_from(&buffers.x);
+        let lead =
+            |member: &Member<'_>| self.run_share(level, &Share::of(self.plan, member, &exchange), buffers);
+        with_team(MOST, lead, &|member| {
+            let share = Share::of(self.plan, member, &exchange);
+            let known = exchange.take_buffers();
+            let mut buffers = known.unwrap_or_else(|| self.buffers());
+            share.take_tokens(&mut buffers.x);
+            self.run_share(level, &share, &mut buffers);
+            exchange.keep_buffers(buffers);
+        });
+        idle().push(exchange);
+    }
+
+    /// A thread's share of the work: some of the tokens, and some of the heads of attention.
+    fn run_share(&self, level: Level, share: &Share<'_>, buffers: &mut TrunkBuffers) {
+        let Plan { eps, width, hidden, .. } = self.plan;
+        let (wide, deep) = (share.rows(width), share.rows(hidden));
         let TrunkBuffers { x, normal, quantised, qkv, inner, gated, head } = buffers;
         for block in &self.blocks {
-            level.run(RmsNorm { from: x, weight: &block.norm1, eps, to: normal });
-            block.qkv.run(level, normal, quantised, qkv, Store::Replace);
-            block.attention.run(level, qkv, &block.bias, head, normal);
+            level.run(RmsNorm {
+                from: &x[wide.clone()],
+                weight: &block.norm1,
+                eps,
+                to: &mut normal[wide.clone()],
+            });
+            let own = &mut qkv[share.rows(3 * width)];
+            block.qkv.run(level, &normal[wide.clone()], quantised, own, Store::Replace);
+            share.exchange_rows(qkv);
+            block.attention.run(level, share.heads(), qkv, &block.bias, head, normal);
+            share.exchange_heads(normal);
+            let (x, normal) = (&mut x[wide.clone()], &mut normal[wide.clone()]);
             block.out.run(level, normal, quantised, x, Store::Add);
             level.run(RmsNorm { from: x, weight: &block.norm2, eps, to: normal });
-            let blocks = self.plan.hidden / LANES;
+            let inner = &mut inner[share.rows(2 * hidden)];
             block.up.run(level, normal, quantised, inner, Store::Replace);
-            level.run(SwiGlu { from: inner, blocks, to: gated });
+            let gated = &mut gated[deep.clone()];
+            level.run(SwiGlu { from: inner, blocks: hidden / LANES, to: gated });
             block.down.run(level, gated, quantised, x, Store::Add);
         }
-        level.run(RmsNorm { from: x, weight: &self.final_norm, eps, to: normal });
+        let to = &mut normal[wide.clone()];
+        level.run(RmsNorm { from: &x[wide], weight: &self.final_norm, eps, to });
+        share.exchange_rows(normal);
     }
 }
 

@@ -61,7 +61,6 @@ pub(super) enum ThreadRole {
     /// It reports, keeps the time and gives the result.
     Main,
     /// It fills the table; numbered from 1.
-    #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "a module has one thread"))]
     Helper(usize),
 }
 

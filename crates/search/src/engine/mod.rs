@@ -32,6 +32,8 @@ mod transposition_table;
 mod value;
 mod window;
 
+#[cfg(target_family = "wasm")]
+use std::sync::Mutex;
 use std::time::Duration;
 
 use shakmaty::Position;
@@ -59,7 +61,8 @@ use crate::{Choice, Evaluator, Limits, Line, SearchControl, SearchError};
 pub struct EngineOptions {
     /// The size of the transposition table in mebibytes.
     pub hash_mib: usize,
-    /// The number of threads; always one in a browser. Only one thread is deterministic.
+    /// The number of threads; in a browser no more than there are [helpers](tabia_threads::helpers), and one. Only one thread is
+    /// deterministic.
     pub threads: usize,
     /// Time reserved on every move for lag.
     pub move_overhead: Duration,
@@ -135,7 +138,7 @@ impl Engine {
     }
 
     fn match_threads(&mut self) {
-        let wanted = if cfg!(target_family = "wasm") { 1 } else { self.options.threads.max(1) };
+        let wanted = self.options.threads.clamp(1, most_threads());
         self.threads.truncate(wanted);
         while self.threads.len() < wanted {
             let evaluator = self.threads[0].evaluator.fork();
@@ -188,6 +191,8 @@ impl Engine {
         };
         let mut moves = root::candidates(game, &limits)?;
         let probe = self.tablebase.rank_root(game, &mut moves, limits.lines);
+        // In a browser helpers may have come.
+        self.match_threads();
         if self.threads[0].evaluator.depends_on_root() {
             self.table.clear();
         } else {
@@ -257,17 +262,34 @@ fn with_helpers<T>(
     })
 }
 
-/// A browser has one thread.
+/// The same in a browser, where helpers come by themselves.
 #[cfg(target_family = "wasm")]
 fn with_helpers<T>(
-    _: &mut [Thread],
-    _: &Shared<'_>,
-    _: &History,
-    _: &[RootMove],
-    _: &Goals,
+    helpers: &mut [Thread],
+    shared: &Shared<'_>,
+    game: &History,
+    moves: &[RootMove],
+    goals: &Goals,
     main: impl FnOnce() -> T,
 ) -> T {
-    main()
+    let most = 1 + helpers.len();
+    let states: Vec<Mutex<&mut Thread>> = helpers.iter_mut().map(Mutex::new).collect();
+    let lead = |_: &tabia_threads::Member<'_>| {
+        let found = main();
+        shared.stop();
+        found
+    };
+    tabia_threads::with_team(most, lead, &|member| {
+        let number = member.index();
+        if let Some(Ok(mut helper)) = states.get(number - 1).map(Mutex::lock) {
+            helper.search(shared, game, moves.to_vec(), goals, ThreadRole::Helper(number));
+        }
+    })
+}
+
+/// The most threads that a search can have.
+fn most_threads() -> usize {
+    if cfg!(target_family = "wasm") { 1 + tabia_threads::helpers() } else { usize::MAX }
 }
 
 fn goals(limits: &Limits, time_budget: TimeBudget) -> Goals {

@@ -39,7 +39,6 @@ impl<'a> Shared<'a> {
         }
     }
 
-    #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "a module has one thread"))]
     pub(super) fn stop(&self) {
         self.stop.store(true, Relaxed);
     }

@@ -74,6 +74,7 @@ fn same_seed_gives_same_distillation_targets() {
 
 #[test]
 fn value_network_cannot_be_a_teacher() {
-    let error = Teacher::open(&network("models/challenge-s.onnx"), Elo(1500), RatingPool::Online).unwrap_err();
+    let error =
+        Teacher::open(&network("models/challenge-s.onnx"), Elo(1500), RatingPool::Online).unwrap_err();
     assert!(error.to_string().contains("challenge-s.onnx"), "{error}");
 }

@@ -1,4 +1,5 @@
 import { EngineClient } from '../../engine/client';
+import type { Streams } from '../../engine/protocol';
 import { errorMessage } from '../../lib/notices.svelte';
 import type { GameInput, Thought } from '../../wasm/tabia.js';
 
@@ -10,6 +11,8 @@ const MAX_SECONDS = 120;
 export class EngineAnalysis {
   readonly client = new EngineClient();
   thought = $state.raw<Thought>();
+  /** The threads it searches with. */
+  threads = $state(1);
   running = $state(false);
   download = $state.raw<{ loaded: number; total: number }>();
   problem = $state('');
@@ -29,7 +32,8 @@ export class EngineAnalysis {
       this.download = undefined;
       if (stop.signal.aborted) return;
       const slices = Math.ceil(MAX_SECONDS / SLICE_SECONDS);
-      await this.client.stream('analysis', [game, lines, SLICE_SECONDS, slices], (thought) => (this.thought = thought), stop.signal);
+      const show = ({ thought, threads }: Streams['analysis']['event']) => ([this.thought, this.threads] = [thought, threads]);
+      await this.client.stream('analysis', [game, lines, SLICE_SECONDS, slices], show, stop.signal);
     } catch (error) {
       if (!stop.signal.aborted) this.problem = errorMessage(error);
     } finally {

@@ -199,7 +199,7 @@ class Arena {
       }
       case 'move': {
         const { uci, san, fen, side, thought } = event;
-        this.games.at(-1)?.moves.push({ uci, san, fen, side, ...summarise(thought) });
+        this.games.find(({ number }) => number === event.game)?.moves.push({ uci, san, fen, side, ...summarise(thought) });
         break;
       }
       case 'game-end': {

@@ -156,7 +156,8 @@ class Reviews {
   }
 
   async #worker(games: Games, signal: AbortSignal): Promise<void> {
-    const client = new EngineClient();
+    // One of several, each on a core.
+    const client = new EngineClient({ maxHelpers: 0 });
     const close = () => client.close();
     signal.addEventListener('abort', close, { once: true });
     this.workers++;

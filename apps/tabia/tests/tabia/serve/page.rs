@@ -57,6 +57,11 @@ fn files_come_with_their_types_their_policy_and_how_long_they_keep() {
         }
         assert!(!policy.contains("unsafe-inline") && !policy.contains("'unsafe-eval'"), "{policy}");
         assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
+        // Without these, also on scripts of workers, browsers do not let threads share memory.
+        assert_eq!(page.header("cross-origin-opener-policy"), Some("same-origin"));
+        assert_eq!(page.header("cross-origin-embedder-policy"), Some("require-corp"));
+        let worker = server.ask("/assets/app-1a2b.js");
+        assert_eq!(worker.header("cross-origin-embedder-policy"), Some("require-corp"));
     }
     let script = server.ask("/assets/app-1a2b.js");
     assert_eq!(script.header("content-type"), Some("text/javascript; charset=utf-8"));
