@@ -39,7 +39,12 @@ const PROCESSORS: [Processor; 4] = [
         transformer: "AVX2",
     },
     Processor { target: Target::X86_64, cpu: "Nehalem", int8: "generic-u8i8i32", transformer: "scalar" },
-    Processor { target: Target::Aarch64, cpu: "max", int8: "aarch64-u8i8i32-i8mm", transformer: "NEON" },
+    Processor {
+        target: Target::Aarch64,
+        cpu: "max",
+        int8: "aarch64-u8i8i32-i8mm",
+        transformer: "NEON dot product",
+    },
     Processor {
         target: Target::Aarch64,
         cpu: "cortex-a57",

@@ -157,6 +157,26 @@ impl Tensor {
         }
     }
 
+    /// Its rows in another order: row `i` is the given one's row `order(i)`.
+    #[must_use]
+    pub fn reordered(self, order: impl Fn(usize) -> usize) -> Tensor {
+        fn rows<T: Copy>(data: &[T], rows: usize, order: impl Fn(usize) -> usize) -> Vec<T> {
+            let width = data.len().checked_div(rows).unwrap_or(0);
+            (0..rows).flat_map(|i| data.iter().skip(order(i) * width).take(width)).copied().collect()
+        }
+        let count = self.shape.first().copied().unwrap_or(0);
+        let elements = match self.elements {
+            Elements::Floats(floats) => Elements::Floats(rows(&floats, count, order)),
+            Elements::Quantised(Quantised { weights, scales, .. }) => Elements::Quantised(Quantised {
+                weights: rows(&weights, count, &order),
+                scales: rows(&scales, count, &order),
+                floats: OnceLock::new(),
+            }),
+            Elements::Placeholder => Elements::Placeholder,
+        };
+        Tensor { shape: self.shape, elements }
+    }
+
     /// The first element that is NaN or infinite.
     fn not_finite(&self) -> Option<usize> {
         match &self.elements {

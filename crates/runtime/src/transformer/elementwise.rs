@@ -2,48 +2,48 @@
 //!
 //! Loops over blocks use [`Lanes`]: compilers vectorise plain ones across blocks, with gathers and scatters.
 
-use super::exponential::{exp, gelu, silu};
+use super::exponential::{exp, silu};
 use super::kernels::Dots;
 use super::level::Kernel;
 use crate::accumulator::block::LANES;
-use crate::accumulator::kernels::Lanes;
-
-/// A reduction of sixteen lanes by halves, in the same order everywhere.
-#[inline(always)]
-pub(super) fn reduce(mut lanes: [f32; LANES], join: impl Fn(f32, f32) -> f32) -> f32 {
-    let mut width = LANES / 2;
-    while width > 0 {
-        for lane in 0..width {
-            lanes[lane] = join(lanes[lane], lanes[lane + width]);
-        }
-        width /= 2;
-    }
-    lanes[0]
-}
-
-/// The sum of sixteen lanes, in the same order everywhere.
-#[inline(always)]
-fn sum(lanes: [f32; LANES]) -> f32 {
-    reduce(lanes, |a, b| a + b)
-}
+use crate::accumulator::kernels::{Lanes, reduce};
 
 /// The sum of sixteen lanes, in the same order everywhere.
 #[inline(always)]
 fn sum_lanes<L: Lanes>(lanes: L, x: L::Floats) -> f32 {
     let mut stored = [0.0; LANES];
     lanes.store(x, &mut stored);
-    sum(stored)
+    reduce(stored, |a, b| a + b)
+}
+
+/// The sums of the squares of a row, by lanes.
+#[inline(always)]
+fn squares<L: Lanes>(lanes: L, row: &[[f32; LANES]]) -> L::Floats {
+    row.iter().fold(lanes.splat(0.0), |squares, block| {
+        let x = lanes.load(block);
+        lanes.add(squares, lanes.mul(x, x))
+    })
 }
 
 /// The reciprocal root mean square of a row.
 #[inline(always)]
-pub(super) fn norm<L: Lanes>(lanes: L, row: &[[f32; LANES]], eps: f32) -> f32 {
-    let mut squares = lanes.splat(0.0);
-    for block in row {
-        let x = lanes.load(block);
-        squares = lanes.add(squares, lanes.mul(x, x));
+fn norm<L: Lanes>(lanes: L, row: &[[f32; LANES]], eps: f32) -> f32 {
+    1.0 / (sum_lanes(lanes, squares(lanes, row)) / (row.len() * LANES) as f32 + eps).sqrt()
+}
+
+/// The reciprocal root mean squares of sixteen rows.
+#[inline(always)]
+pub(super) fn units<'a, L: Lanes>(
+    lanes: L,
+    row: impl Fn(usize) -> &'a [[f32; LANES]],
+    eps: f32,
+) -> [f32; LANES] {
+    let mut means = [0.0; LANES];
+    for (t, mean) in means.iter_mut().enumerate() {
+        let row = row(t);
+        *mean = sum_lanes(lanes, squares(lanes, row)) / (row.len() * LANES) as f32;
     }
-    1.0 / (sum_lanes(lanes, squares) / (row.len() * LANES) as f32 + eps).sqrt()
+    means.map(|mean| 1.0 / (mean + eps).sqrt())
 }
 
 /// `x / sqrt(mean(x^2) + eps) * weight` for each row `x`, which is as long as `weight`.
@@ -119,25 +119,6 @@ impl Kernel for Normalise<'_> {
     }
 }
 
-/// `gelu(x + shift)` for each row `x`, in place.
-pub(super) struct Gelu<'a> {
-    pub(super) rows: &'a mut [[f32; LANES]],
-    pub(super) shift: &'a [[f32; LANES]],
-}
-
-impl Kernel for Gelu<'_> {
-    #[inline(always)]
-    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
-        for row in self.rows.chunks_exact_mut(self.shift.len()) {
-            for (block, shift) in row.iter_mut().zip(self.shift) {
-                for lane in 0..LANES {
-                    block[lane] = gelu(block[lane] + shift[lane]);
-                }
-            }
-        }
-    }
-}
-
 /// The mean of all rows of `from`, each as long as `to`.
 pub(super) struct Mean<'a> {
     pub(super) from: &'a [[f32; LANES]],
@@ -161,38 +142,14 @@ impl Kernel for Mean<'_> {
     }
 }
 
-/// `silu(a) * b` for rows of `blocks` blocks of `a` and as many of `b`.
-pub(super) struct SwiGlu<'a> {
-    pub(super) from: &'a [[f32; LANES]],
-    pub(super) blocks: usize,
-    pub(super) to: &'a mut [[f32; LANES]],
-}
-
-impl Kernel for SwiGlu<'_> {
-    #[inline(always)]
-    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
-        let rows = self.from.chunks_exact(2 * self.blocks);
-        for (from, to) in rows.zip(self.to.chunks_exact_mut(self.blocks)) {
-            let (gates, values) = from.split_at(self.blocks);
-            for ((gate, value), to) in gates.iter().zip(values).zip(to) {
-                for lane in 0..LANES {
-                    to[lane] = silu(gate[lane]) * value[lane];
-                }
-            }
-        }
-    }
-}
-
 /// `silu` of every number.
 pub(super) struct Silu<'a>(pub(super) &'a mut [[f32; LANES]]);
 
 impl Kernel for Silu<'_> {
     #[inline(always)]
-    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, _: L, _: D) {
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, _: D) {
         for block in self.0 {
-            for x in block {
-                *x = silu(*x);
-            }
+            lanes.store(silu(lanes, lanes.load(block)), block);
         }
     }
 }
@@ -216,47 +173,64 @@ impl Kernel for AddBroadcast<'_> {
     }
 }
 
-/// A softmax over the first `width` elements of each row of `blocks` blocks, after adding the bias. The padding becomes nearly
-/// zero.
+/// A softmax over the first `width` elements of a row. The padding becomes nearly zero.
 pub(super) struct Softmax<'a> {
-    pub(super) rows: &'a mut [[f32; LANES]],
-    pub(super) bias: Option<&'a [[f32; LANES]]>,
-    pub(super) blocks: usize,
+    pub(super) row: &'a mut [[f32; LANES]],
     pub(super) width: usize,
 }
 
 impl Kernel for Softmax<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, _: D) {
-        for (i, row) in self.rows.chunks_exact_mut(self.blocks).enumerate() {
-            if let Some(bias) = self.bias {
-                for (block, bias) in row.iter_mut().zip(&bias[i * self.blocks..]) {
-                    lanes.store(lanes.add(lanes.load(block), lanes.load(bias)), block);
-                }
-            }
-            for x in row.as_flattened_mut().iter_mut().skip(self.width) {
-                *x = f32::NEG_INFINITY;
-            }
+        let Softmax { row, width } = self;
+        row.as_flattened_mut()[width..].fill(f32::NEG_INFINITY);
+        let mut tops = [f32::NEG_INFINITY; LANES];
+        for block in &*row {
+            lanes.store(lanes.at_least(lanes.load(block), lanes.load(&tops)), &mut tops);
+        }
+        let down = lanes.splat(-reduce(tops, |a, b| if b > a { b } else { a }));
+        let mut sums = lanes.splat(0.0);
+        for block in &mut *row {
+            let share = exp(lanes, lanes.add(lanes.load(block), down));
+            lanes.store(share, block);
+            sums = lanes.add(sums, share);
+        }
+        let share = lanes.splat(1.0 / sum_lanes(lanes, sums));
+        for block in row {
+            lanes.store(lanes.mul(lanes.load(block), share), block);
+        }
+    }
+}
+
+/// A softmax over each column, after adding the bias.
+pub(super) struct SoftmaxOfColumns<'a> {
+    pub(super) rows: &'a mut [[f32; LANES]],
+    pub(super) bias: &'a [[f32; LANES]],
+    /// Blocks of a row.
+    pub(super) blocks: usize,
+}
+
+impl Kernel for SoftmaxOfColumns<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, _: D) {
+        let SoftmaxOfColumns { rows, bias, blocks } = self;
+        for b in 0..blocks {
             let mut tops = lanes.splat(f32::NEG_INFINITY);
-            for block in &*row {
-                tops = lanes.at_least(lanes.load(block), tops);
+            for (row, bias) in rows.chunks_exact_mut(blocks).zip(bias.chunks_exact(blocks)) {
+                let score = lanes.add(lanes.load(&row[b]), lanes.load(&bias[b]));
+                lanes.store(score, &mut row[b]);
+                tops = lanes.at_least(score, tops);
             }
-            let mut stored = [0.0; LANES];
-            lanes.store(tops, &mut stored);
-            let top = reduce(stored, |a, b| if b > a { b } else { a });
+            let down = lanes.mul(tops, lanes.splat(-1.0));
             let mut sums = lanes.splat(0.0);
-            for block in &mut *row {
-                let mut below = [0.0; LANES];
-                lanes.store(lanes.add(lanes.load(block), lanes.splat(-top)), &mut below);
-                for x in &mut below {
-                    *x = exp(*x);
-                }
-                *block = below;
-                sums = lanes.add(sums, lanes.load(block));
+            for row in rows.chunks_exact_mut(blocks) {
+                let share = exp(lanes, lanes.add(lanes.load(&row[b]), down));
+                lanes.store(share, &mut row[b]);
+                sums = lanes.add(sums, share);
             }
-            let share = lanes.splat(1.0 / sum_lanes(lanes, sums));
-            for block in row {
-                lanes.store(lanes.mul(lanes.load(block), share), block);
+            let share = lanes.div(lanes.splat(1.0), sums);
+            for row in rows.chunks_exact_mut(blocks) {
+                lanes.store(lanes.mul(lanes.load(&row[b]), share), &mut row[b]);
             }
         }
     }

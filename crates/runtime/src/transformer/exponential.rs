@@ -1,4 +1,8 @@
-//! `exp`, and what is made of it, from additions and multiplications: the same bits on every target, and vectorisable.
+//! `exp`, and what is made of it, from additions and multiplications: the same bits on every target.
+
+use std::f32::consts::{FRAC_1_SQRT_2, LOG2_E};
+
+use crate::accumulator::kernels::Lanes;
 
 /// Inputs are clamped to this; results beyond are not normal numbers.
 const FARTHEST: f32 = 87.0;
@@ -14,51 +18,65 @@ const TAIL: [f32; 6] = [1.987_569_1e-4, 1.398_2e-3, 8.333_452e-3, 4.166_58e-2, 0
 
 /// `e^x` within two ulps, with `x` clamped to ±87.
 #[inline(always)]
-pub(super) fn exp(x: f32) -> f32 {
-    let x = if x > -FARTHEST { x } else { -FARTHEST };
-    let x = if x < FARTHEST { x } else { FARTHEST };
-    let whole = x * std::f32::consts::LOG2_E + TO_WHOLE;
-    let powers = whole - TO_WHOLE;
-    let rest = x - powers * LN_2[0] - powers * LN_2[1];
-    let mut tail = TAIL[0];
-    for coefficient in &TAIL[1..] {
-        tail = tail * rest + coefficient;
+pub(super) fn exp<L: Lanes>(lanes: L, x: L::Floats) -> L::Floats {
+    let (add, times) = (|a, b| lanes.add(a, lanes.splat(b)), |a, b| lanes.mul(a, lanes.splat(b)));
+    let x = lanes.at_most(lanes.at_least(x, lanes.splat(-FARTHEST)), lanes.splat(FARTHEST));
+    let whole = add(times(x, LOG2_E), TO_WHOLE);
+    let powers = add(whole, -TO_WHOLE);
+    let rest = lanes.add(lanes.add(x, times(powers, -LN_2[0])), times(powers, -LN_2[1]));
+    let mut tail = lanes.splat(TAIL[0]);
+    for coefficient in TAIL[1..].iter().copied() {
+        tail = add(lanes.mul(tail, rest), coefficient);
     }
-    let value = tail * (rest * rest) + rest + 1.0;
-    f32::from_bits(value.to_bits().wrapping_add(whole.to_bits() << 23))
+    lanes.raise(add(lanes.add(lanes.mul(tail, lanes.mul(rest, rest)), rest), 1.0), whole)
 }
 
 /// `x / (1 + e^-x)`.
 #[inline(always)]
-pub(super) fn silu(x: f32) -> f32 {
-    x / (1.0 + exp(-x))
+pub(super) fn silu<L: Lanes>(lanes: L, x: L::Floats) -> L::Floats {
+    let below = exp(lanes, lanes.mul(x, lanes.splat(-1.0)));
+    lanes.div(x, lanes.add(lanes.splat(1.0), below))
 }
 
-/// The rational argument of [`erfc_of`], and its polynomial from the highest power down (Abramowitz and Stegun, 7.1.26).
+/// The rational argument of [`erfc`], and its polynomial from the highest power down (Abramowitz and Stegun, 7.1.26).
 const ERFC_AT: f32 = 0.327_591_1;
 const ERFC: [f32; 5] = [1.061_405_4, -1.453_152, 1.421_413_7, -0.284_496_74, 0.254_829_6];
 
 /// `1 - erf(x)` within 2e-7 for `x` of zero and more.
 #[inline(always)]
-fn erfc_of(x: f32) -> f32 {
-    let t = 1.0 / (1.0 + ERFC_AT * x);
-    let mut sum = ERFC[0];
-    for coefficient in &ERFC[1..] {
-        sum = sum * t + coefficient;
+fn erfc<L: Lanes>(lanes: L, x: L::Floats) -> L::Floats {
+    let (add, times) = (|a, b| lanes.add(a, lanes.splat(b)), |a, b| lanes.mul(a, lanes.splat(b)));
+    let t = lanes.div(lanes.splat(1.0), add(times(x, ERFC_AT), 1.0));
+    let mut sum = lanes.splat(ERFC[0]);
+    for coefficient in ERFC[1..].iter().copied() {
+        sum = add(lanes.mul(sum, t), coefficient);
     }
-    sum * t * exp(-(x * x))
+    lanes.mul(lanes.mul(sum, t), exp(lanes, times(lanes.mul(x, x), -1.0)))
 }
 
 /// `x` times the normal distribution function of `x`.
 #[inline(always)]
-pub(super) fn gelu(x: f32) -> f32 {
-    let below = 0.5 * erfc_of(x.abs() * std::f32::consts::FRAC_1_SQRT_2);
-    x * if x < 0.0 { below } else { 1.0 - below }
+pub(super) fn gelu<L: Lanes>(lanes: L, x: L::Floats) -> L::Floats {
+    let negative = lanes.splat(-1.0);
+    let size = lanes.at_least(x, lanes.mul(x, negative));
+    let below = lanes.mul(lanes.splat(0.5), erfc(lanes, lanes.mul(size, lanes.splat(FRAC_1_SQRT_2))));
+    let above = lanes.add(lanes.splat(1.0), lanes.mul(below, negative));
+    // `below` is at most a half, so the greater product has the right factor on either side of zero.
+    lanes.at_least(lanes.mul(x, below), lanes.mul(x, above))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accumulator::kernels::scalar::Scalar;
+
+    fn exp(x: f32) -> f32 {
+        super::exp(Scalar, [x; 16])[0]
+    }
+
+    fn gelu(x: f32) -> f32 {
+        super::gelu(Scalar, [x; 16])[0]
+    }
 
     #[test]
     fn exp_matches_f64() {

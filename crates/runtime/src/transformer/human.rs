@@ -11,6 +11,7 @@ use super::elementwise::{AddBroadcast, Mean, Silu, Softmax};
 use super::level::Level;
 use super::linear::{Linear, LinearWithBias};
 use super::product::{FloatProduct, Store};
+use super::rows::Rows;
 use super::session::TransformerNet;
 use super::trunk::{Plan, Trunk, TrunkBuffers, rows_in_blocks};
 use crate::accumulator::block::{Block, LANES};
@@ -47,15 +48,15 @@ struct ValueHeads {
 #[derive(Debug)]
 pub(super) struct HumanBuffers {
     trunk: TrunkBuffers,
-    game: Vec<[f32; LANES]>,
-    game_sum: Vec<[f32; LANES]>,
-    pairs: Vec<[f32; LANES]>,
+    game: Rows,
+    game_sum: Rows,
+    pairs: Rows,
     targets: Vec<Block<f32>>,
-    moves: Vec<[f32; LANES]>,
-    promotions: Vec<[f32; LANES]>,
-    pooled: Vec<[f32; LANES]>,
-    hidden: Vec<[f32; LANES]>,
-    chances: Vec<[f32; LANES]>,
+    moves: Rows,
+    promotions: Rows,
+    pooled: Rows,
+    hidden: Rows,
+    chances: Rows,
 }
 
 impl HumanNet {
@@ -139,7 +140,7 @@ impl TransformerNet for HumanNet {
     }
 
     fn buffers(&self) -> HumanBuffers {
-        let blocks = |len: usize| vec![[0.0; LANES]; len];
+        let blocks = Rows::zeros;
         let width = self.squares.panels;
         HumanBuffers {
             trunk: self.trunk.buffers(),
@@ -184,7 +185,7 @@ impl TransformerNet for HumanNet {
         let last_rank = &normal[LAST_RANK * self.squares.panels..];
         self.promotions.run(level, last_rank, quantised, &mut buffers.promotions, Store::Replace);
         let mut promotions = [0.0; (SQUARES - LAST_RANK) * PROMOTIONS];
-        for (to, from) in promotions.chunks_exact_mut(PROMOTIONS).zip(&buffers.promotions) {
+        for (to, from) in promotions.chunks_exact_mut(PROMOTIONS).zip(buffers.promotions.iter()) {
             to.copy_from_slice(&from[..PROMOTIONS]);
         }
         put(&promotions);
@@ -197,7 +198,7 @@ impl TransformerNet for HumanNet {
             let blocks = head.linear.panels;
             let chances = &mut buffers.chances[..blocks];
             head.run(level, &buffers.hidden, quantised, chances);
-            level.run(Softmax { rows: chances, bias: None, blocks, width });
+            level.run(Softmax { row: chances, width });
             put(&chances.as_flattened()[..width]);
         }
     }

@@ -26,9 +26,13 @@ enum Set {
     #[cfg(target_arch = "x86_64")]
     Avx2(x86::Avx2),
     #[cfg(target_arch = "x86_64")]
+    AvxVnni(x86::Avx2, x86::AvxVnniDots),
+    #[cfg(target_arch = "x86_64")]
     Avx512(x86::Avx512, x86::VnniDots),
     #[cfg(target_arch = "aarch64")]
-    Neon(crate::accumulator::kernels::neon::Neon),
+    Neon(arm::Neon),
+    #[cfg(target_arch = "aarch64")]
+    NeonQuads(arm::Neon, arm::NeonQuads),
     #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
     Simd128,
     #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
@@ -50,9 +54,17 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             x86::Avx2::detect().map(Set::Avx2),
             #[cfg(target_arch = "x86_64")]
+            x86::Avx2::detect()
+                .zip(x86::AvxVnniDots::detect())
+                .map(|(lanes, dots)| Set::AvxVnni(lanes, dots)),
+            #[cfg(target_arch = "x86_64")]
             x86::Avx512::detect().zip(x86::VnniDots::detect()).map(|(lanes, dots)| Set::Avx512(lanes, dots)),
             #[cfg(target_arch = "aarch64")]
-            crate::accumulator::kernels::neon::Neon::detect().map(Set::Neon),
+            arm::Neon::detect().map(Set::Neon),
+            #[cfg(target_arch = "aarch64")]
+            arm::Neon::detect()
+                .zip(arm::NeonQuads::detect())
+                .map(|(lanes, dots)| Set::NeonQuads(lanes, dots)),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Some(Set::Simd128),
             #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
@@ -118,9 +130,13 @@ impl Level {
             #[cfg(target_arch = "x86_64")]
             Set::Avx2(avx2) => x86::run_avx2(avx2, kernel),
             #[cfg(target_arch = "x86_64")]
+            Set::AvxVnni(avx2, vnni) => x86::run_avx_vnni(avx2, vnni, kernel),
+            #[cfg(target_arch = "x86_64")]
             Set::Avx512(avx512, vnni) => x86::run_avx512(avx512, vnni, kernel),
             #[cfg(target_arch = "aarch64")]
             Set::Neon(neon) => kernel.run(neon, super::kernels::neon::NeonDots(neon)),
+            #[cfg(target_arch = "aarch64")]
+            Set::NeonQuads(neon, quads) => arm::run_quads(neon, quads, kernel),
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Set::Simd128 => wasm::apart(super::kernels::wasm::Simd128Dots, kernel),
             #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
@@ -154,9 +170,13 @@ impl fmt::Display for Level {
             #[cfg(target_arch = "x86_64")]
             Set::Avx2(_) => "AVX2",
             #[cfg(target_arch = "x86_64")]
+            Set::AvxVnni(..) => "AVX-VNNI",
+            #[cfg(target_arch = "x86_64")]
             Set::Avx512(..) => "AVX-512 VNNI",
             #[cfg(target_arch = "aarch64")]
             Set::Neon(_) => "NEON",
+            #[cfg(target_arch = "aarch64")]
+            Set::NeonQuads(..) => "NEON dot product",
             #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
             Set::Simd128 => "simd128",
             #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
@@ -185,10 +205,29 @@ mod wasm {
     }
 }
 
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    #![expect(unsafe_code, reason = "functions compiled for detected instructions")]
+
+    pub(super) use super::super::kernels::neon::NeonQuads;
+    use super::Kernel;
+    pub(super) use crate::accumulator::kernels::neon::Neon;
+
+    pub(super) fn run_quads(neon: Neon, quads: NeonQuads, kernel: impl Kernel) {
+        #[target_feature(enable = "neon,dotprod")]
+        fn compiled(neon: Neon, quads: NeonQuads, kernel: impl Kernel) {
+            kernel.run(neon, quads);
+        }
+        // SAFETY: `neon` proves NEON, `quads` the dot product.
+        unsafe { compiled(neon, quads, kernel) }
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     #![expect(unsafe_code, reason = "functions compiled for detected instructions")]
 
+    pub(super) use super::super::kernels::avx_vnni::AvxVnniDots;
     use super::super::kernels::avx2::Avx2Dots;
     pub(super) use super::super::kernels::avx512::VnniDots;
     use super::Kernel;
@@ -204,6 +243,15 @@ mod x86 {
         unsafe { compiled(avx2, kernel) }
     }
 
+    pub(super) fn run_avx_vnni(avx2: Avx2, vnni: AvxVnniDots, kernel: impl Kernel) {
+        #[target_feature(enable = "avx2,popcnt,avxvnni")]
+        fn compiled(avx2: Avx2, vnni: AvxVnniDots, kernel: impl Kernel) {
+            kernel.run(avx2, vnni);
+        }
+        // SAFETY: `avx2` proves AVX2 and POPCNT, `vnni` AVX-VNNI.
+        unsafe { compiled(avx2, vnni, kernel) }
+    }
+
     pub(super) fn run_avx512(avx512: Avx512, vnni: VnniDots, kernel: impl Kernel) {
         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni,popcnt")]
         fn compiled(avx512: Avx512, vnni: VnniDots, kernel: impl Kernel) {
@@ -217,6 +265,41 @@ mod x86 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accumulator::block::{Block, LANES};
+
+    struct Rearrange<'a> {
+        rows: &'a [[f32; LANES]; LANES],
+        turned: &'a mut [Block<f32>; LANES],
+        least: &'a mut [f32; LANES],
+    }
+
+    impl Kernel for Rearrange<'_> {
+        #[inline(always)]
+        fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, _: D) {
+            lanes.transpose(self.rows, self.turned);
+            let mut loaded = [lanes.splat(0.0); LANES];
+            for (loaded, row) in loaded.iter_mut().zip(self.rows) {
+                *loaded = lanes.load(row);
+            }
+            *self.least = lanes.least(loaded);
+        }
+    }
+
+    #[test]
+    fn rows_are_transposed_and_reduced_on_every_level() {
+        let mut rows = [[0.0; LANES]; LANES];
+        for (i, x) in rows.as_flattened_mut().iter_mut().enumerate() {
+            *x = (i * 91 % 257) as f32 - 100.0;
+        }
+        for level in Level::available() {
+            let (mut turned, mut least) = ([Block([0.0; LANES]); LANES], [0.0; LANES]);
+            level.run(Rearrange { rows: &rows, turned: &mut turned, least: &mut least });
+            for (t, row) in rows.iter().enumerate() {
+                assert!((0..LANES).all(|lane| turned[lane].0[t] == row[lane]), "row {t}, {level}");
+                assert_eq!(least[t], row.iter().copied().fold(f32::INFINITY, f32::min), "row {t}, {level}");
+            }
+        }
+    }
 
     #[test]
     fn fastest_level_is_one_of_those_that_agree() {

@@ -65,14 +65,15 @@ impl Linear {
         from: &[[f32; LANES]],
         quantised: &mut QuantisedRows,
         to: &mut [[f32; LANES]],
-        then: Store,
+        then: Store<'_>,
     ) {
+        let stride = if matches!(then, Store::SwiGlu) { self.panels / 2 } else { self.panels };
         let rows = from.len() / self.blocks;
         match &self.weights {
             Weights::Quantised(weights) => {
                 quantised.resize(level, rows, self.blocks);
                 level.run(Quantise { from, blocks: self.blocks, to: quantised });
-                level.run(QuantisedProduct { inputs: quantised, weights, to, then });
+                level.run(QuantisedProduct { inputs: quantised, weights, to, stride, then });
             }
             Weights::Floats(panels) => level.run(FloatProduct {
                 rows,
@@ -81,7 +82,7 @@ impl Linear {
                 panels,
                 depth: self.blocks * LANES,
                 to,
-                to_stride: self.panels,
+                to_stride: stride,
                 then,
             }),
         }

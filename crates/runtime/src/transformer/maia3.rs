@@ -7,11 +7,12 @@ use tabia_onnx::TensorError;
 use tabia_onnx::tensors::TensorMap;
 
 use super::attention::{Attention, HeadBuffers, Scaling};
-use super::elementwise::{Gelu, Mean, Norm, Normalise, Softmax};
+use super::elementwise::{Mean, Norm, Normalise, Softmax};
 use super::level::Level;
 use super::linear::{Linear, LinearWithBias, take_bias};
 use super::product::{FloatProduct, Store};
 use super::quantise::QuantisedRows;
+use super::rows::Rows;
 use super::session::TransformerNet;
 use super::trunk::take_row;
 use crate::accumulator::block::{Block, LANES};
@@ -33,7 +34,7 @@ pub(super) struct Maia3Net {
     ratings: Linear,
     projection_bias: Vec<[f32; LANES]>,
     blocks: Vec<Maia3Block>,
-    /// The table of attention biases, which all blocks share.
+    /// The table of attention biases by key and query, which all blocks share.
     bias_table: Linear,
     final_norm: Norm,
     /// Origins, then targets.
@@ -76,27 +77,27 @@ struct BiasGenerator {
 /// Buffers for one position.
 #[derive(Debug)]
 pub(super) struct Maia3Buffers {
-    x: Vec<[f32; LANES]>,
+    x: Rows,
     quantised: QuantisedRows,
-    pieces: Vec<[f32; LANES]>,
-    ratings: Vec<[f32; LANES]>,
+    pieces: Rows,
+    ratings: Rows,
     /// A row of the network's width.
-    row: Vec<[f32; LANES]>,
-    bias_squares: Vec<[f32; LANES]>,
-    bias_hidden: Vec<[f32; LANES]>,
-    bias_heads: Vec<[f32; LANES]>,
-    /// The attention bias of each head and pair of squares.
-    bias: Vec<[f32; LANES]>,
-    qkv: Vec<[f32; LANES]>,
+    row: Rows,
+    bias_squares: Rows,
+    bias_hidden: Rows,
+    bias_heads: Rows,
+    /// The attention bias of each head, key and query.
+    bias: Rows,
+    qkv: Rows,
     head: HeadBuffers,
-    mixed: Vec<[f32; LANES]>,
-    inner: Vec<[f32; LANES]>,
-    pairs: Vec<[f32; LANES]>,
+    mixed: Rows,
+    inner: Rows,
+    pairs: Rows,
     targets: Vec<Block<f32>>,
-    moves: Vec<[f32; LANES]>,
-    promotions: Vec<[f32; LANES]>,
-    value_hidden: Vec<[f32; LANES]>,
-    outcome: Vec<[f32; LANES]>,
+    moves: Rows,
+    promotions: Rows,
+    value_hidden: Rows,
+    outcome: Rows,
 }
 
 impl Maia3Net {
@@ -135,7 +136,7 @@ impl Maia3Net {
             ratings: Linear::of_columns(&projection, inputs..inputs + 2 * rating),
             projection_bias: take_bias(tensors, "token_projection.bias", d)?,
             blocks,
-            bias_table: Linear::new(level, &[table]),
+            bias_table: Linear::new(level, &[table.reordered(|row| row % SQUARES * SQUARES + row / SQUARES)]),
             final_norm: layer_norm(tensors, "transformer.norm", d)?,
             pairs: Linear::new(level, &[from, to]),
             promotions: Linear::in_floats(&tensors.take("promo_bias_proj.weight", &[PROMOTIONS, head])?),
@@ -231,7 +232,7 @@ impl TransformerNet for Maia3Net {
             bias_width,
             ..
         } = &self.config;
-        let numbers = |len: usize| vec![[0.0; LANES]; len.div_ceil(LANES)];
+        let numbers = |len: usize| Rows::zeros(len.div_ceil(LANES));
         Maia3Buffers {
             x: numbers(SQUARES * width),
             quantised: QuantisedRows::default(),
@@ -272,7 +273,7 @@ impl TransformerNet for Maia3Net {
         self.value_hidden.run(level, row, quantised, value_hidden);
         value_hidden.iter_mut().flatten().for_each(|x| *x = if *x > 0.0 { *x } else { 0.0 });
         self.outcome.run(level, value_hidden, quantised, outcome);
-        level.run(Softmax { rows: outcome, bias: None, blocks: 1, width: OUTCOMES });
+        level.run(Softmax { row: outcome, width: OUTCOMES });
         put(&outcome.as_flattened()[..OUTCOMES]);
     }
 }
@@ -342,8 +343,7 @@ impl Maia3Block {
         self.attention.run(level, heads, qkv, bias, head, mixed);
         self.out.run(level, mixed, quantised, x, Store::Add);
         level.run(Normalise { rows: x, shift: &self.out_bias, norm: &self.norm1 });
-        self.up.run(level, x, quantised, inner, Store::Replace);
-        level.run(Gelu { rows: inner, shift: &self.up_bias });
+        self.up.run(level, x, quantised, inner, Store::Gelu(&self.up_bias));
         self.down.run(level, inner, quantised, x, Store::Add);
         level.run(Normalise { rows: x, shift: &self.down_bias, norm: &self.norm2 });
     }
@@ -395,11 +395,9 @@ impl BiasGenerator {
                 bias_squares
             }
         };
-        self.hidden.run(level, from, quantised, bias_hidden, Store::Replace);
-        level.run(Gelu { rows: bias_hidden, shift: &self.hidden_bias });
+        self.hidden.run(level, from, quantised, bias_hidden, Store::Gelu(&self.hidden_bias));
         level.run(Normalise { rows: bias_hidden, shift: &[], norm: &self.hidden_norm });
-        self.heads.run(level, bias_hidden, quantised, bias_heads, Store::Replace);
-        level.run(Gelu { rows: bias_heads, shift: &self.heads_bias });
+        self.heads.run(level, bias_hidden, quantised, bias_heads, Store::Gelu(&self.heads_bias));
         level.run(Normalise { rows: bias_heads, shift: &[], norm: &self.heads_norm });
     }
 }

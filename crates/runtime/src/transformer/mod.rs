@@ -18,6 +18,7 @@ mod linear;
 mod maia3;
 mod product;
 mod quantise;
+mod rows;
 mod session;
 mod share;
 mod trial;

@@ -1,21 +1,111 @@
 //! Matrix products, where nearly all the time goes.
 //!
-//! Weights are in panels of sixteen outputs. Those of a span of inputs stay in L1 while all rows pass, a tile of rows at a time.
-//! Every output is one sum in the order of its inputs, so tiling changes no bit.
+//! Weights are in panels of sixteen outputs. A tile of rows at a time passes those of two panels, which stay in L1. Every output
+//! is one sum in the order of its inputs, so tiling changes no bit.
 
+use super::exponential::{gelu, silu};
 use super::kernels::{Dots, Group, Layout};
 use super::level::Kernel;
 use super::quantise::{QuantParams, QuantisedRows, SPAN};
 use crate::accumulator::block::{Block, LANES};
 use crate::accumulator::kernels::Lanes;
 
-/// How a product is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Store {
-    /// Overwrite.
+/// What happens to the sums of a product.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Store<'a> {
+    /// They overwrite the destination.
     Replace,
-    /// Add to the destination.
+    /// They are added to the destination.
     Add,
+    /// `gelu(sum + bias)` of each output overwrites the destination.
+    Gelu(&'a [[f32; LANES]]),
+    /// `silu(a) * b` overwrites the destination, where `a` is in the first half of the outputs and `b` in the second.
+    SwiGlu,
+}
+
+impl Store<'_> {
+    /// Two panels each, whose outputs are stored together. The last may be one twice.
+    #[inline(always)]
+    fn pairs(self, panels: usize) -> impl Iterator<Item = [usize; 2]> {
+        let (step, apart) = match self {
+            Store::SwiGlu => (1, panels / 2),
+            _ => (2, 1),
+        };
+        (0..panels.div_ceil(2)).map(move |i| [step * i, (step * i + apart).min(panels - 1)])
+    }
+
+    /// Whether sums are stored as they are: then they need not pass through memory.
+    #[inline(always)]
+    fn is_plain(self) -> bool {
+        matches!(self, Store::Replace | Store::Add)
+    }
+
+    /// Stores plain sums.
+    #[inline(always)]
+    fn put_plain<L: Lanes>(self, lanes: L, sums: L::Floats, to: &mut [f32; LANES]) {
+        let sums = if let Store::Add = self { lanes.add(lanes.load(to), sums) } else { sums };
+        lanes.store(sums, to);
+    }
+
+    /// Stores the sums of two panels in as many rows of `to` as there are.
+    #[inline(always)]
+    fn put_tile<L: Lanes, const R: usize>(
+        self,
+        lanes: L,
+        panels: [usize; 2],
+        sums: [[L::Floats; R]; 2],
+        to: &mut [[f32; LANES]],
+        stride: usize,
+    ) {
+        if self.is_plain() {
+            for r in 0..R {
+                let Some(to) = to.get_mut(r * stride..) else { return };
+                if to.is_empty() {
+                    return;
+                }
+                self.put_plain(lanes, sums[0][r], &mut to[panels[0]]);
+                if panels[0] != panels[1] {
+                    self.put_plain(lanes, sums[1][r], &mut to[panels[1]]);
+                }
+            }
+            return;
+        }
+        let mut stored = [[[0.0; LANES]; R]; 2];
+        for p in 0..2 {
+            for r in 0..R {
+                lanes.store(sums[p][r], &mut stored[p][r]);
+            }
+        }
+        for ((first, second), to) in stored[0].iter().zip(&stored[1]).zip(to.chunks_mut(stride)) {
+            self.put(lanes, panels, [first, second], to);
+        }
+    }
+
+    /// Stores the sums of two panels in the row `to`.
+    #[inline(always)]
+    fn put<L: Lanes>(
+        self,
+        lanes: L,
+        panels: [usize; 2],
+        [first, second]: [&[f32; LANES]; 2],
+        to: &mut [[f32; LANES]],
+    ) {
+        if let Store::SwiGlu = self {
+            let gate = silu(lanes, lanes.load(first));
+            lanes.store(lanes.mul(gate, lanes.load(second)), &mut to[panels[0]]);
+            return;
+        }
+        let both = if panels[0] == panels[1] { 1 } else { 2 };
+        for (&p, sums) in panels.iter().zip([first, second]).take(both) {
+            let sums = lanes.load(sums);
+            let sums = match self {
+                Store::Add => lanes.add(lanes.load(&to[p]), sums),
+                Store::Gelu(bias) => gelu(lanes, lanes.add(sums, lanes.load(&bias[p]))),
+                Store::Replace | Store::SwiGlu => sums,
+            };
+            lanes.store(sums, &mut to[p]);
+        }
+    }
 }
 
 /// 8-bit weights with a scale per output.
@@ -42,16 +132,16 @@ const ROWS_PER_PASS: usize = 64;
 pub(super) struct QuantisedProduct<'a> {
     pub(super) inputs: &'a QuantisedRows,
     pub(super) weights: &'a QuantisedWeights,
-    /// For each row, a block for each panel.
+    /// For each row `stride` blocks: one for each panel, or half as many.
     pub(super) to: &'a mut [[f32; LANES]],
-    pub(super) then: Store,
+    pub(super) stride: usize,
+    pub(super) then: Store<'a>,
 }
 
 impl Kernel for QuantisedProduct<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
         match (D::ROWS, D::LAYOUT) {
-            (8, _) => self.laid_out::<8, QUADS>().run(lanes, dots),
             (4, Layout::Quads) => self.laid_out::<4, QUADS>().run(lanes, dots),
             (4, Layout::Pairs) => self.laid_out::<4, PAIRS>().run(lanes, dots),
             _ => self.laid_out::<1, QUADS>().run(lanes, dots),
@@ -62,17 +152,16 @@ impl Kernel for QuantisedProduct<'_> {
 impl<'a> QuantisedProduct<'a> {
     #[inline(always)]
     fn laid_out<const R: usize, const N: usize>(self) -> LaidOut<'a, R, N> {
-        let QuantisedProduct { inputs, weights, to, then } = self;
-        let panels = weights.scales.len();
-        let (words, _) = inputs.words.as_chunks::<R>();
+        let QuantisedProduct { inputs, weights, to, stride, then } = self;
+        let (words, _) = inputs.words.as_chunks::<N>();
         LaidOut {
-            words: words.as_chunks::<N>().0,
+            words: words.as_chunks::<R>().0,
             params: inputs.params.as_chunks::<R>().0,
             groups: weights.groups.as_chunks::<N>().0,
-            spans: weights.sums.len() / panels,
-            panels,
+            spans: weights.sums.len() / weights.scales.len(),
             weights,
             to,
+            stride,
             then,
         }
     }
@@ -81,15 +170,15 @@ impl<'a> QuantisedProduct<'a> {
 /// A product of tiles of `R` rows and spans of `N` words.
 struct LaidOut<'a, const R: usize, const N: usize> {
     /// The spans of each tile.
-    words: &'a [[[u32; R]; N]],
+    words: &'a [[[u32; N]; R]],
     params: &'a [[QuantParams; R]],
     /// The spans of each panel.
     groups: &'a [[Group; N]],
     spans: usize,
-    panels: usize,
     weights: &'a QuantisedWeights,
     to: &'a mut [[f32; LANES]],
-    then: Store,
+    stride: usize,
+    then: Store<'a>,
 }
 
 impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
@@ -98,28 +187,43 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
         if D::HAS_NARROW_SUMS { self.span_by_span(lanes, dots) } else { self.tile_by_tile(lanes, dots) }
     }
 
-    /// For each tile of rows, all spans of a panel; the sums stay in registers.
+    /// For each tile of rows, all spans of two panels; the sums stay in registers.
     #[inline(always)]
     fn tile_by_tile<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
-        let LaidOut { words, params, groups, spans, panels, weights, to, then } = self;
-        for p in 0..panels {
-            let scale = lanes.load(&weights.scales[p].0);
-            let (groups, sums) = (&groups[p * spans..][..spans], &weights.sums[p * spans..][..spans]);
+        let LaidOut { words, params, groups, spans, weights, to, stride, then } = self;
+        for pair in then.pairs(weights.scales.len()) {
+            let scales = pair.map(|p| &weights.scales[p].0);
+            let panels = pair.map(|p| (&groups[p * spans..][..spans], &weights.sums[p * spans..][..spans]));
             let tiles = words.chunks_exact(spans).zip(params.chunks_exact(spans));
-            for (t, (words, params)) in tiles.enumerate() {
-                let mut values = [lanes.splat(0.0); R];
-                for (((words, params), groups), sum) in words.iter().zip(params).zip(groups).zip(sums) {
-                    let sums = dots.dots::<R, N, false>(words, groups);
-                    let sum = lanes.load(&sum.0);
-                    for r in 0..R {
-                        values[r] = lanes.add(values[r], dequantise(lanes, sums[r], params[r], sum));
+            for ((words, params), to) in tiles.zip(to.chunks_mut(R * stride)) {
+                let mut values = [[lanes.splat(0.0); R]; 2];
+                if D::TWO_PANELS {
+                    let [(first, first_sums), (second, second_sums)] = panels;
+                    for s in 0..spans {
+                        let dots = dots.dots_of_two::<R, N>(&words[s], [&first[s], &second[s]]);
+                        add_span(lanes, &mut values[0], dots[0], &params[s], lanes.load(&first_sums[s].0));
+                        add_span(lanes, &mut values[1], dots[1], &params[s], lanes.load(&second_sums[s].0));
+                    }
+                } else {
+                    for p in 0..2 {
+                        let (groups, sums) = panels[p];
+                        // A copy stays in registers.
+                        let mut own = values[p];
+                        for s in 0..spans {
+                            let dots = dots.dots::<R, N, false>(&words[s], &groups[s]);
+                            add_span(lanes, &mut own, dots, &params[s], lanes.load(&sums[s].0));
+                        }
+                        values[p] = own;
                     }
                 }
-                for (r, value) in values.into_iter().enumerate() {
-                    // The last tile may be partial.
-                    let Some(to) = to.get_mut((t * R + r) * panels + p) else { break };
-                    put(lanes, lanes.mul(value, scale), to, then);
+                for p in 0..2 {
+                    let scale = lanes.load(scales[p]);
+                    for r in 0..R {
+                        values[p][r] = lanes.mul(values[p][r], scale);
+                    }
                 }
+                // The last tile may be partial.
+                then.put_tile(lanes, pair, values, to, stride);
             }
         }
     }
@@ -127,26 +231,32 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
     /// For each span of a panel, all tiles of rows: whether sums are narrow changes less often, which helps branch prediction.
     #[inline(always)]
     fn span_by_span<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
-        let LaidOut { words, params, groups, spans, panels, weights, to, then } = self;
+        let LaidOut { words, params, groups, spans, weights, to, stride, then } = self;
         let tiles = spans * ROWS_PER_PASS / R;
-        let parts = words.chunks(tiles).zip(params.chunks(tiles)).zip(to.chunks_mut(ROWS_PER_PASS * panels));
-        let mut values = [[0.0; LANES]; ROWS_PER_PASS];
+        let parts = words.chunks(tiles).zip(params.chunks(tiles)).zip(to.chunks_mut(ROWS_PER_PASS * stride));
+        let mut values = [[[0.0; LANES]; ROWS_PER_PASS]; 2];
         for ((words, params), to) in parts {
-            for p in 0..panels {
-                values.fill([0.0; LANES]);
-                for s in 0..spans {
-                    let at = p * spans + s;
-                    let span =
-                        Span { words, params, spans, s, groups: &groups[at], sum: &weights.sums[at].0 };
-                    if weights.narrow[at] {
-                        span.add::<L, D, true>(lanes, dots, &mut values);
-                    } else {
-                        span.add::<L, D, false>(lanes, dots, &mut values);
+            for pair in then.pairs(weights.scales.len()) {
+                for (p, values) in pair.into_iter().zip(&mut values) {
+                    values.fill([0.0; LANES]);
+                    for s in 0..spans {
+                        let at = p * spans + s;
+                        let span =
+                            Span { words, params, spans, s, groups: &groups[at], sum: &weights.sums[at].0 };
+                        if weights.narrow[at] {
+                            span.add::<L, D, true>(lanes, dots, values);
+                        } else {
+                            span.add::<L, D, false>(lanes, dots, values);
+                        }
+                    }
+                    let scale = lanes.load(&weights.scales[p].0);
+                    for value in values {
+                        lanes.store(lanes.mul(lanes.load(value), scale), value);
                     }
                 }
-                let scale = lanes.load(&weights.scales[p].0);
-                for (value, to) in values.iter().zip(to.iter_mut().skip(p).step_by(panels)) {
-                    put(lanes, lanes.mul(lanes.load(value), scale), to, then);
+                for ((first, second), to) in values[0].iter().zip(&values[1]).zip(to.chunks_exact_mut(stride))
+                {
+                    then.put(lanes, pair, [first, second], to);
                 }
             }
         }
@@ -155,7 +265,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
 
 /// One span of all rows, and the weights of sixteen outputs.
 struct Span<'a, const R: usize, const N: usize> {
-    words: &'a [[[u32; R]; N]],
+    words: &'a [[[u32; N]; R]],
     params: &'a [[QuantParams; R]],
     spans: usize,
     /// The index of the span.
@@ -185,6 +295,20 @@ impl<const R: usize, const N: usize> Span<'_, R, N> {
     }
 }
 
+/// Adds the dequantised sums of a span to the `values` of a tile, given the sum of the weights.
+#[inline(always)]
+fn add_span<L: Lanes, const R: usize>(
+    lanes: L,
+    values: &mut [L::Floats; R],
+    dots: [L::Ints; R],
+    params: &[QuantParams; R],
+    sum: L::Floats,
+) {
+    for r in 0..R {
+        values[r] = lanes.add(values[r], dequantise(lanes, dots[r], params[r], sum));
+    }
+}
+
 /// Dequantises integer sums, given the sum of the weights.
 #[inline(always)]
 fn dequantise<L: Lanes>(
@@ -194,15 +318,6 @@ fn dequantise<L: Lanes>(
     sum: L::Floats,
 ) -> L::Floats {
     lanes.add(lanes.mul(lanes.to_floats(sums), lanes.splat(scale)), lanes.mul(lanes.splat(min), sum))
-}
-
-#[inline(always)]
-fn put<L: Lanes>(lanes: L, value: L::Floats, to: &mut [f32; LANES], then: Store) {
-    let value = match then {
-        Store::Replace => value,
-        Store::Add => lanes.add(lanes.load(to), value),
-    };
-    lanes.store(value, to);
 }
 
 /// Rows of floats times panels of floats.
@@ -215,28 +330,24 @@ pub(super) struct FloatProduct<'a> {
     pub(super) panels: &'a [Block<f32>],
     /// Inputs of a row.
     pub(super) depth: usize,
-    /// For each row, a block for each panel, `to_stride` blocks from one row to the next.
+    /// For each row, a block for each panel or half as many, `to_stride` blocks from one row to the next.
     pub(super) to: &'a mut [[f32; LANES]],
     pub(super) to_stride: usize,
-    pub(super) then: Store,
+    pub(super) then: Store<'a>,
 }
 
 impl Kernel for FloatProduct<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(mut self, lanes: L, _: D) {
-        let panels = self.panels;
-        for (p, panel) in panels.chunks_exact(self.depth).enumerate() {
+        for pair in self.then.pairs(self.panels.len() / self.depth) {
             let mut row = 0;
-            if D::FLOAT_ROWS >= 8 {
-                row = self.tiles::<L, 8>(lanes, panel, p, row);
-            }
             if D::FLOAT_ROWS >= 4 {
-                row = self.tiles::<L, 4>(lanes, panel, p, row);
+                row = self.tiles::<L, D, 4>(lanes, pair, row);
             }
             if D::FLOAT_ROWS >= 2 {
-                row = self.tiles::<L, 2>(lanes, panel, p, row);
+                row = self.tiles::<L, D, 2>(lanes, pair, row);
             }
-            self.tiles::<L, 1>(lanes, panel, p, row);
+            self.tiles::<L, D, 1>(lanes, pair, row);
         }
     }
 }
@@ -244,33 +355,56 @@ impl Kernel for FloatProduct<'_> {
 impl FloatProduct<'_> {
     /// All whole tiles from row `first` on; returns the next row.
     #[inline(always)]
-    fn tiles<L: Lanes, const R: usize>(
+    fn tiles<L: Lanes, D: Dots, const R: usize>(
         &mut self,
         lanes: L,
-        panel: &[Block<f32>],
-        p: usize,
+        pair: [usize; 2],
         first: usize,
     ) -> usize {
+        let panels = pair.map(|p| &self.panels[p * self.depth..][..self.depth]);
         let mut row = first;
         while row + R <= self.rows {
             let mut inputs: [&[f32]; R] = [&[]; R];
             for (r, inputs) in inputs.iter_mut().enumerate() {
-                *inputs = &self.inputs[(row + r) * self.stride..][..panel.len()];
+                *inputs = &self.inputs[(row + r) * self.stride..][..self.depth];
             }
-            let mut sums = [lanes.splat(0.0); R];
-            for (k, weights) in panel.iter().enumerate() {
-                let weights = lanes.load(&weights.0);
-                for r in 0..R {
-                    sums[r] = lanes.add(sums[r], lanes.mul(lanes.splat(inputs[r][k]), weights));
-                }
-            }
-            for (r, sums) in sums.into_iter().enumerate() {
-                put(lanes, sums, &mut self.to[(row + r) * self.to_stride + p], self.then);
+            let to = &mut self.to[row * self.to_stride..];
+            let then = self.then;
+            if D::TWO_PANELS {
+                let sums = float_sums(lanes, inputs, panels);
+                then.put_tile(lanes, pair, sums, &mut to[..], self.to_stride);
+            } else {
+                let ([first], [second]) =
+                    (float_sums(lanes, inputs, [panels[0]]), float_sums(lanes, inputs, [panels[1]]));
+                then.put_tile(lanes, pair, [first, second], &mut to[..], self.to_stride);
             }
             row += R;
         }
         row
     }
+}
+
+/// The sums of `R` rows and `P` panels. Closures might not be inlined into a level's function.
+#[inline(always)]
+fn float_sums<L: Lanes, const R: usize, const P: usize>(
+    lanes: L,
+    inputs: [&[f32]; R],
+    panels: [&[Block<f32>]; P],
+) -> [[L::Floats; R]; P] {
+    let mut sums = [[lanes.splat(0.0); R]; P];
+    for k in 0..panels[0].len() {
+        let mut weights = [lanes.splat(0.0); P];
+        for p in 0..P {
+            weights[p] = lanes.load(&panels[p][k].0);
+        }
+        for r in 0..R {
+            let input = lanes.splat(inputs[r][k]);
+            for p in 0..P {
+                sums[p][r] = lanes.add(sums[p][r], lanes.mul(input, weights[p]));
+            }
+        }
+    }
+    sums
 }
 
 /// The words of a number of input blocks, in whole spans.

@@ -25,13 +25,13 @@ impl KernelTrial {
     /// The same operands on every level. Inputs reach their limit; weights [fit narrow sums](super::kernels::fits_narrow_sums), as
     /// most do.
     pub(super) fn new(level: Level) -> Self {
-        let (words, width, tile) = match level.layout() {
-            Layout::Quads => (QUADS, 8, level.rows()),
-            Layout::Pairs => (PAIRS, 16, level.rows()),
+        let (words, width) = match level.layout() {
+            Layout::Quads => (QUADS, 8),
+            Layout::Pairs => (PAIRS, 16),
         };
         let inputs = level.layout().inputs();
         let word = |at: usize| {
-            let (word, row) = (at / tile % words, at / tile / words * tile + at % tile);
+            let (word, row) = (at % words, at / words);
             let input = |i: usize| ((inputs * word + i) * 37 + row * 11) as u32 % 128;
             (0..inputs).map(|i| input(i) << (width * i)).sum()
         };
@@ -71,7 +71,6 @@ impl Kernel for Repeated<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
         match (D::ROWS, D::LAYOUT) {
-            (8, _) => self.tiles::<L, D, 8, QUADS>(lanes, dots),
             (4, Layout::Quads) => self.tiles::<L, D, 4, QUADS>(lanes, dots),
             (4, Layout::Pairs) => self.tiles::<L, D, 4, PAIRS>(lanes, dots),
             _ => self.tiles::<L, D, 1, QUADS>(lanes, dots),
@@ -83,8 +82,8 @@ impl Repeated<'_> {
     #[inline(always)]
     fn tiles<L: Lanes, D: Dots<Ints = L::Ints>, const R: usize, const N: usize>(self, lanes: L, dots: D) {
         let Repeated { trial, sums } = self;
-        let (words, _) = trial.words.as_chunks::<R>();
-        let (Some((groups, _)), (tiles, _)) = (trial.groups.split_first_chunk::<N>(), words.as_chunks::<N>())
+        let (words, _) = trial.words.as_chunks::<N>();
+        let (Some((groups, _)), (tiles, _)) = (trial.groups.split_first_chunk::<N>(), words.as_chunks::<R>())
         else {
             return;
         };

@@ -8,11 +8,12 @@ use tabia_onnx::tensors::TensorMap;
 use tabia_threads::{Member, with_team};
 
 use super::attention::{Attention, HeadBuffers, Scaling};
-use super::elementwise::{RmsNorm, SwiGlu};
+use super::elementwise::RmsNorm;
 use super::level::Level;
 use super::linear::Linear;
 use super::product::Store;
 use super::quantise::QuantisedRows;
+use super::rows::Rows;
 use super::share::{Exchange, MOST, Share};
 use crate::accumulator::block::LANES;
 
@@ -39,7 +40,7 @@ impl Plan {
 
     /// Whether rows fill whole blocks, as the kernels require.
     pub(super) fn fills_blocks(&self) -> bool {
-        [self.width, self.head, self.hidden].iter().all(|size| size.is_multiple_of(LANES))
+        [self.tokens, self.width, self.head, self.hidden].iter().all(|size| size.is_multiple_of(LANES))
     }
 }
 
@@ -58,8 +59,8 @@ struct TrunkBlock {
     norm1: Vec<[f32; LANES]>,
     qkv: Linear,
     attention: Attention,
-    /// The bias of attention: for each head and query a row of blocks.
-    bias: Vec<[f32; LANES]>,
+    /// The bias of attention: for each head and key a row over the queries.
+    bias: Rows,
     out: Linear,
     norm2: Vec<[f32; LANES]>,
     up: Linear,
@@ -70,14 +71,13 @@ struct TrunkBlock {
 #[derive(Debug)]
 pub(super) struct TrunkBuffers {
     /// The tokens, a row each.
-    pub(super) x: Vec<[f32; LANES]>,
+    pub(super) x: Rows,
     /// The tokens after a norm; finally the output.
-    pub(super) normal: Vec<[f32; LANES]>,
+    pub(super) normal: Rows,
     /// Quantised inputs of a product.
     pub(super) quantised: QuantisedRows,
-    qkv: Vec<[f32; LANES]>,
-    inner: Vec<[f32; LANES]>,
-    gated: Vec<[f32; LANES]>,
+    qkv: Rows,
+    gated: Rows,
     head: HeadBuffers,
 }
 
@@ -113,7 +113,7 @@ impl Trunk {
                         eps: plan.eps,
                     },
                 },
-                bias: rows_in_blocks(bias.data(), tokens),
+                bias: bias_by_key(bias.data(), tokens),
                 out,
                 norm2: take_row(tensors, &format!("{block}.{norm}2.weight"), d)?,
                 up,
@@ -126,13 +126,12 @@ impl Trunk {
 
     pub(super) fn buffers(&self) -> TrunkBuffers {
         let Plan { tokens, width, head, hidden, .. } = self.plan;
-        let rows = |numbers: usize| vec![[0.0; LANES]; tokens * numbers / LANES];
+        let rows = |numbers: usize| Rows::zeros(tokens * numbers / LANES);
         TrunkBuffers {
             x: rows(width),
             normal: rows(width),
             quantised: QuantisedRows::default(),
             qkv: rows(3 * width),
-            inner: rows(2 * hidden),
             gated: rows(hidden),
             head: HeadBuffers::new(tokens, head),
         }
@@ -146,7 +145,8 @@ impl Trunk {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let known = idle().pop();
         let mut exchange = known.unwrap_or_default();
-        exchange.tokens.clone_from(&buffers.x);
+        exchange.tokens.clear();
+        exchange.tokens.extend_from_slice(&buffers.x);
         let lead =
             |member: &Member<'_>| self.run_share(level, &Share::of(self.plan, member, &exchange), buffers);
         with_team(MOST, lead, &|member| {
@@ -164,7 +164,7 @@ impl Trunk {
     fn run_share(&self, level: Level, share: &Share<'_>, buffers: &mut TrunkBuffers) {
         let Plan { eps, width, hidden, .. } = self.plan;
         let (wide, deep) = (share.rows(width), share.rows(hidden));
-        let TrunkBuffers { x, normal, quantised, qkv, inner, gated, head } = buffers;
+        let TrunkBuffers { x, normal, quantised, qkv, gated, head } = buffers;
         for block in &self.blocks {
             level.run(RmsNorm {
                 from: &x[wide.clone()],
@@ -180,16 +180,27 @@ impl Trunk {
             let (x, normal) = (&mut x[wide.clone()], &mut normal[wide.clone()]);
             block.out.run(level, normal, quantised, x, Store::Add);
             level.run(RmsNorm { from: x, weight: &block.norm2, eps, to: normal });
-            let inner = &mut inner[share.rows(2 * hidden)];
-            block.up.run(level, normal, quantised, inner, Store::Replace);
             let gated = &mut gated[deep.clone()];
-            level.run(SwiGlu { from: inner, blocks: hidden / LANES, to: gated });
+            block.up.run(level, normal, quantised, gated, Store::SwiGlu);
             block.down.run(level, gated, quantised, x, Store::Add);
         }
         let to = &mut normal[wide.clone()];
         level.run(RmsNorm { from: &x[wide], weight: &self.final_norm, eps, to });
         share.exchange_rows(normal);
     }
+}
+
+/// The attention bias by head, key and query, given by head, query and key. There is a multiple of 16 `tokens`.
+fn bias_by_key(bias: &[f32], tokens: usize) -> Rows {
+    let mut to = Rows::zeros(bias.len() / LANES);
+    let heads =
+        bias.chunks_exact(tokens * tokens).zip(to.as_flattened_mut().chunks_exact_mut(tokens * tokens));
+    for (bias, to) in heads {
+        for (at, bias) in bias.iter().enumerate() {
+            to[at % tokens * tokens + at / tokens] = *bias;
+        }
+    }
+    to
 }
 
 /// A vector of `len` elements in whole blocks.

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::block::LANES;
+use super::block::{Block, LANES};
 
 /// A value that only exists where the processor has `$feature`, and that runs kernels compiled for it.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -47,7 +47,7 @@ macro_rules! lanes {
         to_floats($tx:ident) = $to_floats:expr;
         floats { $($binary:ident($a:ident, $b:ident) = $op:expr;)+ }
         ints { $($int_binary:ident($ia:ident, $ib:ident) = $int_op:expr;)+ }
-        $($more:item)?
+        $($more:item)*
     ) => {
         // SAFETY of every block: a value of the level proves its instructions, and the arrays hold sixteen numbers.
         #[allow(unused_unsafe, clippy::undocumented_unsafe_blocks, reason = "some instruction sets have safe intrinsics")]
@@ -92,7 +92,7 @@ macro_rules! lanes {
 
             lanes!(@each [$($i)+] [$float; $n] $($binary($a, $b) = $op;)+);
             lanes!(@each [$($i)+] [$int; $n] $($int_binary($ia, $ib) = $int_op;)+);
-            $($more)?
+            $($more)*
         }
     };
     (@each $registers:tt [$register:ty; $n:literal] $($name:ident($a:ident, $b:ident) = $op:expr;)+) => {
@@ -130,6 +130,9 @@ pub(crate) trait Lanes: Copy {
     fn store(self, x: Self::Floats, to: &mut [f32; LANES]);
     fn add(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
     fn mul(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    fn div(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// `x` with the lowest bits of `power` added to its exponent.
+    fn raise(self, x: Self::Floats, power: Self::Floats) -> Self::Floats;
     /// `x` where it is greater than `low`, else `low`.
     fn at_least(self, x: Self::Floats, low: Self::Floats) -> Self::Floats;
     /// `x` where it is less than `high`, else `high`.
@@ -147,11 +150,26 @@ pub(crate) trait Lanes: Copy {
     /// `x` where it is greater than 0, else `other`.
     fn positive_or(self, x: Self::Floats, other: Self::Floats) -> Self::Floats;
     /// Each number minus 2^23, which is 0 to 255.
+    fn bytes(self, x: Self::Floats) -> [u8; LANES];
+    /// The least lane of each.
     #[inline(always)]
-    fn bytes(self, x: Self::Floats) -> [u8; LANES] {
-        let mut lanes = [0.0; LANES];
-        self.store(x, &mut lanes);
-        lanes.map(|lane| lane.to_bits() as u8)
+    fn least(self, of: [Self::Floats; LANES]) -> [f32; LANES] {
+        let mut least = [0.0; LANES];
+        for (least, x) in least.iter_mut().zip(of) {
+            let mut lanes = [0.0; LANES];
+            self.store(x, &mut lanes);
+            *least = reduce(lanes, |a, b| if b < a { b } else { a });
+        }
+        least
+    }
+    /// Stores lane `i` of row `t` in lane `t` of block `i`.
+    #[inline(always)]
+    fn transpose(self, rows: &[[f32; LANES]; LANES], to: &mut [Block<f32>; LANES]) {
+        for (lane, block) in to.iter_mut().enumerate() {
+            for (to, row) in block.0.iter_mut().zip(rows) {
+                *to = row[lane];
+            }
+        }
     }
     /// Bit `i` is set where lane `i` is not 0.
     fn nonzero(self, x: Self::Floats) -> u16;
@@ -164,6 +182,19 @@ pub(crate) trait Lanes: Copy {
     fn sub_ints(self, a: Self::Ints, b: Self::Ints) -> Self::Ints;
     /// Rounded to nearest, ties to even.
     fn to_floats(self, x: Self::Ints) -> Self::Floats;
+}
+
+/// A reduction of sixteen lanes by halves, in the same order everywhere.
+#[inline(always)]
+pub(crate) fn reduce(mut lanes: [f32; LANES], join: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut width = LANES / 2;
+    while width > 0 {
+        for lane in 0..width {
+            lanes[lane] = join(lanes[lane], lanes[lane + width]);
+        }
+        width /= 2;
+    }
+    lanes[0]
 }
 
 /// A loop with its operands, ready to run on any lanes.

@@ -20,6 +20,11 @@ lanes! {
     floats {
         add(a, b) = vaddq_f32(a, b);
         mul(a, b) = vmulq_f32(a, b);
+        div(a, b) = vdivq_f32(a, b);
+        raise(x, power) = vreinterpretq_f32_s32(vaddq_s32(
+            vreinterpretq_s32_f32(x),
+            vshlq_n_s32::<23>(vreinterpretq_s32_f32(power)),
+        ));
         at_least(x, low) = vbslq_f32(vcgtq_f32(x, low), x, low);
         at_most(x, high) = vbslq_f32(vcltq_f32(x, high), x, high);
         positive_or(x, other) = vbslq_f32(vcgtzq_f32(x), x, other);
@@ -27,5 +32,16 @@ lanes! {
     ints {
         add_ints(a, b) = vaddq_s32(a, b);
         sub_ints(a, b) = vsubq_s32(a, b);
+    }
+    #[inline(always)]
+    fn bytes(self, x: [float32x4_t; 4]) -> [u8; LANES] {
+        let mut to = [0; LANES];
+        // SAFETY: `self` proves NEON, and the array holds sixteen bytes.
+        unsafe {
+            let [a, b, c, d] = x.map(|x| vmovn_u32(vreinterpretq_u32_f32(x)));
+            let bytes = vcombine_u8(vmovn_u16(vcombine_u16(a, b)), vmovn_u16(vcombine_u16(c, d)));
+            vst1q_u8(to.as_mut_ptr(), bytes);
+        }
+        to
     }
 }

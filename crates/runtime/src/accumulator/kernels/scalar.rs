@@ -38,6 +38,16 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn div(self, a: [f32; LANES], b: [f32; LANES]) -> [f32; LANES] {
+        array::from_fn(|i| a[i] / b[i])
+    }
+
+    #[inline(always)]
+    fn raise(self, x: [f32; LANES], power: [f32; LANES]) -> [f32; LANES] {
+        array::from_fn(|i| f32::from_bits(x[i].to_bits().wrapping_add(power[i].to_bits() << 23)))
+    }
+
+    #[inline(always)]
     fn at_least(self, x: [f32; LANES], low: [f32; LANES]) -> [f32; LANES] {
         array::from_fn(|i| if x[i] > low[i] { x[i] } else { low[i] })
     }
@@ -50,6 +60,11 @@ impl Lanes for Scalar {
     #[inline(always)]
     fn positive_or(self, x: [f32; LANES], other: [f32; LANES]) -> [f32; LANES] {
         array::from_fn(|i| if x[i] > 0.0 { x[i] } else { other[i] })
+    }
+
+    #[inline(always)]
+    fn bytes(self, x: [f32; LANES]) -> [u8; LANES] {
+        x.map(|x| x.to_bits() as u8)
     }
 
     #[inline(always)]

@@ -22,6 +22,8 @@ lanes! {
     floats {
         add(a, b) = f32x4_add(a, b);
         mul(a, b) = f32x4_mul(a, b);
+        div(a, b) = f32x4_div(a, b);
+        raise(x, power) = i32x4_add(x, i32x4_shl(power, 23));
         at_least(x, low) = v128_bitselect(x, low, f32x4_gt(x, low));
         at_most(x, high) = v128_bitselect(x, high, f32x4_lt(x, high));
         positive_or(x, other) = v128_bitselect(x, other, f32x4_gt(x, f32x4_splat(0.0)));

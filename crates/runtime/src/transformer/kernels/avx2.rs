@@ -19,7 +19,7 @@ impl Dots for Avx2Dots {
     #[inline(always)]
     fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
-        words: &[[u32; R]; N],
+        words: &[[u32; N]; R],
         groups: &[Group; N],
     ) -> [[__m256i; 2]; R] {
         // SAFETY: `self` proves AVX2.
@@ -27,11 +27,10 @@ impl Dots for Avx2Dots {
             let ones = _mm256_set1_epi16(1);
             let splat = |word: u32| _mm256_set1_epi32(word.cast_signed());
             let mut sums = [[_mm256_setzero_si256(); 2]; R];
-            let (words, groups) = (words.as_chunks::<2>().0, groups.as_chunks::<2>().0);
-            for ([one, other], [first, second]) in words.iter().zip(groups) {
+            for (i, [first, second]) in groups.as_chunks::<2>().0.iter().enumerate() {
                 let (first, second) = (halves(first), halves(second));
                 for r in 0..R {
-                    let (one, other) = (splat(one[r]), splat(other[r]));
+                    let (one, other) = (splat(words[r][2 * i]), splat(words[r][2 * i + 1]));
                     for h in 0..2 {
                         let pairs = _mm256_maddubs_epi16(one, first[h]);
                         let others = _mm256_maddubs_epi16(other, second[h]);
@@ -51,7 +50,7 @@ impl Dots for Avx2Dots {
 
 /// The two vectors of a group.
 #[inline(always)]
-unsafe fn halves(group: &Group) -> [__m256i; 2] {
+pub(super) unsafe fn halves(group: &Group) -> [__m256i; 2] {
     let halves = group.0.as_ptr().cast::<__m256i>();
     // SAFETY: the caller has AVX2, and a group is 64 bytes on a boundary of 64.
     unsafe { [_mm256_load_si256(halves), _mm256_load_si256(halves.add(1))] }

@@ -7,6 +7,8 @@
 pub(super) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx_vnni;
 #[cfg(target_arch = "aarch64")]
 pub(super) mod neon;
 #[cfg(all(target_arch = "wasm32", target_feature = "relaxed-simd"))]
@@ -52,10 +54,12 @@ impl Layout {
 pub(super) trait Dots: Copy {
     /// Sixteen sums.
     type Ints: Copy;
-    /// Rows of inputs that are multiplied together: 1, 4 or 8.
+    /// Rows of inputs that are multiplied together: 1 or 4.
     const ROWS: usize;
-    /// Rows of floats whose sums fit the registers: 1, 2, 4 or 8.
+    /// Rows of floats that are multiplied together: 1, 2 or 4.
     const FLOAT_ROWS: usize;
+    /// Whether the sums of two panels of outputs for these rows fit the registers: inputs are then loaded for both.
+    const TWO_PANELS: bool = false;
     /// The layout of inputs and weights.
     const LAYOUT: Layout;
     /// Whether it has a faster path for weights that [fit narrow sums](fits_narrow_sums).
@@ -65,9 +69,19 @@ pub(super) trait Dots: Copy {
     /// implementation [has it](Dots::HAS_NARROW_SUMS), asserts that the weights fit narrow sums.
     fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
-        words: &[[u32; R]; N],
+        words: &[[u32; N]; R],
         groups: &[Group; N],
     ) -> [Self::Ints; R];
+
+    /// The same with the weights of two panels.
+    #[inline(always)]
+    fn dots_of_two<const R: usize, const N: usize>(
+        self,
+        words: &[[u32; N]; R],
+        groups: [&[Group; N]; 2],
+    ) -> [[Self::Ints; R]; 2] {
+        groups.map(|groups| self.dots::<R, N, false>(words, groups))
+    }
 }
 
 /// Whether the products of each pair of words can be added in 16 bits without overflow for any inputs. Most weights are small

@@ -22,19 +22,18 @@ impl Dots for RelaxedPairs {
     #[inline(always)]
     fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
-        words: &[[u32; R]; N],
+        words: &[[u32; N]; R],
         groups: &[Group; N],
     ) -> [[v128; 4]; R] {
         // Browsers rematerialise constants at every use; black_box keeps this one in a register.
         let ones = i16x8_splat(black_box(1));
         by_halves(|i| {
             let mut sums = [[i32x4_splat(0); 2]; R];
-            let (words, groups) = (words.as_chunks::<2>().0, groups.as_chunks::<2>().0);
-            for ([one, other], [first, second]) in words.iter().zip(groups) {
+            for (at, [first, second]) in groups.as_chunks::<2>().0.iter().enumerate() {
                 let first = [vector(first, i), vector(first, i + 1)];
                 let second = [vector(second, i), vector(second, i + 1)];
                 for r in 0..R {
-                    let (one, other) = (u32x4_splat(one[r]), u32x4_splat(other[r]));
+                    let (one, other) = (u32x4_splat(words[r][2 * at]), u32x4_splat(words[r][2 * at + 1]));
                     for h in 0..2 {
                         let pairs = i16x8_relaxed_dot_i8x16_i7x16(first[h], one);
                         let others = i16x8_relaxed_dot_i8x16_i7x16(second[h], other);
@@ -65,7 +64,7 @@ impl Dots for RelaxedQuads {
     #[inline(always)]
     fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
-        words: &[[u32; R]; N],
+        words: &[[u32; N]; R],
         groups: &[Group; N],
     ) -> [[v128; 4]; R] {
         word_by_word(words, groups, |sums, inputs, weights| {

@@ -15,12 +15,12 @@ impl Dots for ScalarDots {
     #[inline(always)]
     fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
-        words: &[[u32; R]; N],
+        words: &[[u32; N]; R],
         groups: &[Group; N],
     ) -> [[i32; LANES]; R] {
         let mut sums = [[0; LANES]; R];
-        for (words, group) in words.iter().zip(groups) {
-            for (sums, inputs) in sums.iter_mut().zip(words) {
+        for (sums, words) in sums.iter_mut().zip(words) {
+            for (inputs, group) in words.iter().zip(groups) {
                 let inputs = inputs.to_le_bytes();
                 for (sum, weights) in sums.iter_mut().zip(group.0.as_chunks::<4>().0) {
                     for (weight, input) in weights.iter().zip(inputs) {

@@ -28,16 +28,16 @@ pub(super) fn by_halves<const R: usize>(half: impl Fn(usize) -> [[v128; 2]; R]) 
 /// The sums of sixteen outputs; `dot` adds the products of a word with four outputs' weights to their sums.
 #[inline(always)]
 pub(super) fn word_by_word<const R: usize, const N: usize>(
-    words: &[[u32; R]; N],
+    words: &[[u32; N]; R],
     groups: &[Group; N],
     dot: impl Fn(v128, v128, v128) -> v128,
 ) -> [[v128; 4]; R] {
     by_halves(|i| {
         let mut sums = [[i32x4_splat(0); 2]; R];
-        for (words, group) in words.iter().zip(groups) {
+        for (at, group) in groups.iter().enumerate() {
             let weights = [vector(group, i), vector(group, i + 1)];
             for r in 0..R {
-                let inputs = u32x4_splat(words[r]);
+                let inputs = u32x4_splat(words[r][at]);
                 for h in 0..2 {
                     sums[r][h] = dot(sums[r][h], inputs, weights[h]);
                 }
@@ -56,7 +56,7 @@ impl Dots for Simd128Dots {
     #[inline(always)]
     fn dots<const R: usize, const N: usize, const NARROW: bool>(
         self,
-        words: &[[u32; R]; N],
+        words: &[[u32; N]; R],
         groups: &[Group; N],
     ) -> [[v128; 4]; R] {
         word_by_word(words, groups, |sums, inputs, weights| i32x4_add(sums, i32x4_dot_i16x8(inputs, weights)))
