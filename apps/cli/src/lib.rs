@@ -33,6 +33,13 @@ pub fn today() -> String {
     format!("{:04}.{:02}.{:02}", now.year(), u8::from(now.month()), now.day())
 }
 
+/// Lets so many threads evaluate a position together, where the runtime of a network can.
+pub fn evaluate_on(threads: NonZeroUsize) {
+    // More than any runtime shares a position among.
+    const MOST: usize = 64;
+    tabia_threads::start_helpers(threads.get().min(MOST) - 1);
+}
+
 /// The number of games at a time: as asked for, or one for each core.
 pub fn jobs(asked: Option<NonZeroUsize>) -> NonZeroUsize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))

@@ -273,6 +273,9 @@ pub(crate) struct PlayArgs {
     /// Line-based ASCII interface instead of the full screen.
     #[arg(long)]
     pub(crate) ascii: bool,
+    /// Threads that evaluate a position together, for the human network [default: one per core, at most 4].
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
 }
 
 #[derive(Args)]
@@ -505,11 +508,15 @@ fn temperature(text: &str) -> Result<f32, String> {
   tabia uci                                         the bundled opponent at 1500
   tabia uci --player engine
   tabia uci --player human,elo=1100
+  tabia uci --player human,elo=1900 --threads 2
   tabia uci --player maia:maia-1900.pb.gz,mode=argmax")]
 pub(crate) struct UciArgs {
     /// Player spec, see docs/guides/players.md.
     #[arg(long, value_name = "SPEC", default_value = "human,elo=1500")]
     pub(crate) player: String,
+    /// Threads that evaluate a position together, for the human network; those of the engine are the UCI option Threads.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) threads: NonZeroUsize,
 }
 
 #[derive(Args)]

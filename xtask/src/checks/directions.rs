@@ -131,6 +131,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "tabia-report",
             "tabia-search",
             "tabia-stdio",
+            "tabia-threads",
             "tabia-uci",
         ],
     ),

@@ -9,6 +9,7 @@ mod played_like;
 mod screen;
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -28,6 +29,9 @@ use self::opponent::Opponent;
 use self::played_like::played_like;
 use crate::cli::{ColorChoice, Mode, PlayArgs, WatchArgs};
 
+/// Threads that evaluate a position if nothing is said; more do not gain.
+const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(4).expect("not zero");
+
 const HELP: &str = "\
 Type a move (e4, Nf3, O-O, e8=Q, or e2e4), or one of
   hint          the opponent's candidates in your position
@@ -42,6 +46,8 @@ Type a move (e4, Nf3, O-O, e8=Q, or e2e4), or one of
   resign, help, quit";
 
 pub(crate) fn run(args: &PlayArgs) -> Result<()> {
+    let cores = || tabia_cli::jobs(None).min(MOST_THREADS);
+    tabia_cli::evaluate_on(args.threads.unwrap_or_else(cores));
     let start = match (&args.fen, args.odds) {
         (None, None) if args.chess960.is_some() => chess960(args),
         (Some(fen), _) => position_from_fen(fen).with_context(|| format!("--fen {fen:?}"))?,
@@ -107,6 +113,7 @@ pub(crate) fn watch(args: WatchArgs) -> Result<()> {
         watch: Some(against),
         delay,
         ascii: false,
+        threads: None,
     })
 }
 
