@@ -1,8 +1,9 @@
-//! The transformer runtime against rten and onnxruntime: the bundled human network, one position a call.
+//! The transformer runtime against rten and onnxruntime: the bundled human network, one position a call, in 8 bits also with
+//! batches and with two threads.
 //!
-//! All runtimes get the same network and positions, each on one thread, in interleaved rounds of which the best counts. Our times
-//! and rten's include encoding and reading the policy; onnxruntime gets its inputs ready-made. The network it quantises is also run
-//! on rten, with whole and with split weights.
+//! All runtimes get the same network and positions, on one thread if nothing else is said, in interleaved rounds of which the best
+//! counts. Our times and rten's include encoding and reading the policy; onnxruntime gets its inputs ready-made. The network it
+//! quantises is also run on rten, with whole and with split weights.
 //!
 //! Also counts how often the first choice is that of the `f32` graph on rten. `TABIA_POSITIONS` may name a file of FENs to compare
 //! besides those of the fixture.
@@ -21,10 +22,13 @@ use tabia_model::{Evaluation, Model, Policy, Source};
 use tabia_onnx::read;
 use tabia_runtime::transformer::Level;
 use tabia_runtime::{InputData, InputTensor, Int8Weights, Session};
+use tabia_threads::{Member, start_helpers, with_team};
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 9;
 /// Positions in a round.
-const TIMED: usize = 24;
+const TIMED: usize = 32;
+/// Positions of a batch.
+const BATCH: usize = 16;
 
 const NETWORK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/human.safetensors");
 
@@ -36,6 +40,7 @@ fn main() {
 }
 
 fn bench() {
+    start_helpers(1);
     let bytes = fs::read(NETWORK).expect("the bundled network");
     let positions = positions();
     let timed = &positions[..TIMED];
@@ -61,9 +66,18 @@ fn bench() {
     let mut quantised = Vec::new();
     let mut passes = Vec::new();
     for (name, model) in &models {
-        passes.push(Pass::new(name.clone(), TIMED, move |_| {
-            for position in timed {
-                model.evaluate(&[situation(position)]).expect("the network runs");
+        passes.push(Pass::new(name.clone(), TIMED, move |_| alone(|| evaluate(model, timed, 1))));
+    }
+    // The last level is the best one.
+    let best = models.iter().rev().find(|(name, _)| name.contains("8-bit")).expect("some level");
+    for (how, size, threads) in [("batches", BATCH, 1), ("2 threads", 1, 2), ("batches, 2 threads", BATCH, 2)]
+    {
+        let (name, model) = best;
+        passes.push(Pass::new(format!("{name}, {how}"), TIMED, move |_| {
+            if threads == 1 {
+                alone(|| evaluate(model, timed, size));
+            } else {
+                evaluate(model, timed, size);
             }
         }));
     }
@@ -72,7 +86,7 @@ fn bench() {
         &onnx,
         "move_logits",
         &[batch.values(0), batch.values(1)],
-        &[TIMED],
+        &[BATCH; TIMED / BATCH],
     ) {
         Ok(mut child) => {
             child.run("int8 single", &mut Vec::new());
@@ -83,25 +97,34 @@ fn bench() {
                 quantised.push((format!("rten int8, {weights:?} weights").to_lowercase(), session));
             }
             let child = Rc::new(RefCell::new(child));
-            for numbers in ["f32", "int8"] {
-                let (child, mode) = (child.clone(), format!("{numbers} single"));
-                let run = move |logits: &mut Vec<f32>| child.borrow_mut().run(&mode, logits);
-                passes.push(Pass::self_timed(format!("onnxruntime {numbers}"), TIMED, run));
+            for (name, mode) in [
+                ("f32", "f32 single"),
+                ("int8", "int8 single"),
+                ("int8, batches", "int8 batched"),
+                ("int8, 2 threads", "int8 single 2"),
+                ("int8, batches, 2 threads", "int8 batched 2"),
+            ] {
+                let child = child.clone();
+                let run = move |logits: &mut Vec<f32>| child.borrow_mut().run(mode, logits);
+                passes.push(Pass::self_timed(format!("onnxruntime {name}"), TIMED, run));
             }
         }
         Err(why) => println!("onnxruntime is left out: {why}"),
     }
     for (name, session) in &quantised {
-        passes.push(Pass::new(name.clone(), TIMED, move |logits| move_logits(session, batch, logits)));
+        let run = move |logits: &mut Vec<f32>| alone(|| move_logits(session, batch, logits));
+        passes.push(Pass::new(name.clone(), TIMED, run));
     }
 
     let best = best_of(ROUNDS, &mut passes);
-    println!("one position a call, best of {ROUNDS} rounds of {TIMED}, one thread\n");
+    println!("best of {ROUNDS} rounds of {TIMED} positions; batches have {BATCH}\n");
     let lines = passes.iter().map(|pass| pass.name()).zip(best).collect();
     let ratios = [
         ("of rten's", "rten f32"),
         ("of ort f32's", "onnxruntime f32"),
         ("of ort int8's", "onnxruntime int8"),
+        ("of its batches'", "onnxruntime int8, batches"),
+        ("of its 2 threads'", "onnxruntime int8, 2 threads"),
     ];
     println!("{}\n", Table { unit: "position", shown: Shown::NanosecondsEach, lines, ratios: &ratios });
 
@@ -123,6 +146,23 @@ fn bench() {
             choices.len()
         );
     }
+}
+
+/// Evaluates the positions, `size` a call.
+fn evaluate(model: &Model, positions: &[Chess], size: usize) {
+    for positions in positions.chunks(size) {
+        let situations: Vec<_> = positions.iter().map(situation).collect();
+        model.evaluate(&situations).expect("the network runs");
+    }
+}
+
+/// Does the work while the helpers wait elsewhere.
+fn alone(work: impl FnOnce()) {
+    let lead = |member: &Member<'_>| {
+        work();
+        member.wait();
+    };
+    with_team(usize::MAX, lead, &|member| member.wait());
 }
 
 /// The first choice of a runtime, and the probabilities of its other heads.
