@@ -129,7 +129,8 @@ impl SteppedMatch {
         for player in &mut players {
             player.new_game();
         }
-        let game = GameInProgress::new(scheduled.opening_of(&self.openings), &self.rules);
+        let game =
+            GameInProgress::new(scheduled.opening_of(&self.openings), &self.rules.seated(scheduled.players));
         let current = self.current.insert(CurrentGame { scheduled, game, players });
         Ok(MatchEvent::GameStarted(&current.scheduled))
     }

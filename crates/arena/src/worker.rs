@@ -78,7 +78,8 @@ impl Worker<'_> {
         let mut players = self.roster.take(&scheduled, entrants)?;
         let ByColor { white, black } = &mut players;
         let seats = ByColor { white: white.as_mut(), black: black.as_mut() };
-        let played = play_game(seats, scheduled.opening_of(openings), rules, timer, stop);
+        let played =
+            play_game(seats, scheduled.opening_of(openings), &rules.seated(scheduled.players), timer, stop);
         let forfeit = played.as_ref().and_then(|played| played.forfeit.as_ref());
         self.roster.put_back(&scheduled, entrants, players, forfeit);
         Ok(played)
