@@ -9,6 +9,7 @@ mod matrix;
 mod pool;
 mod rating;
 mod sample;
+mod scales;
 mod sprt;
 mod tally;
 
@@ -17,6 +18,7 @@ pub use elo::{EloEstimate, NormalisedElo, elo_of_score, expected_score};
 pub use matrix::Matrix;
 pub use pool::{HeadToHead, PoolError, PoolRating, rate_pool};
 pub use rating::{Against, RatingEstimate, rate_against};
+pub use scales::{RatingScale, rate_on_scales};
 pub use sprt::{EloScale, Sprt, SprtError, Verdict};
 pub use tally::{Pairs, Points, Tally};
 
