@@ -109,7 +109,7 @@ impl Budget {
     }
 }
 
-/// `10+0.1, depth 4`, `300, others 60`, or `no limits`.
+/// `10+0.1, depth 4`, `300+0, others 60+0`, or `no limits`.
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -161,9 +161,9 @@ mod tests {
     #[test]
     fn the_first_player_keeps_its_clock_with_both_colours() {
         let control = |text: &str| Some(text.parse::<TimeControl>().unwrap());
-        let (own, other) = (control("180+2"), control("60"));
+        let (own, other) = (control("180+2"), control("60+0"));
         let budget = Budget { control: own.clone(), other_control: other.clone(), ..Budget::default() };
-        assert_eq!(budget.to_string(), "180+2, others 60");
+        assert_eq!(budget.to_string(), "180+2, others 60+0");
         let rules = Rules { budget, ..Rules::default() };
         let seated = |white, black| {
             let seats = ByColor { white: PlayerId(white), black: PlayerId(black) };
@@ -172,9 +172,9 @@ mod tests {
             (controls.white.to_string(), controls.black.to_string())
         };
         let texts = |white: &str, black: &str| (white.to_owned(), black.to_owned());
-        assert_eq!(seated(0, 1), texts("180+2", "60"));
-        assert_eq!(seated(2, 0), texts("60", "180+2"));
-        assert_eq!(seated(1, 2), texts("60", "60"), "neither is the first");
+        assert_eq!(seated(0, 1), texts("180+2", "60+0"));
+        assert_eq!(seated(2, 0), texts("60+0", "180+2"));
+        assert_eq!(seated(1, 2), texts("60+0", "60+0"), "neither is the first");
         let even = Rules { budget: Budget { control: own, ..Budget::default() }, ..Rules::default() };
         assert_eq!(*even.seated(ByColor { white: PlayerId(1), black: PlayerId(0) }), even);
     }

@@ -52,7 +52,7 @@ fn at_time_odds_the_first_player_keeps_its_clock_and_a_run_resumes_with_the_same
     };
     succeed(odds("2", "60"));
     let games = std::fs::read_to_string(&pgn).unwrap();
-    for (name, white, black) in [("level:1", "300+2", "60"), ("random", "60", "300+2")] {
+    for (name, white, black) in [("level:1", "300+2", "60+0"), ("random", "60+0", "300+2")] {
         let game = games.split("[Event ").find(|game| game.contains(&format!("[White \"{name}\"]")));
         let game = game.unwrap_or_else(|| panic!("no game with White {name}: {games}"));
         let has = |tag: &str, value: &str| game.contains(&format!("[{tag} \"{value}\"]"));
@@ -60,7 +60,7 @@ fn at_time_odds_the_first_player_keeps_its_clock_and_a_run_resumes_with_the_same
         assert!(!game.contains("[TimeControl "), "{game}");
     }
     let refused = fail(odds("4", "30"));
-    assert!(refused.contains("300+2, others 60") && refused.contains("300+2, others 30"), "{refused}");
+    assert!(refused.contains("300+2, others 60+0") && refused.contains("300+2, others 30+0"), "{refused}");
     let mut more = odds("4", "60");
     let said = String::from_utf8_lossy(&more.output().unwrap().stderr).into_owned();
     assert!(said.contains("2 games are already in"), "{said}");
