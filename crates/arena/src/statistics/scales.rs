@@ -17,7 +17,8 @@ pub struct RatingScale {
     pub offset_deviation: f64,
 }
 
-/// Width of the prior of all players in Elo, as of [`rate_with_anchors`](super::rate_with_anchors).
+/// Width of the prior of all players in Elo. It keeps the ratings of players who won or lost all games finite, and weighs less
+/// than a fiftieth of an even game.
 const PRIOR_WIDTH: f64 = 1200.0;
 
 /// Rates players from games and from what several scales say of some of them, which may disagree: the mode of the posterior
@@ -137,7 +138,7 @@ impl Prior {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::{Tally, rate_with_anchors};
+    use crate::statistics::{Against, Tally, rate_against};
 
     fn met(first: usize, second: usize, wins: u64, draws: u64, losses: u64) -> HeadToHead {
         HeadToHead { first, second, games: Tally { wins, draws, losses } }
@@ -152,15 +153,53 @@ mod tests {
         rating.high.unwrap() - rating.low.unwrap()
     }
 
+    /// Ratings against players whose ratings are exact.
+    fn exact(players: usize, pairings: &[HeadToHead], anchors: &[(usize, f64)]) -> Vec<PoolRating> {
+        rate_on_scales(players, pairings, &[scale(anchors, 1.0, 0.0)]).unwrap()
+    }
+
     #[test]
-    fn a_scale_without_errors_is_exact() {
+    fn a_scale_without_errors_matches_rate_against() {
+        let against = [(1500.0, 60, 20, 20), (1700.0, 40, 10, 50)];
+        let alone: Vec<Against> = against
+            .iter()
+            .map(|&(rating, wins, draws, losses)| Against { rating, games: Tally { wins, draws, losses } })
+            .collect();
+        let expected = rate_against(&alone).unwrap();
         let pairings = [met(2, 0, 60, 20, 20), met(2, 1, 40, 10, 50)];
-        let anchors = [(0, 1500.0), (1, 1700.0)];
-        let exact = rate_with_anchors(3, &pairings, &anchors).unwrap();
-        let rated = rate_on_scales(3, &pairings, &[scale(&anchors, 1.0, 0.0)]).unwrap();
-        assert!((rated[2].rating.unwrap() - exact[2].rating.unwrap()).abs() < 2.0, "{rated:?} {exact:?}");
-        assert!((width(&rated[2]) / width(&exact[2]) - 1.0).abs() < 0.05, "{rated:?} {exact:?}");
-        assert!((rated[0].rating.unwrap() - 1500.0).abs() < 1.0);
+        let rated = exact(3, &pairings, &[(0, 1500.0), (1, 1700.0)]);
+        assert!((rated[0].rating.unwrap() - 1500.0).abs() < 1.0 && width(&rated[0]) < 5.0, "{rated:?}");
+        assert!((rated[2].rating.unwrap() - expected.rating.unwrap()).abs() < 2.0, "{rated:?}");
+        let ratio = width(&rated[2]) / (expected.high.unwrap() - expected.low.unwrap());
+        assert!((0.95..1.05).contains(&ratio), "{ratio}");
+    }
+
+    #[test]
+    fn uncertainty_grows_along_a_chain() {
+        // Each player beat the next by three to one, 191 Elo.
+        let pairings = [met(0, 1, 75, 0, 25), met(1, 2, 75, 0, 25), met(2, 3, 75, 0, 25)];
+        let rated = exact(4, &pairings, &[(0, 1350.0)]);
+        for (player, expected) in [(1, 1159.0), (2, 968.0), (3, 777.0)] {
+            assert!((rated[player].rating.unwrap() - expected).abs() < 5.0, "{player}: {:?}", rated[player]);
+        }
+        assert!(width(&rated[1]) < width(&rated[2]) && width(&rated[2]) < width(&rated[3]));
+    }
+
+    #[test]
+    fn losing_all_games_gives_a_finite_rating() {
+        let rated = exact(3, &[met(0, 1, 20, 0, 0)], &[(0, 1500.0)]);
+        let low = rated[1].rating.unwrap();
+        assert!((0.0..1200.0).contains(&low), "{low}");
+        assert_eq!(rated[2].rating.map(f64::round), Some(1500.0), "no games: the prior");
+    }
+
+    #[test]
+    fn draws_keep_the_interval_open() {
+        let drawn = exact(2, &[met(0, 1, 0, 20, 0)], &[(0, 1500.0)]);
+        let games = Tally { draws: 20, ..Tally::default() };
+        let alone = rate_against(&[Against { rating: 1500.0, games }]).unwrap();
+        let expected = alone.high.unwrap() - alone.low.unwrap();
+        assert!(width(&drawn[1]) > 0.9 * expected, "{drawn:?} {alone:?}");
     }
 
     #[test]
