@@ -246,6 +246,7 @@ test('the human-like opponent plays at the entered rating', () =>
     assert.equal(await rating.inputValue(), '600', 'clamped to the lowest rating');
     await rating.fill('1234');
     await dialog.getByText(/Measured strength at \d+: \d+/).waitFor();
+    await dialog.getByText(/Scale: \S+/).waitFor();
     await screenshot(page, 'play-new-game');
     await assertAccessible(page);
     await dialog.getByRole('button', { name: 'Play' }).click();

@@ -28,6 +28,7 @@ pub(crate) fn launch(command: &str) -> Result<EngineConfig> {
 pub(crate) struct EngineProcess {
     client: Client,
     name: String,
+    clears_hash: bool,
 }
 
 impl EngineProcess {
@@ -42,7 +43,7 @@ impl EngineProcess {
         let client = Client::start(launch)?;
         let elo = spec.elo.map_or_else(String::new, |elo| format!(" {}", elo.0));
         let name = format!("{}{elo}", client.info().name);
-        Ok(EngineProcess { client, name })
+        Ok(EngineProcess { client, name, clears_hash: spec.clears_hash })
     }
 }
 
@@ -73,6 +74,9 @@ impl Player for EngineProcess {
         let so_far = so_far(game);
         if so_far.current().legal_moves().is_empty() {
             return Err(SearchError::GameOver.into());
+        }
+        if self.clears_hash {
+            self.client.new_game().map_err(|fault| PlayerError::External(fault.to_string()))?;
         }
         let thinking = self.client.start_search(&so_far, &go(limits, so_far.castling_mode()), |_| {});
         let interrupt = thinking.handle();

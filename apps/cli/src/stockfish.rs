@@ -56,28 +56,37 @@ impl Stockfish {
     /// The program at a rating with these limits, otherwise with its defaults: one thread, 16 MiB.
     pub fn at(&self, rating: u16, limits: Limits) -> Spec {
         let (command, elo) = (self.command.clone(), Some(Elo(rating)));
-        Spec::Uci(UciSpec { command, elo, limits, options: Vec::new() })
+        Spec::Uci(UciSpec { command, elo, limits, ..UciSpec::default() })
     }
 
     /// The program without a limit of strength.
     pub fn at_full_strength(&self) -> Spec {
-        let (command, limits) = (self.command.clone(), Limits::default());
-        Spec::Uci(UciSpec { command, elo: None, limits, options: Vec::new() })
+        Spec::Uci(UciSpec { command: self.command.clone(), ..UciSpec::default() })
     }
 
-    /// The program at a rating, searching exactly as deep as its choice of move at that rating needs.
-    pub fn rated(&self, rating: u16) -> Spec {
+    /// The program without a limit of strength, searching each position afresh.
+    pub fn judge(&self, nodes: u64) -> Spec {
+        let limits = Limits { nodes: Some(nodes), ..Limits::default() };
+        Spec::Uci(UciSpec { command: self.command.clone(), limits, clears_hash: true, ..UciSpec::default() })
+    }
+
+    /// The program at a rating, its hash cleared before every move, searching this much deeper than its choice of move at
+    /// that rating needs.
+    ///
+    /// Without what earlier moves left in the hash, searching deeper must not change its strength.
+    pub fn rated(&self, rating: u16, deeper: u32) -> Spec {
         let limits = match self.choosing_depth(rating) {
-            Some(depth) => Limits { depth: Some(depth), ..Limits::default() },
-            None => Limits { nodes: Some(NODES), ..Limits::default() },
+            Some(depth) => Limits { depth: Some(depth + deeper), ..Limits::default() },
+            None => Limits { nodes: Some(NODES << deeper), ..Limits::default() },
         };
-        self.at(rating, limits)
+        let (command, elo) = (self.command.clone(), Some(Elo(rating)));
+        Spec::Uci(UciSpec { command, elo, limits, clears_hash: true, ..UciSpec::default() })
     }
 
     /// Stockfish turns a rating into a skill level and picks its move, a weakened choice among the four best, when the
     /// search reaches the depth of that level plus one. Searching on does not change that move, but fills the hash for the
-    /// moves after it: a search that ends here plays the same on every machine, and weaker than one that goes on. `None`
-    /// for a range that belongs to no known version.
+    /// moves after it: a program that keeps its hash is much stronger when it searches on. `None` for a range that belongs
+    /// to no known version.
     fn choosing_depth(&self, rating: u16) -> Option<u32> {
         let rating = f64::from(rating);
         let level = match (self.weakest, self.strongest) {
@@ -134,7 +143,8 @@ mod tests {
     fn ratings_are_those_the_program_has() {
         assert_eq!(Stockfish::of_range(1350, 2850).ratings(), RATINGS);
         assert_eq!(Stockfish::of_range(1400, 2000).ratings(), [1500, 1700, 1900]);
-        let spec = Stockfish::of_range(1350, 2850).rated(1700).to_string();
-        assert_eq!(spec, "uci:stockfish,elo=1700,depth=4");
+        let spec = |deeper| Stockfish::of_range(1350, 2850).rated(1700, deeper).to_string();
+        assert_eq!(spec(0), "uci:stockfish,elo=1700,depth=4,hash=clear");
+        assert_eq!(spec(3), "uci:stockfish,elo=1700,depth=7,hash=clear");
     }
 }

@@ -81,7 +81,13 @@ fn fit_is_written_to_the_card_and_verified_by_its_own_games() {
     let verified =
         std::fs::read_to_string(folder.path().join("games").join("verifying-after-1.pgn")).expect("games");
     assert_eq!(curve["games"].as_u64(), Some(verified.matches("[Result ").count() as u64));
-    assert!(curve["games"].as_u64() >= Some(16));
+    assert_eq!(curve["games"].as_u64(), Some(24));
+    let legs: Vec<&Value> = curve["legs"].as_array().expect("scales").iter().map(|on| &on["leg"]).collect();
+    assert_eq!(
+        legs,
+        ["stockfish"],
+        "no Maia networks, no games of people, and the fifth level is too strong"
+    );
     assert_eq!(curve["faults"], Value::Array(Vec::new()));
     assert_eq!(strength["method"], curve["method"]);
 
@@ -94,8 +100,78 @@ fn fit_is_written_to_the_card_and_verified_by_its_own_games() {
     let third = fit(&folder, &opponent, "2").output().expect("the program starts");
     let said = String::from_utf8_lossy(&third.stderr);
     assert!(third.status.success(), "{said}");
-    assert!(said.contains("verifying after 1: 16 games, 16 of them played before"), "{said}");
-    assert!(said.contains("verifying after 2: 16 games, 2 at a time"), "games of its own: {said}");
+    assert!(said.contains("verifying after 1: 24 games, 24 of them played before"), "{said}");
+    assert!(said.contains("verifying after 2: 24 games, 2 at a time"), "games of its own: {said}");
+}
+
+/// The games of the fixture as if people of 1400 and 1600 had played them on Lichess.
+fn games_of_people(folder: &TempDir) -> PathBuf {
+    let games = std::fs::read_to_string(fixture("eval/games.pgn")).expect("a fixture");
+    let mut text = String::new();
+    for line in games.lines() {
+        let line = match line.split_whitespace().next() {
+            Some("[WhiteElo") => "[Site \"https://lichess.org/abcdefgh\"]\n[WhiteElo \"1400\"]",
+            Some("[BlackElo") => "[BlackElo \"1600\"]",
+            Some("[Site") => continue,
+            _ => line,
+        };
+        text.push_str(line);
+        text.push('\n');
+    }
+    let path = folder.path().join("people.pgn");
+    std::fs::write(&path, text).expect("games");
+    path
+}
+
+#[test]
+fn people_are_a_scale_and_what_was_judged_is_kept() {
+    let Some(tabia) = tabia() else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let opponent = format!("'{}' uci --player 'human:{}'", tabia.display(), network().display());
+    let (people, openings) = (games_of_people(&folder), openings(&folder));
+    let (games, json) = (folder.path().join("games"), folder.path().join("curve.json"));
+    let measure = |more: &[&str]| {
+        let mut command =
+            lab(&["strength", "--elos", "1400,1600", "--games", "8", "--jobs", "2", "--no-levels"]);
+        command.args(["--stockfish", &opponent, "--people-positions", "20", "--judge-nodes", "100"]);
+        command.arg(network()).arg("--people").arg(&people).arg("--openings").arg(&openings);
+        command.arg("--games-in").arg(&games).arg("--json").arg(&json).args(more);
+        command.output().expect("the program starts")
+    };
+    let first = measure(&[]);
+    let said = String::from_utf8_lossy(&first.stderr);
+    assert!(first.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&first.stdout).into_owned();
+    for words in ["stockfish", "people", "apart", "losses in the same positions", "mates in 1"] {
+        assert!(printed.contains(words), "{words}: {printed}");
+    }
+    let curve: Value = serde_json::from_slice(&std::fs::read(&json).expect("a curve")).expect("JSON");
+    let legs: Vec<&Value> = curve["legs"].as_array().expect("scales").iter().map(|on| &on["leg"]).collect();
+    assert_eq!(legs, ["stockfish", "people"]);
+    let of_people = |row: &&Value| row["who"] == "people" && row["rating"] == 1400;
+    let errors = curve["errors"].as_array().expect("errors");
+    let people = errors.iter().find(of_people).expect("people of 1400");
+    assert!(people["positions"].as_u64() >= Some(20), "{people}");
+    assert_eq!(errors.len(), 6, "people and two players in the positions of two ratings");
+
+    // A line cut short by a crash is judged again, the others are not.
+    let kept = games.join("people.jsonl");
+    let text = std::fs::read_to_string(&kept).expect("judged moves");
+    std::fs::write(&kept, &text[..text.len() - 9]).expect("cut short");
+    let second = measure(&[]);
+    let said = String::from_utf8_lossy(&second.stderr);
+    assert!(second.status.success() && said.contains("of them judged before"), "{said}");
+    assert_eq!(String::from_utf8_lossy(&second.stdout), printed, "the same answer");
+
+    let other = measure(&["--people-pool", "chess.com"]);
+    let said = String::from_utf8_lossy(&other.stderr);
+    assert!(!other.status.success() && said.contains("judged under other conditions"), "{said}");
+    let absent = measure(&["--scale", "maia"]);
+    let said = String::from_utf8_lossy(&absent.stderr);
+    assert!(
+        !absent.status.success() && said.contains("--scale maia: none of its players took part"),
+        "{said}"
+    );
 }
 
 #[test]

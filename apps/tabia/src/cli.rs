@@ -231,7 +231,7 @@ pub(crate) struct PlayArgs {
     /// The opponent: a model file of any format, or a player spec [default: the bundled human-like network].
     #[arg(value_name = "MODEL|SPEC")]
     pub(crate) opponent: Option<String>,
-    /// Rating of the opponent, if its network takes one.
+    /// Rating of the opponent, if its network takes one. Its card says on which scale (`tabia model card FILE`).
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u16).range(600..=2600))]
     pub(crate) elo: u16,
     /// Your colour.
@@ -322,6 +322,7 @@ pub(crate) struct WatchArgs {
   tabia arena old.pt new.pt,temperature=0.5 --games 50
   tabia arena level:5 'uci:stockfish,elo=1500' --movetime 50 --json match.json
   tabia arena engine uci:stockfish --chess960 --seed 7 --nodes 20000
+  tabia arena engine human,elo=1500,pause=on --tc 10+0.1 --opponent-tc 60+1    a sixth of the time
 
 Players: level:1 to level:5, net:FILE, human[:FILE], maia:FILE, engine[:FILE], random, uci:COMMAND; or a model file,
 which plays from its policy head if it has one.
@@ -340,6 +341,9 @@ pub(crate) struct ArenaArgs {
     pub(crate) sprt: Option<Sprt>,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+    /// Time odds: the time control of all players but the first, who has that of --tc.
+    #[arg(long, value_name = "TC", value_parser = clocks, requires = "tc")]
+    pub(crate) opponent_tc: Option<TimeControl>,
     #[command(flatten)]
     pub(crate) table: TableArgs,
     /// Tournament format [default: match for two players, round-robin for more].
@@ -386,7 +390,8 @@ impl LimitArgs {
             limits.movetime = Some(DEFAULT_MOVETIME);
         }
         let margin = self.margin.unwrap_or(if self.tc.is_some() { 100 } else { 1000 });
-        Budget { limits, control: self.tc.clone(), margin: Duration::from_millis(margin) }
+        let margin = Duration::from_millis(margin);
+        Budget { limits, control: self.tc.clone(), margin, ..Budget::default() }
     }
 }
 

@@ -224,7 +224,8 @@ impl Match {
         }
         let openings = read_openings(&setup.openings)?;
         let control = setup.time_control.as_deref().map(read_time_control).transpose()?.flatten();
-        let budget = Budget { limits: setup.limits.per_move()?, control, margin: MARGIN };
+        let budget =
+            Budget { limits: setup.limits.per_move()?, control, margin: MARGIN, ..Budget::default() };
         let rules = Rules { budget, max_plies: Some(setup.max_plies), ..Rules::default() };
         let schedule = Schedule::new(Format::Match, 2, setup.games.div_ceil(2), openings.list().len())?;
         let (first, second) = names(&setup.first, &setup.second);

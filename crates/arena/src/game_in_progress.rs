@@ -41,16 +41,15 @@ pub enum Step {
 impl GameInProgress {
     /// A new game. [`Player::new_game`] has been called for both players.
     pub fn new(opening: &Opening, rules: &Rules) -> GameInProgress {
-        let clock = rules.budget.control.as_ref().and_then(Clock::new);
-        let time_left = clock.as_ref().map(|clock| clock.remaining(Color::White));
-        let info = PlayerInfo { rating: None, time_left };
+        let clock = rules.budget.controls().and_then(Clock::at_odds);
+        let time_left = |color| clock.as_ref().map(|clock| clock.remaining(color));
+        let infos = ByColor::new_with(|color| PlayerInfo { rating: None, time_left: time_left(color) });
         let pace = rules.budget.control.as_ref().and_then(TimeControl::pace);
-        let infos = ByColor { white: info, black: info };
         let mut history = History::new(opening.start().clone(), infos).under(RatingPool::Unknown, pace);
         let mut repetitions = Repetitions::default();
         count(&mut repetitions, opening.start(), rules.draws);
         for m in opening.moves() {
-            history.push(*m, time_left);
+            history.push(*m, time_left(history.current().turn()));
             count(&mut repetitions, history.current(), rules.draws);
         }
         GameInProgress {
@@ -81,6 +80,10 @@ impl GameInProgress {
             return self.end(outcome, None);
         }
         let turn = self.position().turn();
+        if let Some(controls) = self.rules.budget.controls() {
+            // At time odds each side has its own.
+            self.history.set_pace(controls[turn].pace());
+        }
         let limits = self.limits();
         let watch = MoveControl { timer, start: timer.now(), limit: self.time_limit(turn), stop };
         let choice = catch_unwind(AssertUnwindSafe(|| player.choose(&self.history, &limits, &watch)));

@@ -111,8 +111,8 @@ pub struct PgnTags {
     pub round: String,
     /// Player names.
     pub names: ByColor<String>,
-    /// Time control; may be empty.
-    pub time_control: String,
+    /// Time controls of both sides; may be empty.
+    pub time_controls: ByColor<String>,
 }
 
 impl PgnTags {
@@ -128,7 +128,12 @@ impl PgnTags {
             date: date.to_owned(),
             round: format!("{}.{}", scheduled.pair + 1, scheduled.game % 2 + 1),
             names,
-            time_control: rules.budget.control.as_ref().map(ToString::to_string).unwrap_or_default(),
+            time_controls: rules
+                .seated(scheduled.players)
+                .budget
+                .controls()
+                .map(|controls| controls.map(ToString::to_string))
+                .unwrap_or_default(),
         }
     }
 }
@@ -147,7 +152,13 @@ impl PlayedGame {
         set("Round", &tags.round);
         set("White", &tags.names.white);
         set("Black", &tags.names.black);
-        set("TimeControl", &tags.time_control);
+        let ByColor { white, black } = &tags.time_controls;
+        if white == black {
+            set("TimeControl", white);
+        } else {
+            set("WhiteTimeControl", white);
+            set("BlackTimeControl", black);
+        }
         set("Opening", &self.opening.name);
         let mut at = NodeId::ROOT;
         for m in self.opening.moves() {

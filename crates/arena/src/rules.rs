@@ -1,7 +1,10 @@
-use std::{fmt, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
+use shakmaty::ByColor;
 use tabia_game::TimeControl;
 use tabia_players::Limits;
+
+use crate::PlayerId;
 
 /// Rules of a game.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,6 +42,9 @@ pub struct Budget {
     pub limits: Limits,
     /// The clocks' control; a player whose flag falls loses the game.
     pub control: Option<TimeControl>,
+    /// Time odds: the control of the other side, where it differs. In a run, that of all players but the first; in a single
+    /// game, that of Black. Without effect if `control` is `None`.
+    pub other_control: Option<TimeControl>,
     /// Time margin: how far a move may exceed its time before the game is lost.
     pub margin: Duration,
 }
@@ -83,12 +89,36 @@ pub struct DrawAdjudication {
     pub score: i32,
 }
 
-/// `depth 4, 10+0.1`, or `no limits`.
+impl Rules {
+    /// The rules of one game of a run.
+    pub(crate) fn seated(&self, seats: ByColor<PlayerId>) -> Cow<'_, Rules> {
+        const FIRST: PlayerId = PlayerId(0);
+        let (Some(own), Some(other)) = (&self.budget.control, &self.budget.other_control) else {
+            return Cow::Borrowed(self);
+        };
+        let controls = seats.map(|player| if player == FIRST { own } else { other });
+        let mut rules = self.clone();
+        rules.budget.control = Some(controls.white.clone());
+        rules.budget.other_control = (controls.black != controls.white).then(|| controls.black.clone());
+        Cow::Owned(rules)
+    }
+}
+
+impl Budget {
+    /// The time controls of a single game; `None` without clocks.
+    pub fn controls(&self) -> Option<ByColor<&TimeControl>> {
+        let white = self.control.as_ref()?;
+        Some(ByColor { white, black: self.other_control.as_ref().unwrap_or(white) })
+    }
+}
+
+/// `10+0.1, depth 4`, `300+0, others 60+0`, or `no limits`.
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         if let Some(control) = &self.control {
             parts.push(control.to_string());
+            parts.extend(self.other_control.as_ref().map(|other| format!("others {other}")));
         }
         if let Some(time) = self.limits.movetime {
             parts.push(format!("{} ms a move", time.as_secs_f64() * 1000.0));
@@ -124,5 +154,31 @@ impl fmt::Display for Adjudication {
             parts.push(format!("draw after {move_count} moves within {score} cp from move {move_number}"));
         }
         f.write_str(&if parts.is_empty() { "off".to_owned() } else { parts.join(", ") })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_player_keeps_its_clock_with_both_colours() {
+        let control = |text: &str| Some(text.parse::<TimeControl>().unwrap());
+        let (own, other) = (control("180+2"), control("60+0"));
+        let budget = Budget { control: own.clone(), other_control: other.clone(), ..Budget::default() };
+        assert_eq!(budget.to_string(), "180+2, others 60+0");
+        let rules = Rules { budget, ..Rules::default() };
+        let seated = |white, black| {
+            let seats = ByColor { white: PlayerId(white), black: PlayerId(black) };
+            let rules = rules.seated(seats);
+            let controls = rules.budget.controls().unwrap();
+            (controls.white.to_string(), controls.black.to_string())
+        };
+        let texts = |white: &str, black: &str| (white.to_owned(), black.to_owned());
+        assert_eq!(seated(0, 1), texts("180+2", "60+0"));
+        assert_eq!(seated(2, 0), texts("60+0", "180+2"));
+        assert_eq!(seated(1, 2), texts("60+0", "60+0"), "neither is the first");
+        let even = Rules { budget: Budget { control: own, ..Budget::default() }, ..Rules::default() };
+        assert_eq!(*even.seated(ByColor { white: PlayerId(1), black: PlayerId(0) }), even);
     }
 }

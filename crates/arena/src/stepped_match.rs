@@ -202,7 +202,7 @@ impl SteppedMatch {
         for player in &mut players {
             player.new_game();
         }
-        let game = GameInProgress::new(opening, &self.rules);
+        let game = GameInProgress::new(opening, &self.rules.seated(scheduled.players));
         self.playing.push(CurrentGame { scheduled, table, game, players });
         Ok(true)
     }

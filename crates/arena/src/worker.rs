@@ -77,7 +77,7 @@ impl Worker<'_> {
         let mut players = self.roster.take(&scheduled, entrants, opening.start())?;
         let ByColor { white, black } = &mut players;
         let seats = ByColor { white: white.as_mut(), black: black.as_mut() };
-        let played = play_game(seats, opening, rules, timer, stop);
+        let played = play_game(seats, opening, &rules.seated(scheduled.players), timer, stop);
         let forfeit = played.as_ref().and_then(|played| played.forfeit.as_ref());
         self.roster.put_back(&scheduled, entrants, players, forfeit);
         Ok(played)

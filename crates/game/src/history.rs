@@ -60,6 +60,11 @@ impl History {
         self.moves.make_contiguous();
     }
 
+    /// Sets the time control from here on.
+    pub fn set_pace(&mut self, pace: Option<Pace>) {
+        self.pace = pace;
+    }
+
     /// Sets a player's clock.
     pub fn set_time_left(&mut self, color: Color, time_left: Option<Duration>) {
         self.seats[color].time_left = time_left;

@@ -146,8 +146,9 @@ impl BlunderEval<'_> {
             if let (true, Some(rating)) = (is_chosen, rating)
                 && history.current().legal_moves().len() > 1
             {
-                let win =
-                    winning_chance(look(judge, &history, &repetitions, &self.judge_limits).map_err(failed)?);
+                let win = winning_chance(
+                    judged_score(judge, &history, &repetitions, &self.judge_limits).map_err(failed)?,
+                );
                 if (DECIDED..=1.0 - DECIDED).contains(&win)
                     && let Some(PeerPrediction { peers, share, considered }) = reviewer
                         .peers(&history, None, &self.limits, &|| Box::new(NoControl))
@@ -156,8 +157,10 @@ impl BlunderEval<'_> {
                     let (mut after, mut seen) = (history.clone(), repetitions.clone());
                     after.push(ply.played, ply.clock);
                     seen.push(after.current());
-                    let left =
-                        1.0 - winning_chance(look(judge, &after, &seen, &self.judge_limits).map_err(failed)?);
+                    let left = 1.0
+                        - winning_chance(
+                            judged_score(judge, &after, &seen, &self.judge_limits).map_err(failed)?,
+                        );
                     judged.push(JudgedMove {
                         rating: rating.0,
                         share,
@@ -176,7 +179,11 @@ impl BlunderEval<'_> {
     }
 }
 
-fn look(
+/// The judge's score of a position, by its first line; of a game that is over, by the rules.
+///
+/// # Errors
+/// If the judge fails.
+pub fn judged_score(
     judge: &mut dyn Player,
     history: &History,
     repetitions: &Repetitions,

@@ -29,7 +29,9 @@ mod time_scores;
 mod workers;
 
 pub use band::{Grouping, Speed};
-pub use blunders::{BlunderEval, BlunderGroup, BlunderReport, JudgedMove, RestMoves, fit_errors};
+pub use blunders::{
+    BlunderEval, BlunderGroup, BlunderReport, JudgedMove, RestMoves, fit_errors, judged_score,
+};
 pub use calibration::{Calibration, Reliability};
 pub use eval_model::EvalModel;
 pub use moves::{Comparison, MoveFilter, MoveGroup, MoveMetrics, MoveReport, UNLIKELY};

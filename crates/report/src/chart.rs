@@ -7,7 +7,7 @@ const RIGHT: f64 = 20.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = 50.0;
 /// Number of series with a colour of their own.
-const COLOURS: usize = 3;
+const COLOURS: usize = 5;
 
 /// Measured values with their intervals, as points in one or more series.
 pub struct Chart<'a> {
@@ -154,8 +154,10 @@ const STYLE: &str = "
 svg { font: 12px sans-serif; }
 text { fill: #444; } .grid { stroke: #8884; } .even { stroke: #888; stroke-dasharray: 5 4; } .bar { stroke-width: 1.5; }
 .s0 { fill: #1f6f8b; stroke: #1f6f8b; } .s1 { fill: #b5651d; stroke: #b5651d; } .s2 { fill: #6a5aa8; stroke: #6a5aa8; }
+.s3 { fill: #4c7f35; stroke: #4c7f35; } .s4 { fill: #b03a5b; stroke: #b03a5b; }
 @media (prefers-color-scheme: dark) { text { fill: #ccc; } .s0 { fill: #6cc0dc; stroke: #6cc0dc; }
-.s1 { fill: #e8a565; stroke: #e8a565; } .s2 { fill: #b3a6ee; stroke: #b3a6ee; } }
+.s1 { fill: #e8a565; stroke: #e8a565; } .s2 { fill: #b3a6ee; stroke: #b3a6ee; }
+.s3 { fill: #97c97f; stroke: #97c97f; } .s4 { fill: #ef8fac; stroke: #ef8fac; } }
 ";
 
 fn line(svg: &mut Svg, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {

@@ -1,7 +1,10 @@
 //! `tabia-lab strength`: measures the ratings a human-like network plays at, and calibrates them.
 
+mod errors;
 mod field;
 mod fit;
+mod legs;
+mod people;
 mod plot;
 mod response;
 mod rounds;
@@ -11,28 +14,35 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tabia_arena::statistics::PoolRating;
 use tabia_arena::{Openings, Stop};
 use tabia_cli::{PlayerFactory, Stockfish, jobs, stop_on_interrupt, write_atomically, write_json};
-use tabia_encoding::Elo;
+use tabia_encoding::{Elo, RatingPool};
 use tabia_model::{Model, ShownRating, Source, Strength, StrengthKnot};
 use tabia_players::{BuiltInNetwork, HumanPlay, HumanSpec, Pick, SearchBlend, Spec, StrengthSettings};
+use tabia_report::{aligned, head};
 
-use self::field::{OPPONENTS, Opponents, Rated};
+use self::errors::Errors;
+use self::field::{Leg, OPPONENTS, Opponents, Rated};
+use self::legs::{Agreement, Anchor, Interval, OnLeg};
+use self::people::PeopleTerms;
 use self::response::{Response, Trial};
 use self::rounds::{Results, RoundContext};
 
 #[derive(Args)]
 #[command(after_help = "Examples:
   tabia-lab strength --maia maia/                         the bundled network, 1000 to 2400
-  tabia-lab strength human.safetensors --elos 1200,1600 --games 60
+  tabia-lab strength --maia maia/ --people lichess.pgn.zst --elos 800,1000,1200,1400,1600 --games 60
   tabia-lab strength human.safetensors --fit --maia maia/ --plot curve.svg --json curve.json
 
-Ratings are on the scale of Stockfish's UCI_Elo, extended below its lowest by chains of games. Stockfish searches only as
-deep as it takes to pick its move, which makes it weaker than with time to think. Every game is saved as soon as it is
-finished; the same command resumes a stopped or killed run. docs/guides/strength.md describes the method.")]
+Ratings rest on several scales: Stockfish's UCI_Elo with its hash cleared before every move, the Lichess ratings that Maia-1
+networks were trained on (--maia), the challenge's levels, and what people of a rating lose in their own games (--people).
+Each scale has a table of its own, and a joint rating's interval grows with how far they lie apart. Every game and every judged
+move is saved as soon as it is finished; the same command resumes a stopped or killed run. docs/guides/strength.md describes
+the method.")]
 pub(crate) struct StrengthArgs {
     /// Network [default: the bundled one].
     model: Option<PathBuf>,
@@ -61,6 +71,25 @@ pub(crate) struct StrengthArgs {
     /// Folder of Maia networks, maia-1100.pb.gz and so on, as opponents.
     #[arg(long, value_name = "DIR")]
     maia: Option<PathBuf>,
+    /// Games of people whose ratings are known, as a scale: PGN files, plain or compressed. Take games that the network was not
+    /// trained on.
+    #[arg(long, value_name = "GAMES", num_args = 1..)]
+    people: Vec<PathBuf>,
+    /// The rating pool of people's games to use.
+    #[arg(long, value_name = "POOL", default_value = "lichess", requires = "people")]
+    people_pool: RatingPool,
+    /// Positions of people at each rating.
+    #[arg(long, value_name = "N", default_value_t = 400, requires = "people", value_parser = clap::value_parser!(u32).range(20..=100_000))]
+    people_positions: u32,
+    /// Nodes with which Stockfish judges a position of people's games.
+    #[arg(long, value_name = "N", default_value_t = 10_000, requires = "people", value_parser = clap::value_parser!(u64).range(100..))]
+    judge_nodes: u64,
+    /// Do not play the challenge's levels.
+    #[arg(long)]
+    no_levels: bool,
+    /// The scale of the result, and of --fit.
+    #[arg(long, value_enum, default_value = "joint", value_name = "NAME")]
+    scale: Scale,
     /// Command that runs Stockfish [default: stockfish in PATH or /usr/games].
     #[arg(long, value_name = "COMMAND")]
     stockfish: Option<String>,
@@ -84,6 +113,44 @@ pub(crate) struct StrengthArgs {
     plot: Option<PathBuf>,
 }
 
+/// The scale of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Scale {
+    /// All that there are, together.
+    Joint,
+    /// UCI_Elo, with the hash cleared before every move.
+    Stockfish,
+    /// Lichess ratings of the people that Maia-1 networks were trained on.
+    Maia,
+    /// The challenge's levels.
+    Levels,
+    /// What people of a rating lose.
+    People,
+}
+
+impl Scale {
+    /// Its one scale; `None` for all together.
+    fn leg(self) -> Option<Leg> {
+        match self {
+            Scale::Joint => None,
+            Scale::Stockfish => Some(Leg::Stockfish),
+            Scale::Maia => Some(Leg::Maia),
+            Scale::Levels => Some(Leg::Levels),
+            Scale::People => Some(Leg::People),
+        }
+    }
+
+    /// Which of the scales in the results count.
+    fn legs(self, results: &Results) -> Result<Vec<Leg>> {
+        let legs = results.legs();
+        match self.leg() {
+            None => Ok(legs),
+            Some(leg) if legs.contains(&leg) => Ok(vec![leg]),
+            Some(leg) => bail!("--scale {}: none of its players took part", leg.name()),
+        }
+    }
+}
+
 /// The measured rating of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Shown {
@@ -100,10 +167,23 @@ impl Shown {
     }
 }
 
-/// The result: a measured rating for each one asked for, and those of other players.
+/// The result: a measured rating for each one asked for, on each scale, and those of other players.
 struct Curve {
     shown: Vec<Shown>,
+    /// The same players on each scale alone.
+    legs: Vec<OnLeg>,
+    /// The largest difference between scales, by player.
+    apart: Vec<f64>,
+    /// How far the scales lie apart, as a standard deviation.
+    offset_deviation: f64,
+    /// The players of known rating.
+    anchors: Vec<Anchor>,
+    /// The others.
     others: Vec<(String, Shown)>,
+    /// What people and players lose in the same positions.
+    errors: Vec<Errors>,
+    /// The rated players' names.
+    names: Vec<String>,
     games: u64,
     faults: Vec<String>,
     method: String,
@@ -120,7 +200,13 @@ pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
     let model = players.human_or(args.model.as_deref()).context("the network")?;
     let stockfish = Stockfish::find(args.stockfish.as_deref())?;
     let method = method(&stockfish.name, args);
-    let opponents = Opponents::new(stockfish, args.maia.as_deref())?;
+    let people = (!args.people.is_empty()).then(|| PeopleTerms {
+        files: args.people.clone(),
+        pool: args.people_pool,
+        positions: args.people_positions as usize,
+        judge: stockfish.judge(args.judge_nodes),
+    });
+    let opponents = Opponents::new(stockfish, args.maia.as_deref(), !args.no_levels)?;
     let stop = Arc::new(Stop::new());
     stop_on_interrupt(&stop)?;
     rounds::prepare(&args.games_in)?;
@@ -136,6 +222,7 @@ pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
             ("search's evaluation".to_owned(), players.built_in(BuiltInNetwork::Value)?.sha256().to_owned()),
             ("opponent".to_owned(), opponents.stockfish.name.clone()),
         ],
+        people,
     };
     let mut curve = if args.fit {
         let (curve, knots) = fit(args, &asked, &context, &opponents)?;
@@ -151,7 +238,8 @@ pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
     }
     if let Some(path) = &args.plot {
         let title = "Requested and measured ratings of the human-like player";
-        std::fs::write(path, plot::svg(title, &curve.shown)).with_context(|| path.display().to_string())?;
+        std::fs::write(path, plot::svg(title, &curve.shown, &curve.legs))
+            .with_context(|| path.display().to_string())?;
     }
     if !curve.faults.is_empty() {
         bail!("{} games ended by a fault, the first: {}", curve.faults.len(), curve.faults[0]);
@@ -173,12 +261,37 @@ fn method(stockfish: &str, args: &StrengthArgs) -> String {
         Some(book) => book.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         None => "the challenge's openings".to_owned(),
     };
-    let maia = if args.maia.is_some() { ", Maia-1 networks (likeliest move)" } else { "" };
+    let mut scales = vec![format!("UCI_Elo of {stockfish}, its hash cleared before every move")];
+    if args.maia.is_some() {
+        scales
+            .push("Maia-1 networks, likeliest move, as the Lichess ratings they were trained on".to_owned());
+    }
+    if !args.no_levels {
+        scales.push("the challenge's fifth level as 1550".to_owned());
+    }
+    if !args.people.is_empty() {
+        let pool = args.people_pool.label();
+        scales.push(format!("{pool} players, by what they and the player lose in the same positions"));
+    }
+    let scale = match args.scale.leg() {
+        None => "scales, each with an offset of its own",
+        Some(leg) => only_scale(leg),
+    };
     format!(
-        "UCI_Elo of {stockfish} at the depth where it chooses, weaker than with time to think; \
-         games against it{maia} and the next rating, from {book}, without resignations; all players rated together, \
-         Stockfish fixed; games of fitting do not count; 95% intervals"
+        "{scale}: {}; games against these and the next rating, from {book}, without resignations; all players rated together; \
+         games of fitting do not count; 95% intervals include the disagreement of the scales",
+        scales.join("; ")
     )
+}
+
+/// The words for one scale alone.
+fn only_scale(leg: Leg) -> &'static str {
+    match leg {
+        Leg::Stockfish => "UCI_Elo of Stockfish alone, of these scales",
+        Leg::Maia => "Lichess ratings by Maia-1 alone, of these scales",
+        Leg::Levels => "the challenge's levels alone, of these scales",
+        Leg::People => "people's ratings by what they lose alone, of these scales",
+    }
 }
 
 /// Measures the ratings as they are.
@@ -198,7 +311,8 @@ fn measure(
     let mut results = Results::default();
     let name = if args.raw { "measured raw" } else { "measured" };
     context.play(name, &opponents.field(&rated), turns(args.games), &mut results)?;
-    Curve::of(&rated, &results)
+    let errors = context.people(&rated, &mut results)?;
+    Curve::of(args.scale, &rated, &results, errors)
 }
 
 /// The turns in which a rated player plays at least this many games.
@@ -258,20 +372,22 @@ fn fit(
             share_by_doubt(&mut rated, &aims, &response);
         }
         context.play(&name, &opponents.field(&rated), turns(args.fit_games), &mut results)?;
+        let errors = context.people(&rated, &mut results)?;
         for (rated, aim) in rated.iter().zip(aims) {
             let name = rated.spec.to_string();
             if !tried.iter().any(|earlier| earlier.name == name) {
                 tried.push(Tried { name, aim });
             }
         }
-        eprint!("{}", Curve::of(&rated, &results)?.table());
-        response = Response::of(trials(&tried, &results)?);
+        eprint!("{}", Curve::of(args.scale, &rated, &results, errors)?.table());
+        response = Response::of(trials(args.scale, &tried, &results)?);
     }
     let aims: Vec<f32> = asked.iter().map(|&asked| response.aim_for(asked)).collect();
     let (knots, rated) = players_at(args, asked, &aims);
     let mut verified = Results::default();
     context.play(&verifying(args.rounds), &opponents.field(&rated), turns(args.games), &mut verified)?;
-    Ok((Curve::of(&rated, &verified)?, knots))
+    let errors = context.people(&rated, &mut verified)?;
+    Ok((Curve::of(args.scale, &rated, &verified, errors)?, knots))
 }
 
 /// The players of these targets, with the opponents of a measurement.
@@ -298,13 +414,19 @@ fn share_by_doubt(rated: &mut [Rated], aims: &[f32], response: &Response) {
     }
 }
 
-/// The ratings of all tried players from all rounds together.
-fn trials(tried: &[Tried], results: &Results) -> Result<Vec<Trial>> {
-    let ratings = results.ratings()?;
+/// The ratings of all tried players from all rounds together. Their deviations leave out the offsets of the scales, which all
+/// players share.
+fn trials(scale: Scale, tried: &[Tried], results: &Results) -> Result<Vec<Trial>> {
+    let legs = scale.legs(results)?;
+    let names: Vec<String> = tried.iter().map(|tried| tried.name.clone()).collect();
+    let apart = Agreement::new(results, &legs, &names)?.offset_deviation;
+    let (ratings, sure) = (results.ratings(&legs, apart)?, results.ratings(&legs, 0.0)?);
+    let of = |ratings: &[(String, PoolRating)], name: &str| {
+        ratings.iter().find(|(known, _)| known == name).and_then(|(_, rating)| Interval::of(rating))
+    };
     let trial = |tried: &Tried| {
-        let (_, rating) = ratings.iter().find(|(name, _)| *name == tried.name)?;
-        let deviation = (rating.high? - rating.low?) / (2.0 * 1.96);
-        Some(Trial { aim: tried.aim, shown: rating.rating?, deviation })
+        let shown = of(&ratings, &tried.name)?.rating;
+        Some(Trial { aim: tried.aim, shown, deviation: of(&sure, &tried.name)?.deviation() })
     };
     tried.iter().map(|tried| trial(tried).context("a player has no rating")).collect()
 }
@@ -349,24 +471,43 @@ fn write_table(args: &StrengthArgs, curve: &Curve, mut knots: Vec<StrengthKnot>,
 }
 
 impl Curve {
-    fn of(rated: &[Rated], results: &Results) -> Result<Curve> {
-        let ratings = results.ratings()?;
+    fn of(scale: Scale, rated: &[Rated], results: &Results, errors: Vec<Errors>) -> Result<Curve> {
+        let names: Vec<String> = rated.iter().map(|rated| rated.spec.to_string()).collect();
+        let counted = scale.legs(results)?;
+        let offset_deviation = Agreement::new(results, &counted, &names)?.offset_deviation;
+        let Agreement { legs, .. } = Agreement::new(results, &results.legs(), &names)?;
+        let agreement = Agreement { legs, offset_deviation };
+        let ratings = results.ratings(&counted, offset_deviation)?;
         let row = |asked: u16, name: &str| {
             let (_, rating) = ratings.iter().find(|(known, _)| known == name)?;
             let games = rating.games.games();
-            Some(Shown { asked, rating: rating.rating?, low: rating.low?, high: rating.high?, games })
+            let Interval { rating, low, high } = Interval::of(rating)?;
+            Some(Shown { asked, rating, low, high, games })
         };
         let shown: Option<Vec<Shown>> =
-            rated.iter().map(|rated| row(rated.asked, &rated.spec.to_string())).collect();
-        let names: Vec<String> = rated.iter().map(|rated| rated.spec.to_string()).collect();
-        let others = ratings
-            .iter()
-            .filter(|(name, _)| !names.contains(name) && !results.is_anchor(name))
-            .filter_map(|(name, _)| Some((name.clone(), row(0, name)?)))
-            .collect();
+            rated.iter().zip(&names).map(|(rated, name)| row(rated.asked, name)).collect();
+        let rest = results.names().iter().filter(|name| !names.contains(name));
+        let (mut anchors, mut others) = (Vec::new(), Vec::new());
+        for (name, shown) in rest.filter_map(|name| Some((name.clone(), row(0, name)?))) {
+            let Shown { rating, low, high, games, .. } = shown;
+            match results.anchor(&name) {
+                Some((leg, says)) => {
+                    let measured = Interval { rating, low, high };
+                    anchors.push(Anchor { leg, name, says, measured, games });
+                }
+                None => others.push((name, shown)),
+            }
+        }
+        anchors.sort_by(|a, b| (a.leg, &a.name).cmp(&(b.leg, &b.name)));
         Ok(Curve {
             shown: shown.context("a player has no rating")?,
+            apart: (0..rated.len()).map(|player| agreement.apart(player)).collect(),
+            legs: agreement.legs,
+            offset_deviation,
+            anchors,
             others,
+            errors,
+            names,
             games: results.games,
             faults: results.faults.clone(),
             method: String::new(),
@@ -379,29 +520,52 @@ impl Curve {
     }
 
     fn table(&self) -> String {
-        let mut text =
-            format!("{:>5}  {:>5}  {:>5}  {:>14}  {:>5}\n", "asked", "shown", "gap", "95%", "games");
-        for shown in &self.shown {
-            let interval = format!("[{:.0}, {:.0}]", shown.low, shown.high);
-            text.push_str(&format!(
-                "{:>5}  {:>5.0}  {:>+5.0}  {interval:>14}  {:>5}\n",
-                shown.asked,
-                shown.rating,
-                shown.gap(),
-                shown.games
-            ));
+        let mut names = vec!["asked", "shown", "gap", "95%", "games"];
+        names.extend(self.legs.iter().map(|on| on.leg.name()));
+        names.push("apart");
+        let mut rows = vec![head(&names)];
+        for (player, shown) in self.shown.iter().enumerate() {
+            let mut row = vec![
+                shown.asked.to_string(),
+                format!("{:.0}", shown.rating),
+                format!("{:+.0}", shown.gap()),
+                format!("[{:.0}, {:.0}]", shown.low, shown.high),
+                shown.games.to_string(),
+            ];
+            row.extend(self.legs.iter().map(|on| {
+                let Interval { rating, low, high } = on.ratings[player];
+                format!("{rating:.0} ±{:.0}", (high - low) / 2.0)
+            }));
+            row.push(format!("{:.0}", self.apart[player]));
+            rows.push(row);
         }
-        text.push_str(&format!("mean gap {:.0} Elo, {} games\n", self.mean_gap(), self.games));
-        text
+        format!(
+            "{}\nmean gap {:.0} Elo, {} games; the scales differ by {:.0} on average (standard deviation of their offsets {:.0})\n",
+            aligned(&rows),
+            self.mean_gap(),
+            self.games,
+            self.apart.iter().sum::<f64>() / self.apart.len().max(1) as f64,
+            self.offset_deviation
+        )
+    }
+
+    fn asked_of(&self, name: &str) -> Option<u16> {
+        let place = self.names.iter().position(|known| known == name)?;
+        self.shown.get(place).map(|shown| shown.asked)
     }
 
     fn to_json(&self) -> Value {
         json!({
             "method": self.method,
             "shown": self.shown,
+            "legs": self.legs,
+            "offset_deviation": self.offset_deviation,
+            "apart": self.apart,
             "mean_gap": self.mean_gap(),
+            "anchors": self.anchors,
             "others": self.others.iter().map(|(name, shown)| json!({ "name": name, "rating": shown.rating,
                 "low": shown.low, "high": shown.high, "games": shown.games })).collect::<Vec<_>>(),
+            "errors": self.errors,
             "games": self.games,
             "faults": self.faults,
         })
@@ -412,6 +576,11 @@ impl std::fmt::Display for Curve {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         writeln!(f, "{}\n", self.method)?;
         f.write_str(&self.table())?;
+        f.write_str(&legs::anchor_tables(&self.anchors))?;
+        if !self.errors.is_empty() {
+            let table = errors::table(&self.errors, &|name| self.asked_of(name));
+            writeln!(f, "\npeople: losses in the same positions, centipawns by phase\n{table}")?;
+        }
         if !self.others.is_empty() {
             writeln!(f, "\nother players, on the same scale:")?;
         }

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use tabia_arena::statistics::{HeadToHead, PoolRating, Tally, rate_with_anchors};
+use tabia_arena::statistics::{HeadToHead, PoolRating, RatingScale, Tally, rate_on_scales};
 use tabia_arena::{Budget, End, Entrant, GameRecord, Ledger, Openings, Rules, Run, Schedule, Stop};
 use tabia_cli::{PlayerFactory, SpecEntrant, entrants, play_run, today};
 use tabia_players::Spec;
 
-use super::field::Field;
+use super::errors::{self, Errors, Matched};
+use super::field::{Field, Leg, Rated};
+use super::people::{self, PeopleTerms};
 
 /// Games are drawn after this many plies.
 const LONGEST: u32 = 400;
@@ -27,6 +29,8 @@ pub(super) struct RoundContext<'a> {
     pub(super) stop: Arc<Stop>,
     /// What the games depend on besides the names of players.
     pub(super) facts: Vec<(String, String)>,
+    /// People's games, as a scale.
+    pub(super) people: Option<PeopleTerms>,
 }
 
 /// Results by the names of players, from all rounds.
@@ -34,7 +38,9 @@ pub(super) struct RoundContext<'a> {
 pub(super) struct Results {
     names: Vec<String>,
     encounters: BTreeMap<(usize, usize), Tally>,
-    anchors: BTreeMap<usize, f64>,
+    anchors: BTreeMap<usize, (Leg, f64)>,
+    /// The ratings of players by what they lose in people's positions.
+    matched: BTreeMap<usize, Matched>,
     pub(super) games: u64,
     pub(super) faults: Vec<String>,
 }
@@ -88,6 +94,19 @@ impl RoundContext<'_> {
         Ok(())
     }
 
+    /// What people and these players lose in the same positions, where there are games of people.
+    pub(super) fn people(&self, rated: &[Rated], results: &mut Results) -> Result<Vec<Errors>> {
+        let Some(terms) = &self.people else { return Ok(Vec::new()) };
+        let rows = people::judge(self, terms, rated)?;
+        let names: Vec<String> = rated.iter().map(|rated| rated.spec.to_string()).collect();
+        for (name, matched) in names.iter().zip(errors::matched(&rows, &names, self.seed)) {
+            if let Some(matched) = matched {
+                results.add_matched(name, matched);
+            }
+        }
+        Ok(errors::errors(&rows))
+    }
+
     /// Whether a round has been started.
     pub(super) fn began(&self, name: &str) -> bool {
         self.ledger(name).exists()
@@ -99,10 +118,10 @@ impl RoundContext<'_> {
 }
 
 impl Results {
-    fn add(&mut self, specs: &[Spec], anchors: &[(usize, f64)], records: &[GameRecord]) {
+    fn add(&mut self, specs: &[Spec], anchors: &[(usize, Leg, f64)], records: &[GameRecord]) {
         let places: Vec<usize> = specs.iter().map(|spec| self.place(&spec.to_string())).collect();
-        for (place, rating) in anchors {
-            self.anchors.insert(places[*place], *rating);
+        for (place, leg, rating) in anchors {
+            self.anchors.insert(places[*place], (*leg, *rating));
         }
         for record in records {
             self.games += 1;
@@ -124,25 +143,50 @@ impl Results {
         self.names.len() - 1
     }
 
-    /// The ratings from all games, by name.
-    pub(super) fn ratings(&self) -> Result<Vec<(String, PoolRating)>> {
+    /// Adds what a player loses in people's positions.
+    pub(super) fn add_matched(&mut self, name: &str, matched: Matched) {
+        let place = self.place(name);
+        self.matched.insert(place, matched);
+    }
+
+    /// The scales that rate a player.
+    pub(super) fn legs(&self) -> Vec<Leg> {
+        let rates = |leg: &Leg| !self.scale(*leg, 0.0).anchors.is_empty();
+        Leg::ALL.into_iter().filter(rates).collect()
+    }
+
+    fn scale(&self, leg: Leg, offset_deviation: f64) -> RatingScale {
+        let anchors = match leg {
+            Leg::People => self.matched.iter().map(|(place, of)| (*place, of.rating, of.deviation)).collect(),
+            _ => {
+                let own = self.anchors.iter().filter(|(_, (of, _))| *of == leg);
+                own.map(|(place, (_, rating))| (*place, *rating, leg.deviation())).collect()
+            }
+        };
+        RatingScale { anchors, offset_deviation }
+    }
+
+    /// The ratings of all players on these scales, by name; `offset_deviation` is how far scales may lie apart.
+    pub(super) fn ratings(&self, legs: &[Leg], offset_deviation: f64) -> Result<Vec<(String, PoolRating)>> {
         let encounters: Vec<HeadToHead> = self
             .encounters
             .iter()
             .map(|(&(first, second), &games)| HeadToHead { first, second, games })
             .collect();
-        let anchors: Vec<(usize, f64)> =
-            self.anchors.iter().map(|(place, rating)| (*place, *rating)).collect();
-        let rated = rate_with_anchors(self.names.len(), &encounters, &anchors)?;
+        let scales: Vec<RatingScale> = legs.iter().map(|leg| self.scale(*leg, offset_deviation)).collect();
+        let rated = rate_on_scales(self.names.len(), &encounters, &scales)?;
         Ok(self.names.iter().cloned().zip(rated).collect())
     }
 
-    /// Whether a player is an anchor.
-    pub(super) fn is_anchor(&self, name: &str) -> bool {
-        self.names
-            .iter()
-            .position(|known| known == name)
-            .is_some_and(|place| self.anchors.contains_key(&place))
+    /// The scale that a player is known on, and its rating there.
+    pub(super) fn anchor(&self, name: &str) -> Option<(Leg, f64)> {
+        let place = self.names.iter().position(|known| known == name)?;
+        self.anchors.get(&place).copied()
+    }
+
+    /// The names of all players.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
     }
 }
 

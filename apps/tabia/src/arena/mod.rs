@@ -4,7 +4,7 @@ mod contest;
 mod outcome;
 
 use anyhow::{Context, Result};
-use tabia_arena::{Adjudication, Agreement, DrawAdjudication, Format, Openings, ResignAdjudication};
+use tabia_arena::{Adjudication, Agreement, Budget, DrawAdjudication, Format, Openings, ResignAdjudication};
 use tabia_cli::{PlayerFactory, entrants, write_json};
 use tabia_game::Chess960;
 
@@ -20,7 +20,7 @@ const LONGEST_TEST: u32 = 100_000;
 
 pub(crate) fn run(args: &ArenaArgs) -> Result<()> {
     let players = PlayerFactory::default();
-    let budget = args.limits.budget();
+    let budget = Budget { other_control: args.opponent_tc.clone(), ..args.limits.budget() };
     let default = if args.sprt.is_some() { LONGEST_TEST } else { DEFAULT_GAMES };
     let contest = Contest {
         event: "Tabia arena".to_owned(),

@@ -44,6 +44,30 @@ fn a_match_gives_the_same_games_whatever_the_jobs() {
 }
 
 #[test]
+fn at_time_odds_the_first_player_keeps_its_clock_and_a_run_resumes_with_the_same_clocks_only() {
+    let folder = Folder::new();
+    let (pgn, json) = (folder.file("odds.pgn"), folder.file("odds.json"));
+    let odds = |games: &str, other: &str| {
+        arena(&pgn, &json, &["--games", games, "--tc", "300+2", "--opponent-tc", other])
+    };
+    succeed(odds("2", "60"));
+    let games = std::fs::read_to_string(&pgn).unwrap();
+    for (name, white, black) in [("level:1", "300+2", "60+0"), ("random", "60+0", "300+2")] {
+        let game = games.split("[Event ").find(|game| game.contains(&format!("[White \"{name}\"]")));
+        let game = game.unwrap_or_else(|| panic!("no game with White {name}: {games}"));
+        let has = |tag: &str, value: &str| game.contains(&format!("[{tag} \"{value}\"]"));
+        assert!(has("WhiteTimeControl", white) && has("BlackTimeControl", black), "{game}");
+        assert!(!game.contains("[TimeControl "), "{game}");
+    }
+    let refused = fail(odds("4", "30"));
+    assert!(refused.contains("300+2, others 60+0") && refused.contains("300+2, others 30+0"), "{refused}");
+    let mut more = odds("4", "60");
+    let said = String::from_utf8_lossy(&more.output().unwrap().stderr).into_owned();
+    assert!(said.contains("2 games are already in"), "{said}");
+    assert_eq!(games_of(&json).len(), 4);
+}
+
+#[test]
 fn a_killed_run_goes_on_with_nothing_lost_or_played_twice() {
     let folder = Folder::new();
     let (whole_pgn, whole) = (folder.file("whole.pgn"), folder.file("whole.json"));
@@ -139,6 +163,7 @@ fn mistakes_are_said_before_any_game() {
     refused(&["arena", "level:1", "random", "level:2", "--sprt", "0,5"], "two players");
     refused(&["arena", "level:1", "random", "--tc", "fast"], "10+0.1");
     refused(&["arena", "level:1", "random", "--tc", "1+0", "--nodes", "5"], "--nodes");
+    refused(&["arena", "level:1", "random", "--opponent-tc", "60"], "--tc");
     refused(&["arena", "level:1", "random", "--openings", "absent.epd"], "absent.epd");
     refused(&["elo", "absent.pgn"], "absent.pgn");
     refused(&["elo", "-"], "games");

@@ -41,6 +41,8 @@ pub struct ModelFacts {
     pub challenge_2026_problem: String,
     /// Its measured ratings, by rating asked for.
     pub strength: Vec<MeasuredRating>,
+    /// The scale of these ratings and how they were measured; empty without any.
+    pub strength_method: String,
     /// Other properties: names and values.
     pub card: Vec<(String, String)>,
 }
@@ -91,6 +93,7 @@ pub(super) fn of(name: &str, model: &Model) -> ModelFacts {
         challenge_2026: later.is_ok(),
         challenge_2026_problem: later.err().map_or(String::new(), |problem| problem.to_string()),
         strength: measured(model),
+        strength_method: card.strength.as_ref().map_or(String::new(), |strength| strength.method.clone()),
         card: rows,
     }
 }

@@ -30,7 +30,9 @@ fn facts_say_how_strong_a_model_was_found_to_be() {
     let mut engine = engine();
     assert!(engine.facts("small").unwrap().strength.is_empty());
     engine.open("human", include_bytes!("../../../../models/human.safetensors")).unwrap();
-    let strength = engine.facts("human").unwrap().strength;
+    let facts = engine.facts("human").unwrap();
+    assert!(!facts.strength_method.is_empty(), "the scale of the ratings is said");
+    let strength = facts.strength;
     assert!(strength.len() > 1 && strength.is_sorted_by_key(|row| row.asked), "{strength:?}");
     assert!(strength.iter().all(|row| row.low < row.shown && row.shown < row.high), "{strength:?}");
 }

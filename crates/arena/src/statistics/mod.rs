@@ -3,20 +3,20 @@
 //! All intervals are 95% confidence intervals. Values are finite: a bound that the results leave open, for example if all
 //! games were won, is `None`. The formulas are explained in `docs/guides/matches.md`.
 
-mod anchored;
 mod elo;
 mod matrix;
 mod pool;
 mod rating;
 mod sample;
+mod scales;
 mod sprt;
 mod tally;
 
-pub use anchored::rate_with_anchors;
 pub use elo::{EloEstimate, NormalisedElo, elo_of_score, expected_score};
 pub use matrix::Matrix;
 pub use pool::{HeadToHead, PoolError, PoolRating, rate_pool};
 pub use rating::{Against, RatingEstimate, rate_against};
+pub use scales::{RatingScale, rate_on_scales};
 pub use sprt::{EloScale, Sprt, SprtError, Verdict};
 pub use tally::{Pairs, Points, Tally};
 

@@ -135,6 +135,23 @@ fn clocks_use_the_timer() {
 }
 
 #[test]
+fn at_time_odds_each_side_has_its_own_clock() {
+    let seconds = Duration::from_secs_f64;
+    let control = |text: &str| Some(text.parse::<TimeControl>().unwrap());
+    let rules = Rules {
+        budget: Budget { control: control("10+0.5"), other_control: control("3"), ..Budget::default() },
+        max_plies: Some(8),
+        ..Rules::default()
+    };
+    let timer = FakeTimer::default();
+    let slow = |time: f64| Script::Slow(timer.clone(), seconds(time));
+    let game = play(slow(1.0), slow(1.0), &start(), &rules, &timer);
+    let clocks: Vec<f64> = game.moves.iter().map(|played| played.clock.unwrap().as_secs_f64()).collect();
+    assert_eq!(clocks, [9.5, 2.0, 9.0, 1.0, 8.5]);
+    assert_eq!(game.forfeit, Some(Forfeit { by: Color::Black, reason: ForfeitReason::Timeout }));
+}
+
+#[test]
 fn time_within_the_margin_does_not_lose() {
     let seconds = Duration::from_secs_f64;
     let timer = FakeTimer::default();
@@ -227,7 +244,7 @@ fn pgn_contains_scores_clocks_and_nodes() {
         date: "2026.01.31".into(),
         round: "1.1".into(),
         names: ByColor { white: "one".into(), black: "two".into() },
-        time_control: "60+1".into(),
+        time_controls: ByColor { white: "60+1".into(), black: "60+1".into() },
     };
     let pgn = game.to_pgn(&tags);
     let mut text = Vec::new();
@@ -242,5 +259,5 @@ fn pgn_contains_scores_clocks_and_nodes() {
     assert_eq!((notes.after.as_str(), notes.clock), ("nodes 17", Some(Duration::from_secs(61))));
     let reply = again.notes(nodes[3]).evaluation.unwrap();
     assert_eq!(reply.score, ForWhite(Score::Centipawns(-90)), "White's point of view");
-    assert_eq!(again.headers.get("Opening"), Some("C20"));
+    assert_eq!((again.headers.get("Opening"), again.headers.get("TimeControl")), (Some("C20"), Some("60+1")));
 }

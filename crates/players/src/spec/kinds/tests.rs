@@ -59,6 +59,7 @@ fn specs_round_trip() {
         "random,seed=4",
         "uci:stockfish",
         "uci:nice -n 5 stockfish,elo=1700,nodes=10000",
+        "uci:stockfish,elo=1500,depth=2,hash=clear",
         "uci:stockfish,depth=5,option.Threads=2,option.Skill Level=3",
         "uci:\"run, \\\"fast\\\" C:\\\\engine\",option.Path=\"a,b\"",
         "net:\"one, two.onnx\"",

@@ -19,6 +19,8 @@ pub struct UciSpec {
     pub elo: Option<Elo>,
     /// Depth, nodes and time for a move.
     pub limits: Limits,
+    /// `hash=clear`: `ucinewgame` before every move, so that what was searched for earlier moves has no effect.
+    pub clears_hash: bool,
     /// `option.NAME=VALUE`: engine options, in the order given.
     pub options: Vec<(String, String)>,
 }
@@ -28,12 +30,13 @@ impl ParseKind for UciSpec {
     const USAGE: &'static str = "uci:COMMAND";
 
     fn parse(subject: Option<String>, settings: &mut Settings) -> Result<UciSpec, SpecProblem> {
-        settings.known(&["elo", "depth", "nodes", "movetime", "option.NAME"]);
+        settings.known(&["elo", "depth", "nodes", "movetime", "hash", "option.NAME"]);
         let command = subject.filter(|command| !command.trim().is_empty());
         let spec = UciSpec {
             command: command.ok_or(SpecProblem::Usage(Self::USAGE))?,
             elo: settings.number("elo", 100..=4000)?.map(Elo),
             limits: settings.limits()?,
+            clears_hash: settings.word("hash", &[("clear", true), ("keep", false)])?.unwrap_or(false),
             options: settings.take_prefixed("option."),
         };
         if spec.options.iter().any(|(name, _)| name.is_empty()) {
@@ -47,6 +50,7 @@ impl PlayerKind for UciSpec {
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, ":{}{}", quoted(&self.command), Setting("elo", self.elo.map(|elo| elo.0)))?;
         write::limits(f, &self.limits)?;
+        write!(f, "{}", Setting("hash", self.clears_hash.then_some("clear")))?;
         self.options.iter().try_for_each(|(name, value)| write!(f, ",option.{name}={}", quoted(value)))
     }
 
