@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// The workspace crates that each crate may depend on, including dev-dependencies.
 ///
 /// Crates that do not exist are allowed here; crates that are missing here are an error.
-const DIRECTIONS: [(&str, &[&str]); 29] = [
+const DIRECTIONS: [(&str, &[&str]); 30] = [
     // Benches only.
     ("tabia-bench", &["tabia-onnx"]),
     // Tests only.
@@ -60,6 +60,8 @@ const DIRECTIONS: [(&str, &[&str]); 29] = [
             "tabia-search",
         ],
     ),
+    // Players as bots of a server.
+    ("tabia-lichess", &["tabia-game", "tabia-players", "tabia-requires"]),
     // Networks' predictions against human games.
     (
         "tabia-human-eval",
@@ -109,6 +111,7 @@ const DIRECTIONS: [(&str, &[&str]); 29] = [
             "tabia-encoding",
             "tabia-game",
             "tabia-human-eval",
+            "tabia-lichess",
             "tabia-model",
             "tabia-onnx",
             "tabia-players",
