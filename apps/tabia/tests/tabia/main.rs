@@ -6,6 +6,10 @@ mod arena;
 mod closed_pipes;
 mod compete;
 mod eval;
+mod lichess;
+#[path = "../../../../crates/lichess/tests/lichess/server.rs"]
+#[expect(dead_code, reason = "shared with the tests of lichess")]
+mod lichess_server;
 mod me;
 mod networks;
 mod process;
