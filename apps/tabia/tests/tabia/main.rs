@@ -6,6 +6,8 @@ mod arena;
 mod closed_pipes;
 mod compete;
 mod eval;
+#[cfg(target_os = "linux")]
+mod install_engine;
 mod lichess;
 #[path = "../../../../crates/lichess/tests/lichess/server.rs"]
 #[expect(dead_code, reason = "shared with the tests of lichess")]
