@@ -42,6 +42,10 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// Run any player as a UCI engine.
     Uci(UciArgs),
+    /// Add a player to chess programs as a UCI engine.
+    InstallEngine(crate::install_engine::Args),
+    /// Play on Lichess as a bot.
+    Lichess(crate::lichess::Args),
     /// Print one move of a player as JSON.
     PlayMove(PlayMoveArgs),
     /// Run a network through the Chess Challenge: 50 games against each level.

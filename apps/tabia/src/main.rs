@@ -10,6 +10,8 @@ mod compete;
 mod desktop;
 mod elo;
 mod eval;
+mod install_engine;
+mod lichess;
 mod me;
 mod model;
 mod play;
@@ -40,6 +42,8 @@ fn main() -> ExitCode {
         cli::Command::Desktop(args) => desktop::run(&args),
         cli::Command::Elo(args) => elo::run(&args),
         cli::Command::Eval { command } => eval::run(command),
+        cli::Command::InstallEngine(args) => install_engine::run(&args),
+        cli::Command::Lichess(args) => lichess::run(&args),
         cli::Command::Me { command } => me::run(command),
         cli::Command::Review(args) => review::run(&args),
         cli::Command::Serve(args) => serve::run(&args),

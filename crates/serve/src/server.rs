@@ -16,6 +16,10 @@ use crate::host_check::{self, HostCheck};
 use crate::runs::{self, RunStore};
 use crate::{ConfigError, LocalModel, ServeConfig, page};
 
+/// Said of a program that was built without the page.
+const NO_PAGE: &str =
+    "no page: this program was built without it (`cargo xtask play` builds both, --page DIR serves one)";
+
 /// A server bound to its address but not running yet.
 #[derive(Debug)]
 pub struct Server {
@@ -71,7 +75,8 @@ impl Server {
             "arena": !config.ledgers.is_empty(),
             "given": config.models.iter().map(LocalModel::name).collect::<Vec<_>>(),
         });
-        let summary = [sets.summary(), runs.summary(), matches.summary()];
+        let no_page = if config.page.is_none() && page::is_missing() { NO_PAGE } else { "" };
+        let summary = [sets.summary(), runs.summary(), matches.summary(), no_page.to_owned()];
         let router = Router::new()
             .route("/api/about", get(async move || Json(about)))
             .nest("/api/data", explorer::routes(sets))
@@ -89,7 +94,7 @@ impl Server {
         self.address
     }
 
-    /// Lines that describe the served content besides the page.
+    /// Lines that describe the served content besides the page, and one if there is no page.
     pub fn summary(&self) -> &[String] {
         &self.summary
     }

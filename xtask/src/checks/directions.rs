@@ -94,6 +94,8 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "tabia-search",
         ],
     ),
+    // Players as bots of a server.
+    ("tabia-lichess", &["tabia-game", "tabia-players", "tabia-requires"]),
     // Networks' predictions against human games.
     (
         "tabia-human-eval",
@@ -144,6 +146,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "tabia-encoding",
             "tabia-game",
             "tabia-human-eval",
+            "tabia-lichess",
             "tabia-model",
             "tabia-onnx",
             "tabia-players",

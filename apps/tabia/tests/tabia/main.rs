@@ -7,6 +7,12 @@ mod chess960;
 mod closed_pipes;
 mod compete;
 mod eval;
+#[cfg(target_os = "linux")]
+mod install_engine;
+mod lichess;
+#[path = "../../../../crates/lichess/tests/lichess/server.rs"]
+#[expect(dead_code, reason = "shared with the tests of lichess")]
+mod lichess_server;
 mod me;
 mod networks;
 mod process;

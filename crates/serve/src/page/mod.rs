@@ -35,11 +35,16 @@ impl LocalModel {
     }
 }
 
+/// Whether the program was built without the page.
+pub(crate) fn is_missing() -> bool {
+    FILES.is_empty()
+}
+
 /// The page from `folder`, or the embedded one, with the bundled networks and `models`.
 pub(crate) fn site(folder: Option<&std::path::Path>, models: &[LocalModel]) -> Result<Site, ConfigError> {
     let files: Vec<(String, Bytes)> = match folder {
         Some(folder) => folder::read(folder)?,
-        None if FILES.is_empty() => vec![("index.html".to_owned(), Bytes::from_static(MISSING.as_bytes()))],
+        None if is_missing() => vec![("index.html".to_owned(), Bytes::from_static(MISSING.as_bytes()))],
         None => FILES.iter().map(|&(name, bytes)| (name.to_owned(), Bytes::from_static(bytes))).collect(),
     };
     let mut site = Site::new(files);
