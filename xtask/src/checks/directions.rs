@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// The workspace crates that each crate may depend on, including dev-dependencies.
 ///
 /// Crates that do not exist are allowed here; crates that are missing here are an error.
-const DIRECTIONS: [(&str, &[&str]); 29] = [
+const DIRECTIONS: [(&str, &[&str]); 31] = [
     // Benches only.
     ("tabia-bench", &["tabia-onnx"]),
     // Tests only.
@@ -22,6 +22,7 @@ const DIRECTIONS: [(&str, &[&str]); 29] = [
     ("tabia-gpu", &["tabia-requires"]),
     ("tabia-onnx", &["tabia-encoding", "tabia-nets"]),
     ("tabia-runtime", &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx"]),
+    ("tabia-webgpu", &["tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-runtime"]),
     (
         "tabia-model",
         &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-requires", "tabia-runtime"],
@@ -156,6 +157,8 @@ const DIRECTIONS: [(&str, &[&str]); 29] = [
             "tabia-runtime",
         ],
     ),
+    // Apart from the other module: few visitors need it.
+    ("tabia-wasm-gpu", &["tabia-model", "tabia-webgpu"]),
     ("tabia-desktop", &["tabia-serve"]),
     ("xtask", &["tabia-stdio"]),
 ];

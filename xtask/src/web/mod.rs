@@ -22,10 +22,11 @@ use crate::{module, process};
 const CARRIED: &str = "crates/serve/page";
 
 /// Sources of the module.
-const MODULE_SOURCES: [&str; 14] = [
+const MODULE_SOURCES: [&str; 16] = [
     "Cargo.lock",
     "Cargo.toml",
     "apps/wasm",
+    "apps/wasm-gpu",
     "crates/arena",
     "crates/encoding",
     "crates/game",
@@ -36,6 +37,7 @@ const MODULE_SOURCES: [&str; 14] = [
     "crates/practice",
     "crates/runtime",
     "crates/search",
+    "crates/webgpu",
     "xtask/src/module.rs",
 ];
 /// Sources of the page, besides the module and packages.
