@@ -229,6 +229,11 @@ impl Reviewer {
         review: &mut ReviewInProgress,
         clock: StartClock<'_>,
     ) -> Result<Option<ReviewedMove>, PlayerError> {
+        if review.coming.is_empty() {
+            return Ok(None);
+        }
+        // Before anything changes, so that the step can be repeated when a network has answered elsewhere.
+        let said = review.predictions(&self.human)?;
         let Some(coming) = review.coming.pop_front() else { return Ok(None) };
         let limits = Limits { lines: 2, ..review.settings.limits.clone() };
         let before = match review.opinion.take() {
@@ -236,7 +241,6 @@ impl Reviewer {
             None => self.look(&review.history, &review.repetitions, &limits, clock)?,
         };
         let turn = review.history.current().turn();
-        let said = review.predictions(&self.human)?;
         let rating = review.told().mover.rating;
         let (at_rating, by_rating) = said.split_first().unwrap_or((&NOTHING, &[]));
         let nothing = Policy::default();
