@@ -1,6 +1,7 @@
+import { compute, onComputeChange, recordComputeState } from '../lib/compute.svelte';
 import { DEBUG, recordTiming } from '../lib/timings';
 import type { ModelFacts } from '../wasm/tabia.js';
-import type { BundledModel, EngineArgs, EngineMethod, EngineResult, FailureCause, Pace, Reply, Request, StreamKind, Streams } from './protocol';
+import type { BundledModel, Compute, EngineArgs, EngineMethod, EngineResult, FailureCause, Pace, Reply, Request, StreamKind, Streams } from './protocol';
 import { compileModule, type ModuleBuild } from './wasm';
 
 type Progress = (loaded: number, total: number) => void;
@@ -93,6 +94,15 @@ export class EngineClient {
   #nextId = 1;
   /** Random seed of the players. */
   #seed = Math.floor(Math.random() * 2 ** 31);
+
+  /** Tells all workers of another choice of the visitor. */
+  readonly #setCompute = (compute: Compute) => {
+    for (const worker of this.#running) worker.postMessage({ kind: 'compute', compute } satisfies Request);
+  };
+
+  constructor() {
+    onComputeChange(this.#setCompute);
+  }
 
   async call<M extends EngineMethod>(method: M, ...args: EngineArgs<M>): Promise<EngineResult<M>> {
     const worker = await this.#getWorker();
@@ -267,7 +277,7 @@ export class EngineClient {
       event.preventDefault();
       this.#abandon(worker, `the engine stopped: ${event.message || 'its code could not be loaded'}`);
     };
-    worker.postMessage({ kind: 'start', module, seed: this.#seed, timed: DEBUG } satisfies Request);
+    worker.postMessage({ kind: 'start', module, seed: this.#seed, timed: DEBUG, compute: compute() } satisfies Request);
     const loaded = [...this.#models].filter(([, model]) => model.loaded);
     await Promise.all(loaded.map(([name, model]) => this.#load(worker, name, model)));
     return worker;
@@ -275,6 +285,7 @@ export class EngineClient {
 
   #receive(reply: Reply): void {
     if (reply.kind === 'timing') return recordTiming(reply);
+    if (reply.kind === 'compute') return recordComputeState(reply.state);
     const pending = this.#pending.get(reply.id);
     if (!pending) return;
     if (reply.kind === 'progress') pending.onProgress?.(reply.loaded, reply.total);

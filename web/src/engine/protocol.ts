@@ -86,10 +86,26 @@ export interface Pace {
   step?: boolean;
 }
 
+/** What evaluates networks: the faster of both, or what the visitor chose. */
+export type Compute = 'automatic' | 'cpu' | 'webgpu';
+
+/** What evaluates a network from now on. */
+export interface ComputeState {
+  model: string;
+  on: 'cpu' | 'webgpu';
+  /** Why it is the processor. */
+  why?: string;
+  /** The GPU evaluates so many positions and more. */
+  leastRows?: number;
+  /** The best times of both, in milliseconds, for one position and for a batch of 16. */
+  race?: { one: { cpu: number; gpu: number }; batch?: { cpu: number; gpu: number } };
+}
+
 /** Messages from the page to the worker. */
 export type Request =
   /** `timed`: the worker sends a `timing` for each call and each step of a stream. */
-  | { kind: 'start'; module: WebAssembly.Module; seed: number; timed: boolean }
+  | { kind: 'start'; module: WebAssembly.Module; seed: number; timed: boolean; compute: Compute }
+  | { kind: 'compute'; compute: Compute }
   | { kind: 'fetch'; id: number; name: string; url: string }
   | { kind: 'read'; id: number; name: string; file: Blob; vocabulary: Blob | undefined }
   | { kind: 'call'; id: number; method: EngineMethod; args: unknown[] }
@@ -105,6 +121,7 @@ export type FailureCause = 'crash' | 'no-runtime' | null;
 /** Messages from the worker to the page. */
 export type Reply =
   | { kind: 'timing'; what: string; ms: number }
+  | { kind: 'compute'; state: ComputeState }
   | { kind: 'progress'; id: number; loaded: number; total: number }
   | { kind: 'event'; id: number; event: unknown }
   | { kind: 'done'; id: number; result: unknown }
