@@ -25,13 +25,17 @@ let browser;
 /** @type {Awaited<ReturnType<typeof serve>>} */
 let site;
 
-/** Starts a browser and a server for all tests of a file. */
-export function useBrowser() {
+/**
+ * Starts a browser and a server for all tests of a file.
+ *
+ * @param {Parameters<typeof launchBrowser>[0]} gpu
+ */
+export function useBrowser(gpu = 'none') {
   before(async () => {
     const dist = path.join(web, 'dist');
     assert.ok(existsSync(path.join(dist, 'index.html')), 'web/dist is missing: run npm run build first');
     site = await serve(dist);
-    browser = await launchBrowser();
+    browser = await launchBrowser(gpu);
   });
   after(async () => {
     await browser?.close();

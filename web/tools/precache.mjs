@@ -6,10 +6,10 @@ import { filesOf } from './pack.mjs';
 /** The precached networks; others are cached when they are first used. */
 const NETWORKS = ['models/human.safetensors', 'models/value.safetensors'];
 /**
- * Files that are cached when they are first used. Training runs need a server anyway; the next is for the console; the module for
- * any network is cached when the page is idle.
+ * Files that are cached when they are first used. Training runs need a server anyway; the next is for the console, then what only
+ * pages with a GPU need; the module for any network is cached when the page is idle.
  */
-const RARE = /^(models\/|icon-.*\.png$|assets\/(runsPage-|moveDistribution-|tabia_bg.*\.wasm$))/;
+const RARE = /^(models\/|icon-.*\.png$|assets\/(runsPage-|moveDistribution-|gpuNetwork-|tabia_gpu_bg|tabia_bg.*\.wasm$))/;
 /** Not cached: the worker itself and the API. */
 const EXCLUDED = /^sw\.js$|^api\//;
 const PREFIX = 'const PRECACHE = ';

@@ -2,9 +2,10 @@ use anyhow::Result;
 
 use crate::bench_data::DataBench;
 use crate::bench_train::TrainBench;
+use crate::bench_web::WebBench;
+use crate::process;
 use crate::python::Environment;
 use crate::workspace::Workspace;
-use crate::{bench_web, process};
 
 /// Python packages of the model bench.
 const ONNXRUNTIME: Environment =
@@ -24,6 +25,7 @@ const QUANTISING: Environment = Environment {
 ///   cargo xtask bench maia3 --size 23M
 ///   cargo xtask bench search
 ///   cargo xtask bench web
+///   cargo xtask bench web --gpu
 ///   cargo xtask bench data --file games.pgn.zst
 ///   cargo xtask bench data --rows 100M
 ///   cargo xtask bench train value-nnue human
@@ -48,8 +50,7 @@ enum Subject {
     },
     /// The engine's nodes per second against Stockfish (`stockfish` in PATH, or `TABIA_STOCKFISH`) and level 5
     Search,
-    /// The page's WASM module against onnxruntime-web in one browser: the human network and an MLP
-    Web,
+    Web(WebBench),
     Data(DataBench),
     Train(TrainBench),
 }
@@ -82,7 +83,7 @@ impl Bench {
                 "--bench",
                 "nodes",
             ])),
-            Subject::Web => bench_web::run(workspace, &QUANTISING.ready(workspace)?),
+            Subject::Web(web) => web.run(workspace, || QUANTISING.ready(workspace)),
             Subject::Data(data) => data.run(workspace),
             Subject::Train(train) => train.run(workspace),
         }

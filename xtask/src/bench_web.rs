@@ -1,7 +1,7 @@
-//! The WASM module against onnxruntime-web on the same networks, in one browser.
+//! The WASM module against onnxruntime-web on the same networks, or against WebGPU, in one browser.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
@@ -18,8 +18,48 @@ const NETWORK: &str = "models/human.safetensors";
 /// Quantises a network for onnxruntime.
 const QUANTISE: &str = "tools/bench_web.py";
 
+/// The page's WASM module against onnxruntime-web in one browser: the human network and an MLP
+///
+/// With --gpu, the human network on WebGPU beside the module: times, and the first choices in many positions.
+///
+/// Examples:
+///   cargo xtask bench web
+///   cargo xtask bench web --gpu
+///   cargo xtask bench web --gpu --software --positions 100
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct WebBench {
+    /// Compare WebGPU with the processor instead
+    #[arg(long)]
+    gpu: bool,
+
+    /// Use Chromium's software adapter: first choices count, times say nothing
+    #[arg(long, requires = "gpu")]
+    software: bool,
+
+    /// Positions in which first choices are compared
+    #[arg(long, requires = "gpu", default_value_t = 1000, value_name = "N")]
+    positions: u32,
+}
+
+impl WebBench {
+    /// Runs the bench; `python` is one that can quantise networks.
+    pub(crate) fn run(&self, workspace: &Workspace, python: impl FnOnce() -> Result<PathBuf>) -> Result<()> {
+        if !self.gpu {
+            return beside_onnxruntime(workspace, &python()?);
+        }
+        let page = Page::built(workspace)?;
+        let mut node = page.node("tools/gpu.mjs");
+        node.args(["--positions", &self.positions.to_string()]).env(BROWSER_VARIABLE, chromium()?);
+        if self.software {
+            node.arg("--software");
+        }
+        process::run(&mut node)
+    }
+}
+
 /// Builds the page, converts the network for onnxruntime-web, and prints the tables.
-pub(crate) fn run(workspace: &Workspace, python: &Path) -> Result<()> {
+fn beside_onnxruntime(workspace: &Workspace, python: &Path) -> Result<()> {
     let page = Page::built(workspace)?;
     let folder = workspace.target.join("bench-web");
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;

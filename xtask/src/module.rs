@@ -79,6 +79,9 @@ const VARIANTS: [Variant; 3] = [
     Variant { name: "tabia_small_threads", features: THREADS, threads: true, cargo: &[] },
 ];
 
+/// The module that turns networks into WebGPU programs: a package, a script and a module of its own.
+const GPU: (&str, &str) = ("tabia-wasm-gpu", "tabia_gpu");
+
 /// Build the page's WASM module into web/src/wasm, or one with a model inside into examples/embed/wasm
 ///
 /// Examples:
@@ -113,7 +116,7 @@ impl Wasm {
         build_variants(variants, Quality::Shipping, workspace, self.toolchain, &folder, embedded.as_ref())?;
         match embedded {
             Some(embedded) => embedded.test(workspace, &folder),
-            None => Ok(()),
+            None => build_gpu(Quality::Shipping, workspace, self.toolchain, &folder),
         }
     }
 }
@@ -160,6 +163,7 @@ fn model_name(file: &str) -> String {
 pub(crate) fn build(workspace: &Workspace, toolchain: Option<Toolchain>, quality: Quality) -> Result<()> {
     let folder = folder(workspace);
     build_variants(quality.variants(), quality, workspace, toolchain, &folder, None)?;
+    build_gpu(quality, workspace, toolchain, &folder)?;
     // The page looks for every variant.
     for variant in VARIANTS.iter().skip(quality.variants().len()) {
         copy(&module_of(&folder, SCRIPT), &module_of(&folder, variant.name))?;
@@ -225,6 +229,34 @@ fn build_variants(
         }
     }
     Ok(())
+}
+
+/// Builds the module for WebGPU into `folder` and prints its size.
+fn build_gpu(
+    quality: Quality,
+    workspace: &Workspace,
+    toolchain: Option<Toolchain>,
+    folder: &Path,
+) -> Result<()> {
+    let (package, name) = GPU;
+    let toolchain = Toolchain::ready(workspace, toolchain)?;
+    let build = Build { features: PLAIN, folder: "wasm", node: &[] };
+    let mut cargo = toolchain.cargo(workspace, "build", SHIPPED, &build)?;
+    // Together with a variant of the other module that is there: with the features of that, nothing is compiled twice.
+    cargo.args(["--package", "tabia-wasm", "--package", package, "--lib", "--no-default-features"]);
+    let like = quality.variants().iter().rfind(|variant| variant.features == PLAIN);
+    for feature in like.map_or(&[][..], |variant| variant.cargo) {
+        cargo.args(["--features", &format!("tabia-wasm/{feature}")]);
+    }
+    process::run(cargo.args(["--profile", quality.profile()]))?;
+    let compiled = workspace.target.join("wasm").join(SHIPPED).join(quality.profile());
+    let compiled = compiled.join(package.replace('-', "_")).with_extension("wasm");
+    let mut bindgen = Bindgen::new();
+    bindgen.input_path(&compiled).out_name(name).typescript(true);
+    bindgen.remove_name_section(true).remove_producers_section(true);
+    bindgen.web(true)?;
+    bindgen.generate(folder).with_context(|| format!("bindings for {}", compiled.display()))?;
+    if quality == Quality::Shipping { tell_size(&module_of(folder, name)) } else { Ok(()) }
 }
 
 /// Checks that the scripts and types in two folders are equal.

@@ -33,7 +33,7 @@ pub use drills::{DrillGame, built_in_drills, drill_achieved, with_attempt};
 pub use engine::embedded_model;
 pub use engine::{
     ContextScores, Engine, GameInput, HumanMove, HumanView, LimitsInput, MeasuredRating, ModelFacts,
-    PauseChance, PlayerInput, PoolInput, Thought, ThoughtLine,
+    PauseChance, PendingEvaluation, PlayerInput, PoolInput, Thought, ThoughtLine,
 };
 pub use fault::Fault;
 pub use games::{

@@ -28,7 +28,7 @@ pub use card::{
 pub use evaluation::{Candidate, Evaluation, Policy, Wdl};
 pub use load_error::{Format, LoadError, LoadErrorKind};
 pub use memory::{parse_size, set_memory_limit};
-pub use model::{Model, Runtime};
+pub use model::{Accelerator, Model, Runtime};
 pub use readings::{Reading, Readings};
 #[cfg(not(target_family = "wasm"))]
 pub use source::vocabulary_beside;

@@ -3,7 +3,7 @@
 use std::fmt;
 #[cfg(not(target_family = "wasm"))]
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use shakmaty::{Chess, Color, MoveList, Position};
 use tabia_encoding::{Batch, Column, Encoding, MoveVocabulary, Situation, TIME_BINS, encoding, vocabulary};
@@ -48,6 +48,16 @@ pub struct Model {
     encoding: &'static dyn Encoding,
     heads: Heads,
     backend: Backend,
+    accelerator: RwLock<Option<Arc<dyn Accelerator>>>,
+}
+
+/// Another device that evaluates a transformer, with the runtime to fall back on.
+pub trait Accelerator: Send + Sync {
+    /// The values of every output, in the order of the graph and row-major, or `None` to leave them to the runtime.
+    ///
+    /// # Errors
+    /// [`RunError::Deferred`] if they are not there yet.
+    fn outputs(&self, inputs: &[InputTensor<'_>]) -> Option<Result<Vec<Vec<f32>>, RunError>>;
 }
 
 /// The runtime of a network.
@@ -191,7 +201,8 @@ impl Model {
         let parameters = source.parameters();
         let (format, sha256, bytes) = (source.format, source.sha256.clone(), source.bytes);
         let backend = backend(source, encoding, &card, &graph, level)?;
-        Ok(Model { card, format, sha256, bytes, parameters, graph, encoding, heads, backend })
+        let accelerator = RwLock::default();
+        Ok(Model { card, format, sha256, bytes, parameters, graph, encoding, heads, backend, accelerator })
     }
 
     /// The model card.
@@ -250,6 +261,11 @@ impl Model {
             Backend::Nnue(_, net) => Some(net),
             Backend::General(_) | Backend::Transformer(_) | Backend::Accumulator(_) => None,
         }
+    }
+
+    /// Lets another device evaluate positions, if its runtime is that of transformers; `None` ends that.
+    pub fn set_accelerator(&self, accelerator: Option<Arc<dyn Accelerator>>) {
+        *self.accelerator.write().unwrap_or_else(PoisonError::into_inner) = accelerator;
     }
 
     /// The encoding of its inputs.
@@ -322,11 +338,37 @@ impl Model {
                     out[0] = state.evaluate();
                 })
             }
-            Backend::Transformer(session) => {
-                self.run_from_scratch(situations, &start, |inputs| session.run(inputs))
-            }
+            Backend::Transformer(session) => self.run_from_scratch(situations, &start, |inputs| {
+                self.run_elsewhere(inputs, || session.run(inputs))
+            }),
             Backend::Accumulator(net) => self.run_accumulator(net, situations, &start),
         }
+    }
+
+    /// The outputs of the accelerator, if it has them, else those of the runtime.
+    fn run_elsewhere(
+        &self,
+        inputs: &[InputTensor<'_>],
+        here: impl FnOnce() -> Result<Vec<OutputTensor>, RunError>,
+    ) -> Result<Vec<OutputTensor>, RunError> {
+        let accelerator = self.accelerator.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(outputs) = accelerator.and_then(|accelerator| accelerator.outputs(inputs)) else {
+            return here();
+        };
+        let rows = inputs.first().and_then(|input| input.shape.first()).copied().unwrap_or(0);
+        let outputs = outputs?;
+        let widths: Vec<usize> = self.graph.outputs.iter().filter_map(detect::row_len).collect();
+        let fits = |(values, width): (&Vec<f32>, &usize)| {
+            values.len() == rows * width && values.iter().all(|value| value.is_finite())
+        };
+        // Another device may fail in any way.
+        if outputs.len() != widths.len() || !outputs.iter().zip(&widths).all(fits) {
+            return here();
+        }
+        let named = self.graph.outputs.iter().zip(widths).zip(outputs).map(|((output, width), values)| {
+            OutputTensor { name: output.name.clone(), shape: vec![rows, width], values }
+        });
+        Ok(named.collect())
     }
 
     /// The default context is the start position for a comparing network, else the position itself.

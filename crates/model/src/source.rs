@@ -11,6 +11,7 @@ use std::path::Path;
 
 use prost::Message;
 use sha2::{Digest, Sha256};
+use tabia_nets::NetConfig;
 use tabia_onnx::ErrorKind;
 use tabia_onnx::check::{self, GraphInfo};
 use tabia_onnx::opset;
@@ -183,6 +184,11 @@ impl Source {
             Some(apart) => apart.into_graph().map_err(|e| LoadError::of_tensors(self.format, e)),
             None => Ok(self.graph),
         }
+    }
+
+    /// The network and its weights, if it has a runtime of its own.
+    pub fn into_transformer(self) -> Option<(NetConfig, TensorMap)> {
+        self.apart.map(|WeightsApart { tensors, detected }| (detected.net, tensors))
     }
 
     /// The `state_dict` of the cards it was read with.

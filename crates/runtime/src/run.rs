@@ -96,6 +96,9 @@ pub enum RunError {
     /// The runtime failed.
     #[error("runtime error: {0}")]
     Runtime(String),
+    /// The outputs are computed elsewhere meanwhile.
+    #[error("the network is being evaluated on another device: ask again with its outputs")]
+    Deferred,
     /// An output that is NaN or infinite.
     #[error("output {output:?} is not finite")]
     NotFinite {

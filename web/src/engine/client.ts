@@ -1,6 +1,9 @@
+import { compute, onComputeChange, recordComputeState } from '../lib/compute.svelte';
 import { DEBUG, recordTiming } from '../lib/timings';
 import type { ModelFacts } from '../wasm/tabia.js';
-import type { BundledModel, EngineArgs, EngineMethod, EngineResult, FailureCause, Pace, Reply, Request, StreamKind, Streams } from './protocol';
+import type {
+  BundledModel, Compute, EngineArgs, EngineMethod, EngineResult, FailureCause, Pace, Reply, Request, StreamKind, Streams,
+} from './protocol';
 import { helpersFor } from './threads';
 import { compileModule, type ModuleBuild } from './wasm';
 
@@ -98,9 +101,15 @@ export class EngineClient {
   /** Random seed of the players. */
   #seed = Math.floor(Math.random() * 2 ** 31);
 
+  /** Tells all workers of another choice of the visitor. */
+  readonly #setCompute = (compute: Compute) => {
+    for (const worker of this.#running.keys()) worker.postMessage({ kind: 'compute', compute } satisfies Request);
+  };
+
   /** `maxHelpers` is 0 where several clients share the work among them. */
   constructor({ maxHelpers = Infinity } = {}) {
     this.#maxHelpers = maxHelpers;
+    onComputeChange(this.#setCompute);
   }
 
   async call<M extends EngineMethod>(method: M, ...args: EngineArgs<M>): Promise<EngineResult<M>> {
@@ -281,7 +290,8 @@ export class EngineClient {
       if (data.kind === 'memory') this.#startHelpers(worker, helpers, module, data.memory);
       else this.#receive(data);
     };
-    worker.postMessage({ kind: 'start', module, seed: this.#seed, timed: DEBUG, shares: helpers > 0 } satisfies Request);
+    const start = { module, seed: this.#seed, timed: DEBUG, shares: helpers > 0, compute: compute() };
+    worker.postMessage({ kind: 'start', ...start } satisfies Request);
     const loaded = [...this.#models].filter(([, model]) => model.loaded);
     await Promise.all(loaded.map(([name, model]) => this.#load(worker, name, model)));
     return worker;
@@ -308,6 +318,7 @@ export class EngineClient {
 
   #receive(reply: Exclude<Reply, { kind: 'memory' }>): void {
     if (reply.kind === 'timing') return recordTiming(reply);
+    if (reply.kind === 'compute') return recordComputeState(reply.state);
     const pending = this.#pending.get(reply.id);
     if (!pending) return;
     if (reply.kind === 'progress') pending.onProgress?.(reply.loaded, reply.total);

@@ -90,12 +90,28 @@ export interface Pace {
   step?: boolean;
 }
 
+/** What evaluates networks: the faster of both, or what the visitor chose. */
+export type Compute = 'automatic' | 'cpu' | 'webgpu';
+
+/** What evaluates a network from now on. */
+export interface ComputeState {
+  model: string;
+  on: 'cpu' | 'webgpu';
+  /** Why it is the processor. */
+  why?: string;
+  /** The GPU evaluates so many positions and more. */
+  leastRows?: number;
+  /** The best times of both, in milliseconds, for one position and for a batch of 16. */
+  race?: { one: { cpu: number; gpu: number }; batch?: { cpu: number; gpu: number } };
+}
+
 /** Messages from the page to the worker. */
 export type Request =
   /** `timed`: the worker sends a `timing` for each call and each step of a stream. `shares`: it sends its memory, for helpers. */
-  | { kind: 'start'; module: WebAssembly.Module; seed: number; timed: boolean; shares: boolean }
+  | { kind: 'start'; module: WebAssembly.Module; seed: number; timed: boolean; shares: boolean; compute: Compute }
   /** Makes the worker a helper of the one whose memory this is. It hears nothing else afterwards. */
   | { kind: 'help'; module: WebAssembly.Module; memory: WebAssembly.Memory }
+  | { kind: 'compute'; compute: Compute }
   | { kind: 'fetch'; id: number; name: string; url: string }
   | { kind: 'read'; id: number; name: string; file: Blob; vocabulary: Blob | undefined }
   | { kind: 'call'; id: number; method: EngineMethod; args: unknown[] }
@@ -112,6 +128,7 @@ export type FailureCause = 'crash' | 'no-runtime' | null;
 export type Reply =
   | { kind: 'memory'; memory: WebAssembly.Memory }
   | { kind: 'timing'; what: string; ms: number }
+  | { kind: 'compute'; state: ComputeState }
   | { kind: 'progress'; id: number; loaded: number; total: number }
   | { kind: 'event'; id: number; event: unknown }
   | { kind: 'done'; id: number; result: unknown }

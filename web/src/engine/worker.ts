@@ -1,11 +1,16 @@
 import * as tabia from '../wasm/tabia.js';
+import { Accelerator } from './accelerator';
 import { fetchBytes } from './fetch';
-import { Engine, type FailureCause, type Pace, type Reply, type Request, type StreamKind, type Streams } from './protocol';
+import { Engine, type EngineMethod, type FailureCause, type Pace, type Reply, type Request, type StreamKind, type Streams } from './protocol';
 
 // Runs one wasm engine, or helps one. Calls are answered in order; streams yield between steps, so that calls and stops get through.
 
 const PGN_GAMES_PER_STEP = 250;
 const FILE_CHUNK_BYTES = 1 << 20;
+/** The calls that evaluate networks, and may be repeated. */
+const EVALUATING: ReadonlySet<EngineMethod> = new Set(['choose', 'human'] as const);
+/** The streams with a step that evaluates networks first, and may be repeated. */
+const REPEATABLE: ReadonlySet<StreamKind> = new Set(['coverage'] as const);
 
 /** Exists only in workers, and TypeScript declares it only in their library. */
 declare class FileReaderSync {
@@ -13,6 +18,7 @@ declare class FileReaderSync {
 }
 
 let engine: Engine | undefined;
+let accelerator: Accelerator | undefined;
 let timed = false;
 const running = new Map<number, RunningStream>();
 
@@ -33,9 +39,12 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
     engine = new Engine(request.seed);
     engine.chooseKernels();
     if (request.shares) reply({ kind: 'memory', memory });
+    accelerator = new Accelerator(engine, request.compute, (state) => reply({ kind: 'compute', state }));
   } else if (request.kind === 'help') {
     tabia.initSync(request);
     tabia.help();
+  } else if (request.kind === 'compute') {
+    accelerator?.choose(request.compute);
   } else if (request.kind === 'stop' || request.kind === 'pace') {
     const stream = running.get(request.id);
     if (!stream) return;
@@ -45,7 +54,7 @@ self.addEventListener('message', (message: MessageEvent<Request>) => {
   } else void answer(request);
 });
 
-type AnsweredRequest = Exclude<Request, { kind: 'start' | 'help' | 'stop' | 'pace' }>;
+type AnsweredRequest = Exclude<Request, { kind: 'start' | 'help' | 'compute' | 'stop' | 'pace' }>;
 
 async function answer(request: AnsweredRequest): Promise<void> {
   const { id } = request;
@@ -70,19 +79,29 @@ async function perform(engine: Engine, request: AnsweredRequest): Promise<unknow
   switch (request.kind) {
     case 'fetch': {
       const bytes = await fetchBytes(request.url, (loaded, total) => reply({ kind: 'progress', id, loaded, total }));
-      return time(`addModel ${request.name}`, () => engine.addModel(request.name, bytes));
+      const facts = time(`addModel ${request.name}`, () => engine.addModel(request.name, bytes));
+      accelerator?.added(request.name, () => fetchBytes(request.url, () => {}));
+      return facts;
     }
     case 'read': {
       const bytes = new Uint8Array(await request.file.arrayBuffer());
       const vocabulary = await request.vocabulary?.arrayBuffer();
-      return time(`addModel ${request.name}`, () => engine.addModel(request.name, bytes, vocabulary && new Uint8Array(vocabulary)));
+      const facts = time(`addModel ${request.name}`, () => engine.addModel(request.name, bytes, vocabulary && new Uint8Array(vocabulary)));
+      accelerator?.added(request.name, async () => new Uint8Array(await request.file.arrayBuffer()));
+      return facts;
     }
     case 'call': {
       const method = engine[request.method] as (...args: unknown[]) => unknown;
       // The first argument is the player or network.
       const [about] = request.args;
       const what = `${request.method}${typeof about === 'string' ? ` ${about}` : ''}`;
-      return time(what, () => method.apply(engine, request.args));
+      const task = () => time(what, () => method.apply(engine, request.args));
+      if (request.method === 'removeModel') accelerator?.removed(String(about));
+      if (!accelerator || !EVALUATING.has(request.method)) return task();
+      const result = await accelerator.run(task);
+      // Not before the first answer, which the visitor waits for.
+      void accelerator.consider();
+      return result;
     }
     case 'snapshot': {
       const stream = running.get(request.of);
@@ -100,7 +119,13 @@ async function runStream(engine: Engine, id: number, kind: StreamKind, args: unk
   const emit = (event: unknown) => reply({ kind: 'event', id, event });
   /** Calls `step` until it returns false or the stream is stopped. */
   const repeat = async (step: () => boolean) => {
-    while (!state.stopped && time(kind, step)) await nextStep(state);
+    const once = () => time(kind, step);
+    const elsewhere = REPEATABLE.has(kind) ? accelerator : undefined;
+    while (!state.stopped && (elsewhere ? await elsewhere.run(once) : once())) {
+      // The steps to come would slow down the race.
+      await elsewhere?.consider();
+      await nextStep(state);
+    }
   };
   switch (kind) {
     case 'analysis': {

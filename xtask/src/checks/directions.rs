@@ -24,6 +24,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("tabia-gpu", &["tabia-requires"]),
     ("tabia-onnx", &["tabia-encoding", "tabia-nets"]),
     ("tabia-runtime", &["tabia-bench", "tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-threads"]),
+    ("tabia-webgpu", &["tabia-encoding", "tabia-nets", "tabia-onnx", "tabia-runtime"]),
     (
         "tabia-model",
         &[
@@ -196,6 +197,8 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "tabia-threads",
         ],
     ),
+    // Apart from the other module: few visitors need it.
+    ("tabia-wasm-gpu", &["tabia-model", "tabia-webgpu"]),
     ("tabia-desktop", &["tabia-serve"]),
     ("xtask", &["tabia-stdio"]),
 ];

@@ -22,10 +22,11 @@ use crate::{module, process};
 const CARRIED: &str = "crates/serve/page";
 
 /// Sources of the module.
-const MODULE_SOURCES: [&str; 16] = [
+const MODULE_SOURCES: [&str; 18] = [
     "Cargo.lock",
     "Cargo.toml",
     "apps/wasm",
+    "apps/wasm-gpu",
     "crates/arena",
     "crates/encoding",
     "crates/game",
@@ -37,6 +38,7 @@ const MODULE_SOURCES: [&str; 16] = [
     "crates/runtime",
     "crates/search",
     "crates/threads",
+    "crates/webgpu",
     "xtask/src/module.rs",
     "xtask/src/wasm.rs",
 ];

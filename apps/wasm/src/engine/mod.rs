@@ -1,5 +1,6 @@
 //! Models, players and analysis, for a worker.
 
+mod accelerated;
 mod analysis;
 mod context;
 #[cfg(any(feature = "embed", test))]
@@ -13,6 +14,7 @@ mod tests;
 mod thought;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use js_sys::Uint8Array;
 use tabia_arena::Timer as _;
@@ -24,14 +26,15 @@ use wasm_bindgen::prelude::wasm_bindgen;
 #[cfg(any(feature = "embed", test))]
 pub use self::embedded::embedded_model;
 pub(crate) use self::store::ModelStore;
-use self::{analysis::Analyst, input::duration};
 pub use self::{
+    accelerated::PendingEvaluation,
     context::ContextScores,
     facts::{MeasuredRating, ModelFacts},
     human::{HumanMove, HumanView, PauseChance},
     input::{GameInput, LimitsInput, PlayerInput, PoolInput},
     thought::{Thought, ThoughtLine},
 };
+use self::{accelerated::Remote, analysis::Analyst, input::duration};
 use crate::{
     Fault,
     stopwatch::{PageTimer, Stopwatch},
@@ -51,6 +54,8 @@ pub struct Engine {
     /// By spec.
     players: HashMap<String, KeptPlayer>,
     analyst: Option<Analyst>,
+    /// Models that another device evaluates, by name.
+    remotes: HashMap<String, Arc<Remote>>,
 }
 
 /// A player that is kept for its next move.
@@ -66,7 +71,13 @@ impl Engine {
     pub fn new(seed: f64) -> Engine {
         // Any number is a seed.
         let store = ModelStore::new(Level::best());
-        Engine { seed: seed.to_bits(), store, players: HashMap::new(), analyst: None }
+        Engine {
+            seed: seed.to_bits(),
+            store,
+            players: HashMap::new(),
+            analyst: None,
+            remotes: HashMap::new(),
+        }
     }
 
     /// The threads that its work can use: this one, and the workers that [help](crate::help).
@@ -112,6 +123,7 @@ impl Engine {
     #[wasm_bindgen(js_name = removeModel)]
     pub fn remove_model(&mut self, name: &str) {
         self.store.remove(name);
+        self.remotes.remove(name);
         self.forget_players();
     }
 
@@ -181,6 +193,7 @@ impl Engine {
 
     fn open_with(&mut self, name: &str, bytes: &[u8], vocabulary: Option<&[u8]>) -> Result<(), Fault> {
         self.store.open(name, bytes, vocabulary)?;
+        self.remotes.remove(name);
         self.forget_players();
         Ok(())
     }
