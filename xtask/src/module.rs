@@ -240,7 +240,7 @@ fn build_gpu(
 ) -> Result<()> {
     let (package, name) = GPU;
     let toolchain = Toolchain::ready(workspace, toolchain)?;
-    let build = Build { features: PLAIN, folder: "wasm", node: &[] };
+    let build = Build { features: PLAIN, folder: "wasm", threads: false, node: &[] };
     let mut cargo = toolchain.cargo(workspace, "build", SHIPPED, &build)?;
     // Together with a variant of the other module that is there: with the features of that, nothing is compiled twice.
     cargo.args(["--package", "tabia-wasm", "--package", package, "--lib", "--no-default-features"]);

@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn only_the_lab_trains_and_no_library_depends_on_an_app() {
         let apps = ["tabia", "tabia-lab", "tabia-wasm", "tabia-desktop"];
-        for (name, allowed) in DIRECTIONS {
+        for &(name, allowed) in DIRECTIONS {
             assert!(name == "tabia-lab" || !allowed.contains(&"tabia-train"), "{name}");
             assert!(apps.iter().all(|app| !allowed.contains(app)), "{name}");
         }
