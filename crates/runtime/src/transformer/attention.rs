@@ -198,6 +198,7 @@ impl Kernel for Mix<'_> {
 
 impl Mix<'_> {
     /// `P` blocks of all queries, `R` queries at a time.
+    #[expect(clippy::needless_range_loop, reason = "iterators move arrays of registers through memory")]
     #[inline(always)]
     fn blocks<L: Lanes, const R: usize, const P: usize>(&mut self, lanes: L, first: usize) {
         for query in (0..self.tokens).step_by(R) {

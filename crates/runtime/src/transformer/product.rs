@@ -48,6 +48,7 @@ impl Store<'_> {
     }
 
     /// Stores the sums of two panels in as many rows of `to` as there are.
+    #[expect(clippy::needless_range_loop, reason = "iterators move arrays of registers through memory")]
     #[inline(always)]
     fn put_tile<L: Lanes, const R: usize>(
         self,
@@ -188,6 +189,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
     }
 
     /// For each tile of rows, all spans of two panels; the sums stay in registers.
+    #[expect(clippy::needless_range_loop, reason = "iterators move arrays of registers through memory")]
     #[inline(always)]
     fn tile_by_tile<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
         let LaidOut { words, params, groups, spans, weights, to, stride, then } = self;

@@ -97,7 +97,7 @@ impl Quantise<'_> {
 #[inline(always)]
 fn spans_of(values: &[[f32; LANES]]) -> impl Iterator<Item = [&[f32; LANES]; SPAN]> {
     let (whole, rest) = values.as_chunks::<SPAN>();
-    whole.iter().map(|span| span.each_ref()).chain(rest.first().map(|block| [block; SPAN]))
+    whole.iter().map(<[_; SPAN]>::each_ref).chain(rest.first().map(|block| [block; SPAN]))
 }
 
 /// Spans whose bounds fill the lanes: they are reduced and divided side by side.
