@@ -15,6 +15,7 @@ use anyhow::Result;
 use clap::Subcommand;
 
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "a program has one command")]
 pub(crate) enum EvalCommand {
     /// Measure how well errors of people are predicted, by rating.
     Blunders(blunders::BlunderArgs),

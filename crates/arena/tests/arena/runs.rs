@@ -138,7 +138,7 @@ fn pairs_of_chess960_games_start_alike() {
     setup.openings = Openings::chess960(3);
     let records = setup.play(2, None).unwrap().records;
     let fens: Vec<&str> = records.iter().map(|record| record.fen.as_str()).collect();
-    let [pairs @ ..] = fens.as_chunks::<2>().0;
+    let pairs = fens.as_chunks::<2>().0;
     assert!(pairs.iter().all(|[first, second]| first == second), "{fens:?}");
     let different: std::collections::HashSet<_> = pairs.iter().collect();
     assert_eq!(different.len(), 4);
