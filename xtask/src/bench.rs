@@ -1,6 +1,7 @@
 use anyhow::Result;
 
 use crate::bench_data::DataBench;
+use crate::bench_python::PythonBench;
 use crate::bench_train::TrainBench;
 use crate::python::Environment;
 use crate::workspace::Workspace;
@@ -27,6 +28,7 @@ const QUANTISING: Environment = Environment {
 ///   cargo xtask bench data --file games.pgn.zst
 ///   cargo xtask bench data --rows 100M
 ///   cargo xtask bench train value-nnue human
+///   cargo xtask bench python
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Bench {
@@ -52,6 +54,7 @@ enum Subject {
     Web,
     Data(DataBench),
     Train(TrainBench),
+    Python(PythonBench),
 }
 
 impl Bench {
@@ -85,6 +88,7 @@ impl Bench {
             Subject::Web => bench_web::run(workspace, &QUANTISING.ready(workspace)?),
             Subject::Data(data) => data.run(workspace),
             Subject::Train(train) => train.run(workspace),
+            Subject::Python(python) => python.run(workspace),
         }
     }
 }
