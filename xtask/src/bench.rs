@@ -1,6 +1,7 @@
 use anyhow::Result;
 
 use crate::bench_data::DataBench;
+use crate::bench_python::PythonBench;
 use crate::bench_train::TrainBench;
 use crate::bench_web::WebBench;
 use crate::process;
@@ -29,6 +30,7 @@ const QUANTISING: Environment = Environment {
 ///   cargo xtask bench data --file games.pgn.zst
 ///   cargo xtask bench data --rows 100M
 ///   cargo xtask bench train value-nnue human
+///   cargo xtask bench python
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Bench {
@@ -53,6 +55,7 @@ enum Subject {
     Web(WebBench),
     Data(DataBench),
     Train(TrainBench),
+    Python(PythonBench),
 }
 
 impl Bench {
@@ -86,6 +89,7 @@ impl Bench {
             Subject::Web(web) => web.run(workspace, || QUANTISING.ready(workspace)),
             Subject::Data(data) => data.run(workspace),
             Subject::Train(train) => train.run(workspace),
+            Subject::Python(python) => python.run(workspace),
         }
     }
 }

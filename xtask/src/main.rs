@@ -7,6 +7,7 @@ extern crate tabia_stdio;
 mod apt;
 mod bench;
 mod bench_data;
+mod bench_python;
 mod bench_train;
 mod bench_web;
 mod checks;
@@ -21,6 +22,7 @@ mod module;
 mod play;
 mod process;
 mod python;
+mod python_package;
 mod release;
 mod screenshots;
 mod skipped;
@@ -57,6 +59,7 @@ enum Command {
     Docs(docs::Docs),
     Release(release::Release),
     Desktop(desktop::Desktop),
+    Python(python_package::Wheel),
     Screenshots(screenshots::Screenshots),
 }
 
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
         Command::Docs(docs) => docs.run(&workspace),
         Command::Release(release) => release.run(&workspace),
         Command::Desktop(desktop) => desktop.run(&workspace),
+        Command::Python(wheel) => wheel.run(&workspace),
         Command::Screenshots(screenshots) => screenshots.run(&workspace),
     });
     match outcome {

@@ -27,15 +27,15 @@ pub(crate) fn run(steps: Vec<Step<'_>>) -> Result<()> {
         let outcome = (step.action)();
         let took = clock(begun.elapsed());
         match outcome {
-            Ok(()) => rows.push(format!("{:<12} passed {took:>8}", step.name)),
+            Ok(()) => rows.push(format!("{:<14} passed {took:>8}", step.name)),
             Err(error) => {
                 println!("\n{} FAILED: {error:#}\nTo run only this step: {}", step.name, step.alone);
-                rows.push(format!("{:<12} FAILED {took:>8}   {}", step.name, step.alone));
+                rows.push(format!("{:<14} FAILED {took:>8}   {}", step.name, step.alone));
                 failed.push(step.name);
             }
         }
     }
-    println!("\n== summary\n{}\n{:<12} {:>15}", rows.join("\n"), "total", clock(start.elapsed()));
+    println!("\n== summary\n{}\n{:<14} {:>15}", rows.join("\n"), "total", clock(start.elapsed()));
     if !failed.is_empty() {
         bail!("{} of {count} steps failed: {}", failed.len(), failed.join(", "));
     }

@@ -9,7 +9,7 @@ use crate::python::Environment;
 use crate::skipped::{self, SkipLog};
 use crate::steps::{self, Step};
 use crate::workspace::Workspace;
-use crate::{checks, desktop, levels, module, process, wasm, web};
+use crate::{checks, desktop, levels, module, process, python_package, wasm, web};
 
 /// Reference packages of tests, and NVRTC, which compiles the GPU kernels without a GPU.
 const REFERENCE: Environment = Environment {
@@ -76,6 +76,8 @@ enum Check {
     Tests,
     /// The examples in the documentation
     Doctests,
+    /// The Python package: its types, its tests, the examples of its documentation, the notebooks
+    PythonPackage,
     /// The networks' tests and the program on processors with fewer instructions, and on aarch64, under qemu
     Levels,
     /// The tests of encoding, game, model and search, on wasm32 in Node
@@ -161,6 +163,7 @@ impl Test {
             Check::Doctests => {
                 process::run(workspace.cargo("test").args(["--workspace", "--doc"]).args(FEATURES))
             }
+            Check::PythonPackage => python_package::test(workspace, log),
             Check::Levels => levels::test(workspace, &FEATURES),
             Check::Wasm => wasm::test(workspace, self.wasm),
             Check::WasmModule => module::test(workspace, self.wasm),

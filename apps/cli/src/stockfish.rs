@@ -13,6 +13,12 @@ use crate::engine_process::launch;
 /// The ratings of anchors, where Stockfish supports them.
 const RATINGS: [u16; 8] = [1350, 1500, 1700, 1900, 2100, 2200, 2300, 2500];
 
+/// The ratings of a player's first opponents; the first is the lowest of a recent Stockfish.
+const OPPONENTS: [u16; 5] = [1320, 1500, 1700, 1900, 2100];
+
+/// The step between further opponents.
+const STEP: u16 = 200;
+
 /// The Stockfish program and the range of its UCI_Elo.
 pub struct Stockfish {
     command: String,
@@ -51,6 +57,20 @@ impl Stockfish {
     /// The anchor ratings it supports.
     pub fn ratings(&self) -> Vec<u16> {
         RATINGS.into_iter().filter(|rating| (self.weakest..=self.strongest).contains(rating)).collect()
+    }
+
+    /// The ratings of opponents up to `max` that it supports; lower ones become its lowest.
+    pub fn opponents(&self, max: u16) -> Vec<u16> {
+        let beyond = (1..).map(|step| OPPONENTS[OPPONENTS.len() - 1] + step * STEP);
+        let most = max.min(self.strongest);
+        let mut ratings: Vec<u16> = OPPONENTS
+            .into_iter()
+            .chain(beyond)
+            .map(|rating| rating.max(self.weakest))
+            .take_while(|rating| *rating <= most)
+            .collect();
+        ratings.dedup();
+        ratings
     }
 
     /// The program at a rating with these limits, otherwise with its defaults: one thread, 16 MiB.
@@ -127,6 +147,15 @@ fn installed() -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn opponents_lie_within_the_range_of_the_engine() {
+        let engine = Stockfish::of_range;
+        assert_eq!(engine(1320, 3190).opponents(2100), OPPONENTS);
+        assert_eq!(engine(1350, 2850).opponents(3190), [1350, 1500, 1700, 1900, 2100, 2300, 2500, 2700]);
+        assert_eq!(engine(1600, 2850).opponents(1900), [1600, 1700, 1900]);
+        assert!(engine(1350, 2850).opponents(1320).is_empty());
+    }
 
     #[test]
     fn the_depth_is_that_of_the_skill_level() {

@@ -11,17 +11,11 @@ use tabia_report::{aligned, head};
 use crate::arena::{Contest, openings};
 use crate::cli::ValidateArgs;
 
-/// The ratings of the first opponents; the first is the lowest of a recent Stockfish.
-const RATINGS: [u16; 5] = [1320, 1500, 1700, 1900, 2100];
-
-/// The step between further opponents.
-const STEP: u16 = 200;
-
 pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
     let players = PlayerFactory::default();
     let budget = args.limits.budget();
     let engine = Stockfish::find(args.stockfish.as_deref())?;
-    let ratings = ratings(&engine, args.max);
+    let ratings = engine.opponents(args.max);
     if ratings.is_empty() {
         bail!("--max {}: {} plays at {} or higher", args.max, engine.name, engine.weakest);
     }
@@ -59,20 +53,6 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<()> {
     played.error_if_stopped(&args.table)
 }
 
-/// The ratings of opponents up to `max` that the engine supports; lower ones become its lowest.
-fn ratings(engine: &Stockfish, max: u16) -> Vec<u16> {
-    let beyond = (1..).map(|step| RATINGS[RATINGS.len() - 1] + step * STEP);
-    let most = max.min(engine.strongest);
-    let mut ratings: Vec<u16> = RATINGS
-        .into_iter()
-        .chain(beyond)
-        .map(|rating| rating.max(engine.weakest))
-        .take_while(|rating| *rating <= most)
-        .collect();
-    ratings.dedup();
-    ratings
-}
-
 fn against(standings: &Standings, ratings: &[u16]) -> Vec<Against> {
     ratings
         .iter()
@@ -82,18 +62,4 @@ fn against(standings: &Standings, ratings: &[u16]) -> Vec<Against> {
             games: standings.between(PlayerId(0), PlayerId(place)).games,
         })
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn opponents_lie_within_the_range_of_the_engine() {
-        let engine = Stockfish::of_range;
-        assert_eq!(ratings(&engine(1320, 3190), 2100), RATINGS);
-        assert_eq!(ratings(&engine(1350, 2850), 3190), [1350, 1500, 1700, 1900, 2100, 2300, 2500, 2700]);
-        assert_eq!(ratings(&engine(1600, 2850), 1900), [1600, 1700, 1900]);
-        assert!(ratings(&engine(1350, 2850), 1320).is_empty());
-    }
 }

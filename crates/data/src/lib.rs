@@ -8,7 +8,7 @@
 //! | one game, one analysed position | [`GameRecord`], [`EvaluationRecord`] |
 //! | their bytes, keys and duplicates | [`RecordKind`], [`GameBytes`], [`EvaluationBytes`], [`merge_evaluations`] |
 //! | one file of records | [`Shard`], [`ShardWriter`] |
-//! | a folder of them | [`Set`], [`SetWriter`] |
+//! | a folder of them | [`Set`], [`SetWriter`], [`build_in_memory`] |
 //! | the training and held-out splits | [`Split`], [`Side`] |
 //! | statistics and integrity checks | [`stats`], [`verify`] |
 //! | shuffled training positions | [`Stream`], [`Feed`] |
@@ -32,8 +32,8 @@ pub use record::{
     RecordError, RecordKey, RecordKind, Session, UnknownKind, merge_evaluations,
 };
 pub use set::{
-    AnyRecord, PositionIndex, RecordIndex, Set, SetError, SetManifest, SetPlan, SetShard, SetWriter,
-    ShardSummary, SourceSummary, fingerprint,
+    AnyRecord, BuildError, PositionIndex, RecordIndex, Set, SetError, SetManifest, SetPlan, SetShard,
+    SetWriter, ShardSummary, SourceSummary, build_in_memory, fingerprint,
 };
 pub use shard::{
     Block, BlockEntry, Record, Shard, ShardError, ShardFault, ShardHead, ShardOptions, ShardTotals,

@@ -63,6 +63,11 @@ pub trait Encoding: Send + Sync {
     /// Writes one situation. Every element of `row` is zero on entry.
     fn encode(&self, situation: &Situation<'_>, row: &mut Row<'_>);
 
+    /// The number of earlier positions that it looks at.
+    fn history(&self) -> u32 {
+        0
+    }
+
     /// The move vocabulary of policy networks over this encoding, where one system defines both.
     fn default_vocabulary(&self) -> Option<VocabularyId> {
         None
@@ -203,6 +208,16 @@ impl Batch {
     /// The input tensors, in the encoding's order.
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// The input tensors, in the encoding's order, to be changed in place.
+    pub fn columns_mut(&mut self) -> &mut [Column] {
+        &mut self.columns
+    }
+
+    /// The input tensors themselves.
+    pub fn into_columns(self) -> Vec<Column> {
+        self.columns
     }
 
     /// The numbers of input `input`.

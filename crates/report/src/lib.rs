@@ -1,10 +1,12 @@
-//! Progress meters and SVG charts of the command-line programs.
+//! Progress meters, SVG charts and boards of the programs.
 #![forbid(unsafe_code)]
 
+mod board;
 mod chart;
 mod progress;
 mod svg;
 
+pub use board::{Arrow, BoardPicture};
 pub use chart::{Axis, Chart, Even, Point, Series};
 pub use progress::Progress;
 pub use svg::{Svg, escape};

@@ -10,7 +10,6 @@ use tabia_encoding::{
     PlayerInfo, RatingPool, Score, Situation, encoding, time_bin, vocabulary,
 };
 
-use crate::child_score::after_move;
 use crate::choices::{complete_session, moves};
 use crate::teacher::Distillation;
 use crate::{
@@ -327,7 +326,7 @@ impl ExampleBuilder {
             return;
         }
         let viewer = view.color(after.turn(), after.turn());
-        let score = Some(after_move(line.score, position.turn()));
+        let score = Some(line.score.after_move(position.turn()));
         let Some(value) = self.value_target(kind, viewer, score, None) else { return };
         let after = self.mirrored(after);
         self.push_analysed(&after, depth, RowTarget::Value(value));

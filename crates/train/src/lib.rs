@@ -12,7 +12,6 @@
 mod backend;
 mod builder;
 pub mod checkpoint;
-mod child_score;
 mod choices;
 mod config;
 mod cpu;

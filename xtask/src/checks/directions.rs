@@ -75,7 +75,10 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("tabia-data", &["tabia-encoding", "tabia-game", "tabia-requires"]),
-    ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game"]),
+    // Training batches and tables of games, for programs in any language.
+    ("tabia-batches", &["tabia-data", "tabia-encoding", "tabia-game"]),
+    ("tabia-tables", &["tabia-data", "tabia-encoding", "tabia-game"]),
+    ("tabia-query", &["tabia-data", "tabia-encoding", "tabia-game", "tabia-tables"]),
     // Reading of training runs, for tabia and tabia-lab.
     ("tabia-runs", &["tabia-requires"]),
     // Search decides which positions are quiet.
@@ -161,6 +164,21 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "tabia-stdio",
             "tabia-syzygy",
             "tabia-uci",
+        ],
+    ),
+    (
+        "tabia-python",
+        &[
+            "tabia-arena",
+            "tabia-batches",
+            "tabia-cli",
+            "tabia-data",
+            "tabia-encoding",
+            "tabia-game",
+            "tabia-model",
+            "tabia-players",
+            "tabia-report",
+            "tabia-tables",
         ],
     ),
     // The only app that trains.

@@ -1,6 +1,7 @@
 //! A set: a folder of shards with a manifest.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod in_memory;
 mod manifest;
 mod writer;
 
@@ -9,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub use in_memory::{BuildError, build_in_memory};
 pub use manifest::{SetManifest, ShardSummary, SourceSummary};
 pub use writer::{SetPlan, SetShard, SetWriter, fingerprint};
 

@@ -46,6 +46,11 @@ impl Encoding for Lc0112 {
         &[InputSpec { name: "/input/planes", shape: &[112, 8, 8], kind: ElementKind::Value }]
     }
 
+    fn history(&self) -> u32 {
+        // An earlier position may be marked as a repetition of one before it, however far back.
+        u32::MAX
+    }
+
     fn encode(&self, situation: &Situation<'_>, row: &mut Row<'_>) {
         let position = situation.position;
         let mover = position.turn();

@@ -51,6 +51,10 @@ impl Encoding for Maia3 {
         self.inputs
     }
 
+    fn history(&self) -> u32 {
+        self.boards as u32 - 1
+    }
+
     fn encode(&self, situation: &Situation<'_>, row: &mut Row<'_>) {
         let earliest = situation.earlier.last().unwrap_or(situation.position);
         let newest_first =

@@ -8,7 +8,9 @@ use shakmaty::CastlingMode;
 use tabia_data::{EvaluationBytes, EvaluationRow};
 use tabia_game::fen_of;
 
-use super::columns::{bytes_column, needs_key, nullable, record_batch, text_column, white_cp_and_mate};
+use tabia_tables::columns::{
+    bytes_column, needs_key, nullable, record_batch, text_column, white_cp_and_mate,
+};
 
 /// The columns of a table of evaluations: one row per line, with its first move. `cp` and `mate` are from White's point of
 /// view.

@@ -11,9 +11,9 @@ use tabia_data::{
 };
 
 use super::evaluation_columns::EvaluationBatch;
-use super::game_columns::GameBatch;
 use super::parquet_rows::{self, ParquetRows};
 use crate::humchess;
+use tabia_tables::GameBatch;
 
 use super::{TableFile, TableKind, TableSpec};
 

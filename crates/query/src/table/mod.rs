@@ -3,7 +3,6 @@
 //! A table is described by a [`TableSpec`]: the kind of rows and the files. It can be sent to another machine and scanned
 //! there, one partition per file.
 
-mod columns;
 mod evaluation_columns;
 mod feed;
 mod game_columns;

@@ -17,8 +17,8 @@ use tabia_data::RecordKind;
 
 use super::evaluation_columns::EvaluationBatch;
 use super::feed::{Feed, Piece, Unopened};
-use super::game_columns::GameBatch;
 use super::{Reading, TableSpec};
+use tabia_tables::GameBatch;
 
 /// Scans some columns of a table.
 #[derive(Debug)]
@@ -170,7 +170,7 @@ fn batch_of(piece: &Piece, spec: &TableSpec, schema: &SchemaRef, reading: &Readi
             let mut batch = GameBatch::new(schema);
             let (source, records, faults) = piece.games(spec, &mut batch);
             reading.add(source, records, batch.positions(), faults);
-            batch.finish(schema, source)
+            Ok(batch.finish(schema, source)?)
         }
         RecordKind::Evaluations => {
             let mut batch = EvaluationBatch::new(schema);
