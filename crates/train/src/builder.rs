@@ -365,6 +365,13 @@ impl ExampleBuilder {
         Some(Root { facts, reading: Reading::of(turn, view.color(!turn, !turn)), moves })
     }
 
+    /// Adds a position without a target; returns whose point of view its value takes.
+    pub(crate) fn push_position(&mut self, position: &Chess) -> Color {
+        let turn = position.turn();
+        self.push_analysed(position, 0, RowTarget::Value(f32::NAN));
+        self.value.map_or(turn, |(_, view)| view.color(turn, turn))
+    }
+
     /// Adds rows of weight zero until there are `rows`.
     pub fn pad(&mut self, rows: usize) {
         let start = Chess::default();
