@@ -25,6 +25,7 @@ mod forecast;
 #[cfg(feature = "fuzzing")]
 pub mod fuzz;
 pub mod gpu;
+mod graph_weights;
 mod initial_weights;
 mod judge;
 mod kernels;

@@ -47,7 +47,7 @@ pub(super) struct RunArgs {
     /// Continue the run in RUNDIR from its latest complete checkpoint.
     #[arg(long, conflicts_with = "init")]
     resume: bool,
-    /// Initialise with the weights of a .safetensors file, a run or a checkpoint.
+    /// Initialise with the weights of a model file (.safetensors, .pt, .npz, an .onnx of ours), a run or a checkpoint.
     #[arg(long, value_name = "FILE|RUN|CHECKPOINT")]
     init: Option<PathBuf>,
     /// Teacher with a policy head for distillation, such as a Maia; repeatable, each with its rating.
@@ -102,7 +102,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     };
     let mut backend = open_backend(device, &config, seed)?;
     if let Some(from) = &args.init {
-        let weights = initial_weights(from, backend.table())?;
+        let weights = initial_weights(from, &config.net)?;
         backend.load(&TrainerState::fresh(weights))?;
     }
     if let Some(checkpoint) = &earlier {
