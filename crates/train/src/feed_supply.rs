@@ -4,7 +4,7 @@ use std::sync::Arc;
 use shakmaty::Position;
 use tabia_data::{
     Analysed, Feed, FeedError, Filter, GameHead, Lane, RecordKind, Repeat, Sample, Set, Side, Split, SplitBy,
-    Stream, StreamError, StreamOptions, StreamState, Target,
+    Stream, StreamError, StreamOptions, StreamState, Target, repeats,
 };
 
 use crate::supply::{Poll, Supply, SupplyError};
@@ -41,6 +41,8 @@ const DRAWN: usize = 64;
 pub struct SupplyOptions {
     /// The folders of the sets.
     pub sets: Vec<PathBuf>,
+    /// How much each set counts, relative to the others; empty for as much as it has positions.
+    pub mix: Vec<u32>,
     /// The seed of the order and of dropout.
     pub seed: u64,
     /// Threads that make batches. Their number changes nothing but the speed.
@@ -89,6 +91,7 @@ impl FeedSupply {
             return Err(SupplyError::Failed("no set was named".to_owned()));
         }
         let mut stream_options = stream_options(config, Side::Training, options.seed);
+        stream_options.mix.clone_from(&options.mix);
         let teachers: Arc<[Teacher]> = options.teachers.as_slice().into();
         if !teachers.is_empty() {
             stream_options.earlier = EARLIER;
@@ -132,6 +135,7 @@ fn stream_options(config: &TrainConfig, side: Side, seed: u64) -> StreamOptions 
         filter: Filter { min_ply: data.first_ply, min_depth: data.min_depth, ..Filter::default() },
         earlier,
         analysed: analysed(config),
+        mix: Vec::new(),
     }
 }
 
@@ -329,14 +333,17 @@ impl Supply for FeedSupply {
         if self.config.data.positions != Positions::Roots {
             return None;
         }
-        let all: u64 = self.sets.iter().map(|set| set.positions()).sum();
+        let positions: Vec<u64> = self.sets.iter().map(|set| set.positions()).collect();
+        let mix: &[u32] = if side == Side::Training { &self.options.mix } else { &[] };
+        let repeats = repeats(&positions, mix);
+        let all: f64 = positions.iter().zip(repeats).map(|(&count, repeats)| count as f64 * repeats).sum();
         let held_out = f64::from(self.config.data.held_out_ppm) / 1e6;
         let share = match side {
             Side::Training => 1.0 - held_out,
             Side::HeldOut => held_out,
             Side::All => 1.0,
         };
-        Some((all as f64 * share) as u64)
+        Some((all * share) as u64)
     }
 
     fn place(&self) -> serde_json::Value {

@@ -28,6 +28,9 @@ pub(super) struct RunArgs {
     /// Training sets, from `data build`.
     #[arg(long, value_name = "DIR", num_args = 1..)]
     data: Vec<PathBuf>,
+    /// Weights of the sets, in order: their shares of the positions trained on [default: as many positions as they have].
+    #[arg(long, value_name = "W,...", value_delimiter = ',', value_parser = weight)]
+    mix: Vec<f64>,
     #[command(flatten)]
     overrides: DataOverrides,
     /// Folder for metrics and checkpoints [default: runs/NAME of the configuration].
@@ -110,7 +113,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = args.threads.unwrap_or(cores.saturating_sub(1).max(1));
-    let options = SupplyOptions { sets: args.data.clone(), seed, threads, teachers };
+    let options = SupplyOptions { sets: args.data.clone(), mix: mix(args)?, seed, threads, teachers };
     let head = earlier.as_ref().map(|checkpoint| &checkpoint.head);
     let mut supply = FeedSupply::open(&config, options, head.map(|head| &head.supply))?;
     let parameters = backend.table().parameters();
@@ -121,6 +124,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
         ("parameters", parameters.into()),
         ("seed", seed.into()),
         ("data", args.data.iter().map(|set| set.to_string_lossy()).collect()),
+        ("mix", args.mix.clone().into()),
         ("teachers", args.teacher.iter().map(|file| file.to_string_lossy()).collect()),
         ("init", args.init.as_ref().map(|from| from.to_string_lossy()).into()),
     ];
@@ -158,6 +162,24 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let end = end?;
     noted?;
     report(&end, head.map_or(0, |head| head.positions))
+}
+
+fn weight(text: &str) -> Result<f64, String> {
+    let weight = text.parse().ok().filter(|weight: &f64| (0.0..=1e6).contains(weight));
+    weight.ok_or_else(|| "expected a number from 0 to 1000000".to_owned())
+}
+
+/// The weights of the sets in thousandths.
+fn mix(args: &RunArgs) -> anyhow::Result<Vec<u32>> {
+    let (weights, sets) = (args.mix.len(), args.data.len());
+    if weights > 0 && weights != sets {
+        bail!("--mix has {weights} weights for {sets} sets (expected one for each)");
+    }
+    let thousandths: Vec<u32> = args.mix.iter().map(|weight| (1000.0 * weight).round() as u32).collect();
+    if weights > 0 && thousandths.iter().all(|&weight| weight == 0) {
+        bail!("--mix leaves nothing to train on: all weights are 0");
+    }
+    Ok(thousandths)
 }
 
 fn teachers(args: &RunArgs) -> anyhow::Result<Vec<Teacher>> {

@@ -170,7 +170,8 @@ fn evaluation_reports_one_ply_move_choice() {
     // Positions that have only their best moves are nothing to choose in.
     let few = folder.path().join("few");
     sets::evaluations(&few);
-    let options = SupplyOptions { sets: vec![few], seed: 1, threads: 1, teachers: Vec::new() };
+    let options =
+        SupplyOptions { sets: vec![few], mix: Vec::new(), seed: 1, threads: 1, teachers: Vec::new() };
     let mut supply = FeedSupply::open(&run.config, options, None).unwrap();
     let mut roots = 0;
     supply
@@ -207,7 +208,8 @@ fn training_on_children_improves_move_choice() {
         [loss]\nvalue_kind = 'cross-entropy'\n[data]\nbatch = 64\nlanes = 2\nseats = 64\nheld_out_ppm = 200000\n\
         positions = 'children'\nvalue_curve = {}";
     let config = TrainConfig::parse(text).unwrap();
-    let options = SupplyOptions { sets: vec![set], seed: 1, threads: 1, teachers: Vec::new() };
+    let options =
+        SupplyOptions { sets: vec![set], mix: Vec::new(), seed: 1, threads: 1, teachers: Vec::new() };
     let mut supply = FeedSupply::open(&config, options, None).unwrap();
     let mut backend = CpuBackend::new(&config, 1);
     let (before, roots) = given_away(&mut backend, &mut supply);

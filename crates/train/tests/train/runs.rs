@@ -90,6 +90,7 @@ impl Setting {
 
     pub(crate) fn supply(&self, place: Option<&serde_json::Value>) -> FeedSupply {
         let options = SupplyOptions {
+            mix: Vec::new(),
             sets: vec![self.set.clone()],
             seed: 7,
             threads: self.threads,
