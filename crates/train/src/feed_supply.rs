@@ -90,6 +90,18 @@ impl FeedSupply {
         if sets.is_empty() {
             return Err(SupplyError::Failed("no set was named".to_owned()));
         }
+        if !options.mix.is_empty() && options.mix.len() != sets.len() {
+            let (weights, sets) = (options.mix.len(), sets.len());
+            return Err(SupplyError::Failed(format!("a mix of {weights} weights for {sets} sets")));
+        }
+        if config.data.siblings > 0
+            && let Some(games) = sets.iter().find(|set| set.manifest().kind == RecordKind::Games)
+        {
+            let set = games.dir().display();
+            return Err(SupplyError::Failed(format!(
+                "data.siblings needs evaluations, and {set} holds games"
+            )));
+        }
         let mut stream_options = stream_options(config, Side::Training, options.seed);
         stream_options.mix.clone_from(&options.mix);
         let teachers: Arc<[Teacher]> = options.teachers.as_slice().into();
@@ -141,6 +153,10 @@ fn stream_options(config: &TrainConfig, side: Side, seed: u64) -> StreamOptions 
 
 fn analysed(config: &TrainConfig) -> Analysed {
     let most = config.data.children_per_record;
+    if config.data.siblings > 0 {
+        // The builder takes the moves of a record together.
+        return Analysed::Roots;
+    }
     match config.data.positions {
         Positions::Roots => Analysed::Roots,
         Positions::Children => Analysed::Children { most },
@@ -154,6 +170,8 @@ pub(crate) fn held_out_stream(config: &TrainConfig, sets: Vec<Arc<Set>>) -> (Tra
     (config.data.lanes, config.data.cursors) = (HELD_OUT_LANES, HELD_OUT_CURSORS);
     config.data.dropout = crate::Dropout::default();
     config.data.mirror = 0.0;
+    // Every move counts, one by one.
+    config.data.siblings = 0;
     let options = stream_options(&config, Side::HeldOut, HELD_OUT_SEED);
     (config, Stream::new(sets, options))
 }
@@ -287,7 +305,9 @@ impl FeedSupply {
         let mut stream = Stream::new(analysed.cloned().collect(), options);
         let unknown =
             || SupplyError::Failed(format!("the encoding {} is not known", self.config.net.encoding()));
-        let mut builder = ExampleBuilder::new(&self.config, self.balance.clone()).ok_or_else(unknown)?;
+        let mut config = self.config.clone();
+        config.data.siblings = 0;
+        let mut builder = ExampleBuilder::new(&config, self.balance.clone()).ok_or_else(unknown)?;
         let most_rows = self.config.data.batch.max(MOST_MOVES);
         let (mut pending, mut looked_at, mut found) = (Vec::new(), 0, 0);
         // Where few positions have all their moves, looking for more would take too long.
