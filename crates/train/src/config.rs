@@ -360,7 +360,7 @@ pub struct Dropout {
 }
 
 /// How often and on how much to evaluate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EvaluationConfig {
     /// How many evaluations a run has, the last at its end.
@@ -372,6 +372,36 @@ pub struct EvaluationConfig {
     /// Positions analysed at least as deep are scored as a group of their own, `depth>=N`.
     #[serde(skip_serializing_if = "is_usual_depth")]
     pub min_depth: u8,
+    /// The level of the Chess Challenge to play against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<u8>,
+    /// A match to play, such as `engine vs engine:previous`.
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
+    pub contest: Option<String>,
+    /// Games of each of them.
+    #[serde(skip_serializing_if = "is_usual_games")]
+    pub games: u32,
+    /// Nodes per move of players that search and whose spec sets no limit.
+    #[serde(skip_serializing_if = "is_usual_nodes")]
+    pub nodes: u64,
+}
+
+impl EvaluationConfig {
+    /// Whether the network is to play games.
+    pub fn plays(&self) -> bool {
+        self.ladder.is_some() || self.contest.is_some()
+    }
+}
+
+const USUAL_GAMES: u32 = 50;
+const USUAL_NODES: u64 = 2000;
+
+fn is_usual_games(games: &u32) -> bool {
+    *games == USUAL_GAMES
+}
+
+fn is_usual_nodes(nodes: &u64) -> bool {
+    *nodes == USUAL_NODES
 }
 
 const USUAL_DEPTH: u8 = 50;
@@ -382,7 +412,16 @@ fn is_usual_depth(depth: &u8) -> bool {
 
 impl Default for EvaluationConfig {
     fn default() -> Self {
-        EvaluationConfig { times: 10, positions: 16_384, final_positions: 131_072, min_depth: USUAL_DEPTH }
+        EvaluationConfig {
+            times: 10,
+            positions: 16_384,
+            final_positions: 131_072,
+            min_depth: USUAL_DEPTH,
+            ladder: None,
+            contest: None,
+            games: USUAL_GAMES,
+            nodes: USUAL_NODES,
+        }
     }
 }
 
@@ -444,6 +483,8 @@ impl TrainConfig {
         range(data.held_out_ppm < 1_000_000, "data.held_out_ppm", "must be below 1000000")?;
         range(data.balance_ratings >= 1.0, "data.balance_ratings", "must be at least 1")?;
         range(data.num_samples != Some(0), "data.num_samples", "must be at least 1")?;
+        range(self.evaluation.games > 0, "evaluation.games", "must be at least 1")?;
+        range(self.evaluation.nodes > 0, "evaluation.nodes", "must be at least 1")?;
         range(share(data.result_share), "data.result_share", "must lie between 0 and 1")?;
         range(share(data.mirror), "data.mirror", "must lie between 0 and 1")?;
         range(positive(data.cp_scale), "data.cp_scale", "must be positive")?;

@@ -129,6 +129,8 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
         ("init", args.init.as_ref().map(|from| from.to_string_lossy()).into()),
     ];
     card.facts = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let mut watch = TerminalWatch::new(started)?;
+    watch.prepare_games(&config, &folder, earlier.is_some(), || Ok(backend.state()?.ema))?;
     let mut open_run = OpenRun::start(&folder, card)?;
     write_whole(&folder.join("config.toml"), text.as_bytes())?;
     let step = earlier.as_ref().map_or(0, |checkpoint| checkpoint.state.step);
@@ -137,7 +139,6 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
 
     let settings = RunSettings { config, seed, budget, folder, checkpoint_seconds: args.checkpoint_seconds };
     writeln!(stdout(), "{} parameters on {}, {threads} loader threads", parameters, backend.device())?;
-    let mut watch = TerminalWatch::new(started)?;
     let end = forecast(&settings, &mut *backend, &mut supply, &watch, head).and_then(|forecast| {
         if let Some(forecast) = forecast {
             let batch = settings.config.data.batch;
