@@ -19,6 +19,8 @@ mod soak;
 #[cfg(feature = "players")]
 mod strength;
 mod train;
+#[cfg(feature = "players")]
+mod tune;
 
 use std::process::ExitCode;
 
@@ -56,6 +58,8 @@ enum Command {
     /// Play many games of human-like players at random ratings and time controls; any fault is an error.
     #[cfg(feature = "players")]
     Soak(soak::SoakArgs),
+    #[cfg(feature = "players")]
+    Tune(tune::TuneCommand),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +76,8 @@ fn main() -> ExitCode {
         Command::Diversity(args) => diversity::run(&args),
         #[cfg(feature = "players")]
         Command::Soak(args) => soak::run(&args),
+        #[cfg(feature = "players")]
+        Command::Tune(command) => tune::run(&command),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,9 +1,12 @@
-//! `tabia-lab strength`, `behaviour`, `diversity` and `soak`, with `tabia uci` in place of Stockfish.
+//! `tabia-lab strength`, `behaviour`, `diversity` and `soak`, with `tabia uci` in place of Stockfish; `tune`, `data selfplay`,
+//! and `train` that evaluates by playing.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+use tabia_data::{GameRecord, Set};
 
 use tempfile::TempDir;
 
@@ -213,4 +216,157 @@ fn behaviour_and_diversity_print_tables() {
     assert!(table.contains("rating") && table.contains("resigned"), "{table}");
     let table = succeed(lab(&["diversity", "level:1", "--games", "2"]));
     assert!(table.contains("level:1"), "{table}");
+}
+
+fn fails(mut command: Command) -> String {
+    let output = command.output().expect("the program starts");
+    assert!(!output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn selfplay(folder: &TempDir, out: &str, rest: &[&str]) -> Command {
+    let mut command = lab(&["data", "selfplay", "--shards", "2", "--out"]);
+    command.arg(folder.path().join(out)).args(rest);
+    command
+}
+
+fn games(folder: &TempDir, set: &str) -> Vec<GameRecord> {
+    let set = Set::open(&folder.path().join(set)).expect("a whole set");
+    set.iter().map(|record| GameRecord::from_bytes(&record.expect("a record").1).expect("a game")).collect()
+}
+
+#[test]
+fn selfplay_gives_games_with_scores_and_results() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let player = ["--player", "engine,eval=baseline", "--depth", "1", "--games", "40", "--max-plies", "30"];
+    let random = [&player[..], &["--random-plies", "4"]].concat();
+    let said = succeed(selfplay(&folder, "one", &[&random[..], &["--jobs", "1"]].concat()));
+    assert!(said.contains("40 games with "), "{said}");
+    let played = games(&folder, "one");
+    assert_eq!(played.len(), 40);
+    for game in &played {
+        assert!(game.head.result.is_some());
+        assert!(game.plies.len() > 4, "an opening, random moves and more");
+        let scored = game.plies.iter().filter(|ply| ply.evaluation.is_some()).count();
+        assert!(scored > 0 && game.plies.last().is_some_and(|last| last.evaluation.is_some()));
+    }
+    // The same games on any number of cores, and in parts.
+    succeed(selfplay(&folder, "two", &[&random[..], &["--jobs", "2"]].concat()));
+    assert_eq!(games(&folder, "two"), played);
+    let parts: Vec<GameRecord> = ["1/2", "2/2"]
+        .iter()
+        .flat_map(|part| {
+            let out = part.replace('/', "-of-");
+            succeed(selfplay(&folder, &out, &[&random[..], &["--part", part]].concat()));
+            games(&folder, &out)
+        })
+        .collect();
+    let keys = |games: &[GameRecord]| games.iter().map(|game| game.key().unwrap().0).collect::<BTreeSet<_>>();
+    assert_eq!((parts.len(), keys(&parts)), (40, keys(&played)));
+    // A deterministic player repeats itself on 25 openings.
+    let said = succeed(selfplay(&folder, "repeated", &player));
+    assert!(said.contains("25 games with ") && said.contains("15 games that were played before"), "{said}");
+}
+
+#[test]
+fn selfplay_of_several_players_is_balanced_and_resumes() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = ["--player", "random", "--player", "level:1", "--games", "64", "--max-plies", "40"];
+    succeed(selfplay(&folder, "whole", &[&options[..], &["--jobs", "2"]].concat()));
+    // What a killed run leaves: some chunks and a journal that lists them.
+    let whole = games(&folder, "whole");
+    let again = fails(selfplay(&folder, "whole", &options));
+    assert!(again.contains("already holds a set"), "{again}");
+    let mut running = selfplay(&folder, "killed", &[&options[..], &["--jobs", "1"]].concat())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let journal = folder.path().join("killed/games.journal");
+    // It may also be done before it is killed.
+    while running.try_wait().expect("a child").is_none()
+        && std::fs::read_to_string(&journal).map_or(true, |text| !text.contains("written"))
+    {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    running.kill().ok();
+    running.wait().expect("a child");
+    if journal.exists() && !folder.path().join("killed/set.json").exists() {
+        let other = [&options[..], &["--seed", "2"]].concat();
+        let error = fails(selfplay(&folder, "killed", &other));
+        assert!(error.contains("was started with other settings"), "{error}");
+        succeed(selfplay(&folder, "killed", &options));
+    }
+    assert_eq!(games(&folder, "killed"), whole);
+    let error = fails(selfplay(&folder, "none", &["--player", "nobody"]));
+    assert!(error.contains("nobody"), "{error}");
+}
+
+#[test]
+fn tuning_is_saved_extended_and_tested() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let tune = |rest: &[&str]| {
+        let mut command = lab(&["tune"]);
+        command.args(rest).current_dir(folder.path());
+        command
+    };
+    let table = succeed(tune(&["--list"]));
+    assert!(table.starts_with("parameter") && table.contains("futility_per_ply"), "{table}");
+    let options =
+        ["--only", "futility,razoring", "--baseline", "--nodes", "30", "--jobs", "2", "--out", "tuned.json"];
+    let games = |count: &'static str| [&options[..], &["--games", count]].concat();
+    succeed(tune(&games("8")));
+    let read = || -> Value {
+        serde_json::from_slice(&std::fs::read(folder.path().join("tuned.json")).unwrap()).unwrap()
+    };
+    assert_eq!((&read()["games"], read()["values"].as_object().unwrap().len()), (&8.into(), 2));
+    let said = succeed(tune(&games("8")));
+    assert!(said.contains("has 8 games already"), "{said}");
+    succeed(tune(&games("12")));
+    assert_eq!(read()["games"], 12);
+    let error = fails(tune(&[&games("12")[..], &["--seed", "2"]].concat()));
+    assert!(error.contains("started with other settings"), "{error}");
+    let error = fails(tune(&["--only", "luck"]));
+    assert!(error.contains("no parameter \"luck\""), "{error}");
+
+    let test = |rest: &[&str]| {
+        tune(&[&["test", "--baseline", "--nodes", "30", "--games", "4", "--sprt", "0,50"][..], rest].concat())
+    };
+    let said = succeed(test(&["--set", "futility=150", "--pgn", "games.pgn"]));
+    assert!(said.contains("engine,futility=150") && said.contains("SPRT of 0 against 50"), "{said}");
+    assert!(folder.path().join("games.pgn").exists());
+    let error = fails(test(&[]));
+    assert!(error.contains("nothing to test"), "{error}");
+    let error = fails(test(&["--set", "futility=-5"]));
+    assert!(error.contains("futility is -5 (expected 20 to 300)"), "{error}");
+}
+
+#[test]
+fn training_is_evaluated_by_playing() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let config = "name = 'tiny'\n[net]\nkind = 'challenge'\nbody = 'dense'\nhidden = [8]\n\
+        [data]\nbatch = 16\nlanes = 2\ncursors = 8\nheld_out_ppm = 200000\n\
+        [evaluation]\ntimes = 2\npositions = 20\nfinal_positions = 20\ngames = 2\nnodes = 20\n";
+    let train = |run: &str, evaluation: &str| {
+        std::fs::write(folder.path().join("config.toml"), format!("{config}{evaluation}\n")).unwrap();
+        let mut command = lab(&["train", "config.toml", "--device", "cpu", "--max-positions", "320"]);
+        command.args(["--out", run, "--data", &fixture("shards/evaluations")]).current_dir(folder.path());
+        command
+    };
+    succeed(train("run", "match = 'engine vs engine:previous'"));
+    let lines = std::fs::read_to_string(folder.path().join("run/metrics.jsonl")).unwrap();
+    let played: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|line| line["kind"] == "evaluation")
+        .map(|line| line["groups"]["against engine:previous"].clone())
+        .collect();
+    assert_eq!(played.len(), 2, "{lines}");
+    for group in &played {
+        assert_eq!(group["count"], 2, "{group}");
+        assert!((0.0..=1.0).contains(&group["points"].as_f64().unwrap()), "{group}");
+    }
+    let error = fails(train("other", "match = 'engine:other.onnx vs engine'"));
+    assert!(error.contains("does not play with the network in training"), "{error}");
+    let error = fails(train("other", "ladder = 9"));
+    assert!(error.contains("no level 9"), "{error}");
 }

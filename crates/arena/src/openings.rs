@@ -48,6 +48,13 @@ impl Opening {
         &self.position
     }
 
+    /// The same with one more book move, which is legal.
+    pub fn followed_by(mut self, m: Move) -> Opening {
+        self.position.play_unchecked(m);
+        self.moves.push(m);
+        self
+    }
+
     /// Name, or the FEN of the position.
     pub fn label(&self) -> String {
         if self.name.is_empty() { fen_of(&self.position) } else { self.name.clone() }

@@ -47,5 +47,5 @@ pub use source::{
 pub use split::{Side, Split, SplitBy};
 pub use stream::{
     Analysed, CursorState, Feed, FeedError, Filter, GameSample, Lane, LaneState, LineSample, Need, Repeat,
-    Sample, Stream, StreamError, StreamOptions, StreamState, Target,
+    Sample, Stream, StreamError, StreamOptions, StreamState, Target, repeats,
 };

@@ -44,7 +44,7 @@ pub use contempt::{Contempt, ContemptEvaluator, ContemptSide};
 pub use control::{NoControl, SearchControl};
 #[cfg(feature = "syzygy")]
 pub use engine::TableUse;
-pub use engine::{Bench, Engine, EngineOptions, bench, is_quiet};
+pub use engine::{Bench, Engine, EngineOptions, ParameterError, ParameterSpec, Parameters, bench, is_quiet};
 pub use evaluator::{
     AccumulatorEvaluator, BaselineEvaluator, EVALUATION_LIMIT, Evaluator, ModelEvaluator, NoEvaluation,
     evaluator_for, exact_evaluator_for, score_of_wdl,

@@ -212,6 +212,7 @@ impl ExampleBuilder {
                 Some((kind, view)) => self.push_game_value(sample, game, kind, view),
                 None => self.push_game_move(sample, game),
             },
+            Target::Evaluation(record) if self.data.siblings > 0 => self.push_siblings(record),
             Target::Evaluation(record) => self.push_evaluation(record),
             Target::Line(line) => self.push_line(sample.situation.position, line),
         }
@@ -332,6 +333,32 @@ impl ExampleBuilder {
         self.push_analysed(&after, depth, RowTarget::Value(value));
     }
 
+    /// The positions after the best move of an analysed position and after some others, as a group.
+    fn push_siblings(&mut self, record: &EvaluationRecord) {
+        let Some((_, view)) = self.value else { return };
+        let Some(deepest) = record.sessions.first() else { return };
+        let size = self.data.siblings as usize;
+        let first = self.rows();
+        let mut numbers: Vec<u16> = (0..u16::try_from(deepest.lines.len()).unwrap_or(u16::MAX)).collect();
+        // The best line comes first.
+        if let Some(others) = numbers.get_mut(1..) {
+            self.random.shuffle(others);
+        }
+        for number in numbers {
+            let Some(&line) = deepest.lines.get(usize::from(number)) else { continue };
+            if self.rows() < first + size {
+                self.push_line(&record.position, &LineSample { line, depth: deepest.depth, number });
+            }
+        }
+        if self.rows() == first {
+            return;
+        }
+        let chooser = record.position.turn();
+        let sign = if view.color(!chooser, !chooser) == chooser { 1.0 } else { -1.0 };
+        self.examples.siblings.resize(self.rows(), sign);
+        self.pad(first + size);
+    }
+
     /// The position or, with the configured probability and only without castling rights, its mirror image.
     fn mirrored(&mut self, position: Chess) -> Chess {
         if self.random.f32() >= self.data.mirror || position.castles().any() {
@@ -364,6 +391,13 @@ impl ExampleBuilder {
         Some(Root { facts, reading: Reading::of(turn, view.color(!turn, !turn)), moves })
     }
 
+    /// Adds a position without a target; returns whose point of view its value takes.
+    pub(crate) fn push_position(&mut self, position: &Chess) -> Color {
+        let turn = position.turn();
+        self.push_analysed(position, 0, RowTarget::Value(f32::NAN));
+        self.value.map_or(turn, |(_, view)| view.color(turn, turn))
+    }
+
     /// Adds rows of weight zero until there are `rows`.
     pub fn pad(&mut self, rows: usize) {
         let start = Chess::default();
@@ -375,6 +409,9 @@ impl ExampleBuilder {
             };
             let situation = &Situation::of(&start);
             self.push_row(&ExampleRow { situation, weight: 0.0, facts: Facts::default(), target });
+        }
+        if self.data.siblings > 0 {
+            self.examples.siblings.resize(self.rows(), 0.0);
         }
     }
 
@@ -391,7 +428,7 @@ impl ExampleBuilder {
 
     /// Adds one row to every column.
     fn push_row(&mut self, row: &ExampleRow<'_>) {
-        let Examples { inputs, weights, policy, outcomes, think, values, facts } = &mut self.examples;
+        let Examples { inputs, weights, policy, outcomes, think, values, facts, .. } = &mut self.examples;
         inputs.push(row.situation);
         weights.push(row.weight);
         facts.push(row.facts);

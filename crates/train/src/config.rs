@@ -51,7 +51,24 @@ pub struct LossFactors {
     pub value: f32,
     /// How the value is compared with its target.
     pub value_kind: ValueLoss,
+    /// How much the order among siblings counts, as a part of the value's loss: the divergence of the moves' probabilities,
+    /// which are the softmax of their values, from those of the targets.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ranking: f32,
+    /// The temperature of these probabilities, in logits of a winning chance.
+    pub ranking_temperature: f32,
 }
+
+fn is_zero(number: &f32) -> bool {
+    *number == 0.0
+}
+
+fn is_none(number: &u32) -> bool {
+    *number == 0
+}
+
+/// The most siblings of a group.
+const MOST_SIBLINGS: u32 = 64;
 
 /// How a predicted value is compared with its target, which has the units this names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,6 +104,8 @@ impl Default for LossFactors {
             think: 0.1,
             value: 1.0,
             value_kind: ValueLoss::Chance,
+            ranking: 0.0,
+            ranking_temperature: 0.15,
         }
     }
 }
@@ -225,6 +244,10 @@ pub struct DataConfig {
     pub positions: Positions,
     /// How many positions after moves an analysed one gives each time its turn comes; 0 means all.
     pub children_per_record: u32,
+    /// How many of them stand together in a batch, to be ranked: the best move's and others at random; 0 means that they are
+    /// drawn one by one.
+    #[serde(skip_serializing_if = "is_none")]
+    pub siblings: u32,
     /// Whether positions in the middle of an exchange are left out of value training.
     pub quiet_only: QuietOnly,
     /// The share of positions without castling rights that a value network sees in a mirror, files reversed: they are
@@ -307,6 +330,7 @@ impl Default for DataConfig {
             num_samples: None,
             positions: Positions::Roots,
             children_per_record: 0,
+            siblings: 0,
             quiet_only: QuietOnly::No,
             mirror: 0.0,
             dropout: Dropout::default(),
@@ -336,7 +360,7 @@ pub struct Dropout {
 }
 
 /// How often and on how much to evaluate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EvaluationConfig {
     /// How many evaluations a run has, the last at its end.
@@ -348,6 +372,36 @@ pub struct EvaluationConfig {
     /// Positions analysed at least as deep are scored as a group of their own, `depth>=N`.
     #[serde(skip_serializing_if = "is_usual_depth")]
     pub min_depth: u8,
+    /// The level of the Chess Challenge to play against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ladder: Option<u8>,
+    /// A match to play, such as `engine vs engine:previous`.
+    #[serde(rename = "match", skip_serializing_if = "Option::is_none")]
+    pub contest: Option<String>,
+    /// Games of each of them.
+    #[serde(skip_serializing_if = "is_usual_games")]
+    pub games: u32,
+    /// Nodes per move of players that search and whose spec sets no limit.
+    #[serde(skip_serializing_if = "is_usual_nodes")]
+    pub nodes: u64,
+}
+
+impl EvaluationConfig {
+    /// Whether the network is to play games.
+    pub fn plays(&self) -> bool {
+        self.ladder.is_some() || self.contest.is_some()
+    }
+}
+
+const USUAL_GAMES: u32 = 50;
+const USUAL_NODES: u64 = 2000;
+
+fn is_usual_games(games: &u32) -> bool {
+    *games == USUAL_GAMES
+}
+
+fn is_usual_nodes(nodes: &u64) -> bool {
+    *nodes == USUAL_NODES
 }
 
 const USUAL_DEPTH: u8 = 50;
@@ -358,7 +412,16 @@ fn is_usual_depth(depth: &u8) -> bool {
 
 impl Default for EvaluationConfig {
     fn default() -> Self {
-        EvaluationConfig { times: 10, positions: 16_384, final_positions: 131_072, min_depth: USUAL_DEPTH }
+        EvaluationConfig {
+            times: 10,
+            positions: 16_384,
+            final_positions: 131_072,
+            min_depth: USUAL_DEPTH,
+            ladder: None,
+            contest: None,
+            games: USUAL_GAMES,
+            nodes: USUAL_NODES,
+        }
     }
 }
 
@@ -390,7 +453,13 @@ impl TrainConfig {
     }
 
     pub(crate) fn value_rule(&self) -> ValueRule {
-        ValueRule { loss: self.loss.value_kind, logit_scale: 100.0 / self.data.cp_scale }
+        ValueRule {
+            loss: self.loss.value_kind,
+            logit_scale: 100.0 / self.data.cp_scale,
+            siblings: self.data.siblings.max(1) as usize,
+            ranking: self.loss.ranking,
+            temperature: self.loss.ranking_temperature,
+        }
     }
 
     /// How many centipawns one unit of the network's value is.
@@ -414,6 +483,8 @@ impl TrainConfig {
         range(data.held_out_ppm < 1_000_000, "data.held_out_ppm", "must be below 1000000")?;
         range(data.balance_ratings >= 1.0, "data.balance_ratings", "must be at least 1")?;
         range(data.num_samples != Some(0), "data.num_samples", "must be at least 1")?;
+        range(self.evaluation.games > 0, "evaluation.games", "must be at least 1")?;
+        range(self.evaluation.nodes > 0, "evaluation.nodes", "must be at least 1")?;
         range(share(data.result_share), "data.result_share", "must lie between 0 and 1")?;
         range(share(data.mirror), "data.mirror", "must lie between 0 and 1")?;
         range(positive(data.cp_scale), "data.cp_scale", "must be positive")?;
@@ -423,6 +494,22 @@ impl TrainConfig {
             range(positive(curve.mate_cp), "data.value_curve.mate_cp", "must be positive")?;
         }
         let judges = self.net.vocabulary().is_none();
+        let siblings = data.siblings;
+        range(siblings != 1 && siblings <= MOST_SIBLINGS, "data.siblings", "must be 0 or 2 to 64")?;
+        range(
+            siblings == 0 || data.positions == Positions::Children,
+            "data.siblings",
+            "needs data.positions = \"children\"",
+        )?;
+        range(
+            siblings == 0 || data.batch.is_multiple_of(siblings as usize),
+            "data.batch",
+            "must be a multiple of data.siblings",
+        )?;
+        let ranking = self.loss.ranking;
+        range(ranking >= 0.0 && ranking.is_finite(), "loss.ranking", "must not be negative")?;
+        range(ranking == 0.0 || siblings > 0, "loss.ranking", "needs data.siblings")?;
+        range(positive(self.loss.ranking_temperature), "loss.ranking_temperature", "must be positive")?;
         range(
             judges || data.positions == Positions::Roots,
             "data.positions",

@@ -94,7 +94,7 @@ impl CpuBackend {
         let total_weight = examples.total_weight();
         let mut sums: Option<(Losses, Vec<f32>)> = None;
         let mut done = 0;
-        for part in examples.micro_batches(self.micro_batch) {
+        for part in examples.micro_batches(self.whole_groups(examples)) {
             if done > 0 && each(done).is_break() {
                 return Err(BackendError::Cancelled);
             }
@@ -109,6 +109,12 @@ impl CpuBackend {
             done += part.rows();
         }
         Ok(sums.unwrap_or_else(|| (Losses::default(), vec![0.0; self.table.arena_len()])))
+    }
+
+    /// The size of a micro-batch that keeps siblings together.
+    fn whole_groups(&self, examples: &Examples) -> usize {
+        let size = if examples.siblings.is_empty() { 1 } else { self.rule.siblings };
+        (self.micro_batch / size).max(1).saturating_mul(size)
     }
 
     /// What some examples contribute to the losses and the gradient of their batch.

@@ -65,6 +65,12 @@ pub struct GroupScore {
     /// How many centipawns worse than the best the move chosen is, on average; scores beyond ten pawns count as ten.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub move_loss_cp: Option<f64>,
+    /// Points per game, of games that the network played; the count is that of the games.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub points: Option<f64>,
+    /// The same as a difference in Elo, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elo: Option<f64>,
 }
 
 /// Collects scores by group.
@@ -223,6 +229,8 @@ impl Tally {
             choices: (self.best_move.count > 0).then_some(self.best_move.count),
             best_move: self.best_move.get(),
             move_loss_cp: self.move_loss_cp.get(),
+            points: None,
+            elo: None,
         }
     }
 }

@@ -25,6 +25,9 @@ pub struct Examples {
     pub think: Vec<u8>,
     /// The value to predict, in the units and from the point of view of the network; NaN where there is none.
     pub values: Vec<f32>,
+    /// Of positions after moves of the same position, which stand together in groups of the configured size: 1 where the one
+    /// who chooses among them wants a large number of the network, -1 where a small one, 0 for padding. Empty without groups.
+    pub siblings: Vec<f32>,
     /// What evaluation groups by; no network sees it.
     pub facts: Vec<Facts>,
 }
@@ -156,6 +159,7 @@ impl Examples {
             outcomes: Vec::new(),
             think: Vec::new(),
             values: Vec::new(),
+            siblings: Vec::new(),
             facts: Vec::new(),
         }
     }
@@ -177,6 +181,7 @@ impl Examples {
             outcomes: part(&self.outcomes, &rows),
             think: part(&self.think, &rows),
             values: part(&self.values, &rows),
+            siblings: part(&self.siblings, &rows),
             facts: part(&self.facts, &rows),
         }
     }

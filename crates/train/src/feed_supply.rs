@@ -4,7 +4,7 @@ use std::sync::Arc;
 use shakmaty::Position;
 use tabia_data::{
     Analysed, Feed, FeedError, Filter, GameHead, Lane, RecordKind, Repeat, Sample, Set, Side, Split, SplitBy,
-    Stream, StreamError, StreamOptions, StreamState, Target,
+    Stream, StreamError, StreamOptions, StreamState, Target, repeats,
 };
 
 use crate::supply::{Poll, Supply, SupplyError};
@@ -41,6 +41,8 @@ const DRAWN: usize = 64;
 pub struct SupplyOptions {
     /// The folders of the sets.
     pub sets: Vec<PathBuf>,
+    /// How much each set counts, relative to the others; empty for as much as it has positions.
+    pub mix: Vec<u32>,
     /// The seed of the order and of dropout.
     pub seed: u64,
     /// Threads that make batches. Their number changes nothing but the speed.
@@ -88,7 +90,20 @@ impl FeedSupply {
         if sets.is_empty() {
             return Err(SupplyError::Failed("no set was named".to_owned()));
         }
+        if !options.mix.is_empty() && options.mix.len() != sets.len() {
+            let (weights, sets) = (options.mix.len(), sets.len());
+            return Err(SupplyError::Failed(format!("a mix of {weights} weights for {sets} sets")));
+        }
+        if config.data.siblings > 0
+            && let Some(games) = sets.iter().find(|set| set.manifest().kind == RecordKind::Games)
+        {
+            let set = games.dir().display();
+            return Err(SupplyError::Failed(format!(
+                "data.siblings needs evaluations, and {set} holds games"
+            )));
+        }
         let mut stream_options = stream_options(config, Side::Training, options.seed);
+        stream_options.mix.clone_from(&options.mix);
         let teachers: Arc<[Teacher]> = options.teachers.as_slice().into();
         if !teachers.is_empty() {
             stream_options.earlier = EARLIER;
@@ -132,11 +147,16 @@ fn stream_options(config: &TrainConfig, side: Side, seed: u64) -> StreamOptions 
         filter: Filter { min_ply: data.first_ply, min_depth: data.min_depth, ..Filter::default() },
         earlier,
         analysed: analysed(config),
+        mix: Vec::new(),
     }
 }
 
 fn analysed(config: &TrainConfig) -> Analysed {
     let most = config.data.children_per_record;
+    if config.data.siblings > 0 {
+        // The builder takes the moves of a record together.
+        return Analysed::Roots;
+    }
     match config.data.positions {
         Positions::Roots => Analysed::Roots,
         Positions::Children => Analysed::Children { most },
@@ -150,6 +170,8 @@ pub(crate) fn held_out_stream(config: &TrainConfig, sets: Vec<Arc<Set>>) -> (Tra
     (config.data.lanes, config.data.cursors) = (HELD_OUT_LANES, HELD_OUT_CURSORS);
     config.data.dropout = crate::Dropout::default();
     config.data.mirror = 0.0;
+    // Every move counts, one by one.
+    config.data.siblings = 0;
     let options = stream_options(&config, Side::HeldOut, HELD_OUT_SEED);
     (config, Stream::new(sets, options))
 }
@@ -283,7 +305,9 @@ impl FeedSupply {
         let mut stream = Stream::new(analysed.cloned().collect(), options);
         let unknown =
             || SupplyError::Failed(format!("the encoding {} is not known", self.config.net.encoding()));
-        let mut builder = ExampleBuilder::new(&self.config, self.balance.clone()).ok_or_else(unknown)?;
+        let mut config = self.config.clone();
+        config.data.siblings = 0;
+        let mut builder = ExampleBuilder::new(&config, self.balance.clone()).ok_or_else(unknown)?;
         let most_rows = self.config.data.batch.max(MOST_MOVES);
         let (mut pending, mut looked_at, mut found) = (Vec::new(), 0, 0);
         // Where few positions have all their moves, looking for more would take too long.
@@ -329,14 +353,17 @@ impl Supply for FeedSupply {
         if self.config.data.positions != Positions::Roots {
             return None;
         }
-        let all: u64 = self.sets.iter().map(|set| set.positions()).sum();
+        let positions: Vec<u64> = self.sets.iter().map(|set| set.positions()).collect();
+        let mix: &[u32] = if side == Side::Training { &self.options.mix } else { &[] };
+        let repeats = repeats(&positions, mix);
+        let all: f64 = positions.iter().zip(repeats).map(|(&count, repeats)| count as f64 * repeats).sum();
         let held_out = f64::from(self.config.data.held_out_ppm) / 1e6;
         let share = match side {
             Side::Training => 1.0 - held_out,
             Side::HeldOut => held_out,
             Side::All => 1.0,
         };
-        Some((all as f64 * share) as u64)
+        Some((all * share) as u64)
     }
 
     fn place(&self) -> serde_json::Value {

@@ -1,13 +1,15 @@
 //! Initial weights from an earlier run.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tabia_model::Source;
+use tabia_model::{Source, Tensor};
 
 use crate::checkpoint::{self, CheckpointError};
-use crate::{ParameterTable, checkpoints_path};
+use crate::graph_weights::{self, Found};
+use crate::{NetConfig, ParameterTable, checkpoints_path};
 
 /// Why initial weights cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -25,13 +27,15 @@ pub enum InitialWeightsError {
     },
 }
 
-/// An arena of `table` from a state dict (safetensors or PyTorch), a checkpoint or a run: its latest checkpoint. Of a checkpoint the averaged
-/// weights are taken.
+/// An arena of `net` from a state dict (safetensors or PyTorch), an ONNX file that [`export`](crate::export) wrote, a NumPy
+/// archive with the names of either, a checkpoint, or a run: its latest checkpoint. Of a checkpoint the averaged weights are
+/// taken.
 ///
 /// # Errors
-/// If a tensor of the table is missing or has another shape, or the file cannot be read. A layer may have fewer inputs
-/// than the table's: what the new ones add is zero at first.
-pub fn initial_weights(path: &Path, table: &ParameterTable) -> Result<Vec<f32>, InitialWeightsError> {
+/// If a tensor of the network is missing or has another shape, or the file cannot be read. A layer may have fewer inputs
+/// than the network's: what the new ones add is zero at first.
+pub fn initial_weights(path: &Path, net: &NetConfig) -> Result<Vec<f32>, InitialWeightsError> {
+    let table = &net.table();
     let wrong = |problem: String| InitialWeightsError::File { path: path.to_owned(), problem };
     if path.is_dir() {
         let latest = checkpoint::list(&checkpoints_path(path))?.into_iter().next();
@@ -44,18 +48,30 @@ pub fn initial_weights(path: &Path, table: &ParameterTable) -> Result<Vec<f32>, 
         .map_err(wrong);
     }
     let bytes = fs::read(path).map_err(|e| wrong(e.to_string()))?;
-    let found = Source::state_dict(&bytes).map_err(|e| wrong(e.to_string()))?;
-    copy(table, |name| {
-        let tensor = found.get(name)?;
-        Some((tensor.shape().to_vec(), tensor.data().to_vec()))
-    })
-    .map_err(wrong)
+    let mut found = tensors(&bytes, net).map_err(wrong)?;
+    copy(table, |name| found.remove(name)).map_err(wrong)
 }
 
-fn copy(
-    table: &ParameterTable,
-    find: impl Fn(&str) -> Option<(Vec<usize>, Vec<f32>)>,
-) -> Result<Vec<f32>, String> {
+/// The tensors of a file under the names of a state dict.
+fn tensors(bytes: &[u8], net: &NetConfig) -> Result<BTreeMap<String, Found>, String> {
+    if graph_weights::is_npz(bytes) {
+        return graph_weights::of_npz(bytes, net);
+    }
+    let not_a_dict = match Source::state_dict(bytes) {
+        Ok(dict) => {
+            let found =
+                |(name, tensor): (String, Tensor)| (name, (tensor.shape().to_vec(), tensor.into_data()));
+            return Ok(dict.into_iter().map(found).collect());
+        }
+        Err(error) => error.to_string(),
+    };
+    match graph_weights::of_onnx(bytes, net) {
+        Ok(found) if !found.is_empty() => Ok(found),
+        _ => Err(format!("{not_a_dict}; nor is it an ONNX file with the tensors of this network")),
+    }
+}
+
+fn copy(table: &ParameterTable, mut find: impl FnMut(&str) -> Option<Found>) -> Result<Vec<f32>, String> {
     let mut arena = vec![0.0; table.arena_len()];
     for entry in table.entries() {
         let (shape, data) = find(&entry.name).ok_or_else(|| format!("has no tensor {}", entry.name))?;

@@ -24,7 +24,9 @@ mod forecast;
 #[cfg(feature = "fuzzing")]
 pub mod fuzz;
 pub mod gpu;
+mod graph_weights;
 mod initial_weights;
+mod judge;
 mod kernels;
 mod losses;
 mod metrics;
@@ -53,6 +55,7 @@ pub use examples::{ABSENT, Examples, Facts, PolicyTargets, SoftTargets};
 pub use feed_supply::{FeedSupply, SupplyOptions};
 pub use forecast::{Forecast, Rates, forecast};
 pub use initial_weights::{InitialWeightsError, initial_weights};
+pub use judge::{JudgeError, PositionJudge};
 pub use metrics::{MetricsLine, StepLine, Window, metrics_path, read_lines};
 pub use run::{RunEnd, RunSettings, TrainError, Watch, Work, checkpoints_path, train};
 pub use schedule::Budget;

@@ -25,7 +25,37 @@ pub(crate) struct ValueRule {
     pub(crate) loss: ValueLoss,
     /// One unit of the network's output times this is the logit of its chance to win.
     pub(crate) logit_scale: f32,
+    /// How many rows stand together as siblings.
+    pub(crate) siblings: usize,
+    /// How much their order counts.
+    pub(crate) ranking: f32,
+    /// The temperature of their probabilities.
+    pub(crate) temperature: f32,
 }
+
+impl ValueRule {
+    /// One unit of the network's number is so much of a logit.
+    pub(crate) fn logits_a_unit(self) -> f32 {
+        match self.loss {
+            ValueLoss::L1 | ValueLoss::Squared | ValueLoss::Chance => self.logit_scale,
+            ValueLoss::CrossEntropy => 1.0,
+        }
+    }
+
+    /// A target as a logit.
+    fn logit_of(self, target: f32) -> f32 {
+        match self.loss {
+            ValueLoss::L1 | ValueLoss::Squared => target * self.logit_scale,
+            ValueLoss::Chance | ValueLoss::CrossEntropy => {
+                let chance = target.clamp(LEAST_CHANCE, 1.0 - LEAST_CHANCE);
+                (chance / (1.0 - chance)).ln()
+            }
+        }
+    }
+}
+
+/// Targets closer to 0 or 1 are ranked as if they were this close.
+const LEAST_CHANCE: f32 = 1e-4;
 
 /// The total loss, to differentiate, and all losses as numbers: sums over `examples` divided by `total_weight`, that of the
 /// batch they are part of.
@@ -125,7 +155,13 @@ fn by_example(
     };
     let value = match &heads.value {
         Some(value) if !examples.values.is_empty() => {
-            Some(value_loss(&value.flatten_all()?, &examples.values, rule)?)
+            let value = value.flatten_all()?;
+            let loss = value_loss(&value, &examples.values, rule)?;
+            Some(if rule.ranking > 0.0 && !examples.siblings.is_empty() {
+                (loss + (ranking_loss(&value, examples, rule)? * f64::from(rule.ranking))?)?
+            } else {
+                loss
+            })
         }
         _ => None,
     };
@@ -219,6 +255,40 @@ fn value_loss(value: &Tensor, targets: &[f32], rule: ValueRule) -> Result<Tensor
         }
     };
     loss * present
+}
+
+/// For each row, how far the probabilities of its group are from those of the targets: their divergence.
+fn ranking_loss(value: &Tensor, examples: &Examples, rule: ValueRule) -> Result<Tensor> {
+    let (rows, size) = (examples.rows(), rule.siblings);
+    let groups = rows / size.max(1);
+    if groups * size != rows || examples.siblings.len() != rows {
+        candle_core::bail!("{rows} rows are not groups of {size} siblings");
+    }
+    let is_ranked = |row: usize| examples.siblings[row] != 0.0 && !examples.values[row].is_nan();
+    let column = |of: &dyn Fn(usize) -> f32| {
+        let data: Vec<f32> = (0..rows).map(of).collect();
+        Tensor::from_vec(data, (groups, size), &Device::Cpu)
+    };
+    let outside = column(&|row| if is_ranked(row) { 0.0 } else { IMPOSSIBLE })?;
+    let ranked = column(&|row| f32::from(u8::from(is_ranked(row))))?;
+    let wanted = column(&|row| {
+        if is_ranked(row) {
+            examples.siblings[row] * rule.logit_of(examples.values[row]) / rule.temperature
+        } else {
+            0.0
+        }
+    })?;
+    let scale = column(&|row| examples.siblings[row] * rule.logits_a_unit() / rule.temperature)?;
+    let log_softmax = |x: Tensor| -> Result<Tensor> {
+        let x = (x + &outside)?;
+        let sum = log_sum_exp(&x)?.unsqueeze(1)?;
+        x.broadcast_sub(&sum)
+    };
+    let wanted = log_softmax(wanted)?;
+    let given = log_softmax((value.reshape((groups, size))? * scale)?)?;
+    // What is outside would be infinite times nothing.
+    let terms = ((wanted.exp()? * (wanted - given)?)? * &ranked)?;
+    terms.sum(D::Minus1)?.unsqueeze(1)?.broadcast_mul(&ranked)?.flatten_all()
 }
 
 /// For each row, how many legal moves have a larger logit than the one played.

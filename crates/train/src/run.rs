@@ -8,7 +8,7 @@ use crate::evaluation::{Evaluation, Tallies};
 use crate::metrics::{MetricsFile, MetricsLine, StepLine, Window, metrics_path};
 use crate::schedule::{self, Budget};
 use crate::supply::{Supply, SupplyError};
-use crate::{Backend, BackendError, Examples, Scores, StepReport, TrainConfig, Weights};
+use crate::{Backend, BackendError, Examples, GroupScore, Scores, StepReport, TrainConfig, Weights};
 
 /// How many steps one line of metrics sums up.
 const STEPS_PER_LINE: u64 = 20;
@@ -56,6 +56,16 @@ pub trait Watch {
 
     /// A checkpoint was written.
     fn saved(&mut self, folder: &Path);
+
+    /// Plays the games of [`EvaluationConfig`](crate::EvaluationConfig) with these averaged weights; returns the results by
+    /// opponent, none if stopped.
+    ///
+    /// # Errors
+    /// The reason why a game cannot be played.
+    fn play(&mut self, config: &TrainConfig, weights: &[f32]) -> Result<Vec<(String, GroupScore)>, String> {
+        let _ = (config, weights);
+        Err("nothing here can play".to_owned())
+    }
 }
 
 /// A part of a run's work.
@@ -117,6 +127,9 @@ pub enum TrainError {
     /// Metrics could not be written.
     #[error("metrics: {0}")]
     Metrics(#[from] io::Error),
+    /// The games of an evaluation could not be played.
+    #[error("evaluation by playing: {0}")]
+    Play(String),
     /// A loss or a gradient is not a finite number any more.
     #[error("{what} of step {step} is not finite; {}", match checkpoint {
         Some(folder) => format!("the last good checkpoint is {}", folder.display()),
@@ -402,15 +415,16 @@ impl Run<'_> {
             Err(SupplyError::Cancelled) => return Ok(false),
             outcome => outcome?,
         }
-        if tallies.positions() == 0 {
+        let mut groups = tallies.scores();
+        if config.evaluation.plays() {
+            let weights = backend.state()?.ema;
+            groups.extend(watch.play(config, &weights).map_err(TrainError::Play)?);
+        }
+        if groups.is_empty() {
             return Ok(true);
         }
-        let evaluation = Evaluation {
-            step: self.step,
-            positions: self.positions,
-            seconds: self.seconds(watch),
-            groups: tallies.scores(),
-        };
+        let evaluation =
+            Evaluation { step: self.step, positions: self.positions, seconds: self.seconds(watch), groups };
         if evaluation.groups.values().any(|group| !group.is_finite()) {
             return Err(self.not_finite("the evaluation", self.step));
         }

@@ -197,6 +197,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "tabia-report",
             "tabia-requires",
             "tabia-runs",
+            "tabia-search",
             "tabia-stdio",
             "tabia-train",
             "tabia-uci",

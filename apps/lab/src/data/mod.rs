@@ -9,12 +9,16 @@ mod export;
 mod head;
 mod label;
 mod mates;
+mod records;
 #[cfg(feature = "query")]
 mod resources;
 mod rows;
+#[cfg(feature = "players")]
+mod selfplay;
 #[cfg(feature = "query")]
 mod sql;
 mod stats;
+mod unfinished;
 mod verify;
 mod vocab;
 
@@ -28,6 +32,8 @@ pub(crate) enum Command {
     #[cfg(feature = "query")]
     Sql(sql::SqlArgs),
     Label(label::LabelArgs),
+    #[cfg(feature = "players")]
+    Selfplay(selfplay::SelfplayArgs),
     Annotate(label::AnnotateArgs),
     Mates(mates::MatesArgs),
     Verify(verify::VerifyArgs),
@@ -46,6 +52,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<()> {
         #[cfg(feature = "query")]
         Command::Sql(args) => sql::run(&args),
         Command::Label(args) => label::run(&args),
+        #[cfg(feature = "players")]
+        Command::Selfplay(args) => selfplay::run(&args),
         Command::Annotate(args) => label::run_annotate(&args),
         Command::Mates(args) => mates::run(&args),
         Command::Verify(args) => verify::run(&args),

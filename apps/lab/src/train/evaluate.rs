@@ -85,6 +85,7 @@ fn score(
     deep: u8,
 ) -> Result<BTreeMap<String, Score>> {
     let options = StreamOptions {
+        mix: Vec::new(),
         seed: 2,
         split: Split::of_training(args.held_out_ppm, SplitBy::Record),
         side: if args.all { Side::All } else { Side::HeldOut },

@@ -22,7 +22,7 @@ const LICENCE: &str = "GPL-3.0-or-later";
 
 #[derive(Args, Debug)]
 pub(super) struct ExportArgs {
-    /// Folder of a run or of a checkpoint, or a .safetensors or .pt file.
+    /// Folder of a run or of a checkpoint, or a .safetensors, .pt or .onnx file.
     #[arg(value_name = "RUN|CHECKPOINT|FILE")]
     from: PathBuf,
     /// Configuration with the network of a file; a run has its own.
@@ -127,9 +127,8 @@ struct Origin {
 impl Origin {
     /// Averages the weights with others, and drops the results of the single run.
     fn average(&mut self, others: &[PathBuf]) -> anyhow::Result<()> {
-        let table = self.config.net.table();
         for other in others {
-            let weights = initial_weights(other, &table)?;
+            let weights = initial_weights(other, &self.config.net)?;
             self.arena.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += weight);
         }
         let count = 1 + others.len();

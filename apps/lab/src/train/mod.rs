@@ -5,6 +5,8 @@ mod evaluate;
 mod export;
 mod outlook;
 mod overrides;
+#[cfg(feature = "players")]
+mod play;
 mod plot;
 mod run;
 mod table;

@@ -28,6 +28,9 @@ pub(super) struct RunArgs {
     /// Training sets, from `data build`.
     #[arg(long, value_name = "DIR", num_args = 1..)]
     data: Vec<PathBuf>,
+    /// Weights of the sets, in order: their shares of the positions trained on [default: as many positions as they have].
+    #[arg(long, value_name = "W,...", value_delimiter = ',', value_parser = weight)]
+    mix: Vec<f64>,
     #[command(flatten)]
     overrides: DataOverrides,
     /// Folder for metrics and checkpoints [default: runs/NAME of the configuration].
@@ -47,7 +50,7 @@ pub(super) struct RunArgs {
     /// Continue the run in RUNDIR from its latest complete checkpoint.
     #[arg(long, conflicts_with = "init")]
     resume: bool,
-    /// Initialise with the weights of a .safetensors file, a run or a checkpoint.
+    /// Initialise with the weights of a model file (.safetensors, .pt, .npz, an .onnx of ours), a run or a checkpoint.
     #[arg(long, value_name = "FILE|RUN|CHECKPOINT")]
     init: Option<PathBuf>,
     /// Teacher with a policy head for distillation, such as a Maia; repeatable, each with its rating.
@@ -102,7 +105,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     };
     let mut backend = open_backend(device, &config, seed)?;
     if let Some(from) = &args.init {
-        let weights = initial_weights(from, backend.table())?;
+        let weights = initial_weights(from, &config.net)?;
         backend.load(&TrainerState::fresh(weights))?;
     }
     if let Some(checkpoint) = &earlier {
@@ -110,7 +113,7 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     }
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = args.threads.unwrap_or(cores.saturating_sub(1).max(1));
-    let options = SupplyOptions { sets: args.data.clone(), seed, threads, teachers };
+    let options = SupplyOptions { sets: args.data.clone(), mix: mix(args)?, seed, threads, teachers };
     let head = earlier.as_ref().map(|checkpoint| &checkpoint.head);
     let mut supply = FeedSupply::open(&config, options, head.map(|head| &head.supply))?;
     let parameters = backend.table().parameters();
@@ -121,10 +124,13 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
         ("parameters", parameters.into()),
         ("seed", seed.into()),
         ("data", args.data.iter().map(|set| set.to_string_lossy()).collect()),
+        ("mix", args.mix.clone().into()),
         ("teachers", args.teacher.iter().map(|file| file.to_string_lossy()).collect()),
         ("init", args.init.as_ref().map(|from| from.to_string_lossy()).into()),
     ];
     card.facts = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+    let mut watch = TerminalWatch::new(started)?;
+    watch.prepare_games(&config, &folder, earlier.is_some(), || Ok(backend.state()?.ema))?;
     let mut open_run = OpenRun::start(&folder, card)?;
     write_whole(&folder.join("config.toml"), text.as_bytes())?;
     let step = earlier.as_ref().map_or(0, |checkpoint| checkpoint.state.step);
@@ -133,7 +139,6 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
 
     let settings = RunSettings { config, seed, budget, folder, checkpoint_seconds: args.checkpoint_seconds };
     writeln!(stdout(), "{} parameters on {}, {threads} loader threads", parameters, backend.device())?;
-    let mut watch = TerminalWatch::new(started)?;
     let end = forecast(&settings, &mut *backend, &mut supply, &watch, head).and_then(|forecast| {
         if let Some(forecast) = forecast {
             let batch = settings.config.data.batch;
@@ -158,6 +163,24 @@ pub(super) fn run(args: &RunArgs) -> anyhow::Result<()> {
     let end = end?;
     noted?;
     report(&end, head.map_or(0, |head| head.positions))
+}
+
+fn weight(text: &str) -> Result<f64, String> {
+    let weight = text.parse().ok().filter(|weight: &f64| (0.0..=1e6).contains(weight));
+    weight.ok_or_else(|| "expected a number from 0 to 1000000".to_owned())
+}
+
+/// The weights of the sets in thousandths.
+fn mix(args: &RunArgs) -> anyhow::Result<Vec<u32>> {
+    let (weights, sets) = (args.mix.len(), args.data.len());
+    if weights > 0 && weights != sets {
+        bail!("--mix has {weights} weights for {sets} sets (expected one for each)");
+    }
+    let thousandths: Vec<u32> = args.mix.iter().map(|weight| (1000.0 * weight).round() as u32).collect();
+    if weights > 0 && thousandths.iter().all(|&weight| weight == 0) {
+        bail!("--mix leaves nothing to train on: all weights are 0");
+    }
+    Ok(thousandths)
 }
 
 fn teachers(args: &RunArgs) -> anyhow::Result<Vec<Teacher>> {

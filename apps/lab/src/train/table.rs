@@ -8,7 +8,7 @@ type Column = (&'static str, fn(&GroupScore) -> Option<String>);
 
 /// Held-out results, one line per group. Columns without values are dropped.
 pub(super) fn of_evaluation(evaluation: &Evaluation) -> String {
-    let columns: [Column; 13] = [
+    let columns: [Column; 15] = [
         ("positions", |score| Some(score.count.to_string())),
         ("top-1", |score| score.top1.map(percent)),
         ("top-5", |score| score.top5.map(percent)),
@@ -22,6 +22,8 @@ pub(super) fn of_evaluation(evaluation: &Evaluation) -> String {
         ("better side", |score| score.value_sign.map(percent)),
         ("best move", |score| score.best_move.map(percent)),
         ("cp lost", |score| score.move_loss_cp.map(|cp| format!("{cp:.1}"))),
+        ("points", |score| score.points.map(percent)),
+        ("elo", |score| score.elo.map(|elo| format!("{elo:+.0}"))),
     ];
     let groups = || evaluation.groups.values();
     let shown: Vec<_> =

@@ -7,8 +7,12 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+#[cfg(feature = "players")]
+use super::play::Games;
 use super::table;
-use tabia_train::{Evaluation, StepLine, Watch, Work};
+#[cfg(feature = "players")]
+use tabia_train::GroupScore;
+use tabia_train::{Evaluation, StepLine, TrainConfig, Watch, Work};
 
 /// Minimum seconds between lines without a terminal.
 const SECONDS_PER_LINE: f64 = 5.0;
@@ -29,6 +33,9 @@ pub(super) struct TerminalWatch {
     last: Option<StepLine>,
     /// Summary of the last metrics.
     summary: String,
+    /// The games of evaluations.
+    #[cfg(feature = "players")]
+    games: Option<Games>,
 }
 
 impl TerminalWatch {
@@ -48,7 +55,51 @@ impl TerminalWatch {
             ProgressBar::new(10_000).with_style(style)
         });
         let shown = Cell::new(f64::NEG_INFINITY);
-        Ok(TerminalWatch { started, stop, bar, shown, last_line: 0.0, last: None, summary: String::new() })
+        Ok(TerminalWatch {
+            started,
+            stop,
+            bar,
+            shown,
+            last_line: 0.0,
+            last: None,
+            summary: String::new(),
+            #[cfg(feature = "players")]
+            games: None,
+        })
+    }
+
+    /// Prepares the games that the configuration asks for; `weights` are those at the beginning. `run` is the folder of the run,
+    /// which may be resumed.
+    #[cfg(feature = "players")]
+    pub(super) fn prepare_games(
+        &mut self,
+        config: &TrainConfig,
+        run: &Path,
+        resumed: bool,
+        weights: impl FnOnce() -> anyhow::Result<Vec<f32>>,
+    ) -> anyhow::Result<()> {
+        self.games = Games::of(&config.evaluation, run, Arc::clone(&self.stop))?;
+        match &self.games {
+            Some(games) if !resumed => games.begin(config, &weights()?),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a configuration that asks for games.
+    #[cfg(not(feature = "players"))]
+    pub(super) fn prepare_games(
+        &mut self,
+        config: &TrainConfig,
+        _run: &Path,
+        _resumed: bool,
+        _weights: impl FnOnce() -> anyhow::Result<Vec<f32>>,
+    ) -> anyhow::Result<()> {
+        if config.evaluation.plays() {
+            anyhow::bail!(
+                "evaluation.ladder and evaluation.match need a tabia-lab that was built with its feature `players`"
+            );
+        }
+        Ok(())
     }
 
     pub(super) fn say(&self, text: &str) {
@@ -124,6 +175,12 @@ impl Watch for TerminalWatch {
 
     fn saved(&mut self, folder: &Path) {
         self.say(&format!("saved {}", folder.display()));
+    }
+
+    #[cfg(feature = "players")]
+    fn play(&mut self, config: &TrainConfig, weights: &[f32]) -> Result<Vec<(String, GroupScore)>, String> {
+        let games = self.games.as_ref().ok_or("the games were not prepared")?;
+        games.play(config, weights).map_err(|error| format!("{error:#}"))
     }
 }
 

@@ -1,6 +1,7 @@
 //! `data label` with a set as output.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroI32;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -8,11 +9,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use shakmaty::{Chess, Move, Position, uci::UciMove};
 use tabia_data::{EvaluationRecord, Session, Set, SourceKind};
-use tabia_encoding::{ForMover, Score};
+use tabia_encoding::{ForMover, Score, Situation};
 use tabia_game::position_from_fen;
 
 use crate::label::{epd, label, lines_file, scripted, table, until_noted, walk};
-use crate::program::{Folder, fail, files, succeed};
+use crate::program::{Folder, data, fail, files, succeed};
 use crate::sets::{games, write_set};
 
 /// Every record of a set, by its position.
@@ -72,6 +73,56 @@ fn every_legal_move_is_labelled() {
     succeed(&mut label(&input, &alone, &engine, &[&settings[..], &["--jobs", "1"]].concat()));
     assert!(files(&alone) == files(&out), "the number of engines makes no difference");
     fail(&mut label(&input, &out, &engine, &settings));
+}
+
+#[test]
+fn a_network_judges_the_position_after_every_move() {
+    let folder = Folder::new();
+    let positions = walk(40);
+    let input = lines_file(&folder, &positions);
+    let network = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/models/challenge-mlp.onnx");
+    let judged = |name: &str, rest: &[&str]| {
+        let out = folder.file(name);
+        let mut command = data("label");
+        command.arg(&input).arg("--out").arg(&out).arg("--network").arg(&network).args(rest);
+        let said = succeed(&mut command);
+        assert!(said.contains(" of 40 positions"), "{said}");
+        read(&out)
+    };
+    let all = judged("all", &["--multipv", "all", "--jobs", "2"]);
+    let best = judged("best", &["--jobs", "1"]);
+    let model = tabia_model::Model::open(&network).unwrap();
+    for position in &positions {
+        let [session] = all[&epd(position)].sessions.as_slice() else { panic!("one session") };
+        let turn = position.turn();
+        assert_eq!((session.depth, session.lines.len()), (1, position.legal_moves().len()));
+        for line in &session.lines {
+            let mut after = position.clone();
+            after.play_unchecked(line.first);
+            let expected = if after.is_checkmate() {
+                Score::Mate(NonZeroI32::new(1).unwrap())
+            } else if after.is_stalemate() || after.is_insufficient_material() {
+                Score::Centipawns(0)
+            } else {
+                let value = model.evaluate(&[Situation::of(&after)]).unwrap()[0].score.unwrap().0;
+                Score::Centipawns(-value.round() as i32)
+            };
+            let found = line.score.for_mover(turn).0;
+            match (found, expected) {
+                // Batches may round otherwise.
+                (Score::Centipawns(found), Score::Centipawns(expected)) => {
+                    assert!((found - expected).abs() <= 1, "{}: {found} {expected}", epd(position));
+                }
+                (found, expected) => assert_eq!(found, expected),
+            }
+        }
+        let [top] = best[&epd(position)].sessions[0].lines.as_slice() else { panic!("one line") };
+        assert_eq!(top, &session.lines[0]);
+    }
+    let mut command = data("label");
+    command.arg(&input).arg("--out").arg(folder.file("gpu")).arg("--network").arg(&network);
+    let (_, error) = fail(command.args(["--device", "gpu"]));
+    assert!(error.contains("--device gpu needs --config"), "{error}");
 }
 
 #[test]

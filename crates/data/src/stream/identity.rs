@@ -21,7 +21,7 @@ pub(super) fn identity_v1(options: &StreamOptions, shards: &[u8]) -> String {
 
 /// One `name=value` a line.
 fn fields(options: &StreamOptions) -> String {
-    let StreamOptions { seed, split, side, lanes, cursors, repeat, filter, earlier, analysed } = options;
+    let StreamOptions { seed, split, side, lanes, cursors, repeat, filter, earlier, analysed, mix } = options;
     let or_any = |value: Option<String>| value.unwrap_or_else(|| "any".to_owned());
     let ratings = filter.ratings.as_ref().map(|band| format!("{}-{}", band.start(), band.end()));
     let pools =
@@ -55,11 +55,18 @@ fn fields(options: &StreamOptions) -> String {
     ] {
         let _infallible = writeln!(text, "{name}={value}");
     }
+    // A stream without it is what it was before there was one.
+    if !mix.is_empty() {
+        let weights: Vec<String> = mix.iter().map(u32::to_string).collect();
+        let _infallible = writeln!(text, "mix={}", weights.join(","));
+    }
     text
 }
 
 fn fields_v1(options: &StreamOptions) -> String {
-    let StreamOptions { seed, split, side, lanes, cursors, repeat, filter, earlier, analysed } = options;
+    // Streams of the time had no mix.
+    let StreamOptions { seed, split, side, lanes, cursors, repeat, filter, earlier, analysed, mix: _ } =
+        options;
     let some = |value: Option<String>| value.map_or("None".to_owned(), |value| format!("Some({value})"));
     let pools =
         filter.pools.as_ref().map(|pools| pools.iter().copied().map(pool).collect::<Vec<_>>().join(", "));
@@ -153,6 +160,7 @@ mod tests {
             },
             earlier: 7,
             analysed: Analysed::Both { most: 4 },
+            mix: Vec::new(),
         }
     }
 
@@ -186,5 +194,7 @@ mod tests {
         );
         assert_eq!(identity(&StreamOptions::default(), &[1, 2, 3]), "2-31b94340597715aa");
         assert_ne!(identity(&StreamOptions::default(), &[]), identity(&StreamOptions::default(), &[1]));
+        let mixed = StreamOptions { mix: vec![3, 1], ..filtered() };
+        assert_eq!(fields(&mixed), fields(&filtered()) + "mix=3,1\n");
     }
 }

@@ -18,11 +18,13 @@ pub struct Lane {
     plan: Arc<Plan>,
     lane: u32,
     epoch: u32,
-    /// This lane's blocks of this epoch.
-    order: Vec<u32>,
+    /// This lane's blocks of this epoch, and which time it has each.
+    order: Vec<(u32, u32)>,
     blocks_begun: u32,
     /// The current block and its number, until all its records have been opened.
     block: Option<(u32, Block)>,
+    /// Distinguishes the times its records are read.
+    visit: u32,
     next_record: u32,
     /// Whether this epoch has yielded a record.
     gave: bool,
@@ -45,6 +47,7 @@ impl Lane {
             order: Vec::new(),
             blocks_begun: 0,
             block: None,
+            visit: 0,
             next_record: 0,
             gave: false,
             filled: false,
@@ -68,7 +71,14 @@ impl Lane {
 
     /// Selects this lane's blocks of the epoch.
     fn deal(&mut self) {
-        let mut order: Vec<u32> = (0..self.plan.blocks.len() as u32).collect();
+        let mut order: Vec<(u32, u32)> = Vec::with_capacity(self.plan.blocks.len());
+        let mut chance = Rng::of(&[self.plan.options.seed, 3, u64::from(self.epoch)]);
+        for (number, place) in (0..).zip(&self.plan.blocks) {
+            let repeats = self.plan.repeats[place.set as usize];
+            let extra = repeats.fract() > 0.0
+                && chance.below(CHANCES) < (repeats.fract() * f64::from(CHANCES)) as u32;
+            order.extend((0..repeats as u32 + u32::from(extra)).map(|time| (number, time)));
+        }
         Rng::of(&[self.plan.options.seed, 0, u64::from(self.epoch)]).shuffle(&mut order);
         self.order = order.into_iter().skip(self.lane as usize).step_by(self.plan.lanes as usize).collect();
     }
@@ -150,7 +160,7 @@ impl Lane {
                 continue;
             };
             self.next_record += 1;
-            let place = place(&self.plan, number, record_number, self.epoch)?;
+            let place = place(&self.plan, number, record_number, self.visit)?;
             let wrong = |error| at_place(&self.plan, place, error);
             let record = record.map_err(wrong)?;
             let options = &self.plan.options;
@@ -183,7 +193,8 @@ impl Lane {
             self.gave = false;
             self.deal();
         }
-        let Some(&number) = self.order.get(self.blocks_begun as usize) else { return Ok(false) };
+        let Some(&(number, time)) = self.order.get(self.blocks_begun as usize) else { return Ok(false) };
+        self.visit = self.plan.visit(self.epoch, time);
         self.block = Some((number, read_block(&self.plan, number)?));
         self.blocks_begun += 1;
         self.next_record = 0;
@@ -225,8 +236,9 @@ impl Lane {
             return Err(StreamError::State { what: "it draws from a cursor that is not there" });
         }
         if let Some(last) = lane.blocks_begun.checked_sub(1) {
-            let number = lane.order.get(last as usize).copied();
-            let number = number.ok_or(StreamError::State { what: "it is past the last block" })?;
+            let found = lane.order.get(last as usize).copied();
+            let (number, time) = found.ok_or(StreamError::State { what: "it is past the last block" })?;
+            lane.visit = lane.plan.visit(lane.epoch, time);
             lane.block = Some((number, read_block(&lane.plan, number)?));
         }
         // Each block is read once, whatever the order of the cursors.
@@ -252,6 +264,9 @@ impl Lane {
         Ok(lane)
     }
 }
+
+/// Resolution of the chance of one more repetition.
+const CHANCES: u32 = 1 << 20;
 
 /// The ply at which a game is entered.
 #[derive(Clone, Copy)]

@@ -6,6 +6,7 @@ mod feed;
 mod filter;
 mod identity;
 mod lane;
+mod mix;
 mod replay;
 mod sample;
 mod state;
@@ -16,6 +17,7 @@ pub use analysed::Analysed;
 pub use feed::{Feed, FeedError};
 pub use filter::{Filter, Need};
 pub use lane::Lane;
+pub use mix::repeats;
 pub use sample::{GameSample, LineSample, Sample, Target};
 pub use state::{CursorState, LaneState, StreamState};
 
@@ -44,6 +46,8 @@ pub struct StreamOptions {
     pub earlier: u32,
     /// Which positions of analysed records are streamed.
     pub analysed: Analysed,
+    /// How much each set counts: its share of the samples, relative to the others. Empty for as much as it has positions.
+    pub mix: Vec<u32>,
 }
 
 impl Default for StreamOptions {
@@ -58,6 +62,7 @@ impl Default for StreamOptions {
             filter: Filter::default(),
             earlier: 0,
             analysed: Analysed::Roots,
+            mix: Vec::new(),
         }
     }
 }
@@ -115,6 +120,8 @@ struct Plan {
     blocks: Vec<BlockPlace>,
     options: StreamOptions,
     lanes: u32,
+    /// How often an epoch has each block of a set, on average.
+    repeats: Vec<f64>,
 }
 
 impl Plan {
@@ -130,7 +137,15 @@ impl Plan {
             }
         }
         let lanes = options.lanes.clamp(1, (blocks.len() as u32).max(1));
-        Plan { sets, blocks, options, lanes }
+        let positions: Vec<u64> = sets.iter().map(|set| set.positions()).collect();
+        let repeats = repeats(&positions, &options.mix);
+        Plan { sets, blocks, options, lanes, repeats }
+    }
+
+    /// Distinguishes the times a record is read: the epoch, where none is repeated in it.
+    fn visit(&self, epoch: u32, time: u32) -> u32 {
+        let most = self.repeats.iter().fold(1.0_f64, |most, repeats| most.max(repeats.ceil())) as u32;
+        epoch.wrapping_mul(most).wrapping_add(time)
     }
 
     fn identity(&self) -> String {
@@ -139,7 +154,8 @@ impl Plan {
 
     fn has_identity(&self, identity: &str) -> bool {
         identity == self.identity()
-            || identity == identity::identity_v1(&self.options, &self.shard_checksums())
+            || self.options.mix.is_empty()
+                && identity == identity::identity_v1(&self.options, &self.shard_checksums())
     }
 
     fn shard_checksums(&self) -> Vec<u8> {
@@ -148,7 +164,8 @@ impl Plan {
     }
 }
 
-/// All positions of some sets in random order, each once per epoch.
+/// All positions of some sets in random order, each once per epoch; with a [mix](StreamOptions::mix), those of the set that
+/// counts least once, and others more often.
 ///
 /// The blocks of all sets are shuffled and distributed over lanes. A lane keeps a few thousand records open, its cursors;
 /// each draw advances a random cursor. The positions of a batch come from many games, while every game is decoded once and

@@ -84,6 +84,29 @@ fn every_position_is_drawn_once_per_epoch() {
 }
 
 #[test]
+fn sets_are_mixed_by_weight() {
+    let (few, many) = (games(20), games(160));
+    let sets = vec![Arc::clone(&few.set), Arc::clone(&many.set)];
+    let mixed = |mix: &[u32]| StreamOptions { mix: mix.to_vec(), repeat: Repeat::Forever, ..options() };
+    let drawn = draw_all(&mut Stream::new(sets.clone(), mixed(&[3, 1])), 32, 40_000);
+    let share = drawn.iter().filter(|sample| sample.1 == 0).count() as f64 / drawn.len() as f64;
+    assert!((share - 0.75).abs() < 0.05, "{share}");
+    // Each time a record is read is another.
+    assert_eq!(drawn.iter().collect::<HashSet<_>>().len(), drawn.len());
+    let only = draw_all(&mut Stream::new(sets.clone(), mixed(&[0, 1])), 32, 5_000);
+    assert!(only.iter().all(|sample| sample.1 == 1));
+
+    // A mixed stream is resumed, and not by another mix.
+    let mut stream = Stream::new(sets.clone(), mixed(&[3, 1]));
+    let (first, state) = (draw_all(&mut stream, 32, 9_000), stream.state());
+    let rest = draw_all(&mut stream, 32, 9_000);
+    let mut again = Stream::resume(sets.clone(), mixed(&[3, 1]), &state).unwrap();
+    assert_eq!(draw_all(&mut again, 32, 9_000), rest);
+    assert_eq!(first, drawn[..9_000]);
+    assert!(matches!(Stream::resume(sets, mixed(&[1, 1]), &state), Err(StreamError::OtherStream)));
+}
+
+#[test]
 fn batches_mix_games_and_phases() {
     let games = games(200);
     let mut stream = Stream::new(vec![Arc::clone(&games.set)], StreamOptions { cursors: 40, ..options() });

@@ -14,7 +14,7 @@ impl PieceTo {
         PieceTo(piece * 64 + u16::from(m.to()))
     }
 
-    fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         usize::from(self.0)
     }
 }
@@ -69,24 +69,24 @@ impl Histories {
 
     /// Adds a bonus or malus to a quiet move.
     pub(super) fn update_quiet(&mut self, turn: Color, m: Move, before: &Before, amount: i32) {
-        apply_bonus(&mut self.quiet[quiet_index(turn, m)], amount);
+        apply_bonus(&mut self.quiet[quiet_index(turn, m)], amount, LIMIT);
         let piece_to = PieceTo::of(turn, m);
         for earlier in before.iter().flatten() {
-            apply_bonus(&mut self.continuation[continuation_index(*earlier, piece_to)], amount);
+            apply_bonus(&mut self.continuation[continuation_index(*earlier, piece_to)], amount, LIMIT);
         }
     }
 
     /// Adds a bonus or malus to a capture or promotion.
     pub(super) fn update_capture(&mut self, turn: Color, m: Move, amount: i32) {
-        apply_bonus(&mut self.capture[capture_index(turn, m)], amount);
+        apply_bonus(&mut self.capture[capture_index(turn, m)], amount, LIMIT);
     }
 }
 
-/// The gravity formula: entries never exceed [`LIMIT`].
-fn apply_bonus(entry: &mut i16, amount: i32) {
+/// The gravity formula: entries never exceed `limit`.
+pub(super) fn apply_bonus(entry: &mut i16, amount: i32, limit: i32) {
     let old = i32::from(*entry);
-    let amount = amount.clamp(-LIMIT / 4, LIMIT / 4);
-    *entry = (old + amount - old * amount.abs() / LIMIT) as i16;
+    let amount = amount.clamp(-limit / 4, limit / 4);
+    *entry = (old + amount - old * amount.abs() / limit) as i16;
 }
 
 fn quiet_index(turn: Color, m: Move) -> usize {

@@ -47,7 +47,6 @@ pub(super) const MAX_DEPTH: i32 = MAX_PLY as i32 - 8;
 
 /// From this depth on the window is narrow.
 const ASPIRATION_DEPTH: i32 = 5;
-const FIRST_MARGIN: i32 = 16;
 /// Beyond this margin the window is opened fully.
 const WIDEST_MARGIN: i32 = 600;
 
@@ -172,7 +171,7 @@ impl Search<'_> {
     /// Searches `moves` with a growing window around their last value, until the value lies inside or is at most `floor`.
     fn aspiration_search(&mut self, position: &Chess, moves: &mut [RootMove], floor: i32) -> i32 {
         let depth = self.root_depth;
-        let mut margin = FIRST_MARGIN;
+        let mut margin = self.shared.parameters.aspiration;
         let mut window = match moves[0].latest() {
             Some(value) if depth >= ASPIRATION_DEPTH && !is_decisive(value) => {
                 Window { alpha: value - margin, beta: value + margin }

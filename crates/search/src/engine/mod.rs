@@ -1,11 +1,12 @@
 //! A chess engine over any evaluation: principal variation search with a shared transposition table.
 //!
 //! [`iterate`] is iterative deepening with aspiration windows, [`root`] the root node, [`search`] a node,
-//! [`node_pruning`] null moves, razoring and table cutoffs, [`quiescence`] the quiescence search, [`ordering`] and
-//! [`histories`] move ordering, [`pruning`] the margins, [`tablebase`] endgame tables,
-//! [`table`] the transposition table, [`time`] time management.
+//! [`node_pruning`] null moves, razoring, ProbCut and table cutoffs, [`quiescence`] the quiescence search, [`ordering`] and
+//! [`histories`] move ordering, [`corrections`] correction history, [`pruning`] the margins, [`parameters`] all numbers of
+//! selectivity, [`tablebase`] endgame tables, [`transposition_table`] the table, [`time`] time management.
 
 mod bench;
+mod corrections;
 mod histories;
 mod iterate;
 mod key;
@@ -13,6 +14,7 @@ mod key_history;
 mod node_pruning;
 mod ordering;
 mod packed_move;
+mod parameters;
 mod pruning;
 mod pv_table;
 mod quiescence;
@@ -40,15 +42,17 @@ use shakmaty::Position;
 use tabia_game::History;
 
 pub use self::bench::{Bench, bench};
+pub use self::parameters::{ParameterError, ParameterSpec, Parameters};
 pub use self::see::is_quiet;
 #[cfg(feature = "syzygy")]
 pub use self::tablebase::TableUse;
 use self::{
+    corrections::Corrections,
     histories::Histories,
     iterate::{EarlyStop, Goals, MAX_DEPTH, ThreadRole},
     key_history::KeyHistory,
     root::RootMove,
-    search::Search,
+    search::{Learnt, Search},
     shared::Shared,
     tablebase::{Tablebase, TreeProbe},
     time::TimeBudget,
@@ -68,6 +72,8 @@ pub struct EngineOptions {
     pub move_overhead: Duration,
     /// The limits of a search that is given none.
     pub default_limits: Limits,
+    /// The numbers of the search.
+    pub parameters: Parameters,
 }
 
 impl Default for EngineOptions {
@@ -77,6 +83,7 @@ impl Default for EngineOptions {
             threads: 1,
             move_overhead: Duration::from_millis(10),
             default_limits: Limits { depth: Some(10), ..Limits::default() },
+            parameters: Parameters::default(),
         }
     }
 }
@@ -104,6 +111,7 @@ pub struct Engine {
 struct Thread {
     evaluator: Box<dyn Evaluator>,
     histories: Histories,
+    corrections: Corrections,
 }
 
 impl Engine {
@@ -157,6 +165,7 @@ impl Engine {
         let time_budget = time::time_budget(limits, game.current().turn(), self.options.move_overhead);
         let goals = goals(limits, time_budget);
         let mut shared = Shared::new(&self.table, control, probe);
+        shared.parameters = self.options.parameters;
         shared.hard = time_budget.hard;
         shared.node_limit = limits.nodes.unwrap_or(u64::MAX);
         let (main, helpers) = self.threads.split_first_mut().expect("there is always a main thread");
@@ -171,6 +180,7 @@ impl Engine {
         self.table.clear();
         for thread in &mut self.threads {
             thread.histories.clear();
+            thread.corrections.clear();
         }
     }
 
@@ -195,6 +205,7 @@ impl Engine {
         self.match_threads();
         if self.threads[0].evaluator.depends_on_root() {
             self.table.clear();
+            self.threads.iter_mut().for_each(|thread| thread.corrections.clear());
         } else {
             self.table.start_search();
         }
@@ -216,7 +227,7 @@ impl Engine {
 
 impl Thread {
     fn new(evaluator: Box<dyn Evaluator>) -> Thread {
-        Thread { evaluator, histories: Histories::new() }
+        Thread { evaluator, histories: Histories::new(), corrections: Corrections::new() }
     }
 
     fn search(
@@ -228,7 +239,8 @@ impl Thread {
         role: ThreadRole,
     ) -> Vec<Line> {
         let evaluator = self.evaluator.as_mut();
-        let mut search = Search::new(shared, evaluator, &mut self.histories, KeyHistory::of(game));
+        let learnt = Learnt { histories: &mut self.histories, corrections: &mut self.corrections };
+        let mut search = Search::new(shared, evaluator, learnt, KeyHistory::of(game));
         search.iterate(game.current(), &mut moves, goals, role);
         if moves.iter().any(|candidate| candidate.table.is_some()) {
             moves.sort_by_key(|candidate| std::cmp::Reverse(candidate.table));

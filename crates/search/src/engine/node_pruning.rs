@@ -5,8 +5,12 @@ use shakmaty::{Chess, Position};
 use super::{
     key,
     key_history::Kind,
+    ordering::{Ordered, OrderingContext, Ranked},
+    packed_move::PackedMove,
     pruning,
+    quiescence::tactical_moves,
     search::{Node, NodeType, Search},
+    see,
     transposition_table::{Bound, Entry},
     value::{from_tt, is_decisive},
     window::Window,
@@ -20,22 +24,27 @@ impl Search<'_> {
         if node.node_type == NodeType::Pv || node.excluded.is_some() {
             return None;
         }
-        if depth <= pruning::RAZORING_DEPTH && estimate + pruning::razoring_margin(depth) <= window.alpha {
+        let parameters = &self.shared.parameters;
+        if depth <= parameters.razoring_depth && estimate + parameters.razoring_margin(depth) <= window.alpha
+        {
             let value = self.quiesce(position, ply, window);
             if value <= window.alpha {
                 return Some(value);
             }
         }
-        if is_decisive(window.beta) || estimate < window.beta {
+        if is_decisive(window.beta) {
             return None;
         }
-        if depth <= pruning::REVERSE_FUTILITY_DEPTH
+        if estimate < window.beta {
+            return self.probcut(node, estimate);
+        }
+        if depth <= parameters.reverse_futility_depth
             && !is_decisive(estimate)
-            && estimate - pruning::reverse_futility_margin(depth, node.trend) >= window.beta
+            && estimate - parameters.reverse_futility_margin(depth, node.trend) >= window.beta
         {
             return Some((estimate + window.beta) / 2);
         }
-        self.null_move(node, estimate)
+        self.null_move(node, estimate).or_else(|| self.probcut(node, estimate))
     }
 
     /// Null move pruning. Not tried twice in a row, nor with pawns alone because of zugzwang.
@@ -50,7 +59,7 @@ impl Search<'_> {
             return None;
         }
         let passed = position.clone().swap_turn().ok()?;
-        let reduced = depth - pruning::null_move_reduction(depth, estimate - window.beta);
+        let reduced = depth - self.shared.parameters.null_move_reduction(depth, estimate - window.beta);
         self.keys.push(key::after_null_move(self.keys.key(), position), Kind::Irreversible);
         self.evaluator.push_null(&passed);
         self.frame(ply).moved = None;
@@ -64,6 +73,50 @@ impl Search<'_> {
         let value = if is_decisive(value) { window.beta } else { value };
         let trusted = depth < pruning::VERIFIED_DEPTH && pieces.more_than_one();
         (trusted || self.null_move_holds(node, reduced)).then_some(value)
+    }
+
+    /// ProbCut: a capture that a shallow search finds well above beta will be above beta in a deep one.
+    fn probcut(&mut self, node: &Node<'_>, estimate: i32) -> Option<i32> {
+        let Node { position, ply, depth, window, .. } = *node;
+        let margin = self.shared.parameters.probcut;
+        let beta = window.beta + margin;
+        let reduced = depth - pruning::PROBCUT_REDUCTION;
+        if margin == 0 || depth < pruning::PROBCUT_DEPTH || is_decisive(beta) || self.poller.stopped() {
+            return None;
+        }
+        if node.entry.is_some_and(|entry| entry.depth >= reduced && from_tt(entry.value, ply) < beta) {
+            return None;
+        }
+        let from_table = node.entry.and_then(|entry| entry.best);
+        let histories = &*self.learnt.histories;
+        let context = OrderingContext { histories, from_table, killers: [None; 2], before: node.before };
+        let mut moves = tactical_moves(position);
+        let ordered = Ordered::tactical(position, &mut moves, &context);
+        for Ranked { m, .. } in ordered {
+            if !see::gains(position, m, beta - estimate) {
+                continue;
+            }
+            let mut after = position.clone();
+            after.play_unchecked(m);
+            self.enter(position, m, &after, ply);
+            let above = Window::above(beta - 1).flipped();
+            let mut value = -self.quiesce(&after, ply + 1, above);
+            if value >= beta {
+                value = -self.search(&after, ply + 1, reduced, above, NodeType::All);
+            }
+            self.leave();
+            if self.poller.stopped() {
+                return None;
+            }
+            if value >= beta {
+                let best = Some(PackedMove::of(m));
+                let entry =
+                    Entry { best, value, evaluation: node.raw, depth: reduced + 1, bound: Bound::Lower };
+                self.tt_store(ply, entry);
+                return Some(value);
+            }
+        }
+        None
     }
 
     /// Verification search against zugzwang.

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU16;
 
-use shakmaty::{Move, Role};
+use shakmaty::{Move, Role, Square};
 
 /// From, to (the rook for castling) and promotion in 16 bits: identifies a legal move of its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,11 @@ impl PackedMove {
 
     pub(super) fn bits(this: Option<PackedMove>) -> u16 {
         this.map_or(0, |packed_move| packed_move.0.get())
+    }
+
+    /// Where it goes; for castling, the rook's square.
+    pub(super) fn to(self) -> Square {
+        Square::new(u32::from(self.0.get()) >> 6 & 63)
     }
 
     /// The inverse of [`bits`](Self::bits).

@@ -5,10 +5,9 @@ use std::ops::ControlFlow;
 use shakmaty::{Bitboard, Chess, Move, MoveList, Position, Rank, Role};
 
 use super::{
-    node_pruning::tt_cutoff,
+    node_pruning::{refine_by_tt, tt_cutoff},
     ordering::{Ordered, OrderingContext, Ranked},
     packed_move::PackedMove,
-    pruning,
     search::{Best, Search},
     see,
     transposition_table::{Bound, Entry},
@@ -39,18 +38,23 @@ impl Search<'_> {
             return self.quiesce_moves(position, ply, window, entry, &mut moves, None);
         }
         let known = entry.and_then(|entry| entry.evaluation);
-        let evaluation = known.unwrap_or_else(|| self.evaluate(position));
+        let raw = known.unwrap_or_else(|| self.evaluate(position));
+        let mut evaluation = self.corrected(raw, self.correction_slots(position, ply));
+        if self.shared.parameters.stand_pat_on_table > 0 {
+            evaluation = refine_by_tt(evaluation, entry, ply).clamp(-MAX_EVAL, MAX_EVAL);
+        }
         if evaluation >= window.beta {
             if entry.is_none() && self.selective() {
-                let (value, evaluation) = (evaluation, Some(evaluation));
+                let (value, evaluation) = (evaluation, Some(raw));
                 self.tt_store(ply, Entry { best: None, value, evaluation, depth: 0, bound: Bound::Lower });
             }
             return evaluation;
         }
-        self.quiesce_moves(position, ply, window, entry, &mut tactical_moves(position), Some(evaluation))
+        let standing = Standing { raw, evaluation };
+        self.quiesce_moves(position, ply, window, entry, &mut tactical_moves(position), Some(standing))
     }
 
-    /// The best of `moves` and of standing pat at `evaluation`, which is `None` in check.
+    /// The best of `moves` and of standing pat, which is `None` in check.
     fn quiesce_moves(
         &mut self,
         position: &Chess,
@@ -58,13 +62,15 @@ impl Search<'_> {
         mut window: Window,
         entry: Option<Entry>,
         moves: &mut [Move],
-        evaluation: Option<i32>,
+        standing: Option<Standing>,
     ) -> i32 {
+        let evaluation = standing.map(|standing| standing.evaluation);
         let mut best = Best { value: evaluation.unwrap_or(-INFINITE), m: None };
         window.alpha = window.alpha.max(best.value);
         let from_table = entry.and_then(|entry| entry.best);
         let before = self.before(ply);
-        let context = OrderingContext { histories: self.histories, from_table, killers: [None; 2], before };
+        let context =
+            OrderingContext { histories: self.learnt.histories, from_table, killers: [None; 2], before };
         let ordered = match evaluation {
             Some(_) => Ordered::tactical(position, moves, &context),
             None => Ordered::all(position, moves, &context),
@@ -72,7 +78,7 @@ impl Search<'_> {
         for Ranked { m, .. } in ordered {
             if self.selective() && best.value > -MAX_EVAL {
                 let hoped =
-                    evaluation.map(|evaluation| evaluation + material_gain(m) + pruning::DELTA_MARGIN);
+                    evaluation.map(|evaluation| evaluation + material_gain(m) + self.shared.parameters.delta);
                 if let Some(hoped) = hoped
                     && hoped <= window.alpha
                     && !is_decisive(window.alpha)
@@ -108,14 +114,24 @@ impl Search<'_> {
             // Only captures were searched, so an exact value is stored as an upper bound.
             let bound = if best.value >= window.beta { Bound::Lower } else { Bound::Upper };
             let m = best.m.map(PackedMove::of);
+            let evaluation = standing.map(|standing| standing.raw);
             self.tt_store(ply, Entry { best: m, value: best.value, evaluation, depth: 0, bound });
         }
         best.value
     }
 }
 
+/// What standing pat is worth.
+#[derive(Clone, Copy)]
+struct Standing {
+    /// The static evaluation.
+    raw: i32,
+    /// The same, corrected and refined by the table.
+    evaluation: i32,
+}
+
 /// Captures, and promotions to a queen.
-fn tactical_moves(position: &Chess) -> MoveList {
+pub(super) fn tactical_moves(position: &Chess) -> MoveList {
     let mut moves = position.capture_moves();
     let seventh = Bitboard::from_rank(position.turn().relative_rank(Rank::Seventh));
     if (position.our(Role::Pawn) & seventh).any() {

@@ -125,8 +125,12 @@ impl Search<'_> {
     /// Orders the root moves as in any node.
     pub(super) fn order_candidates(&self, position: &Chess, moves: &mut [RootMove]) {
         let from_table = self.tt_probe().and_then(|entry| entry.best);
-        let context =
-            OrderingContext { histories: self.histories, from_table, killers: [None; 2], before: [None; 3] };
+        let context = OrderingContext {
+            histories: self.learnt.histories,
+            from_table,
+            killers: [None; 2],
+            before: [None; 3],
+        };
         let order: Vec<Move> =
             Ordered::all(position, &mut position.legal_moves(), &context).map(|ranked| ranked.m).collect();
         moves.sort_by_key(|candidate| order.iter().position(|&m| m == candidate.m));
@@ -192,7 +196,8 @@ impl Search<'_> {
             let check = after.is_check();
             depth += i32::from(check);
             if place > 2 && !is_tactical(m) && !check && depth >= pruning::LATE_MOVE_DEPTH {
-                reduction = (pruning::late_move_reduction(depth, place) - 1).clamp(0, depth - 1);
+                reduction =
+                    (self.shared.parameters.late_move_reduction(depth, place) - 1).clamp(0, depth - 1);
             }
         }
         let mut value = window.alpha + 1;

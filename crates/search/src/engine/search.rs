@@ -6,12 +6,14 @@ use arrayvec::ArrayVec;
 use shakmaty::{Chess, Move, Position, attacks};
 
 use super::{
+    corrections::{CorrectionSlots, Corrections},
     histories::{Before, Histories, PieceTo},
     key,
     key_history::{KeyHistory, Kind},
     node_pruning::{refine_by_tt, tt_cutoff},
     ordering::{Killers, MoveClass, Ordered, OrderingContext, Ranked, is_tactical},
     packed_move::PackedMove,
+    parameters::Parameters,
     pruning::{self, Selectivity, Trend},
     pv_table::PvTable,
     see,
@@ -26,7 +28,7 @@ use crate::Evaluator;
 pub(super) struct Search<'a> {
     pub(super) shared: &'a Shared<'a>,
     pub(super) evaluator: &'a mut dyn Evaluator,
-    pub(super) histories: &'a mut Histories,
+    pub(super) learnt: Learnt<'a>,
     pub(super) keys: KeyHistory,
     pub(super) pv: PvTable,
     pub(super) poller: StopPoller,
@@ -39,12 +41,23 @@ pub(super) struct Search<'a> {
     pub(super) null_move_from: usize,
 }
 
+/// What a thread has learnt in the searches of a game.
+pub(super) struct Learnt<'a> {
+    pub(super) histories: &'a mut Histories,
+    pub(super) corrections: &'a mut Corrections,
+}
+
 /// The search stack entry of a ply.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Frame {
+    /// The static evaluation, corrected; `None` in check.
     pub(super) evaluation: Option<i32>,
     /// The current move; `None` for a null move.
     pub(super) moved: Option<PieceTo>,
+    /// The same.
+    played: Option<Move>,
+    /// How many children of the last nodes at this ply were cut off.
+    cutoffs: i32,
     pub(super) killers: Killers,
     /// The move excluded by a singular search.
     pub(super) excluded: Option<Move>,
@@ -84,11 +97,22 @@ pub(super) struct Node<'p> {
     pub(super) node_type: NodeType,
     pub(super) in_check: bool,
     pub(super) entry: Option<Entry>,
-    /// The static evaluation, refined by the table; `None` in check.
+    /// The static evaluation; `None` in check.
+    pub(super) raw: Option<i32>,
+    /// The static evaluation, corrected and refined by the table; `None` in check.
     pub(super) estimate: Option<i32>,
     pub(super) trend: Trend,
     pub(super) before: Before,
+    corrections: Option<CorrectionSlots>,
     pub(super) excluded: Option<Move>,
+}
+
+impl Node<'_> {
+    /// Whether the table's move is a capture.
+    fn best_is_capture(&self) -> bool {
+        let to = self.entry.and_then(|entry| entry.best).map(PackedMove::to);
+        to.is_some_and(|to| self.position.them().contains(to))
+    }
 }
 
 /// The moves a node has searched, to update histories.
@@ -109,13 +133,13 @@ impl<'a> Search<'a> {
     pub(super) fn new(
         shared: &'a Shared<'a>,
         evaluator: &'a mut dyn Evaluator,
-        histories: &'a mut Histories,
+        learnt: Learnt<'a>,
         keys: KeyHistory,
     ) -> Search<'a> {
         Search {
             shared,
             evaluator,
-            histories,
+            learnt,
             keys,
             pv: PvTable::new(),
             poller: StopPoller::new(),
@@ -224,7 +248,10 @@ impl<'a> Search<'a> {
 
     /// Sets up the frame of the root.
     pub(super) fn init_root(&mut self, position: &Chess) {
-        let evaluation = (!position.is_check()).then(|| self.evaluate(position));
+        let evaluation = (!position.is_check()).then(|| {
+            let raw = self.evaluate(position);
+            self.corrected(raw, self.correction_slots(position, 0))
+        });
         *self.frame(0) = Frame { evaluation, ..Frame::default() };
     }
 
@@ -240,7 +267,20 @@ impl<'a> Search<'a> {
         self.shared.table.fetch(key);
         self.keys.push(key, if m.is_zeroing() { Kind::Irreversible } else { Kind::Reversible });
         self.evaluator.push(m, after);
-        self.frame(ply).moved = Some(PieceTo::of(position.turn(), m));
+        let frame = self.frame(ply);
+        frame.moved = Some(PieceTo::of(position.turn(), m));
+        frame.played = Some(m);
+    }
+
+    /// Where the corrections of a position are.
+    pub(super) fn correction_slots(&self, position: &Chess, ply: usize) -> Option<CorrectionSlots> {
+        CorrectionSlots::of(position, &self.before(ply), &self.shared.parameters)
+    }
+
+    /// A static evaluation with what earlier searches found of similar positions.
+    pub(super) fn corrected(&self, raw: i32, slots: Option<CorrectionSlots>) -> i32 {
+        let Some(slots) = slots.filter(|_| self.selective()) else { return raw };
+        (raw + self.learnt.corrections.of(slots, &self.shared.parameters)).clamp(-MAX_EVAL, MAX_EVAL)
     }
 
     /// Takes back a move or a null move.
@@ -261,14 +301,18 @@ impl<'a> Search<'a> {
         excluded: Option<Move>,
     ) -> Node<'p> {
         let in_check = position.is_check();
-        let evaluation = if in_check {
+        let before = self.before(ply);
+        let corrections = self.correction_slots(position, ply);
+        let raw = if in_check || excluded.is_some() {
             None
-        } else if excluded.is_some() {
-            self.frame(ply).evaluation
         } else {
             entry.and_then(|entry| entry.evaluation).or_else(|| Some(self.evaluate(position)))
         };
-        self.frame(ply).evaluation = evaluation;
+        if excluded.is_none() {
+            self.frame(ply).evaluation = raw.map(|raw| self.corrected(raw, corrections));
+        }
+        let evaluation = self.frame(ply).evaluation;
+        self.frame(ply + 1).cutoffs = 0;
         let earlier = self.frames[ply + FRAMES_BEFORE - 2].evaluation;
         let improving = evaluation.zip(earlier).is_some_and(|(now, then)| now > then);
         Node {
@@ -279,9 +323,11 @@ impl<'a> Search<'a> {
             node_type,
             in_check,
             entry,
+            raw,
             estimate: evaluation.map(|evaluation| refine_by_tt(evaluation, entry, ply)),
             trend: if improving { Trend::Improving } else { Trend::Worsening },
-            before: self.before(ply),
+            before,
+            corrections,
             excluded,
         }
     }
@@ -294,7 +340,8 @@ impl<'a> Search<'a> {
         }
         let killers = self.frame(ply).killers;
         let from_table = node.entry.and_then(|entry| entry.best);
-        let context = OrderingContext { histories: self.histories, from_table, killers, before: node.before };
+        let context =
+            OrderingContext { histories: self.learnt.histories, from_table, killers, before: node.before };
         let ordered = Ordered::all(position, &mut moves, &context);
         let mut window = node.window;
         let mut best = Best { value: -INFINITE, m: None };
@@ -311,7 +358,7 @@ impl<'a> Search<'a> {
                 Extension::Refuted(value) => return value,
             };
             let left = depth - 1 + extension;
-            let value = self.search_move(node, Ranked { m, sort }, tried.count, window, left);
+            let value = self.search_move(node, Ranked { m, sort }, tried.count, best.value, window, left);
             if self.poller.stopped() {
                 return DRAW;
             }
@@ -326,6 +373,7 @@ impl<'a> Search<'a> {
             }
             if value >= window.beta {
                 self.update_histories(node, m, &tried);
+                self.frame(ply).cutoffs += 1;
                 break;
             }
             // Moves beyond the capacity are not recorded.
@@ -348,11 +396,14 @@ impl<'a> Search<'a> {
             Bound::Upper
         };
         if self.selective() {
-            let evaluation = self.frame(node.ply).evaluation;
+            if bound == Bound::Upper {
+                self.reward_refutation(node);
+            }
+            self.update_corrections(node, best, bound);
             let m = best.m.map(PackedMove::of);
             self.tt_store(
                 node.ply,
-                Entry { best: m, value: best.value, evaluation, depth: node.depth, bound },
+                Entry { best: m, value: best.value, evaluation: node.raw, depth: node.depth, bound },
             );
         }
         best.value
@@ -370,35 +421,37 @@ impl<'a> Search<'a> {
             return false;
         }
         let Node { position, depth, .. } = *node;
+        let parameters = &self.shared.parameters;
         match sort {
             MoveClass::GoodCapture => return false,
             MoveClass::BadCapture => {
-                return depth <= pruning::EXCHANGE_DEPTH
-                    && !see::gains(position, m, pruning::capture_exchange_margin(depth));
+                return depth <= parameters.exchange_depth
+                    && !see::gains(position, m, parameters.capture_exchange_margin(depth));
             }
             MoveClass::Killer | MoveClass::Quiet if node.in_check || gives_direct_check(position, m) => {
                 return false;
             }
             MoveClass::Killer | MoveClass::Quiet => {}
         }
-        let reduced = (depth - pruning::late_move_reduction(depth, tried.count)).max(0);
-        let record = || self.histories.of_quiet(position.turn(), m, &node.before);
-        (depth <= pruning::QUIET_LIMIT_DEPTH && tried.count >= pruning::quiet_move_limit(depth, node.trend))
-            || (reduced <= pruning::FUTILITY_DEPTH
+        let reduced = (depth - parameters.late_move_reduction(depth, tried.count)).max(0);
+        let record = || self.learnt.histories.of_quiet(position.turn(), m, &node.before);
+        (depth <= parameters.quiet_limit_depth
+            && tried.count >= parameters.quiet_move_limit(depth, node.trend))
+            || (reduced <= parameters.futility_depth
                 && node
                     .estimate
-                    .is_some_and(|estimate| estimate + pruning::futility_margin(reduced) <= window.alpha)
+                    .is_some_and(|estimate| estimate + parameters.futility_margin(reduced) <= window.alpha)
                 && !is_decisive(window.alpha))
-            || (reduced <= pruning::HISTORY_DEPTH && record() < pruning::history_margin(depth))
-            || (reduced <= pruning::EXCHANGE_DEPTH
-                && !see::gains(position, m, pruning::quiet_exchange_margin(reduced)))
+            || (reduced <= parameters.history_pruning_depth && record() < parameters.history_margin(depth))
+            || (reduced <= parameters.exchange_depth
+                && !see::gains(position, m, parameters.quiet_exchange_margin(reduced)))
     }
 
     /// Singular extension of the table move, by a search without it.
     fn singular_extension(&mut self, node: &Node<'_>, m: Move, tried: &Tried) -> Extension {
         let Some(entry) = node.entry.filter(|_| tried.count == 0) else { return Extension::By(0) };
         let tt_value = from_tt(entry.value, node.ply);
-        if node.depth < pruning::SINGULAR_DEPTH
+        if node.depth < self.shared.parameters.singular_depth
             || !self.selective()
             || self.is_overextended(node.ply)
             || entry.best != Some(PackedMove::of(m))
@@ -408,14 +461,16 @@ impl<'a> Search<'a> {
         {
             return Extension::By(0);
         }
-        let singular_beta = tt_value - 2 * node.depth;
+        let singular_beta = tt_value - self.shared.parameters.singular_margin_at(node.depth);
         self.frame(node.ply).excluded = Some(m);
         let window = Window::above(singular_beta - 1);
         let node_type = if node.node_type == NodeType::Cut { NodeType::Cut } else { NodeType::All };
         let without = self.search(node.position, node.ply, (node.depth - 1) / 2, window, node_type);
         self.frame(node.ply).excluded = None;
         if without < singular_beta {
-            Extension::By(1)
+            let margin = self.shared.parameters.double_extension;
+            let is_double = margin > 0 && node.node_type != NodeType::Pv && without < singular_beta - margin;
+            Extension::By(1 + i32::from(is_double))
         } else if node.node_type != NodeType::Pv && singular_beta >= node.window.beta {
             // Multi-cut: other moves fail high too.
             Extension::Refuted(singular_beta)
@@ -430,12 +485,14 @@ impl<'a> Search<'a> {
         ply >= 2 * self.root_depth.unsigned_abs() as usize
     }
 
-    /// The value of a move for the side that makes it, after `tried` others. `depth` is that of the child.
+    /// The value of a move for the side that makes it, after `tried` others with the value `best`. `depth` is that of the
+    /// child.
     fn search_move(
         &mut self,
         node: &Node<'_>,
         ranked: Ranked,
         tried: usize,
+        best: i32,
         window: Window,
         mut depth: i32,
     ) -> i32 {
@@ -465,6 +522,9 @@ impl<'a> Search<'a> {
             let first = if tried > 0 { NodeType::Cut } else { node.node_type.below() };
             value = -self.search(&after, below, reduced, above, first);
             if value > window.alpha && reduced < depth {
+                depth = self.depth_of_second_search(depth, value - best);
+            }
+            if value > window.alpha && reduced < depth {
                 let again = if is_pv { NodeType::Cut } else { node.node_type.below() };
                 value = -self.search(&after, below, depth, above, again);
             }
@@ -477,43 +537,83 @@ impl<'a> Search<'a> {
         value
     }
 
+    /// The depth at which a reduced move that failed high, by so much over the best value, is searched again.
+    fn depth_of_second_search(&self, depth: i32, surplus: i32) -> i32 {
+        let Parameters { deeper, shallower, .. } = self.shared.parameters;
+        depth + i32::from(deeper > 0 && surplus > deeper) - i32::from(surplus < shallower)
+    }
+
     /// Late move reduction.
     fn reduction(&self, node: &Node<'_>, Ranked { m, sort }: Ranked, tried: usize) -> i32 {
-        let mut plies = pruning::late_move_reduction(node.depth, tried + 1) - i32::from(node.in_check);
+        let parameters = &self.shared.parameters;
+        let mut plies = parameters.late_move_reduction(node.depth, tried + 1) - i32::from(node.in_check);
         plies += match node.node_type {
             NodeType::Pv => -1,
             NodeType::Cut => 1,
             NodeType::All => 0,
         };
         plies += i32::from(node.trend == Trend::Worsening);
+        let cutoffs = self.frames[node.ply + 1 + FRAMES_BEFORE].cutoffs;
+        plies += i32::from(parameters.answer_cutoffs > 0 && cutoffs >= parameters.answer_cutoffs);
         match sort {
             MoveClass::GoodCapture => 0,
             MoveClass::BadCapture => plies - 1,
             MoveClass::Killer => plies - 2,
             MoveClass::Quiet => {
-                plies - self.histories.of_quiet(node.position.turn(), m, &node.before) / 9_000
+                let turn = node.position.turn();
+                let history = self.learnt.histories.of_quiet(turn, m, &node.before);
+                let after_capture = i32::from(node.best_is_capture()) * parameters.reduction_after_capture;
+                plies + after_capture - history / parameters.reduction_history
             }
+        }
+    }
+
+    /// Rewards the quiet move that led to a node where nothing helps.
+    fn reward_refutation(&mut self, node: &Node<'_>) {
+        let share = self.shared.parameters.refutation_bonus;
+        let Some(above) = node.ply.checked_sub(1).filter(|_| share > 0) else { return };
+        if node.before[0].is_none() {
+            return;
+        }
+        let Some(m) = self.frame(above).played.filter(|m| !is_tactical(*m)) else { return };
+        let bonus = self.shared.parameters.history_bonus_at(node.depth) * share / 100;
+        let before = self.before(above);
+        self.learnt.histories.update_quiet(!node.position.turn(), m, &before, bonus);
+    }
+
+    /// Learns how far the static evaluation was off, where the value is known well enough to tell.
+    fn update_corrections(&mut self, node: &Node<'_>, best: Best, bound: Bound) {
+        let evaluation = self.frame(node.ply).evaluation.filter(|_| node.raw.is_some());
+        let (Some(evaluation), Some(slots)) = (evaluation, node.corrections) else { return };
+        let tells = match bound {
+            Bound::None => false,
+            Bound::Exact => true,
+            Bound::Lower => best.value > evaluation,
+            Bound::Upper => best.value < evaluation,
+        };
+        if tells && !best.m.is_some_and(is_tactical) && !is_decisive(best.value) {
+            self.learnt.corrections.update(slots, best.value - evaluation, node.depth);
         }
     }
 
     /// Updates killers and histories after a cutoff.
     fn update_histories(&mut self, node: &Node<'_>, m: Move, tried: &Tried) {
         let turn = node.position.turn();
-        let bonus = pruning::history_bonus(node.depth);
+        let bonus = self.shared.parameters.history_bonus_at(node.depth);
         if is_tactical(m) {
-            self.histories.update_capture(turn, m, bonus);
+            self.learnt.histories.update_capture(turn, m, bonus);
         } else {
             let killers = &mut self.frame(node.ply).killers;
             if killers[0] != Some(m) {
                 *killers = [Some(m), killers[0]];
             }
-            self.histories.update_quiet(turn, m, &node.before, bonus);
+            self.learnt.histories.update_quiet(turn, m, &node.before, bonus);
             for &worse in &tried.quiet {
-                self.histories.update_quiet(turn, worse, &node.before, -bonus);
+                self.learnt.histories.update_quiet(turn, worse, &node.before, -bonus);
             }
         }
         for &worse in &tried.tactical {
-            self.histories.update_capture(turn, worse, -bonus);
+            self.learnt.histories.update_capture(turn, worse, -bonus);
         }
     }
 }

@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use super::{pruning::Selectivity, tablebase::TreeProbe, transposition_table::TranspositionTable};
+use super::{
+    parameters::Parameters, pruning::Selectivity, tablebase::TreeProbe,
+    transposition_table::TranspositionTable,
+};
 use crate::SearchControl;
 
 /// The table, the stop flag and the node count.
@@ -14,6 +17,7 @@ pub(super) struct Shared<'a> {
     pub(super) control: &'a dyn SearchControl,
     pub(super) probe: &'a TreeProbe,
     pub(super) selectivity: Selectivity,
+    pub(super) parameters: Parameters,
     /// The hard time limit.
     pub(super) hard: Option<Duration>,
     pub(super) node_limit: u64,
@@ -32,6 +36,7 @@ impl<'a> Shared<'a> {
             control,
             probe,
             selectivity: Selectivity::Selective,
+            parameters: Parameters::default(),
             hard: None,
             node_limit: u64::MAX,
             stop: AtomicBool::new(false),

@@ -15,10 +15,11 @@ use tabia_game::{History, position_from_fen};
 
 use super::{
     Engine, EngineOptions,
+    corrections::Corrections,
     histories::Histories,
     key_history::KeyHistory,
     pruning::Selectivity,
-    search::{NodeType, Search},
+    search::{Learnt, NodeType, Search},
     shared::Shared,
     tablebase::TreeProbe,
     transposition_table::TranspositionTable,
@@ -196,8 +197,10 @@ fn exhaustive<T>(game: &History, run: impl FnOnce(&mut Search<'_>, &Chess) -> T)
     let probe = TreeProbe::none();
     let mut shared = Shared::new(&table, &NoControl, &probe);
     shared.selectivity = Selectivity::Exhaustive;
-    let (mut evaluator, mut histories) = (Material, Histories::new());
-    let mut search = Search::new(&shared, &mut evaluator, &mut histories, KeyHistory::of(game));
+    let mut evaluator = Material;
+    let (mut histories, mut corrections) = (Histories::new(), Corrections::new());
+    let learnt = Learnt { histories: &mut histories, corrections: &mut corrections };
+    let mut search = Search::new(&shared, &mut evaluator, learnt, KeyHistory::of(game));
     search.init_root(game.current());
     run(&mut search, game.current())
 }
@@ -545,9 +548,11 @@ fn longest_lines_fit_the_stack() {
     let mut shared = Shared::new(&table, &NoControl, &probe);
     shared.selectivity = Selectivity::Exhaustive;
     shared.node_limit = 50_000;
-    let (mut evaluator, mut histories) = (Material, Histories::new());
+    let mut evaluator = Material;
+    let (mut histories, mut corrections) = (Histories::new(), Corrections::new());
+    let learnt = Learnt { histories: &mut histories, corrections: &mut corrections };
     let game = game(BUSY);
-    let mut search = Search::new(&shared, &mut evaluator, &mut histories, KeyHistory::of(&game));
+    let mut search = Search::new(&shared, &mut evaluator, learnt, KeyHistory::of(&game));
     search.search(game.current(), 0, MAX_PLY as i32, Window::FULL, NodeType::Pv);
     assert_eq!(search.seldepth, MAX_PLY);
 }

@@ -25,7 +25,7 @@ pub enum FromFileError {
     OtherNetwork(String),
 }
 
-/// An arena of `net` from a state dict (safetensors or PyTorch), and what its card, sidecar included, says of it.
+/// An arena of `net` from a model file that [`initial_weights`] reads, and what its card, sidecar included, says of it.
 ///
 /// # Errors
 /// If the file cannot be read, or does not compute what `net` does.
@@ -36,7 +36,7 @@ pub fn from_file(path: &Path, net: &NetConfig) -> Result<(Vec<f32>, Provenance),
         let message = format!("it takes {}, the file {takes}", net.encoding());
         return Err(FromFileError::OtherNetwork(message));
     }
-    let arena = initial_weights(path, &net.table())?;
+    let arena = initial_weights(path, net)?;
     let agreement = compare::compare(net, &arena, &model)?;
     // A file in 8 bits is computed in 8 bits where there is a runtime for that; its weights are read as floats.
     let in_eight_bits = Precision::Int8.to_string();

@@ -53,7 +53,9 @@ impl Provenance {
             Weights::Averaged => last_evaluation(run, state.step)?,
             Weights::Live => None,
         };
+        // Games are no held-out positions.
         let held_out = evaluation.iter().flat_map(|evaluation| &evaluation.groups);
+        let held_out = held_out.filter(|(_, score)| score.points.is_none());
         let held_out = held_out.map(|(group, score)| HeldOut {
             group: group.clone(),
             positions: score.count,

@@ -42,6 +42,7 @@ pub(crate) struct Places {
     pub(crate) outcomes: usize,
     pub(crate) think: usize,
     pub(crate) values: usize,
+    pub(crate) siblings: usize,
     pub(crate) hyper: usize,
     /// All but the floats of [`Form::Numbers`].
     short: usize,
@@ -101,6 +102,7 @@ impl Places {
             outcomes: place(rows),
             think: place(rows),
             values: place(rows * 4),
+            siblings: place(rows * 4),
             hyper: place(16 * 4),
             short: 0,
             len: 0,
@@ -133,6 +135,7 @@ impl Places {
             ("outcomes", examples.outcomes.len()),
             ("think times", examples.think.len()),
             ("values", examples.values.len()),
+            ("siblings", examples.siblings.len()),
         ];
         lengths.extend(columns.into_iter().filter(|(_, len)| *len > 0).map(|(what, len)| (what, len, rows)));
         let policy = match (self.moves, &examples.policy) {
@@ -201,6 +204,10 @@ impl Places {
         match examples.values.as_slice() {
             [] => put(memory, self.values, &vec![f32::NAN; rows]),
             values => put(memory, self.values, values),
+        }
+        match examples.siblings.as_slice() {
+            [] => put(memory, self.siblings, &vec![0_f32; rows]),
+            siblings => put(memory, self.siblings, siblings),
         }
         let total = examples.total_weight().max(f32::MIN_POSITIVE);
         let shares: Vec<f32> = examples.weights.iter().map(|weight| weight / total).collect();
@@ -283,11 +290,12 @@ mod tests {
             (places.outcomes, 5),
             (places.think, 5),
             (places.values, 20),
+            (places.siblings, 20),
             (places.hyper, 28),
             (board.floats, 5 * 768 * 4),
         ];
         ends.sort_unstable();
         assert!(ends.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0));
-        assert!(places.short <= board.floats && ends[13].0 + ends[13].1 <= places.len);
+        assert!(places.short <= board.floats && ends[14].0 + ends[14].1 <= places.len);
     }
 }

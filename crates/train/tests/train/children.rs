@@ -10,7 +10,7 @@ use tabia_data::{Line, LineSample, RecordIndex, Sample, Target};
 use tabia_encoding::{Batch, ForWhite, Score, Situation, encoding, parse_uci};
 use tabia_train::{
     Backend, CpuBackend, ExampleBuilder, Examples, FeedSupply, MetricsLine, Positions, RatingBalance,
-    StepHyper, Supply, SupplyOptions, TrainConfig, ValueCurve, ValueLoss, Weights,
+    StepHyper, Supply, SupplyOptions, TrainConfig, TrainerState, ValueCurve, ValueLoss, Weights,
 };
 use tempfile::{TempDir, tempdir};
 
@@ -170,7 +170,8 @@ fn evaluation_reports_one_ply_move_choice() {
     // Positions that have only their best moves are nothing to choose in.
     let few = folder.path().join("few");
     sets::evaluations(&few);
-    let options = SupplyOptions { sets: vec![few], seed: 1, threads: 1, teachers: Vec::new() };
+    let options =
+        SupplyOptions { sets: vec![few], mix: Vec::new(), seed: 1, threads: 1, teachers: Vec::new() };
     let mut supply = FeedSupply::open(&run.config, options, None).unwrap();
     let mut roots = 0;
     supply
@@ -207,7 +208,8 @@ fn training_on_children_improves_move_choice() {
         [loss]\nvalue_kind = 'cross-entropy'\n[data]\nbatch = 64\nlanes = 2\nseats = 64\nheld_out_ppm = 200000\n\
         positions = 'children'\nvalue_curve = {}";
     let config = TrainConfig::parse(text).unwrap();
-    let options = SupplyOptions { sets: vec![set], seed: 1, threads: 1, teachers: Vec::new() };
+    let options =
+        SupplyOptions { sets: vec![set], mix: Vec::new(), seed: 1, threads: 1, teachers: Vec::new() };
     let mut supply = FeedSupply::open(&config, options, None).unwrap();
     let mut backend = CpuBackend::new(&config, 1);
     let (before, roots) = given_away(&mut backend, &mut supply);
@@ -218,4 +220,116 @@ fn training_on_children_improves_move_choice() {
     }
     let (after, _) = given_away(&mut backend, &mut supply);
     assert!(after < 0.7 * before, "{before} {after}");
+}
+
+fn ranked(data: &str) -> TrainConfig {
+    let net = "kind = 'challenge'\nbody = 'dense'\nhidden = [16]";
+    let text = format!(
+        "name = 'x'\n[net]\n{net}\n[loss]\nvalue = 0.1\nvalue_kind = 'cross-entropy'\nranking = 2.0\n\
+         [data]\nbatch = 16\nlanes = 2\ncursors = 8\npositions = 'children'\nsiblings = 4\n{data}"
+    );
+    TrainConfig::parse(&text).unwrap()
+}
+
+#[test]
+fn siblings_stand_together_and_are_ranked() {
+    let folder = tempdir().unwrap();
+    let set = folder.path().join("set");
+    sets::evaluations(&set);
+    let options =
+        SupplyOptions { sets: vec![set], mix: Vec::new(), seed: 1, threads: 1, teachers: Vec::new() };
+    let config = ranked("");
+    let mut supply = FeedSupply::open(&config, options, None).unwrap();
+    let batches: Vec<Examples> = (0..4).map(|_| supply.next().unwrap()).collect();
+    for examples in &batches {
+        assert_eq!((examples.rows(), examples.siblings.len()), (16, 16));
+        for group in 0..4 {
+            let rows = group * 4..group * 4 + 4;
+            let known = |row: &usize| examples.siblings[*row] != 0.0;
+            let count = rows.clone().filter(known).count();
+            assert!(count > 0, "no empty groups");
+            assert!(rows.clone().all(|row| known(&row) == (examples.weights[row] > 0.0)));
+            assert!(rows.clone().take(count).all(|row| known(&row)), "padding comes last");
+        }
+    }
+    // What is learned is an order: of two siblings, the one with the better target gets the better number.
+    let order = |backend: &mut CpuBackend| {
+        let (mut right, mut all) = (0, 0);
+        for examples in &batches {
+            let scores = backend.evaluate(examples, Weights::Live).unwrap();
+            for (one, other) in
+                (0..16).flat_map(|row| (row + 1..row / 4 * 4 + 4).map(move |other| (row, other)))
+            {
+                let differ = examples.values[one] - examples.values[other];
+                if differ.abs() > 0.05 {
+                    all += 1;
+                    right += usize::from(differ * (scores.value[one] - scores.value[other]) > 0.0);
+                }
+            }
+        }
+        (right, all)
+    };
+    let mut backend = CpuBackend::new(&config, 5);
+    let before = order(&mut backend);
+    for _ in 0..60 {
+        for examples in &batches {
+            backend.step(examples, &StepHyper { lr: 0.01, ..HYPER }).unwrap();
+        }
+    }
+    let after = order(&mut backend);
+    assert!(after.1 > 10 && after.0 > before.0 && after.0 * 10 > after.1 * 9, "{before:?} {after:?}");
+    // Micro-batches keep groups whole.
+    let whole = CpuBackend::new(&config, 5).gradients(&batches[0]).unwrap().0.total;
+    let parts = CpuBackend::new(&config, 5).with_micro_batch(5).gradients(&batches[0]).unwrap().0.total;
+    assert!((whole - parts).abs() < 1e-4 * whole.abs(), "{whole} {parts}");
+}
+
+#[test]
+fn the_ranking_loss_has_the_gradient_of_its_slope() {
+    let folder = tempdir().unwrap();
+    let set = folder.path().join("set");
+    sets::evaluations(&set);
+    let options =
+        SupplyOptions { sets: vec![set], mix: Vec::new(), seed: 1, threads: 1, teachers: Vec::new() };
+    let config = ranked("");
+    let examples = FeedSupply::open(&config, options, None).unwrap().next().unwrap();
+    let mut backend = CpuBackend::plain(&config, 5);
+    let weights = backend.state().unwrap().weights;
+    let gradient = backend.gradients(&examples).unwrap().1;
+    let steepness = gradient.iter().map(|&g| f64::from(g) * f64::from(g)).sum::<f64>().sqrt();
+    let mut loss = |by: f64| {
+        let moved = weights.iter().zip(&gradient).map(|(w, g)| w + (by / steepness) as f32 * g).collect();
+        backend.load(&TrainerState::fresh(moved)).unwrap();
+        f64::from(backend.gradients(&examples).unwrap().0.total)
+    };
+    let slope = (loss(1e-3) - loss(-1e-3)) / 2e-3;
+    assert!((slope - steepness).abs() < 0.02 * steepness, "{slope} {steepness}");
+}
+
+#[test]
+fn impossible_groups_are_refused() {
+    for (data, wanted) in [
+        (
+            "data.batch must be a multiple of data.siblings",
+            "batch = 10\npositions = 'children'\nsiblings = 4",
+        ),
+        ("data.siblings needs data.positions", "siblings = 4"),
+        ("data.siblings must be 0 or 2 to 64", "siblings = 1"),
+    ]
+    .map(|(wanted, data)| (data, wanted))
+    {
+        let text =
+            format!("name = 'x'\n[net]\nkind = 'challenge'\nbody = 'dense'\nhidden = [8]\n[data]\n{data}");
+        let error = TrainConfig::parse(&text).unwrap_err().to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+    let text = "name = 'x'\n[net]\nkind = 'challenge'\nbody = 'dense'\nhidden = [8]\n[loss]\nranking = 0.1";
+    assert!(TrainConfig::parse(text).unwrap_err().to_string().contains("loss.ranking needs data.siblings"));
+    let folder = tempdir().unwrap();
+    let set = folder.path().join("games");
+    sets::games(&set);
+    let options =
+        SupplyOptions { sets: vec![set], mix: Vec::new(), seed: 1, threads: 1, teachers: Vec::new() };
+    let error = FeedSupply::open(&ranked(""), options, None).err().unwrap().to_string();
+    assert!(error.contains("data.siblings needs evaluations"), "{error}");
 }

@@ -9,7 +9,9 @@ use tabia_train::export::{
     Agreement, ExportError, ExportFormat, ExportWork, Exported, Measurement, Precision, Provenance, export,
     export_measured, from_file,
 };
-use tabia_train::{Start, TrainConfig, TrainerState, Weights, Window, add_start, metrics_path, starts_path};
+use tabia_train::{
+    Start, TrainConfig, TrainerState, Weights, Window, add_start, initial_weights, metrics_path, starts_path,
+};
 use tempfile::{TempDir, tempdir};
 
 use crate::configs::{From, config};
@@ -126,6 +128,36 @@ fn a_state_dict_in_8_bits_is_smaller_and_loses_little() {
                 assert!(near, "{name}: {}", entry.name);
             }
         }
+    }
+}
+
+#[test]
+fn training_starts_from_a_graph_of_any_precision() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("network.onnx");
+    for name in ["human", "policy-cnn", "value-mlp", "nnue", "challenge-conv", "challenge-relative"] {
+        let net = config(name).0.net;
+        let arena = net.table().initial(3);
+        for (precision, step) in [
+            (Precision::F32, 0.0),
+            (Precision::F16, 1e-3),
+            (Precision::Int8Weights, 1.0 / 127.0),
+            (Precision::Int8, 1.0 / 127.0),
+        ] {
+            let exported =
+                export(&net, &arena, ExportFormat::Onnx, precision, &Provenance::default()).unwrap();
+            fs::write(&path, &exported.bytes).unwrap();
+            let read = initial_weights(&path, &net).unwrap();
+            for entry in net.table().entries() {
+                let (exact, read) = (entry.of(&arena), entry.of(&read));
+                let largest = exact.iter().fold(0.0_f32, |largest, v| largest.max(v.abs()));
+                let near = exact.iter().zip(read).all(|(a, b)| (a - b).abs() <= largest * step);
+                assert!(near, "{name} in {precision}: {}", entry.name);
+            }
+        }
+        let other = config("pair").0.net;
+        let error = initial_weights(&path, &other).unwrap_err().to_string();
+        assert!(error.contains("nor is it an ONNX file"), "{name}: {error}");
     }
 }
 

@@ -17,7 +17,8 @@ fn examples(folder: &TempDir, config: &TrainConfig, from: From) -> Examples {
             From::Evaluations => sets::evaluations(&dir),
         }
     }
-    let options = SupplyOptions { sets: vec![dir], seed: 3, threads: 1, teachers: Vec::new() };
+    let options =
+        SupplyOptions { sets: vec![dir], mix: Vec::new(), seed: 3, threads: 1, teachers: Vec::new() };
     FeedSupply::open(config, options, None).unwrap().next().unwrap()
 }
 

@@ -24,7 +24,13 @@ fn every_network_kind_trains_and_plays() {
     for (name, ..) in KINDS {
         let (config, from) = config(name);
         let dir = if from == From::Games { &games } else { &evaluations };
-        let options = SupplyOptions { sets: vec![dir.clone()], seed: 1, threads: 1, teachers: Vec::new() };
+        let options = SupplyOptions {
+            sets: vec![dir.clone()],
+            mix: Vec::new(),
+            seed: 1,
+            threads: 1,
+            teachers: Vec::new(),
+        };
         let mut supply = FeedSupply::open(&config, options, None).unwrap();
         let mut backend = CpuBackend::new(&config, 1);
         let examples = supply.next().unwrap();

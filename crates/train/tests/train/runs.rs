@@ -90,6 +90,7 @@ impl Setting {
 
     pub(crate) fn supply(&self, place: Option<&serde_json::Value>) -> FeedSupply {
         let options = SupplyOptions {
+            mix: Vec::new(),
             sets: vec![self.set.clone()],
             seed: 7,
             threads: self.threads,
@@ -264,11 +265,11 @@ fn checkpoint_provides_initial_weights() {
     let folder = tempdir().unwrap();
     let run = Setting::new(&folder, "run");
     let end = run.begin(Clock::stopping_after(2)).unwrap();
-    let table = run.config.net.table();
+    let net = &run.config.net;
     let ema = run.last_state().ema;
-    assert_eq!(initial_weights(&run.run, &table).unwrap(), ema);
-    assert_eq!(initial_weights(&end.checkpoint, &table).unwrap(), ema);
-    let other = config("nnue").0.net.table();
+    assert_eq!(initial_weights(&run.run, net).unwrap(), ema);
+    assert_eq!(initial_weights(&end.checkpoint, net).unwrap(), ema);
+    let other = config("nnue").0.net;
     let error = initial_weights(&end.checkpoint, &other).unwrap_err().to_string();
     assert!(error.contains("features.weight"), "{error}");
 }

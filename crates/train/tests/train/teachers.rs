@@ -24,7 +24,7 @@ fn batch(share: f32, teachers: Vec<Teacher>) -> Examples {
     sets::games(&dir);
     let (mut config, _) = config("human");
     config.data.teaching = Teaching { rated: share, unrated: share };
-    let options = SupplyOptions { sets: vec![dir], seed: 1, threads: 2, teachers };
+    let options = SupplyOptions { sets: vec![dir], mix: Vec::new(), seed: 1, threads: 2, teachers };
     FeedSupply::open(&config, options, None).unwrap().next().unwrap()
 }
 

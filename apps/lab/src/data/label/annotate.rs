@@ -297,7 +297,7 @@ fn unite(args: &AnnotateArgs, plan: SetPlan, parts: &Path, finished: &[usize], f
     let source =
         SourceSummary { name: args.set.display().to_string(), records: games, broken: BTreeMap::new() };
     let options = BTreeMap::from([
-        ("engine".to_owned(), args.engine.command().to_owned()),
+        ("engine".to_owned(), args.engine.command()),
         ("limits".to_owned(), args.engine.go().to_string()),
         ("positions".to_owned(), format!("{:?}", args.positions).to_lowercase()),
         ("evaluated".to_owned(), positions.to_string()),

@@ -1,6 +1,7 @@
 //! Engine options and start.
 
-use std::path::Path;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -13,7 +14,7 @@ use super::session::Labeller;
 /// The engine and its limits.
 #[derive(Args)]
 pub(super) struct EngineArgs {
-    /// Engine command with arguments [default: stockfish in PATH or /usr/games].
+    /// Engine command with arguments [default: what tools/build_stockfish.sh built, else stockfish in PATH or /usr/games].
     #[arg(long, value_name = "COMMAND")]
     engine: Option<String>,
     /// UCI option as NAME=VALUE; repeatable.
@@ -53,8 +54,8 @@ impl EngineArgs {
     }
 
     /// The engine's command line.
-    pub(super) fn command(&self) -> &str {
-        self.engine.as_deref().unwrap_or_else(|| stockfish())
+    pub(super) fn command(&self) -> String {
+        self.engine.clone().unwrap_or_else(stockfish)
     }
 
     /// Starts an engine with one line per position.
@@ -65,7 +66,7 @@ impl EngineArgs {
     /// How an engine is started.
     pub(super) fn launch(&self) -> Result<EngineConfig> {
         let command = self.command();
-        let words = shlex::split(command)
+        let words = shlex::split(&command)
             .filter(|words| !words.is_empty())
             .with_context(|| format!("invalid command '{command}'"))?;
         let (program, arguments) = words.split_first().context("no command")?;
@@ -94,10 +95,23 @@ fn seconds(text: &str) -> Result<f64, String> {
     if seconds > 0.0 && seconds <= 1e6 { Ok(seconds) } else { Err("must be above 0".to_owned()) }
 }
 
-/// Debian keeps games out of root's `PATH`.
-fn stockfish() -> &'static str {
+/// The Stockfish that `tools/build_stockfish.sh` built for this machine, else an installed one. Debian keeps games out of root's
+/// `PATH`.
+fn stockfish() -> String {
     const DEBIAN: &str = "/usr/games/stockfish";
+    let built = built_stockfish().filter(|built| built.is_file());
+    if let Some(built) = built.as_deref().and_then(Path::to_str) {
+        // The command is split at blanks.
+        return shlex::try_quote(built).map_or_else(|_| built.to_owned(), Cow::into_owned);
+    }
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let in_path = std::env::split_paths(&folders).any(|folder| folder.join("stockfish").is_file());
-    if !in_path && Path::new(DEBIAN).is_file() { DEBIAN } else { "stockfish" }
+    (if !in_path && Path::new(DEBIAN).is_file() { DEBIAN } else { "stockfish" }).to_owned()
+}
+
+/// Where `tools/build_stockfish.sh` puts it.
+fn built_stockfish() -> Option<PathBuf> {
+    let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
+    Some(cache.join("tabia/stockfish"))
 }

@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{EnPassantMode, fen::Epd};
 use tabia_data::{EvaluationRecord, Session};
 
-use super::output::{Output, Settings};
 use super::positions::Keyed;
 use super::session::Findings;
+use super::settings::Settings;
 use crate::data::rows::Row;
+use crate::data::unfinished::Output;
 
 /// Output format of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

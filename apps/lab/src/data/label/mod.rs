@@ -1,13 +1,13 @@
-//! `tabia-lab data label`: evaluates positions with an engine.
+//! `tabia-lab data label`: evaluates positions with an engine or a network.
 
 mod annotate;
 mod engine;
 mod form;
 mod input;
-mod output;
 mod positions;
-mod records;
 mod session;
+mod settings;
+mod teacher;
 mod work;
 
 use std::collections::BTreeMap;
@@ -18,19 +18,23 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use tabia_data::{RecordKind, SetPlan, ShardOptions, SourceSummary, fingerprint};
+use tabia_data::{RecordKind, SourceSummary};
+use tabia_uci::client::EngineConfig;
 use tabia_uci::message::Go;
 
 pub(crate) use self::annotate::{AnnotateArgs, run as run_annotate};
 use self::engine::EngineArgs;
 use self::form::Form;
-use self::output::{Output, Settings, Written};
 use self::positions::Choice;
 use self::session::Labeller;
+use self::settings::Settings;
+use self::teacher::{DeviceName, NetworkSource, Teacher};
 use self::work::{Ending, Labelled, Work};
+use super::records;
+use super::unfinished::{Output, Written};
 use tabia_report::Progress;
 
-/// Evaluate positions with a UCI engine, and write the evaluations as rows or as a set.
+/// Evaluate positions with a UCI engine or a network, and write the evaluations as rows or as a set.
 ///
 /// Positions come from FEN or EPD lines, the games of a PGN, puzzles, or a set; each is labelled once. The output is a set
 /// of evaluations or, if its name ends in .jsonl.zst, a file in the format of Lichess: JSON Lines with fen, line, depth,
@@ -41,6 +45,7 @@ Examples:
   tabia-lab data label games.pgn.zst --per-game 8 --out labels.jsonl.zst --nodes 1000
   tabia-lab data label book.epd --engine 'stockfish' --multipv 5 --depth 12 --out book.jsonl.zst
   tabia-lab data label sets/games --per-game 4 --first-ply 8 --random-moves 0.5 --multipv all --depth 6 --out sets/values
+  tabia-lab data label sets/games --per-game 8 --network challenge-l.onnx --multipv all --out sets/judged
   tabia-lab data build --kind evaluations labels.jsonl.zst --out labelled")]
 pub(crate) struct LabelArgs {
     /// Files, folders or sets with positions; - is standard input.
@@ -51,6 +56,15 @@ pub(crate) struct LabelArgs {
     out: PathBuf,
     #[command(flatten)]
     engine: EngineArgs,
+    /// Evaluate with a network instead of an engine: the position after every move, without search.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["engine", "options", "nodes", "depth", "hash", "patience"])]
+    network: Option<PathBuf>,
+    /// Device of the network.
+    #[arg(long, value_enum, default_value = "cpu", requires = "network")]
+    device: DeviceName,
+    /// The configuration the network was trained with, for --device gpu.
+    #[arg(long, value_name = "CONFIG", requires = "network")]
+    config: Option<PathBuf>,
     /// Lines per position, or all for one per legal move.
     #[arg(long, default_value = "1", value_name = "K|all", value_parser = lines)]
     multipv: Lines,
@@ -108,36 +122,9 @@ fn share(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &LabelArgs) -> Result<()> {
     let deadline = args.max_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds));
-    let go = args.engine.go();
-    let mut launch = args.engine.launch()?;
-    // Start the first engine before writing anything, for its name and options.
-    let (first, lines) = match args.multipv {
-        Lines::Best(lines) => {
-            if lines > 1 {
-                launch = launch.option("MultiPV", &lines.to_string());
-            }
-            (Labeller::start(launch.clone(), go.clone(), lines)?, lines)
-        }
-        Lines::All => {
-            let mut first = Labeller::start(launch.clone(), go.clone(), 1)?;
-            let lines = first.look_at_all_moves()?;
-            launch = launch.option("MultiPV", &lines.to_string());
-            (first, lines)
-        }
-    };
+    let (source, first) = args.source()?;
     let form = Form::of(&args.out);
-    let settings = Settings {
-        engine: first.name().to_owned(),
-        options: launch
-            .options
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone().unwrap_or_default()))
-            .collect(),
-        go: go.to_string(),
-        lines,
-        chunk: chunk_len(&go),
-        form,
-    };
+    let settings = source.settings(first.as_ref(), form);
     let mut output = form.open(&args.out, &settings)?;
     let before = output.written();
     if before.positions > 0 {
@@ -151,8 +138,8 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
         choice: args.choice(),
         chunk: settings.chunk,
         form,
-        engine: &|| Labeller::start(launch.clone(), go.clone(), lines),
-        jobs: args.engine.jobs(),
+        teacher: &|| source.teacher(),
+        jobs: source.jobs(args.engine.jobs()),
         stop: &stop,
         deadline,
         progress: &progress,
@@ -180,7 +167,100 @@ pub(crate) fn run(args: &LabelArgs) -> Result<()> {
     Ok(())
 }
 
+/// How engines are started and asked.
+struct EngineSource {
+    launch: EngineConfig,
+    go: Go,
+    lines: usize,
+}
+
+/// Where evaluations come from.
+enum Source {
+    Engine(Box<EngineSource>),
+    Network(Box<NetworkSource>),
+}
+
+impl Source {
+    /// What decides the labels; `first` is the engine.
+    fn settings(&self, first: Option<&Labeller>, form: Form) -> Settings {
+        let name =
+            |(name, value): &(String, Option<String>)| (name.clone(), value.clone().unwrap_or_default());
+        match self {
+            Source::Engine(source) => Settings {
+                engine: first.map(|engine| engine.name().to_owned()).unwrap_or_default(),
+                options: source.launch.options.iter().map(name).collect(),
+                go: source.go.to_string(),
+                lines: source.lines,
+                chunk: chunk_len(&source.go),
+                form,
+            },
+            Source::Network(network) => Settings {
+                engine: network.describe(),
+                options: Vec::new(),
+                go: "one move ahead".to_owned(),
+                lines: network.lines(),
+                chunk: NETWORK_CHUNK,
+                form,
+            },
+        }
+    }
+
+    fn teacher(&self) -> Result<Teacher> {
+        match self {
+            Source::Engine(source) => {
+                let EngineSource { launch, go, lines } = source.as_ref();
+                let engine = Labeller::start(launch.clone(), go.clone(), *lines)?;
+                Ok(Teacher::Engine(Box::new(engine)))
+            }
+            Source::Network(network) => network.teacher(),
+        }
+    }
+
+    /// Workers: as many as there are to be engines, but one for a GPU.
+    fn jobs(&self, jobs: usize) -> usize {
+        match self {
+            Source::Network(network) if network.is_on_gpu() => 1,
+            _ => jobs,
+        }
+    }
+}
+
+/// No position has more legal moves.
+const MOST_MOVES: usize = 218;
+
+/// Positions per chunk of a network.
+const NETWORK_CHUNK: usize = 512;
+
 impl LabelArgs {
+    /// What evaluates. The first engine is started before anything is written, for its name and options.
+    fn source(&self) -> Result<(Source, Option<Labeller>)> {
+        if let Some(file) = &self.network {
+            let lines = match self.multipv {
+                Lines::Best(lines) => lines,
+                Lines::All => MOST_MOVES,
+            };
+            let network = NetworkSource::open(file, self.device, self.config.as_deref(), lines)?;
+            return Ok((Source::Network(Box::new(network)), None));
+        }
+        let go = self.engine.go();
+        let mut launch = self.engine.launch()?;
+        let (first, lines) = match self.multipv {
+            Lines::Best(lines) => {
+                if lines > 1 {
+                    launch = launch.option("MultiPV", &lines.to_string());
+                }
+                (Labeller::start(launch.clone(), go.clone(), lines)?, lines)
+            }
+            Lines::All => {
+                let mut first = Labeller::start(launch.clone(), go.clone(), 1)?;
+                let lines = first.look_at_all_moves()?;
+                launch = launch.option("MultiPV", &lines.to_string());
+                (first, lines)
+            }
+        };
+        Ok((Source::Engine(Box::new(EngineSource { launch, go, lines })), Some(first)))
+    }
+
     fn choice(&self) -> Choice {
         Choice {
             share: self.sample,
@@ -198,12 +278,7 @@ impl LabelArgs {
         let kind = RecordKind::Evaluations;
         // Distinguishes the shards of sets with different parts of the input.
         let made_of = (serde_json::to_vec(settings)?, serde_json::to_vec(&written)?);
-        let plan = SetPlan {
-            kind,
-            shards: self.shards,
-            packing: ShardOptions { level: SET_ZSTD_LEVEL, ..ShardOptions::of(kind) },
-            fingerprint: fingerprint([made_of.0.as_slice(), made_of.1.as_slice()]),
-        };
+        let plan = records::plan(kind, self.shards, &[&made_of.0, &made_of.1]);
         // File name only.
         let name =
             |input: &PathBuf| input.file_name().unwrap_or(input.as_os_str()).to_string_lossy().into_owned();
@@ -231,15 +306,13 @@ impl LabelArgs {
         options.extend(self.limit.map(|most| ("limit".to_owned(), most.to_string())));
         options
             .extend(settings.options.iter().map(|(name, value)| (format!("option {name}"), value.clone())));
-        let set = records::make_set(&output.part(), &self.out, plan, self.engine.jobs(), source, options)?;
+        let set =
+            records::make_set(&output.part(), &self.out, plan, self.engine.jobs(), vec![source], options)?;
         let bytes = set.manifest().shards.iter().map(|shard| shard.bytes).sum();
         output.remove()?;
         Ok(bytes)
     }
 }
-
-/// zstd level of shards, which are written once and read often.
-const SET_ZSTD_LEVEL: i32 = 19;
 
 /// Positions per chunk: some seconds of work.
 ///

@@ -78,7 +78,7 @@ pub(super) struct FoundLine {
     /// A legal move.
     pub(super) first: Move,
     /// The engine's line.
-    pv: Vec<UciMove>,
+    pub(super) pv: Vec<UciMove>,
     pub(super) score: ForWhite<Score>,
 }
 

@@ -15,9 +15,10 @@ use twox_hash::XxHash3_64;
 
 use super::form::Form;
 use super::input;
-use super::output::{Output, Written};
 use super::positions::{Choice, Keyed, Met, Picker};
 use super::session::Labeller;
+use super::teacher::Teacher;
+use crate::data::unfinished::{Output, Written};
 use tabia_report::Progress;
 
 /// Size of the queue of positions. The reader runs ahead, so that the progress meter knows the total.
@@ -38,8 +39,8 @@ pub(super) struct Work<'a> {
     pub(super) choice: Choice,
     pub(super) chunk: usize,
     pub(super) form: Form,
-    /// Starts one more engine.
-    pub(super) engine: &'a (dyn Fn() -> Result<Labeller> + Sync),
+    /// Starts one more engine, or opens the network once more.
+    pub(super) teacher: &'a (dyn Fn() -> Result<Teacher> + Sync),
     pub(super) jobs: usize,
     pub(super) stop: &'a AtomicBool,
     /// No chunk is started after this.
@@ -87,8 +88,8 @@ struct Done {
 }
 
 impl Work<'_> {
-    /// Labels positions until the end of the input or the time limit; `first` is one of the engines.
-    pub(super) fn run(&self, first: Labeller, output: &mut Output) -> Result<Labelled> {
+    /// Labels positions until the end of the input or the time limit; `first` is an engine that runs already.
+    pub(super) fn run(&self, mut first: Option<Labeller>, output: &mut Output) -> Result<Labelled> {
         let (tasks, todo) = mpsc::sync_channel((AHEAD / self.chunk).max(self.jobs));
         let (results, done) = mpsc::channel();
         let before = output.written();
@@ -96,7 +97,6 @@ impl Work<'_> {
             let reader = scope.spawn(move || self.read(before, &tasks));
             // Owned by the workers, so that the reader fails when the last of them ends.
             let todo = Arc::new(Mutex::new(todo));
-            let mut first = Some(first);
             let workers: Vec<_> = (0..self.jobs)
                 .map(|_| {
                     let (results, first, todo) = (results.clone(), first.take(), Arc::clone(&todo));
@@ -167,17 +167,22 @@ impl Work<'_> {
         todo: &Mutex<Receiver<Task>>,
         results: &Sender<Done>,
     ) -> Result<u32> {
-        let asked = engine.map_or_else(self.engine, Ok).and_then(|engine| {
-            let mut faults_in_a_row = 0;
-            while let Some(task) = self.next_task(todo) {
-                let Some(done) = self.label_task(&engine, &task, &mut faults_in_a_row)? else { break };
-                // The writer ends early only after an error.
-                if results.send(done).is_err() {
-                    break;
+        let asked = engine
+            .map(|engine| Teacher::Engine(Box::new(engine)))
+            .map_or_else(self.teacher, Ok)
+            .and_then(|mut teacher| {
+                let mut faults_in_a_row = 0;
+                while let Some(task) = self.next_task(todo) {
+                    let Some(done) = self.label_task(&mut teacher, &task, &mut faults_in_a_row)? else {
+                        break;
+                    };
+                    // The writer ends early only after an error.
+                    if results.send(done).is_err() {
+                        break;
+                    }
                 }
-            }
-            Ok(engine.restarts())
-        });
+                Ok(teacher.restarts())
+            });
         if asked.is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -196,35 +201,43 @@ impl Work<'_> {
     }
 
     /// `None` if stopped or abandoned.
-    fn label_task(&self, engine: &Labeller, task: &Task, faults_in_a_row: &mut u32) -> Result<Option<Done>> {
-        engine.forget();
+    fn label_task(
+        &self,
+        teacher: &mut Teacher,
+        task: &Task,
+        faults_in_a_row: &mut u32,
+    ) -> Result<Option<Done>> {
+        teacher.forget();
         let mut text = Vec::new();
         let (mut rows, mut short, mut faults) = (0, 0, 0);
-        for keyed in &task.positions {
+        for part in task.positions.chunks(teacher.batch()) {
             if self.stop.load(Ordering::Relaxed) || self.is_past(GRACE) {
                 return Ok(None);
             }
-            match engine.ask(&keyed.position) {
-                Ok(findings) => {
-                    self.form.write(&mut text, keyed, &findings)?;
-                    rows += findings.lines.len() as u64;
-                    short += u64::from(findings.lines.len() < findings.expected);
-                    *faults_in_a_row = 0;
-                }
-                Err(fault) => {
-                    let fen = Epd::from_position(&keyed.position, EnPassantMode::Legal);
-                    faults += 1;
-                    *faults_in_a_row += 1;
-                    if *faults_in_a_row == MOST_FAULTS_IN_A_ROW {
-                        bail!(
-                            "no answer to {MOST_FAULTS_IN_A_ROW} positions in a row, the last {fen}: {fault}"
-                        );
+            let answers = teacher.ask(part)?;
+            for (keyed, answer) in part.iter().zip(answers) {
+                match answer {
+                    Ok(findings) => {
+                        self.form.write(&mut text, keyed, &findings)?;
+                        rows += findings.lines.len() as u64;
+                        short += u64::from(findings.lines.len() < findings.expected);
+                        *faults_in_a_row = 0;
                     }
-                    let fault = fault.to_string();
-                    self.progress.say(&format!("{fen}: {}", fault.lines().next().unwrap_or_default()));
+                    Err(fault) => {
+                        let fen = Epd::from_position(&keyed.position, EnPassantMode::Legal);
+                        faults += 1;
+                        *faults_in_a_row += 1;
+                        if *faults_in_a_row == MOST_FAULTS_IN_A_ROW {
+                            bail!(
+                                "no answer to {MOST_FAULTS_IN_A_ROW} positions in a row, the last {fen}: {fault}"
+                            );
+                        }
+                        let fault = fault.to_string();
+                        self.progress.say(&format!("{fen}: {}", fault.lines().next().unwrap_or_default()));
+                    }
                 }
+                self.progress.add(1);
             }
-            self.progress.add(1);
         }
         let frame = zstd::encode_all(text.as_slice(), ZSTD_LEVEL).context("cannot compress")?;
         let positions = task.positions.len() as u64;

@@ -86,6 +86,10 @@ impl<D: Device> Planner<'_, D> {
                 at(gradient),
                 int(kind),
                 float(rule.logit_scale),
+                Given::Column(places.siblings),
+                int(rule.siblings),
+                float(rule.ranking),
+                float(rule.temperature),
                 Given::Examples(1),
             ];
             self.launch("value_loss", Grid::Threads(1), &arguments);

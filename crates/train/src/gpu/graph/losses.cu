@@ -71,9 +71,17 @@ KERNEL(class_loss, 256, const float* logits, const u8* targets, const u16* playe
 #define BY_CHANCE 2
 #define BY_ENTROPY 3
 
-// The value loss of rows of 8, of which the first is the value; `predicted` is in the units of the target.
+DEVICE float as_logit(float target, int kind, float logit_scale) {
+    if (kind == BY_DISTANCE || kind == BY_SQUARE) return target * logit_scale;
+    float chance = fminf(fmaxf(target, 1e-4f), 1.f - 1e-4f);
+    return logf(chance / (1.f - chance));
+}
+
+// The value loss of rows of 8, of which the first is the value; `predicted` is in the units of the target. Groups of `size`
+// siblings are ranked: `siblings` is the sign of those that are.
 KERNEL(value_loss, 256, const float* values, const float* targets, const float* share, float factor, float* loss,
-       float* predicted, bf16* d_values, int kind, float logit_scale, int examples) {
+       float* predicted, bf16* d_values, int kind, float logit_scale, const float* siblings, int size, float ranking,
+       float temperature, int examples) {
     for (long e = grid_first(); e < examples; e += grid_step()) {
         float v = values[e * 8], t = targets[e], out = v, l = 0, d[8] = {0, 0, 0, 0, 0, 0, 0, 0};
         if (kind == BY_CHANCE) out = 0.5f + 0.5f * tanhf(0.5f * v * logit_scale);
@@ -86,8 +94,37 @@ KERNEL(value_loss, 256, const float* values, const float* targets, const float* 
             if (kind == BY_CHANCE) l = off * off, d[0] = 2.f * off * out * (1.f - out) * logit_scale;
             if (kind == BY_ENTROPY) l = fmaxf(v, 0.f) + logf(1.f + expf(-fabsf(v))) - v * t, d[0] = off;
         }
+        d[0] *= share[e];
+        if (ranking > 0.f && siblings[e] != 0.f && t == t) {
+            long first = e / size * size, end = first + size < examples ? first + size : examples;
+            float unit = (kind == BY_ENTROPY ? 1.f : logit_scale) / temperature;
+            float top_wanted = -1e30f, top_given = -1e30f, of_group = 0;
+            for (long i = first; i < end; i++) {
+                if (siblings[i] == 0.f || targets[i] != targets[i]) continue;
+                float wanted = siblings[i] * as_logit(targets[i], kind, logit_scale) / temperature;
+                top_wanted = fmaxf(top_wanted, wanted);
+                top_given = fmaxf(top_given, siblings[i] * values[i * 8] * unit);
+                of_group += share[i];
+            }
+            float sum_wanted = 0, sum_given = 0;
+            for (long i = first; i < end; i++) {
+                if (siblings[i] == 0.f || targets[i] != targets[i]) continue;
+                float wanted = siblings[i] * as_logit(targets[i], kind, logit_scale) / temperature;
+                sum_wanted += expf(wanted - top_wanted);
+                sum_given += expf(siblings[i] * values[i * 8] * unit - top_given);
+            }
+            float log_wanted = top_wanted + logf(sum_wanted), log_given = top_given + logf(sum_given), divergence = 0;
+            for (long i = first; i < end; i++) {
+                if (siblings[i] == 0.f || targets[i] != targets[i]) continue;
+                float wanted = siblings[i] * as_logit(targets[i], kind, logit_scale) / temperature - log_wanted;
+                float given = siblings[i] * values[i * 8] * unit - log_given;
+                divergence += expf(wanted) * (wanted - given);
+                if (i == e) d[0] += ranking * of_group * siblings[e] * unit * (expf(given) - expf(wanted));
+            }
+            l += ranking * divergence;
+        }
         loss[e] = l;
-        d[0] *= factor * share[e];
+        d[0] *= factor;
         store8(d_values + e * 8, d);
     }
 }

@@ -7,7 +7,7 @@ use super::super::check::{
 use super::super::training::Arena;
 use super::*;
 use crate::synthetic;
-use crate::{Backend, CpuBackend, OptimiserKind, Weights};
+use crate::{Backend, CpuBackend, Examples, OptimiserKind, Weights};
 use tabia_gpu::Emulated;
 use tabia_gpu::{Argument, Launch};
 
@@ -20,13 +20,17 @@ fn config(net: &str, loss: &str) -> TrainConfig {
 
 /// Losses, every gradient and the scores, in emulation against the plain network.
 fn compare(config: &TrainConfig) {
+    compare_on(config, &synthetic::examples(&config.net, config.data.batch - 1, 7));
+}
+
+/// The same on these examples.
+fn compare_on(config: &TrainConfig, examples: &Examples) {
     let recorded = Recorded::new(config).unwrap();
     let Some(device) = Emulated::open(&recorded.sources(), &recorded.defines()) else { return };
     let mut fused = recorded.on(device, config, 5).unwrap();
     fused.load(&stirred(&fused, &config.net, 5)).unwrap();
     let mut plain = CpuBackend::plain(config, 5);
-    let examples = synthetic::examples(&config.net, config.data.batch - 1, 7);
-    let (gradients, losses) = compare_gradients(&mut fused, &mut plain, &examples).unwrap();
+    let (gradients, losses) = compare_gradients(&mut fused, &mut plain, examples).unwrap();
     for compared in losses {
         assert!(compared.error < LOSS_TOLERANCE, "{}: {compared:?}", config.net.encoding());
     }
@@ -34,8 +38,8 @@ fn compare(config: &TrainConfig) {
         assert!(compared.error < GRADIENT_TOLERANCE, "{:?}: {gradients:#?}", config.net);
     }
     let (a, b) = (
-        fused.evaluate(&examples, Weights::Averaged).unwrap(),
-        plain.evaluate(&examples, Weights::Averaged).unwrap(),
+        fused.evaluate(examples, Weights::Averaged).unwrap(),
+        plain.evaluate(examples, Weights::Averaged).unwrap(),
     );
     let columns = [
         (&a.policy, &b.policy),
@@ -66,6 +70,24 @@ fn dense_networks_have_the_gradients_of_the_plain_ones() {
     ];
     for (net, loss) in nets {
         compare(&config(net, loss));
+    }
+}
+
+#[test]
+fn ranked_siblings_have_the_gradients_of_the_plain_ones() {
+    for kind in ["cross-entropy", "chance", "l1"] {
+        let text = format!(
+            "name = 'small'\n[net]\nkind = 'challenge'\nbody = 'dense'\nhidden = [24, 10]\n\
+             [loss]\nvalue_kind = '{kind}'\nranking = 0.5\nranking_temperature = 0.6\n\
+             [data]\nbatch = 8\npositions = 'children'\nsiblings = 4"
+        );
+        let config = TrainConfig::parse(&text).unwrap();
+        let mut examples = synthetic::examples(&config.net, 8, 7);
+        // The second group has three members that choose the other way, and padding.
+        examples.siblings = vec![1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, 0.0];
+        examples.weights[7] = 0.0;
+        examples.values = [0.1, 0.8, 0.55, 0.5, 0.3, 0.9, 0.2, f32::NAN].to_vec();
+        compare_on(&config, &examples);
     }
 }
 

@@ -1,56 +1,41 @@
-//! The output file and its journal, from which a killed run is resumed.
+//! An output that is written in chunks, and its journal, from which a killed run is resumed.
 
+use std::fmt::Debug;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-
-use super::form::Form;
-
-/// Settings that decide the labels.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Settings {
-    /// The engine's name.
-    pub(super) engine: String,
-    /// Its options, in order.
-    pub(super) options: Vec<(String, String)>,
-    /// Limits per position as a `go` command.
-    pub(super) go: String,
-    pub(super) lines: usize,
-    pub(super) chunk: usize,
-    /// Output format.
-    pub(super) form: Form,
-}
 
 /// Totals of the output according to the journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Written {
+pub(crate) struct Written {
     /// Number of chunks.
-    pub(super) chunks: u64,
-    /// Number of positions, with and without labels.
-    pub(super) positions: u64,
-    /// Number of lines.
-    pub(super) rows: u64,
+    pub(crate) chunks: u64,
+    /// Number of positions, with and without labels; of games, their moves.
+    pub(crate) positions: u64,
+    /// Number of lines, or of games.
+    pub(crate) rows: u64,
     /// Positions with fewer lines than requested.
-    pub(super) short: u64,
-    /// Positions without labels.
-    pub(super) faults: u64,
+    pub(crate) short: u64,
+    /// Positions without labels, or games without a result.
+    pub(crate) faults: u64,
     /// The length of the output.
-    pub(super) bytes: u64,
-    /// Hash of these positions, to detect another input.
-    pub(super) input: u64,
+    pub(crate) bytes: u64,
+    /// Hash of these positions, to detect another input; 0 without an input.
+    pub(crate) input: u64,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Entry {
+enum Entry<S> {
     /// The first line.
     TabiaLabelJournal {
         version: u32,
-        settings: Settings,
+        settings: S,
     },
     Written(Written),
 }
@@ -61,7 +46,7 @@ const VERSION: u32 = 2;
 const NOTE_EVERY: Duration = Duration::from_millis(500);
 
 /// An unfinished output: `NAME.part` and `NAME.journal`, later renamed to `NAME`.
-pub(super) struct Output {
+pub(crate) struct Output {
     path: PathBuf,
     part: File,
     journal: File,
@@ -72,7 +57,10 @@ pub(super) struct Output {
 
 impl Output {
     /// Starts an output, or resumes one with the same settings.
-    pub(super) fn open(path: &Path, settings: &Settings) -> Result<Output> {
+    pub(crate) fn open<S>(path: &Path, settings: &S) -> Result<Output>
+    where
+        S: Clone + Debug + PartialEq + Serialize + DeserializeOwned,
+    {
         ensure!(!path.exists(), "{} already exists", path.display());
         let mut part = open_to_go_on(&with_suffix(path, "part"))?;
         let mut journal = open_to_go_on(&with_suffix(path, "journal"))?;
@@ -80,7 +68,7 @@ impl Output {
             bail!("another run is writing {}", path.display());
         }
         let length = part.metadata()?.len();
-        let (written, journal_end) = match read_journal(&journal, length)
+        let (written, journal_end) = match read_journal::<S>(&journal, length)
             .with_context(|| format!("{}", with_suffix(path, "journal").display()))?
         {
             Some(found) if found.settings == *settings => (found.written, found.end),
@@ -104,22 +92,22 @@ impl Output {
     }
 
     /// What is written.
-    pub(super) fn written(&self) -> Written {
+    pub(crate) fn written(&self) -> Written {
         self.written
     }
 
     /// Appends a compressed frame, and adds a journal entry from time to time.
-    pub(super) fn append(&mut self, frame: &[u8], now: Written) -> Result<()> {
+    pub(crate) fn append(&mut self, frame: &[u8], now: Written) -> Result<()> {
         self.part.write_all(frame).with_context(|| self.unwritable())?;
         self.written = Written { bytes: self.written.bytes + frame.len() as u64, ..now };
         if self.noted.elapsed() >= NOTE_EVERY { self.note() } else { Ok(()) }
     }
 
     /// Syncs the output and adds a journal entry.
-    pub(super) fn note(&mut self) -> Result<()> {
+    pub(crate) fn note(&mut self) -> Result<()> {
         self.noted = Instant::now();
         self.part.sync_data().with_context(|| self.unwritable())?;
-        write_entry(&mut self.journal, &Entry::Written(self.written)).with_context(|| self.unwritable())
+        write_entry(&mut self.journal, &Entry::<()>::Written(self.written)).with_context(|| self.unwritable())
     }
 
     fn unwritable(&self) -> String {
@@ -127,12 +115,12 @@ impl Output {
     }
 
     /// The path of the unfinished output.
-    pub(super) fn part(&self) -> PathBuf {
+    pub(crate) fn part(&self) -> PathBuf {
         with_suffix(&self.path, "part")
     }
 
     /// Removes the unfinished output, which has been converted.
-    pub(super) fn remove(self) -> Result<()> {
+    pub(crate) fn remove(self) -> Result<()> {
         for suffix in ["part", "journal"] {
             let path = with_suffix(&self.path, suffix);
             std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
@@ -141,7 +129,7 @@ impl Output {
     }
 
     /// Renames the complete output.
-    pub(super) fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         let part = with_suffix(&self.path, "part");
         self.part.sync_all()?;
         std::fs::rename(&part, &self.path)
@@ -164,14 +152,14 @@ fn open_to_go_on(path: &Path) -> Result<File> {
     options.open(path).with_context(|| format!("cannot open {}", path.display()))
 }
 
-fn write_entry(journal: &mut File, entry: &Entry) -> Result<()> {
+fn write_entry<S: Serialize>(journal: &mut File, entry: &Entry<S>) -> Result<()> {
     let mut line = serde_json::to_vec(entry)?;
     line.push(b'\n');
     Ok(journal.write_all(&line)?)
 }
 
-struct Found {
-    settings: Settings,
+struct Found<S> {
+    settings: S,
     written: Written,
     /// End of the last valid entry.
     end: u64,
@@ -179,10 +167,10 @@ struct Found {
 
 /// The last entry that is covered by the output's `length`. A truncated last line is ignored, and so is a journal without a
 /// first line.
-fn read_journal(journal: &File, length: u64) -> Result<Option<Found>> {
+fn read_journal<S: DeserializeOwned>(journal: &File, length: u64) -> Result<Option<Found<S>>> {
     let mut lines = BufReader::new(journal);
     let mut line = Vec::new();
-    let mut found: Option<Found> = None;
+    let mut found: Option<Found<S>> = None;
     let mut end = 0;
     loop {
         line.clear();
@@ -191,7 +179,7 @@ fn read_journal(journal: &File, length: u64) -> Result<Option<Found>> {
             return Ok(found);
         }
         end += read;
-        let entry = serde_json::from_slice(&line).context("not a journal of data label")?;
+        let entry: Entry<S> = serde_json::from_slice(&line).context("not a journal of such a run")?;
         match (entry, &mut found) {
             (Entry::TabiaLabelJournal { version: VERSION, settings }, None) => {
                 found = Some(Found { settings, written: Written::default(), end });
@@ -201,7 +189,7 @@ fn read_journal(journal: &File, length: u64) -> Result<Option<Found>> {
                 (found.written, found.end) = (written, end);
             }
             (Entry::Written(_), Some(_)) => {}
-            _ => bail!("not a journal of data label"),
+            _ => bail!("not a journal of such a run"),
         }
     }
 }
@@ -210,10 +198,8 @@ fn read_journal(journal: &File, length: u64) -> Result<Option<Found>> {
 mod tests {
     use super::*;
 
-    fn settings() -> Settings {
-        let options = vec![("Hash".to_owned(), "16".to_owned())];
-        let (engine, go) = ("Fake".to_owned(), "go depth 1".to_owned());
-        Settings { engine, options, go, lines: 1, chunk: 2, form: Form::Rows }
+    fn settings() -> Vec<String> {
+        vec!["Fake".to_owned(), "go depth 1".to_owned()]
     }
 
     fn chunk(chunks: u64) -> Written {
@@ -268,7 +254,7 @@ mod tests {
         let refused = Output::open(&path, &settings()).err().unwrap();
         assert!(refused.to_string().starts_with("another run is writing"), "{refused}");
         drop(output);
-        let other = Settings { lines: 2, ..settings() };
+        let other = vec!["Fake".to_owned(), "go depth 2".to_owned()];
         let refused = Output::open(&path, &other).err().unwrap();
         assert!(refused.to_string().contains("other settings"), "{refused}");
     }

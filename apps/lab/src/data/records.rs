@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result};
-use tabia_data::{EvaluationBytes, RecordKey, Set, SetPlan, SetWriter, SourceSummary};
+use tabia_data::{RecordKey, RecordKind, Set, SetPlan, SetWriter, ShardOptions, SourceSummary, fingerprint};
 
 /// Records in memory, sorted by key.
 struct Records {
@@ -18,8 +18,8 @@ struct Records {
 }
 
 impl Records {
-    /// Reads compressed frames of length-prefixed records.
-    fn read(path: &Path) -> Result<Records> {
+    /// Reads compressed frames of length-prefixed records; of equal ones the first.
+    fn read(path: &Path, kind: RecordKind) -> Result<Records> {
         let file = File::open(path)?;
         let mut text = BufReader::with_capacity(1 << 16, zstd::Decoder::new(file)?);
         let (mut bytes, mut places) = (Vec::new(), Vec::new());
@@ -34,9 +34,10 @@ impl Records {
             bytes.resize(place.end, 0);
             let record = bytes.get_mut(place.clone()).context("a record beyond the memory")?;
             text.read_exact(record)?;
-            places.push((EvaluationBytes::parse(record)?.key(), place));
+            places.push((kind.key(record)?, place));
         }
-        places.sort_unstable_by_key(|(key, _)| *key);
+        places.sort_by_key(|(key, _)| *key);
+        places.dedup_by_key(|(key, _)| *key);
         Ok(Records { bytes, places })
     }
 
@@ -52,16 +53,30 @@ impl Records {
     }
 }
 
+/// zstd level of shards, which are written once and read often.
+const SET_ZSTD_LEVEL: i32 = 19;
+
+/// The plan of a set of such records. `made_of` distinguishes the shards of other records.
+pub(crate) fn plan(kind: RecordKind, shards: u32, made_of: &[&[u8]]) -> SetPlan {
+    SetPlan {
+        kind,
+        shards,
+        packing: ShardOptions { level: SET_ZSTD_LEVEL, ..ShardOptions::of(kind) },
+        fingerprint: fingerprint(made_of.iter().copied()),
+    }
+}
+
 /// Writes the records in `part` as a set in `dir`, with `jobs` threads.
-pub(super) fn make_set(
+pub(crate) fn make_set(
     part: &Path,
     dir: &Path,
     plan: SetPlan,
     jobs: usize,
-    source: SourceSummary,
+    sources: Vec<SourceSummary>,
     options: BTreeMap<String, String>,
 ) -> Result<Set> {
-    let records = Records::read(part).with_context(|| format!("{} cannot be read", part.display()))?;
+    let records =
+        Records::read(part, plan.kind).with_context(|| format!("{} cannot be read", part.display()))?;
     let writer = SetWriter::create(dir, plan)?;
     let next = AtomicU32::new(0);
     let pack = || -> Result<()> {
@@ -84,5 +99,5 @@ pub(super) fn make_set(
         let packers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(pack)).collect();
         packers.into_iter().try_for_each(|packer| packer.join().expect("a packer does not panic"))
     })?;
-    Ok(writer.seal(vec![source], options)?)
+    Ok(writer.seal(sources, options)?)
 }
