@@ -31,7 +31,7 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Inspect and convert model files.
+    /// Inspect, convert and download model files.
     Model {
         #[command(subcommand)]
         command: ModelCommand,
@@ -102,6 +102,8 @@ pub(crate) enum ModelCommand {
     Tensors(TensorsArgs),
     /// Convert a network to ONNX, a state dict to safetensors, or a dense network to TFLite, with its card embedded.
     Convert(ConvertArgs),
+    /// Download a network, resumed after an interruption, and check it.
+    Fetch(FetchArgs),
 }
 
 #[derive(Args)]
@@ -137,6 +139,34 @@ pub(crate) struct InfoArgs {
     /// Print one JSON object instead of text.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tabia model fetch https://example.org/networks/net.onnx
+  tabia model fetch https://example.org/networks/net.onnx --out models --sha256 HEX
+
+The download goes to FILE.part first; the same command resumes one that was interrupted.")]
+pub(crate) struct FetchArgs {
+    /// The file's address.
+    pub(crate) url: String,
+    /// Output file or folder [default: the name in the address, in the current folder].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+    /// The file's SHA-256; a download with another is discarded.
+    #[arg(long, value_name = "HEX", value_parser = sha256)]
+    pub(crate) sha256: Option<String>,
+    /// Replace a file of that name.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+fn sha256(text: &str) -> Result<String, String> {
+    if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        Ok(text.to_ascii_lowercase())
+    } else {
+        Err("expected 64 hexadecimal digits".to_owned())
+    }
 }
 
 #[derive(Args)]

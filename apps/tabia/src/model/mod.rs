@@ -1,7 +1,8 @@
-//! `tabia model`: look at model files and convert them.
+//! `tabia model`: look at model files, convert and download them.
 
 mod card;
 mod convert;
+mod fetch;
 mod info;
 mod tensors;
 
@@ -21,6 +22,7 @@ pub(crate) fn run(command: ModelCommand) -> Result<()> {
         ModelCommand::Card(args) => card::run(&args),
         ModelCommand::Tensors(args) => tensors::run(&args),
         ModelCommand::Convert(args) => convert::run(&args),
+        ModelCommand::Fetch(args) => fetch::run(&args),
     }
 }
 

@@ -7,6 +7,7 @@ mod chess960;
 mod closed_pipes;
 mod compete;
 mod eval;
+mod fetch;
 #[cfg(target_os = "linux")]
 mod install_engine;
 mod lichess;
