@@ -57,9 +57,12 @@ fn every_command_ends_quietly_when_nobody_reads_it() {
         (vec!["me", "show", &adapter], ""),
         (vec!["review", &ledger, "--model", &human, "--nodes", "20", "--out", &reviewed], ""),
         (vec!["serve", "--port", "0", "--ledgers", &ledgers], ""),
+        (vec!["install-engine"], ""),
     ];
     for (arguments, input) in &commands {
-        let output = unread(tabia(arguments), input);
+        let mut command = tabia(arguments);
+        command.env("HOME", folder.path());
+        let output = unread(command, input);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(READER_GONE), "{arguments:?}: {said}");
         assert!(
@@ -68,8 +71,8 @@ fn every_command_ends_quietly_when_nobody_reads_it() {
         );
     }
     let tried: BTreeSet<&str> = commands.iter().map(|(arguments, _)| arguments[0]).collect();
-    // These print through the same macros, and need a Stockfish, a terminal or a window.
-    let untried = ["validate", "watch", "desktop", "help"];
+    // These print through the same macros, and need a Stockfish, a terminal, a window or a server.
+    let untried = ["validate", "watch", "desktop", "lichess", "help"];
     let help = succeed(tabia(["--help"]));
     let listed = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
     for line in listed.take_while(|line| !line.is_empty()) {
