@@ -132,6 +132,7 @@ fn parse_errors_name_the_part() {
         ("human,elo=2700", "elo", "600 to 2600"),
         ("human,elo=500", "elo", "600 to 2600"),
         ("uci:sf,elo=9000", "elo", "100 to 4000"),
+        ("uci:sf,hash=3", "hash", "clear or keep"),
         ("human,pool=fide", "pool", "unknown or over-the-board or online or puzzle or lichess or chess.com"),
         ("human,mode=best", "mode", "sample or argmax"),
         ("human,temp=-1", "temp", "0 to 100"),
@@ -148,12 +149,14 @@ fn parse_errors_name_the_part() {
         let SpecProblem::InvalidValue { name, expected: found, .. } = problem(text) else { panic!("{text}") };
         assert_eq!((name.as_str(), found.as_str()), (setting, expected), "{text}");
     }
+    let search = "search, depth, nodes, movetime, hash, threads";
+    let tables = if cfg!(feature = "syzygy") { ", syzygy, syzygy_limit, syzygy_fifty" } else { "" };
     for (text, setting, expected) in [
         ("level:2,depth=3", "depth", "rules, seed"),
         ("net:x,serach=ab", "serach", "search, rules"),
-        ("net:x,search=ab,dpeth=6", "dpeth", "search, depth, nodes, movetime, hash, threads"),
+        ("net:x,search=ab,dpeth=6", "dpeth", &*format!("{search}{tables}")),
         ("maia:m,pool=online", "pool", "elo, mode, temp, top_p, seed"),
-        ("uci:sf,hash=3", "hash", "elo, depth, nodes, movetime, option.NAME"),
+        ("uci:sf,hsah=keep", "hsah", "elo, depth, nodes, movetime, hash, option.NAME"),
     ] {
         let SpecProblem::UnknownSetting { name, expected: found, .. } = problem(text) else {
             panic!("{text}")
