@@ -55,13 +55,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) ow
     scores[other] = sum;
     most = max(most, sum);
   }
-  var lanes = array<f32, 16>();
+  var total = 0.0;
   for (var other = 0u; other < TOKENS; other++) {
     let weight = exp_of(scores[other] + -most);
     scores[other] = weight;
-    lanes[other % 16u] = lanes[other % 16u] + weight;
+    total = total + weight;
   }
-  let share = 1.0 / reduced(&lanes);
+  let share = 1.0 / total;
   for (var other = 0u; other < TOKENS; other++) { scores[other] = scores[other] * share; }
   for (var i = 0u; i < HEAD; i++) {
     var sum = 0.0;

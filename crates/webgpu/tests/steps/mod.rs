@@ -152,7 +152,7 @@ impl Memory {
             }
             Step::Softmax { from, to } => {
                 let mut row = self.rows(from).remove(0);
-                softmax(&mut row);
+                softmax(&mut row, |row| lanes(row.iter().copied()));
                 self.put(to, 0, &row);
             }
             Step::Pairs { from, scale, to } => {
@@ -226,7 +226,7 @@ impl Memory {
                     sum + bias[(h * tokens + i) * tokens + j]
                 };
                 let mut weights: Vec<f32> = keys.iter().enumerate().map(score).collect();
-                softmax(&mut weights);
+                softmax(&mut weights, |weights| weights.iter().sum());
                 let mix = |d: usize| {
                     weights.iter().zip(&values).fold(0.0, |sum, (weight, value)| sum + weight * value[d])
                 };
@@ -262,10 +262,11 @@ fn unit(row: &[f32], eps: f32) -> f32 {
     1.0 / (lanes(row.iter().map(|x| x * x)) / row.len() as f32 + eps).sqrt()
 }
 
-fn softmax(row: &mut [f32]) {
+/// The order in which `sum` adds is part of the result.
+fn softmax(row: &mut [f32], sum: impl Fn(&[f32]) -> f32) {
     let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     row.iter_mut().for_each(|x| *x = exp(*x - most));
-    let share = 1.0 / lanes(row.iter().copied());
+    let share = 1.0 / sum(row);
     row.iter_mut().for_each(|x| *x *= share);
 }
 
