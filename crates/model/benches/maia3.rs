@@ -18,7 +18,7 @@ use shakmaty::{Chess, Position};
 use tabia_bench::{Contender, Onnxruntime, Pass, Shown, Table, best_of};
 use tabia_encoding::{Batch, Column, Elo, PlayerInfo, Situation, vocabulary};
 use tabia_model::{Model, Policy, Source, WeightPrecision};
-use tabia_nets::{Architecture, Initial, Maia3Config};
+use tabia_nets::{Architecture, Maia3Config};
 use tabia_runtime::transformer::Level;
 
 const ROUNDS: usize = 9;
@@ -143,24 +143,15 @@ fn config(size: &str) -> Maia3Config {
 
 /// A network as it is before training, with attention without biases, as a safetensors file.
 fn random_weights(config: &Maia3Config) -> Vec<u8> {
-    let mut states = std::iter::successors(Some(1_u64), |s| {
-        Some(s.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407))
-    });
-    let mut uniform = move || (states.next().expect("endless") >> 40) as f32 / (1_u64 << 24) as f32;
     let table = config.table();
+    let weights = table.initial(1);
     let used = table
         .entries()
         .iter()
         .filter(|entry| !entry.name.ends_with("in_proj_bias") && !entry.name.ends_with("out_proj.bias"));
     let tensors: Vec<(&str, Vec<usize>, Vec<u8>)> = used
         .map(|entry| {
-            let mut number = || match entry.initial {
-                Initial::Zeros => 0.0,
-                Initial::Ones => 1.0,
-                // The sum of twelve uniform numbers has a variance of one.
-                Initial::Normal(deviation) => ((0..12).map(|_| uniform()).sum::<f32>() - 6.0) * deviation,
-            };
-            let data = (0..entry.len()).flat_map(|_| number().to_le_bytes()).collect();
+            let data = entry.of(&weights).iter().flat_map(|number| number.to_le_bytes()).collect();
             (&*entry.name, entry.shape.clone(), data)
         })
         .collect();

@@ -25,6 +25,7 @@ mod nnue;
 mod pair;
 mod parameters;
 mod policy_cnn;
+mod progress;
 pub mod relative_bias;
 mod value_attention;
 mod value_cnn;

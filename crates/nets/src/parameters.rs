@@ -15,6 +15,8 @@ pub enum Initial {
     Ones,
     /// A normal distribution around zero with this standard deviation.
     Normal(f32),
+    /// These values. A file that lacks the parameter has them.
+    Values(&'static [f32]),
 }
 
 /// Whether weight decay pulls a parameter towards zero. Norms, biases and embeddings are exempt.
@@ -205,6 +207,7 @@ impl ParameterTable {
                 Initial::Zeros => {}
                 Initial::Ones => slice.fill(1.0),
                 Initial::Normal(deviation) => slice.fill_with(|| deviation * normal(&mut random)),
+                Initial::Values(values) => slice.copy_from_slice(values),
             }
         }
         arena

@@ -107,6 +107,7 @@ fn networks_without_their_own_names_are_not_detectable() {
         inner: 16,
         hidden: 8,
         bias: AttentionBias::EachLayer,
+        progress: false,
     };
     for net in [
         NetConfig::Pair(PairConfig::default()),

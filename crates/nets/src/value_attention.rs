@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::attention::{Attention, check_sizes};
 use crate::parameters::{Decay, Initial, ParameterTable};
 use crate::relative_bias::TABLE;
-use crate::{Architecture, Heads, Layers, Outputs};
+use crate::{Architecture, Heads, Layers, Outputs, progress};
 
 const PLANES: usize = 12;
-const SQUARES: usize = 64;
+pub(crate) const SQUARES: usize = 64;
 const EPS: f32 = 1e-6;
 const SHARED_BIAS: &str = "attn.bias";
 
@@ -33,6 +33,14 @@ pub struct ValueAttentionConfig {
     /// What attention knows of the squares' places besides their own representations.
     #[serde(default)]
     pub bias: AttentionBias,
+    /// Whether a term rewards progress of the side that is ahead: 5,633 parameters.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub progress: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// A number for each head and pair of squares, added to the logarithm of how much one attends to the other.
@@ -110,13 +118,16 @@ impl Architecture for ValueAttentionConfig {
         table.push("hidden.bias", &[hidden], Initial::Zeros, Decay::Exempt);
         table.push("output.weight", &[1, hidden], fan(hidden), Decay::Decayed);
         table.push("output.bias", &[1], Initial::Zeros, Decay::Exempt);
+        if self.progress {
+            progress::push_parameters(&mut table);
+        }
         table
     }
 
     fn forward<L: Layers>(&self, net: &mut L) -> Result<Heads<L::Value>, L::Error> {
         let board = net.input(0)?;
-        let board = net.reshape(&board, &[PLANES, SQUARES])?;
-        let squares = net.permute(&board, &[0, 2, 1])?;
+        let squares = net.reshape(&board, &[PLANES, SQUARES])?;
+        let squares = net.permute(&squares, &[0, 2, 1])?;
         let squares = net.project(&squares, "squares.weight")?;
         let places = net.parameter("position.weight")?;
         let mut x = net.add(&squares, &places)?;
@@ -144,7 +155,11 @@ impl Architecture for ValueAttentionConfig {
         let pooled = net.mean(&y, 1)?;
         let hidden = net.linear(&pooled, "hidden")?;
         let hidden = net.silu(&hidden)?;
-        Ok(Heads { value: Some(net.linear(&hidden, "output")?), ..Heads::default() })
+        let mut value = net.linear(&hidden, "output")?;
+        if self.progress {
+            value = progress::added_to(net, &value, &board)?;
+        }
+        Ok(Heads { value: Some(value), ..Heads::default() })
     }
 
     fn outputs(&self) -> Outputs {
@@ -156,8 +171,9 @@ impl Architecture for ValueAttentionConfig {
             Some(distinct) if distinct < self.layers => format!(" with the weights of {distinct}"),
             _ => String::new(),
         };
+        let progress = if self.progress { ", a term for progress" } else { "" };
         format!(
-            "attention over the squares: {} layers{shared}, width {}, {} heads, inner width {}",
+            "attention over the squares: {} layers{shared}, width {}, {} heads, inner width {}{progress}",
             self.layers, self.width, self.heads, self.inner
         )
     }

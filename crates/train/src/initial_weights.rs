@@ -9,7 +9,7 @@ use tabia_model::{Source, Tensor};
 
 use crate::checkpoint::{self, CheckpointError};
 use crate::graph_weights::{self, Found};
-use crate::{NetConfig, ParameterTable, checkpoints_path};
+use crate::{Initial, NetConfig, ParameterTable, checkpoints_path};
 
 /// Why initial weights cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -33,8 +33,21 @@ pub enum InitialWeightsError {
 ///
 /// # Errors
 /// If a tensor of the network is missing or has another shape, or the file cannot be read. A layer may have fewer inputs
-/// than the network's: what the new ones add is zero at first.
+/// than the network's: what the new ones add is zero at first. A parameter with given [initial values](Initial::Values) may be
+/// missing.
 pub fn initial_weights(path: &Path, net: &NetConfig) -> Result<Vec<f32>, InitialWeightsError> {
+    read(path, net).map(|read| read.arena)
+}
+
+/// An arena from a file.
+pub(crate) struct Read {
+    pub(crate) arena: Vec<f32>,
+    /// Parameters that the file lacks.
+    pub(crate) missing: Vec<String>,
+}
+
+/// [`initial_weights`], and what the file lacks.
+pub(crate) fn read(path: &Path, net: &NetConfig) -> Result<Read, InitialWeightsError> {
     let table = &net.table();
     let wrong = |problem: String| InitialWeightsError::File { path: path.to_owned(), problem };
     if path.is_dir() {
@@ -71,10 +84,18 @@ fn tensors(bytes: &[u8], net: &NetConfig) -> Result<BTreeMap<String, Found>, Str
     }
 }
 
-fn copy(table: &ParameterTable, mut find: impl FnMut(&str) -> Option<Found>) -> Result<Vec<f32>, String> {
+fn copy(table: &ParameterTable, mut find: impl FnMut(&str) -> Option<Found>) -> Result<Read, String> {
     let mut arena = vec![0.0; table.arena_len()];
+    let mut missing = Vec::new();
     for entry in table.entries() {
-        let (shape, data) = find(&entry.name).ok_or_else(|| format!("has no tensor {}", entry.name))?;
+        let (shape, data) = match (find(&entry.name), entry.initial) {
+            (Some(found), _) => found,
+            (None, Initial::Values(values)) => {
+                missing.push(entry.name.clone());
+                (entry.shape.clone(), values.to_vec())
+            }
+            (None, _) => return Err(format!("has no tensor {}", entry.name)),
+        };
         match (shape.as_slice(), entry.shape.as_slice()) {
             (found, expected) if found == expected => entry.of_mut(&mut arena).copy_from_slice(&data),
             (&[rows, inputs], &[expected, more]) if rows == expected && (1..more).contains(&inputs) => {
@@ -90,5 +111,5 @@ fn copy(table: &ParameterTable, mut find: impl FnMut(&str) -> Option<Found>) -> 
             }
         }
     }
-    Ok(arena)
+    Ok(Read { arena, missing })
 }

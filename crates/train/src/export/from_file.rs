@@ -1,12 +1,15 @@
 //! Weights of a model file, to be exported again.
 #![deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::fs;
 use std::path::Path;
 
 use tabia_model::{LoadError, Model, Unit};
 
 use super::{ExportError, Precision, Provenance, compare};
-use crate::{InitialWeightsError, NetConfig, initial_weights};
+use crate::graph_weights::is_npz;
+use crate::initial_weights::{self, Read};
+use crate::{InitialWeightsError, NetConfig};
 
 /// Why the weights of a file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -25,18 +28,32 @@ pub enum FromFileError {
     OtherNetwork(String),
 }
 
-/// An arena of `net` from a model file that [`initial_weights`] reads, and what its card, sidecar included, says of it.
+/// An arena of `net` from a model file or NumPy archive that [`initial_weights`] reads, and what its card, sidecar included,
+/// says of it.
 ///
 /// # Errors
-/// If the file cannot be read, or does not compute what `net` does.
+/// If the file cannot be read, or does not compute what `net` does. That is not checked of an archive, which holds no graph,
+/// nor if `net` has parameters with given initial values that the file lacks.
 pub fn from_file(path: &Path, net: &NetConfig) -> Result<(Vec<f32>, Provenance), FromFileError> {
-    let model = Model::open(path)?;
+    let model = match Model::open(path) {
+        Ok(model) => model,
+        Err(_) if is_archive(path) => {
+            return Ok((initial_weights::read(path, net)?.arena, Provenance::default()));
+        }
+        Err(error) => return Err(error.into()),
+    };
     let takes = model.card().encoding.as_str();
     if takes != net.encoding() {
         let message = format!("it takes {}, the file {takes}", net.encoding());
         return Err(FromFileError::OtherNetwork(message));
     }
-    let arena = initial_weights(path, net)?;
+    let Read { arena, missing } = initial_weights::read(path, net)?;
+    if !missing.is_empty() {
+        let mut provenance = provenance(&model);
+        provenance.held_out.clear();
+        provenance.notes += &format!(" Added with their initial values: {}.", missing.join(", "));
+        return Ok((arena, provenance));
+    }
     let agreement = compare::compare(net, &arena, &model)?;
     // A file in 8 bits is computed in 8 bits where there is a runtime for that; its weights are read as floats.
     let in_eight_bits = Precision::Int8.to_string();
@@ -48,6 +65,11 @@ pub fn from_file(path: &Path, net: &NetConfig) -> Result<(Vec<f32>, Provenance),
         return Err(FromFileError::OtherNetwork(agreement.to_string()));
     }
     Ok((arena, provenance(&model)))
+}
+
+/// A file that cannot be read is reported as a model file.
+fn is_archive(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|bytes| is_npz(&bytes))
 }
 
 fn provenance(model: &Model) -> Provenance {

@@ -130,6 +130,12 @@ pub(crate) const KINDS: &[(&str, &str, &str, From)] = &[
         From::Games,
     ),
     (
+        "challenge-progress",
+        "kind = 'challenge'\nbody = 'attention'\nwidth = 16\nheads = 2\nlayers = 1\ninner = 16\nhidden = 8\nbias = 'none'\nprogress = true",
+        "",
+        From::Evaluations,
+    ),
+    (
         "challenge-perspective",
         "kind = 'challenge'\nbody = 'perspective'\nwidth = 16\nbuckets = 1",
         "",
@@ -166,7 +172,12 @@ pub(crate) fn shipped(name: &str) -> TrainConfig {
 
 #[test]
 fn entries_have_no_more_parameters_than_their_size_allows() {
-    for (name, most) in [("challenge-s", 20_000), ("challenge-m", 100_000), ("challenge-l", 1_000_000)] {
+    for (name, most) in [
+        ("challenge-s", 20_000),
+        ("challenge-m", 100_000),
+        ("challenge-l", 1_000_000),
+        ("challenge-l-progress", 1_000_000),
+    ] {
         let config = shipped(name);
         let arena = CpuBackend::new(&config, 1).state().unwrap().weights;
         let format = ExportFormat::Onnx;

@@ -3,14 +3,19 @@
 use std::fs;
 use std::path::PathBuf;
 
+use shakmaty::fen::Fen;
+use shakmaty::{CastlingMode, Chess};
+use tabia_encoding::Situation;
 use tabia_model::{Figures, HeldOut, Model, Source, Training, Unit};
+use tabia_nets::{ChallengeConfig, ValueAttentionConfig};
 use tabia_train::checkpoint::{Checkpoint, CheckpointHead};
 use tabia_train::export::{
     Agreement, ExportError, ExportFormat, ExportWork, Exported, Measurement, Precision, Provenance, export,
     export_measured, from_file,
 };
 use tabia_train::{
-    Start, TrainConfig, TrainerState, Weights, Window, add_start, initial_weights, metrics_path, starts_path,
+    NetConfig, Start, TrainConfig, TrainerState, Weights, Window, add_start, initial_weights, metrics_path,
+    starts_path,
 };
 use tempfile::{TempDir, tempdir};
 
@@ -211,6 +216,45 @@ fn a_file_is_exported_again_and_keeps_its_history() {
     assert!(error.contains("another network"), "{error}");
     let error = from_file(&path, &crate::configs::config("human").0.net).unwrap_err().to_string();
     assert!(error.contains("tabia-human-1") && error.contains("challenge-768"), "{error}");
+}
+
+/// A player one move ahead repeats won positions unless it is told what progress is.
+#[test]
+fn the_term_for_progress_is_added_to_a_file_without_it() {
+    let folder = tempdir().unwrap();
+    let (config, _) = config("challenge-progress");
+    let NetConfig::Challenge(ChallengeConfig::Attention(with)) = &config.net else {
+        panic!("another network")
+    };
+    let without = ValueAttentionConfig { progress: false, ..*with };
+    let without = NetConfig::Challenge(ChallengeConfig::Attention(without));
+    let mut arena = without.table().initial(3);
+    // A queen up, says this network of every position.
+    without.table().get("output.bias").unwrap().of_mut(&mut arena)[0] = 5.0;
+    let provenance = Provenance { name: "small".to_owned(), ..Provenance::default() };
+    let path = folder.path().join("small.onnx");
+    let plain = export(&without, &arena, ExportFormat::Onnx, Precision::F32, &provenance).unwrap();
+    fs::write(&path, &plain.bytes).unwrap();
+
+    let (read, found) = from_file(&path, &config.net).unwrap();
+    assert!(
+        found.notes.contains("progress.weight, progress.kings.weight, progress.threshold"),
+        "{}",
+        found.notes
+    );
+    let exported = export(&config.net, &read, ExportFormat::Onnx, Precision::F32, &found).unwrap();
+    assert_eq!(exported.parameters, plain.parameters + 5_633);
+    let value = |bytes: &[u8], fen: &str| {
+        let model = Model::from_bytes(bytes).unwrap();
+        let position: Chess = fen.parse::<Fen>().unwrap().into_position(CastlingMode::Standard).unwrap();
+        // Centipawns; a unit of the value is a pawn.
+        model.evaluate(&[Situation::of(&position)]).unwrap()[0].score.unwrap().0 / 100.0
+    };
+    let gain = |fen: &str| value(&exported.bytes, fen) - value(&plain.bytes, fen);
+    let (centre, edge) = (gain("8/8/8/4k3/8/4K3/4P3/8 w - - 0 1"), gain("4k3/8/8/8/8/4K3/4P3/8 w - - 0 1"));
+    assert!(edge < centre, "kings that are far from each other: {edge} {centre}");
+    let (home, advanced) = (gain("4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"), gain("4k3/8/4P3/8/8/8/8/4K3 w - - 0 1"));
+    assert!((advanced - home - 4.0 * 0.02).abs() < 1e-4, "{advanced} {home}");
 }
 
 #[test]

@@ -124,6 +124,12 @@ fn weights_used_by_several_layers_get_the_gradients_of_all() {
 }
 
 #[test]
+fn the_term_for_progress_has_the_gradients_of_the_plain_one() {
+    let sizes = "width = 32\nheads = 2\nlayers = 1\ninner = 40\nhidden = 12\nbias = 'none'";
+    compare(&config(&format!("kind = 'challenge'\nbody = 'attention'\nprogress = true\n{sizes}"), ""));
+}
+
+#[test]
 fn convolutions_have_the_gradients_of_the_plain_ones() {
     let value = "channels = 12\nblocks = 1\nsqueeze = 3\nhidden = 8";
     let policy = "kind = 'policy-cnn'\nchannels = 12\nblocks = 1\nkernel = 3";
