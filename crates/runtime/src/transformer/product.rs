@@ -24,14 +24,16 @@ pub(super) enum Store<'a> {
 }
 
 impl Store<'_> {
-    /// Two panels each, whose outputs are stored together. The last may be one twice.
+    /// Two panels each, whose outputs are stored together, and the two after them. The last may be one twice.
     #[inline(always)]
-    fn pairs(self, panels: usize) -> impl Iterator<Item = [usize; 2]> {
+    fn pairs(self, panels: usize) -> impl Iterator<Item = ([usize; 2], [usize; 2])> {
         let (step, apart) = match self {
             Store::SwiGlu => (1, panels / 2),
             _ => (2, 1),
         };
-        (0..panels.div_ceil(2)).map(move |i| [step * i, (step * i + apart).min(panels - 1)])
+        let pairs = panels.div_ceil(2);
+        let pair = move |i: usize| [step * i, (step * i + apart).min(panels - 1)];
+        (0..pairs).map(move |i| (pair(i), pair((i + 1).min(pairs - 1))))
     }
 
     /// Whether sums are stored as they are: then they need not pass through memory.
@@ -193,15 +195,23 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
     #[inline(always)]
     fn tile_by_tile<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
         let LaidOut { words, params, groups, spans, weights, to, stride, then } = self;
-        for pair in then.pairs(weights.scales.len()) {
+        let tiles = params.len() / spans;
+        for (pair, next) in then.pairs(weights.scales.len()) {
             let scales = pair.map(|p| &weights.scales[p].0);
             let panels = pair.map(|p| (&groups[p * spans..][..spans], &weights.sums[p * spans..][..spans]));
-            let tiles = words.chunks_exact(spans).zip(params.chunks_exact(spans));
-            for ((words, params), to) in tiles.zip(to.chunks_mut(R * stride)) {
+            let next = next.map(|p| &groups[p * spans..][..spans]);
+            let rows = words.chunks_exact(spans).zip(params.chunks_exact(spans));
+            for (t, ((words, params), to)) in rows.zip(to.chunks_mut(R * stride)).enumerate() {
+                // This tile's part of each span of the next panels.
+                let ahead = N * t / tiles..N * (t + 1) / tiles;
                 let mut values = [[lanes.splat(0.0); R]; 2];
                 if D::TWO_PANELS {
                     let [(first, first_sums), (second, second_sums)] = panels;
                     for s in 0..spans {
+                        for i in ahead.clone() {
+                            lanes.prefetch(&next[0][s][i]);
+                            lanes.prefetch(&next[1][s][i]);
+                        }
                         let dots = dots.dots_of_two::<R, N>(&words[s], [&first[s], &second[s]]);
                         add_span(lanes, &mut values[0], dots[0], &params[s], lanes.load(&first_sums[s].0));
                         add_span(lanes, &mut values[1], dots[1], &params[s], lanes.load(&second_sums[s].0));
@@ -212,6 +222,9 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
                         // A copy stays in registers.
                         let mut own = values[p];
                         for s in 0..spans {
+                            for i in ahead.clone() {
+                                lanes.prefetch(&next[p][s][i]);
+                            }
                             let dots = dots.dots::<R, N, false>(&words[s], &groups[s]);
                             add_span(lanes, &mut own, dots, &params[s], lanes.load(&sums[s].0));
                         }
@@ -238,7 +251,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
         let parts = words.chunks(tiles).zip(params.chunks(tiles)).zip(to.chunks_mut(ROWS_PER_PASS * stride));
         let mut values = [[[0.0; LANES]; ROWS_PER_PASS]; 2];
         for ((words, params), to) in parts {
-            for pair in then.pairs(weights.scales.len()) {
+            for (pair, _) in then.pairs(weights.scales.len()) {
                 for (p, values) in pair.into_iter().zip(&mut values) {
                     values.fill([0.0; LANES]);
                     for s in 0..spans {
@@ -341,15 +354,18 @@ pub(super) struct FloatProduct<'a> {
 impl Kernel for FloatProduct<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(mut self, lanes: L, _: D) {
-        for pair in self.then.pairs(self.panels.len() / self.depth) {
+        for (pair, next) in self.then.pairs(self.panels.len() / self.depth) {
             let mut row = 0;
+            if D::FLOAT_ROWS >= 8 {
+                row = self.tiles::<L, D, 8>(lanes, pair, next, row);
+            }
             if D::FLOAT_ROWS >= 4 {
-                row = self.tiles::<L, D, 4>(lanes, pair, row);
+                row = self.tiles::<L, D, 4>(lanes, pair, next, row);
             }
             if D::FLOAT_ROWS >= 2 {
-                row = self.tiles::<L, D, 2>(lanes, pair, row);
+                row = self.tiles::<L, D, 2>(lanes, pair, next, row);
             }
-            self.tiles::<L, D, 1>(lanes, pair, row);
+            self.tiles::<L, D, 1>(lanes, pair, next, row);
         }
     }
 }
@@ -361,9 +377,13 @@ impl FloatProduct<'_> {
         &mut self,
         lanes: L,
         pair: [usize; 2],
+        next: [usize; 2],
         first: usize,
     ) -> usize {
         let panels = pair.map(|p| &self.panels[p * self.depth..][..self.depth]);
+        let next = next.map(|p| &self.panels[p * self.depth..][..self.depth]);
+        // Each tile prefetches its part of the next panels.
+        let ahead = self.depth / self.rows.div_ceil(R);
         let mut row = first;
         while row + R <= self.rows {
             let mut inputs: [&[f32]; R] = [&[]; R];
@@ -372,12 +392,13 @@ impl FloatProduct<'_> {
             }
             let to = &mut self.to[row * self.to_stride..];
             let then = self.then;
+            let next = next.map(|panel| &panel[row / R * ahead..][..ahead]);
             if D::TWO_PANELS {
-                let sums = float_sums(lanes, inputs, panels);
+                let sums = float_sums(lanes, inputs, panels, next);
                 then.put_tile(lanes, pair, sums, &mut to[..], self.to_stride);
             } else {
-                let ([first], [second]) =
-                    (float_sums(lanes, inputs, [panels[0]]), float_sums(lanes, inputs, [panels[1]]));
+                let [first] = float_sums(lanes, inputs, [panels[0]], [next[0]]);
+                let [second] = float_sums(lanes, inputs, [panels[1]], [next[1]]);
                 then.put_tile(lanes, pair, [first, second], &mut to[..], self.to_stride);
             }
             row += R;
@@ -386,25 +407,39 @@ impl FloatProduct<'_> {
     }
 }
 
-/// The sums of `R` rows and `P` panels. Closures might not be inlined into a level's function.
+/// The sums of `R` rows and `P` panels; prefetches the blocks of `next` meanwhile. Closures might not be inlined into a level's
+/// function.
 #[inline(always)]
 fn float_sums<L: Lanes, const R: usize, const P: usize>(
     lanes: L,
     inputs: [&[f32]; R],
     panels: [&[Block<f32>]; P],
+    next: [&[Block<f32>]; P],
 ) -> [[L::Floats; R]; P] {
     let mut sums = [[lanes.splat(0.0); R]; P];
-    for k in 0..panels[0].len() {
-        let mut weights = [lanes.splat(0.0); P];
-        for p in 0..P {
-            weights[p] = lanes.load(&panels[p][k].0);
-        }
-        for r in 0..R {
-            let input = lanes.splat(inputs[r][k]);
+    let depth = panels[0].len();
+    let step = depth.checked_div(next[0].len()).unwrap_or(depth);
+    let (mut line, mut first) = (0, 0);
+    while first < depth {
+        if line < next[0].len() {
             for p in 0..P {
-                sums[p][r] = lanes.add(sums[p][r], lanes.mul(input, weights[p]));
+                lanes.prefetch(&next[p][line]);
             }
         }
+        let end = (first + step).min(depth);
+        for k in first..end {
+            let mut weights = [lanes.splat(0.0); P];
+            for p in 0..P {
+                weights[p] = lanes.load(&panels[p][k].0);
+            }
+            for r in 0..R {
+                let input = lanes.splat(inputs[r][k]);
+                for p in 0..P {
+                    sums[p][r] = lanes.add(sums[p][r], lanes.mul(input, weights[p]));
+                }
+            }
+        }
+        (line, first) = (line + 1, end);
     }
     sums
 }
