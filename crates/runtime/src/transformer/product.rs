@@ -1,6 +1,7 @@
 //! Matrix products, where nearly all the time goes.
 //!
-//! Weights are in panels of sixteen outputs. A tile of rows at a time passes those of two panels, which stay in L1. Every output
+//! Weights are in panels of sixteen outputs. A tile of rows at a time passes those of two panels, which stay in L1, and asks for a
+//! part of the next two: networks that do not fit the second-level cache are read from memory while others compute. Every output
 //! is one sum in the order of its inputs, so tiling changes no bit.
 
 use super::exponential::{gelu, silu};
@@ -24,7 +25,8 @@ pub(super) enum Store<'a> {
 }
 
 impl Store<'_> {
-    /// Two panels each, whose outputs are stored together, and the two after them. The last may be one twice.
+    /// Two panels each, whose outputs are stored together, and the two after them. The last pair may be one panel twice, and
+    /// follows itself.
     #[inline(always)]
     fn pairs(self, panels: usize) -> impl Iterator<Item = ([usize; 2], [usize; 2])> {
         let (step, apart) = match self {
@@ -52,7 +54,7 @@ impl Store<'_> {
     /// Stores the sums of two panels in as many rows of `to` as there are.
     #[expect(clippy::needless_range_loop, reason = "iterators move arrays of registers through memory")]
     #[inline(always)]
-    fn put_tile<L: Lanes, const R: usize>(
+    fn put_tile<L: Lanes, D: Dots, const R: usize>(
         self,
         lanes: L,
         panels: [usize; 2],
@@ -73,41 +75,87 @@ impl Store<'_> {
             }
             return;
         }
+        // Through memory, or the rows of the product would have to fit the registers with those of the activations.
         let mut stored = [[[0.0; LANES]; R]; 2];
         for p in 0..2 {
             for r in 0..R {
                 lanes.store(sums[p][r], &mut stored[p][r]);
             }
         }
-        for ((first, second), to) in stored[0].iter().zip(&stored[1]).zip(to.chunks_mut(stride)) {
-            self.put(lanes, panels, [first, second], to);
+        if D::TWO_PANELS && R.is_multiple_of(ABREAST) {
+            self.put_rows::<L, ABREAST>(lanes, panels, [&stored[0], &stored[1]], to, stride);
+        } else {
+            self.put_rows::<L, 1>(lanes, panels, [&stored[0], &stored[1]], to, stride);
         }
     }
 
-    /// Stores the sums of two panels in the row `to`.
+    /// Stores the sums of two panels in as many rows of `to` as there are, and computes the activations of `N` rows side by side.
     #[inline(always)]
-    fn put<L: Lanes>(
+    fn put_rows<L: Lanes, const N: usize>(
         self,
         lanes: L,
         panels: [usize; 2],
-        [first, second]: [&[f32; LANES]; 2],
+        sums: [&[[f32; LANES]]; 2],
         to: &mut [[f32; LANES]],
+        stride: usize,
     ) {
-        if let Store::SwiGlu = self {
-            let gate = silu(lanes, lanes.load(first));
-            lanes.store(lanes.mul(gate, lanes.load(second)), &mut to[panels[0]]);
-            return;
+        let rows = sums[0].as_chunks::<N>().0.iter().zip(sums[1].as_chunks::<N>().0);
+        for ((first, second), to) in rows.zip(to.chunks_mut(N * stride)) {
+            if let Store::SwiGlu = self {
+                let (mut values, gates) = (load_rows(lanes, first), load_rows(lanes, second));
+                values = silu(lanes, values);
+                for i in 0..N {
+                    values[i] = lanes.mul(values[i], gates[i]);
+                }
+                store_rows(lanes, values, panels[0], to, stride);
+                continue;
+            }
+            let both = if panels[0] == panels[1] { 1 } else { 2 };
+            for (&p, sums) in panels.iter().zip([first, second]).take(both) {
+                let mut values = load_rows(lanes, sums);
+                match self {
+                    Store::Add => {
+                        for (value, to) in values.iter_mut().zip(to.chunks(stride)) {
+                            *value = lanes.add(lanes.load(&to[p]), *value);
+                        }
+                    }
+                    Store::Gelu(bias) => {
+                        for value in &mut values {
+                            *value = lanes.add(*value, lanes.load(&bias[p]));
+                        }
+                        values = gelu(lanes, values);
+                    }
+                    Store::Replace | Store::SwiGlu => {}
+                }
+                store_rows(lanes, values, p, to, stride);
+            }
         }
-        let both = if panels[0] == panels[1] { 1 } else { 2 };
-        for (&p, sums) in panels.iter().zip([first, second]).take(both) {
-            let sums = lanes.load(sums);
-            let sums = match self {
-                Store::Add => lanes.add(lanes.load(&to[p]), sums),
-                Store::Gelu(bias) => gelu(lanes, lanes.add(sums, lanes.load(&bias[p]))),
-                Store::Replace | Store::SwiGlu => sums,
-            };
-            lanes.store(sums, &mut to[p]);
-        }
+    }
+}
+
+/// Rows whose activations are computed side by side where the registers allow it.
+const ABREAST: usize = 4;
+
+#[inline(always)]
+fn load_rows<L: Lanes, const N: usize>(lanes: L, from: &[[f32; LANES]; N]) -> [L::Floats; N] {
+    let mut rows = [lanes.splat(0.0); N];
+    for i in 0..N {
+        rows[i] = lanes.load(&from[i]);
+    }
+    rows
+}
+
+/// Stores the values of panel `p` in as many rows as there are.
+#[inline(always)]
+fn store_rows<L: Lanes, const N: usize>(
+    lanes: L,
+    values: [L::Floats; N],
+    p: usize,
+    to: &mut [[f32; LANES]],
+    stride: usize,
+) {
+    for (value, to) in values.into_iter().zip(to.chunks_mut(stride)) {
+        lanes.store(value, &mut to[p]);
     }
 }
 
@@ -238,7 +286,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
                     }
                 }
                 // The last tile may be partial.
-                then.put_tile(lanes, pair, values, to, stride);
+                then.put_tile::<L, D, R>(lanes, pair, values, to, stride);
             }
         }
     }
@@ -269,10 +317,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
                         lanes.store(lanes.mul(lanes.load(value), scale), value);
                     }
                 }
-                for ((first, second), to) in values[0].iter().zip(&values[1]).zip(to.chunks_exact_mut(stride))
-                {
-                    then.put(lanes, pair, [first, second], to);
-                }
+                then.put_rows::<L, 1>(lanes, pair, [&values[0], &values[1]], to, stride);
             }
         }
     }
@@ -382,8 +427,6 @@ impl FloatProduct<'_> {
     ) -> usize {
         let panels = pair.map(|p| &self.panels[p * self.depth..][..self.depth]);
         let next = next.map(|p| &self.panels[p * self.depth..][..self.depth]);
-        // Each tile prefetches its part of the next panels.
-        let ahead = self.depth / self.rows.div_ceil(R);
         let mut row = first;
         while row + R <= self.rows {
             let mut inputs: [&[f32]; R] = [&[]; R];
@@ -392,20 +435,26 @@ impl FloatProduct<'_> {
             }
             let to = &mut self.to[row * self.to_stride..];
             let then = self.then;
-            let next = next.map(|panel| &panel[row / R * ahead..][..ahead]);
+            // Its part of the next panels, if there are as many tiles as parts.
+            let part = self.depth / INPUTS_PER_LINE;
+            let next = next.map(|panel| &panel[row / R % INPUTS_PER_LINE * part..][..part]);
             if D::TWO_PANELS {
                 let sums = float_sums(lanes, inputs, panels, next);
-                then.put_tile(lanes, pair, sums, &mut to[..], self.to_stride);
+                then.put_tile::<L, D, R>(lanes, pair, sums, &mut to[..], self.to_stride);
             } else {
-                let [first] = float_sums(lanes, inputs, [panels[0]], [next[0]]);
-                let [second] = float_sums(lanes, inputs, [panels[1]], [next[1]]);
-                then.put_tile(lanes, pair, [first, second], &mut to[..], self.to_stride);
+                // Slower than memory: the requests would only take time.
+                let [first] = float_sums(lanes, inputs, [panels[0]], [&[]]);
+                let [second] = float_sums(lanes, inputs, [panels[1]], [&[]]);
+                then.put_tile::<L, D, R>(lanes, pair, [first, second], &mut to[..], self.to_stride);
             }
             row += R;
         }
         row
     }
 }
+
+/// Inputs of a tile for each line that is prefetched meanwhile. Asking for it with each of them costs less than counting them.
+const INPUTS_PER_LINE: usize = 8;
 
 /// The sums of `R` rows and `P` panels; prefetches the blocks of `next` meanwhile. Closures might not be inlined into a level's
 /// function.
@@ -417,31 +466,65 @@ fn float_sums<L: Lanes, const R: usize, const P: usize>(
     next: [&[Block<f32>]; P],
 ) -> [[L::Floats; R]; P] {
     let mut sums = [[lanes.splat(0.0); R]; P];
-    let depth = panels[0].len();
-    let step = depth.checked_div(next[0].len()).unwrap_or(depth);
-    let (mut line, mut first) = (0, 0);
-    while first < depth {
-        if line < next[0].len() {
+    for k in 0..panels[0].len() {
+        let mut weights = [lanes.splat(0.0); P];
+        for p in 0..P {
+            if let Some(line) = next[p].get(k / INPUTS_PER_LINE) {
+                lanes.prefetch(line);
+            }
+            weights[p] = lanes.load(&panels[p][k].0);
+        }
+        for r in 0..R {
+            let input = lanes.splat(inputs[r][k]);
             for p in 0..P {
-                lanes.prefetch(&next[p][line]);
+                sums[p][r] = lanes.add(sums[p][r], lanes.mul(input, weights[p]));
             }
         }
-        let end = (first + step).min(depth);
-        for k in first..end {
-            let mut weights = [lanes.splat(0.0); P];
-            for p in 0..P {
-                weights[p] = lanes.load(&panels[p][k].0);
-            }
-            for r in 0..R {
-                let input = lanes.splat(inputs[r][k]);
-                for p in 0..P {
-                    sums[p][r] = lanes.add(sums[p][r], lanes.mul(input, weights[p]));
-                }
-            }
-        }
-        (line, first) = (line + 1, end);
     }
     sums
+}
+
+/// 8-bit weights with a scale per output, for one row of floats.
+#[derive(Debug)]
+pub(super) struct RowWeights {
+    /// For each panel, sixteen weights for each input.
+    pub(super) weights: Vec<[i8; LANES]>,
+    /// The scale of each output.
+    pub(super) scales: Vec<Block<f32>>,
+}
+
+/// One row of floats times weights that are widened on the way: the products of [`FloatProduct`] with a quarter of the memory's
+/// traffic.
+pub(super) struct RowProduct<'a> {
+    pub(super) inputs: &'a [f32],
+    pub(super) weights: &'a RowWeights,
+    /// A block for each panel, or half as many.
+    pub(super) to: &'a mut [[f32; LANES]],
+    pub(super) then: Store<'a>,
+}
+
+impl Kernel for RowProduct<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, _: D) {
+        let RowProduct { inputs, weights: RowWeights { weights, scales }, to, then } = self;
+        for (pair, _) in then.pairs(scales.len()) {
+            let panels = pair.map(|p| &weights[p * inputs.len()..][..inputs.len()]);
+            let mut factors = [lanes.splat(0.0); 2];
+            for p in 0..2 {
+                factors[p] = lanes.load(&scales[pair[p]].0);
+            }
+            let mut sums = [[lanes.splat(0.0)]; 2];
+            for (k, &input) in inputs.iter().enumerate() {
+                let input = lanes.splat(input);
+                for p in 0..2 {
+                    let whole = lanes.to_floats(lanes.load_ints(&panels[p][k].map(i32::from)));
+                    sums[p][0] = lanes.add(sums[p][0], lanes.mul(input, lanes.mul(whole, factors[p])));
+                }
+            }
+            let stride = to.len();
+            then.put_tile::<L, D, 1>(lanes, pair, sums, to, stride);
+        }
+    }
 }
 
 /// The words of a number of input blocks, in whole spans.
