@@ -188,7 +188,7 @@ impl Kernel for Mix<'_> {
         }
         for block in first..self.dimensions {
             match D::FLOAT_ROWS {
-                4 => self.blocks::<L, 4, 1>(lanes, block),
+                4.. => self.blocks::<L, 4, 1>(lanes, block),
                 2 => self.blocks::<L, 2, 1>(lanes, block),
                 _ => self.blocks::<L, 1, 1>(lanes, block),
             }

@@ -8,6 +8,9 @@ use super::level::Kernel;
 use crate::accumulator::block::LANES;
 use crate::accumulator::kernels::{Lanes, reduce};
 
+/// Blocks whose exponentials are computed side by side where the registers allow it.
+const ABREAST: usize = 4;
+
 /// The sum of sixteen lanes, in the same order everywhere.
 #[inline(always)]
 fn sum_lanes<L: Lanes>(lanes: L, x: L::Floats) -> f32 {
@@ -149,7 +152,8 @@ impl Kernel for Silu<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, _: D) {
         for block in self.0 {
-            lanes.store(silu(lanes, lanes.load(block)), block);
+            let [active] = silu(lanes, [lanes.load(block)]);
+            lanes.store(active, block);
         }
     }
 }
@@ -191,7 +195,7 @@ impl Kernel for Softmax<'_> {
         let down = lanes.splat(-reduce(tops, |a, b| if b > a { b } else { a }));
         let mut sums = lanes.splat(0.0);
         for block in &mut *row {
-            let share = exp(lanes, lanes.add(lanes.load(block), down));
+            let [share] = exp(lanes, [lanes.add(lanes.load(block), down)]);
             lanes.store(share, block);
             sums = lanes.add(sums, share);
         }
@@ -214,24 +218,62 @@ impl Kernel for SoftmaxOfColumns<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, _: D) {
         let SoftmaxOfColumns { rows, bias, blocks } = self;
-        for b in 0..blocks {
-            let mut tops = lanes.splat(f32::NEG_INFINITY);
-            for (row, bias) in rows.chunks_exact_mut(blocks).zip(bias.chunks_exact(blocks)) {
-                let score = lanes.add(lanes.load(&row[b]), lanes.load(&bias[b]));
-                lanes.store(score, &mut row[b]);
-                tops = lanes.at_least(score, tops);
+        let mut first = 0;
+        if D::TWO_PANELS {
+            while first + ABREAST <= blocks {
+                softmax_of_columns::<L, ABREAST>(lanes, rows, bias, blocks, first);
+                first += ABREAST;
             }
-            let down = lanes.mul(tops, lanes.splat(-1.0));
-            let mut sums = lanes.splat(0.0);
-            for row in rows.chunks_exact_mut(blocks) {
-                let share = exp(lanes, lanes.add(lanes.load(&row[b]), down));
-                lanes.store(share, &mut row[b]);
-                sums = lanes.add(sums, share);
-            }
-            let share = lanes.div(lanes.splat(1.0), sums);
-            for row in rows.chunks_exact_mut(blocks) {
-                lanes.store(lanes.mul(lanes.load(&row[b]), share), &mut row[b]);
-            }
+        }
+        for block in first..blocks {
+            softmax_of_columns::<L, 1>(lanes, rows, bias, blocks, block);
+        }
+    }
+}
+
+/// The softmax of `N` blocks of columns from `first` on.
+#[expect(clippy::needless_range_loop, reason = "iterators move arrays of registers through memory")]
+#[inline(always)]
+fn softmax_of_columns<L: Lanes, const N: usize>(
+    lanes: L,
+    rows: &mut [[f32; LANES]],
+    bias: &[[f32; LANES]],
+    blocks: usize,
+    first: usize,
+) {
+    let mut tops = [lanes.splat(f32::NEG_INFINITY); N];
+    for (row, bias) in rows.chunks_exact_mut(blocks).zip(bias.chunks_exact(blocks)) {
+        let (row, bias) = (&mut row[first..][..N], &bias[first..][..N]);
+        for i in 0..N {
+            let score = lanes.add(lanes.load(&row[i]), lanes.load(&bias[i]));
+            lanes.store(score, &mut row[i]);
+            tops[i] = lanes.at_least(score, tops[i]);
+        }
+    }
+    let mut down = tops;
+    for i in 0..N {
+        down[i] = lanes.mul(tops[i], lanes.splat(-1.0));
+    }
+    let mut sums = [lanes.splat(0.0); N];
+    for row in rows.chunks_exact_mut(blocks) {
+        let row = &mut row[first..][..N];
+        let mut shares = sums;
+        for i in 0..N {
+            shares[i] = lanes.add(lanes.load(&row[i]), down[i]);
+        }
+        shares = exp(lanes, shares);
+        for i in 0..N {
+            lanes.store(shares[i], &mut row[i]);
+            sums[i] = lanes.add(sums[i], shares[i]);
+        }
+    }
+    for i in 0..N {
+        sums[i] = lanes.div(lanes.splat(1.0), sums[i]);
+    }
+    for row in rows.chunks_exact_mut(blocks) {
+        let row = &mut row[first..][..N];
+        for i in 0..N {
+            lanes.store(lanes.mul(lanes.load(&row[i]), sums[i]), &mut row[i]);
         }
     }
 }

@@ -7,7 +7,9 @@ use tabia_onnx::tensors::{Tensor, TensorMap};
 
 use super::kernels::{Group, Layout, fits_narrow_sums};
 use super::level::Level;
-use super::product::{FloatProduct, QuantisedProduct, QuantisedWeights, Store, words_of};
+use super::product::{
+    FloatProduct, QuantisedProduct, QuantisedWeights, RowProduct, RowWeights, Store, words_of,
+};
 use super::quantise::{Quantise, QuantisedRows, SPAN};
 use super::trunk::take_row;
 use crate::accumulator::block::{Block, LANES, zeros};
@@ -26,6 +28,8 @@ pub(super) struct Linear {
 enum Weights {
     Quantised(QuantisedWeights),
     Floats(Vec<Block<f32>>),
+    /// Of a layer with one row of inputs.
+    Row(RowWeights),
 }
 
 impl Linear {
@@ -48,6 +52,23 @@ impl Linear {
         let blocks = columns(tensor).div_ceil(LANES);
         let weights = Weights::Floats(floats(std::slice::from_ref(tensor), blocks * LANES));
         Linear { panels: rows(tensor).div_ceil(LANES), blocks, weights }
+    }
+
+    /// The layer for one row of inputs, with the outputs of [`Linear::in_floats`]: one row is too little to gain from quantising it,
+    /// but weights of 8 bits are read from the memory in a quarter of the time.
+    pub(super) fn of_row(tensor: &Tensor) -> Linear {
+        let Some((weights, scales)) = tensor.quantised() else { return Linear::in_floats(tensor) };
+        let (blocks, panels) = (columns(tensor).div_ceil(LANES), rows(tensor).div_ceil(LANES));
+        let mut packed =
+            RowWeights { weights: vec![[0; LANES]; panels * blocks * LANES], scales: zeros(panels * LANES) };
+        for (output, (row, scale)) in weights.chunks_exact(columns(tensor)).zip(scales).enumerate() {
+            let (panel, lane) = (output / LANES, output % LANES);
+            for (weights, weight) in packed.weights[panel * blocks * LANES..].iter_mut().zip(row) {
+                weights[lane] = *weight;
+            }
+            packed.scales[panel].0[lane] = *scale;
+        }
+        Linear { panels, blocks, weights: Weights::Row(packed) }
     }
 
     /// The layer on some of the inputs of `tensor`, in floats.
@@ -85,11 +106,15 @@ impl Linear {
                 to_stride: stride,
                 then,
             }),
+            Weights::Row(weights) => {
+                debug_assert_eq!(rows, 1, "a layer for one row");
+                level.run(RowProduct { inputs: from.as_flattened(), weights, to, then });
+            }
         }
     }
 }
 
-/// A small linear layer with bias.
+/// A linear layer with bias for one row of inputs.
 #[derive(Debug)]
 pub(super) struct LinearWithBias {
     pub(super) linear: Linear,
@@ -108,7 +133,7 @@ impl LinearWithBias {
     ) -> Result<LinearWithBias, TensorError> {
         let weight = tensors.take(&format!("{name}.weight"), &[outputs, inputs])?;
         let bias = take_bias(tensors, &format!("{name}.bias"), outputs)?;
-        Ok(LinearWithBias { linear: Linear::in_floats(&weight), bias })
+        Ok(LinearWithBias { linear: Linear::of_row(&weight), bias })
     }
 
     pub(super) fn run(
@@ -242,6 +267,62 @@ mod tests {
         };
         let all: Vec<f32> = (0..ROWS * INPUTS).map(|at| input(at / INPUTS, at % INPUTS)).collect();
         all.as_chunks::<LANES>().0.to_vec()
+    }
+
+    /// A layer of one row with 8-bit weights.
+    fn row_weights() -> Tensor {
+        let weights = (0..OUTPUTS * INPUTS).map(|at| (at * 37 % 255) as i8).collect();
+        let scales = (0..OUTPUTS).map(|output| 0.003 * (output + 1) as f32).collect();
+        let mut tensors = TensorMap::new();
+        tensors.insert_quantised("layer", &[OUTPUTS, INPUTS], weights, scales).unwrap();
+        tensors.take("layer", &[OUTPUTS, INPUTS]).unwrap()
+    }
+
+    #[test]
+    fn weights_of_a_row_in_8_bits_give_the_outputs_of_floats_on_every_level() {
+        let tensor = row_weights();
+        let from: Vec<[f32; LANES]> = (0..INPUTS / LANES)
+            .map(|b| std::array::from_fn(|i| ((b * LANES + i) as f32 * 0.7).sin()))
+            .collect();
+        let mut expected = vec![0.0_f32; OUTPUTS];
+        for (to, row) in expected.iter_mut().zip(tensor.data().chunks_exact(INPUTS)) {
+            *to = row.iter().zip(from.as_flattened()).fold(0.0, |sum, (weight, input)| sum + input * weight);
+        }
+        for level in Level::available() {
+            let run = |layer: &Linear, then: Store<'_>| {
+                let mut to = vec![[0.5; LANES]; OUTPUTS / LANES];
+                layer.run(level, &from, &mut QuantisedRows::default(), &mut to, then);
+                to
+            };
+            let row = Linear::of_row(&tensor);
+            assert!(matches!(&row.weights, Weights::Row(_)));
+            assert_eq!(run(&row, Store::Replace).as_flattened(), expected, "{level}");
+            let bias = vec![[0.25; LANES]; OUTPUTS / LANES];
+            for then in [Store::Add, Store::Gelu(&bias), Store::SwiGlu] {
+                assert_eq!(run(&row, then), run(&Linear::in_floats(&tensor), then), "{then:?}, {level}");
+            }
+        }
+    }
+
+    #[test]
+    fn floats_are_summed_in_order_on_every_level_for_any_number_of_rows() {
+        let tensor = row_weights();
+        for rows in [1, 3, 8, 15, 64, 67] {
+            let from: Vec<f32> = (0..rows * INPUTS).map(|at| (at as f32 * 0.3).sin()).collect();
+            let mut expected = Vec::new();
+            for input in from.chunks_exact(INPUTS) {
+                for row in tensor.data().chunks_exact(INPUTS) {
+                    expected.push(row.iter().zip(input).fold(0.0_f32, |sum, (weight, x)| sum + x * weight));
+                }
+            }
+            for level in Level::available() {
+                let mut to = vec![[0.0; LANES]; rows * OUTPUTS / LANES];
+                let layer = Linear::in_floats(&tensor);
+                let (from, _) = from.as_chunks();
+                layer.run(level, from, &mut QuantisedRows::default(), &mut to, Store::Replace);
+                assert_eq!(to.as_flattened(), expected, "{rows} rows, {level}");
+            }
+        }
     }
 
     #[test]

@@ -366,16 +366,15 @@ impl BiasGenerator {
             0 => None,
             _ => Some(layer("sm1", [square, d])?).map(|(weight, bias)| (Linear::new(level, &[weight]), bias)),
         };
-        // One row each: too little to gain from quantising it.
         let (weight, hidden_bias) = layer("sm2", [hidden, if square > 0 { SQUARES * square } else { d }])?;
-        let hidden_layer = Linear::in_floats(&weight);
+        let hidden_layer = Linear::of_row(&weight);
         let (weight, heads_bias) = layer("sm3", [generated, hidden])?;
         Ok(BiasGenerator {
             squares,
             hidden: hidden_layer,
             hidden_bias,
             hidden_norm: layer_norm(tensors, &format!("{name}.ln1"), hidden)?,
-            heads: Linear::in_floats(&weight),
+            heads: Linear::of_row(&weight),
             heads_bias,
             heads_norm: layer_norm(tensors, &format!("{name}.ln2"), generated)?,
         })

@@ -1,6 +1,7 @@
 //! Matrix products, where nearly all the time goes.
 //!
-//! Weights are in panels of sixteen outputs. A tile of rows at a time passes those of two panels, which stay in L1. Every output
+//! Weights are in panels of sixteen outputs. A tile of rows at a time passes those of two panels, which stay in L1, and asks for a
+//! part of the next two: networks that do not fit the second-level cache are read from memory while others compute. Every output
 //! is one sum in the order of its inputs, so tiling changes no bit.
 
 use super::exponential::{gelu, silu};
@@ -24,14 +25,17 @@ pub(super) enum Store<'a> {
 }
 
 impl Store<'_> {
-    /// Two panels each, whose outputs are stored together. The last may be one twice.
+    /// Two panels each, whose outputs are stored together, and the two after them. The last pair may be one panel twice, and
+    /// follows itself.
     #[inline(always)]
-    fn pairs(self, panels: usize) -> impl Iterator<Item = [usize; 2]> {
+    fn pairs(self, panels: usize) -> impl Iterator<Item = ([usize; 2], [usize; 2])> {
         let (step, apart) = match self {
             Store::SwiGlu => (1, panels / 2),
             _ => (2, 1),
         };
-        (0..panels.div_ceil(2)).map(move |i| [step * i, (step * i + apart).min(panels - 1)])
+        let pairs = panels.div_ceil(2);
+        let pair = move |i: usize| [step * i, (step * i + apart).min(panels - 1)];
+        (0..pairs).map(move |i| (pair(i), pair((i + 1).min(pairs - 1))))
     }
 
     /// Whether sums are stored as they are: then they need not pass through memory.
@@ -50,7 +54,7 @@ impl Store<'_> {
     /// Stores the sums of two panels in as many rows of `to` as there are.
     #[expect(clippy::needless_range_loop, reason = "iterators move arrays of registers through memory")]
     #[inline(always)]
-    fn put_tile<L: Lanes, const R: usize>(
+    fn put_tile<L: Lanes, D: Dots, const R: usize>(
         self,
         lanes: L,
         panels: [usize; 2],
@@ -71,41 +75,87 @@ impl Store<'_> {
             }
             return;
         }
+        // Through memory, or the rows of the product would have to fit the registers with those of the activations.
         let mut stored = [[[0.0; LANES]; R]; 2];
         for p in 0..2 {
             for r in 0..R {
                 lanes.store(sums[p][r], &mut stored[p][r]);
             }
         }
-        for ((first, second), to) in stored[0].iter().zip(&stored[1]).zip(to.chunks_mut(stride)) {
-            self.put(lanes, panels, [first, second], to);
+        if D::TWO_PANELS && R.is_multiple_of(ABREAST) {
+            self.put_rows::<L, ABREAST>(lanes, panels, [&stored[0], &stored[1]], to, stride);
+        } else {
+            self.put_rows::<L, 1>(lanes, panels, [&stored[0], &stored[1]], to, stride);
         }
     }
 
-    /// Stores the sums of two panels in the row `to`.
+    /// Stores the sums of two panels in as many rows of `to` as there are, and computes the activations of `N` rows side by side.
     #[inline(always)]
-    fn put<L: Lanes>(
+    fn put_rows<L: Lanes, const N: usize>(
         self,
         lanes: L,
         panels: [usize; 2],
-        [first, second]: [&[f32; LANES]; 2],
+        sums: [&[[f32; LANES]]; 2],
         to: &mut [[f32; LANES]],
+        stride: usize,
     ) {
-        if let Store::SwiGlu = self {
-            let gate = silu(lanes, lanes.load(first));
-            lanes.store(lanes.mul(gate, lanes.load(second)), &mut to[panels[0]]);
-            return;
+        let rows = sums[0].as_chunks::<N>().0.iter().zip(sums[1].as_chunks::<N>().0);
+        for ((first, second), to) in rows.zip(to.chunks_mut(N * stride)) {
+            if let Store::SwiGlu = self {
+                let (mut values, gates) = (load_rows(lanes, first), load_rows(lanes, second));
+                values = silu(lanes, values);
+                for i in 0..N {
+                    values[i] = lanes.mul(values[i], gates[i]);
+                }
+                store_rows(lanes, values, panels[0], to, stride);
+                continue;
+            }
+            let both = if panels[0] == panels[1] { 1 } else { 2 };
+            for (&p, sums) in panels.iter().zip([first, second]).take(both) {
+                let mut values = load_rows(lanes, sums);
+                match self {
+                    Store::Add => {
+                        for (value, to) in values.iter_mut().zip(to.chunks(stride)) {
+                            *value = lanes.add(lanes.load(&to[p]), *value);
+                        }
+                    }
+                    Store::Gelu(bias) => {
+                        for value in &mut values {
+                            *value = lanes.add(*value, lanes.load(&bias[p]));
+                        }
+                        values = gelu(lanes, values);
+                    }
+                    Store::Replace | Store::SwiGlu => {}
+                }
+                store_rows(lanes, values, p, to, stride);
+            }
         }
-        let both = if panels[0] == panels[1] { 1 } else { 2 };
-        for (&p, sums) in panels.iter().zip([first, second]).take(both) {
-            let sums = lanes.load(sums);
-            let sums = match self {
-                Store::Add => lanes.add(lanes.load(&to[p]), sums),
-                Store::Gelu(bias) => gelu(lanes, lanes.add(sums, lanes.load(&bias[p]))),
-                Store::Replace | Store::SwiGlu => sums,
-            };
-            lanes.store(sums, &mut to[p]);
-        }
+    }
+}
+
+/// Rows whose activations are computed side by side where the registers allow it.
+const ABREAST: usize = 4;
+
+#[inline(always)]
+fn load_rows<L: Lanes, const N: usize>(lanes: L, from: &[[f32; LANES]; N]) -> [L::Floats; N] {
+    let mut rows = [lanes.splat(0.0); N];
+    for i in 0..N {
+        rows[i] = lanes.load(&from[i]);
+    }
+    rows
+}
+
+/// Stores the values of panel `p` in as many rows as there are.
+#[inline(always)]
+fn store_rows<L: Lanes, const N: usize>(
+    lanes: L,
+    values: [L::Floats; N],
+    p: usize,
+    to: &mut [[f32; LANES]],
+    stride: usize,
+) {
+    for (value, to) in values.into_iter().zip(to.chunks_mut(stride)) {
+        lanes.store(value, &mut to[p]);
     }
 }
 
@@ -193,15 +243,23 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
     #[inline(always)]
     fn tile_by_tile<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, dots: D) {
         let LaidOut { words, params, groups, spans, weights, to, stride, then } = self;
-        for pair in then.pairs(weights.scales.len()) {
+        let tiles = params.len() / spans;
+        for (pair, next) in then.pairs(weights.scales.len()) {
             let scales = pair.map(|p| &weights.scales[p].0);
             let panels = pair.map(|p| (&groups[p * spans..][..spans], &weights.sums[p * spans..][..spans]));
-            let tiles = words.chunks_exact(spans).zip(params.chunks_exact(spans));
-            for ((words, params), to) in tiles.zip(to.chunks_mut(R * stride)) {
+            let next = next.map(|p| &groups[p * spans..][..spans]);
+            let rows = words.chunks_exact(spans).zip(params.chunks_exact(spans));
+            for (t, ((words, params), to)) in rows.zip(to.chunks_mut(R * stride)).enumerate() {
+                // This tile's part of each span of the next panels.
+                let ahead = N * t / tiles..N * (t + 1) / tiles;
                 let mut values = [[lanes.splat(0.0); R]; 2];
                 if D::TWO_PANELS {
                     let [(first, first_sums), (second, second_sums)] = panels;
                     for s in 0..spans {
+                        for i in ahead.clone() {
+                            lanes.prefetch(&next[0][s][i]);
+                            lanes.prefetch(&next[1][s][i]);
+                        }
                         let dots = dots.dots_of_two::<R, N>(&words[s], [&first[s], &second[s]]);
                         add_span(lanes, &mut values[0], dots[0], &params[s], lanes.load(&first_sums[s].0));
                         add_span(lanes, &mut values[1], dots[1], &params[s], lanes.load(&second_sums[s].0));
@@ -212,6 +270,9 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
                         // A copy stays in registers.
                         let mut own = values[p];
                         for s in 0..spans {
+                            for i in ahead.clone() {
+                                lanes.prefetch(&next[p][s][i]);
+                            }
                             let dots = dots.dots::<R, N, false>(&words[s], &groups[s]);
                             add_span(lanes, &mut own, dots, &params[s], lanes.load(&sums[s].0));
                         }
@@ -225,7 +286,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
                     }
                 }
                 // The last tile may be partial.
-                then.put_tile(lanes, pair, values, to, stride);
+                then.put_tile::<L, D, R>(lanes, pair, values, to, stride);
             }
         }
     }
@@ -238,7 +299,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
         let parts = words.chunks(tiles).zip(params.chunks(tiles)).zip(to.chunks_mut(ROWS_PER_PASS * stride));
         let mut values = [[[0.0; LANES]; ROWS_PER_PASS]; 2];
         for ((words, params), to) in parts {
-            for pair in then.pairs(weights.scales.len()) {
+            for (pair, _) in then.pairs(weights.scales.len()) {
                 for (p, values) in pair.into_iter().zip(&mut values) {
                     values.fill([0.0; LANES]);
                     for s in 0..spans {
@@ -256,10 +317,7 @@ impl<const R: usize, const N: usize> LaidOut<'_, R, N> {
                         lanes.store(lanes.mul(lanes.load(value), scale), value);
                     }
                 }
-                for ((first, second), to) in values[0].iter().zip(&values[1]).zip(to.chunks_exact_mut(stride))
-                {
-                    then.put(lanes, pair, [first, second], to);
-                }
+                then.put_rows::<L, 1>(lanes, pair, [&values[0], &values[1]], to, stride);
             }
         }
     }
@@ -341,15 +399,18 @@ pub(super) struct FloatProduct<'a> {
 impl Kernel for FloatProduct<'_> {
     #[inline(always)]
     fn run<L: Lanes, D: Dots<Ints = L::Ints>>(mut self, lanes: L, _: D) {
-        for pair in self.then.pairs(self.panels.len() / self.depth) {
+        for (pair, next) in self.then.pairs(self.panels.len() / self.depth) {
             let mut row = 0;
+            if D::FLOAT_ROWS >= 8 {
+                row = self.tiles::<L, D, 8>(lanes, pair, next, row);
+            }
             if D::FLOAT_ROWS >= 4 {
-                row = self.tiles::<L, D, 4>(lanes, pair, row);
+                row = self.tiles::<L, D, 4>(lanes, pair, next, row);
             }
             if D::FLOAT_ROWS >= 2 {
-                row = self.tiles::<L, D, 2>(lanes, pair, row);
+                row = self.tiles::<L, D, 2>(lanes, pair, next, row);
             }
-            self.tiles::<L, D, 1>(lanes, pair, row);
+            self.tiles::<L, D, 1>(lanes, pair, next, row);
         }
     }
 }
@@ -361,9 +422,11 @@ impl FloatProduct<'_> {
         &mut self,
         lanes: L,
         pair: [usize; 2],
+        next: [usize; 2],
         first: usize,
     ) -> usize {
         let panels = pair.map(|p| &self.panels[p * self.depth..][..self.depth]);
+        let next = next.map(|p| &self.panels[p * self.depth..][..self.depth]);
         let mut row = first;
         while row + R <= self.rows {
             let mut inputs: [&[f32]; R] = [&[]; R];
@@ -372,13 +435,17 @@ impl FloatProduct<'_> {
             }
             let to = &mut self.to[row * self.to_stride..];
             let then = self.then;
+            // Its part of the next panels, if there are as many tiles as parts.
+            let part = self.depth / INPUTS_PER_LINE;
+            let next = next.map(|panel| &panel[row / R % INPUTS_PER_LINE * part..][..part]);
             if D::TWO_PANELS {
-                let sums = float_sums(lanes, inputs, panels);
-                then.put_tile(lanes, pair, sums, &mut to[..], self.to_stride);
+                let sums = float_sums(lanes, inputs, panels, next);
+                then.put_tile::<L, D, R>(lanes, pair, sums, &mut to[..], self.to_stride);
             } else {
-                let ([first], [second]) =
-                    (float_sums(lanes, inputs, [panels[0]]), float_sums(lanes, inputs, [panels[1]]));
-                then.put_tile(lanes, pair, [first, second], &mut to[..], self.to_stride);
+                // Slower than memory: the requests would only take time.
+                let [first] = float_sums(lanes, inputs, [panels[0]], [&[]]);
+                let [second] = float_sums(lanes, inputs, [panels[1]], [&[]]);
+                then.put_tile::<L, D, R>(lanes, pair, [first, second], &mut to[..], self.to_stride);
             }
             row += R;
         }
@@ -386,17 +453,25 @@ impl FloatProduct<'_> {
     }
 }
 
-/// The sums of `R` rows and `P` panels. Closures might not be inlined into a level's function.
+/// Inputs of a tile for each line that is prefetched meanwhile. Asking for it with each of them costs less than counting them.
+const INPUTS_PER_LINE: usize = 8;
+
+/// The sums of `R` rows and `P` panels; prefetches the blocks of `next` meanwhile. Closures might not be inlined into a level's
+/// function.
 #[inline(always)]
 fn float_sums<L: Lanes, const R: usize, const P: usize>(
     lanes: L,
     inputs: [&[f32]; R],
     panels: [&[Block<f32>]; P],
+    next: [&[Block<f32>]; P],
 ) -> [[L::Floats; R]; P] {
     let mut sums = [[lanes.splat(0.0); R]; P];
     for k in 0..panels[0].len() {
         let mut weights = [lanes.splat(0.0); P];
         for p in 0..P {
+            if let Some(line) = next[p].get(k / INPUTS_PER_LINE) {
+                lanes.prefetch(line);
+            }
             weights[p] = lanes.load(&panels[p][k].0);
         }
         for r in 0..R {
@@ -407,6 +482,49 @@ fn float_sums<L: Lanes, const R: usize, const P: usize>(
         }
     }
     sums
+}
+
+/// 8-bit weights with a scale per output, for one row of floats.
+#[derive(Debug)]
+pub(super) struct RowWeights {
+    /// For each panel, sixteen weights for each input.
+    pub(super) weights: Vec<[i8; LANES]>,
+    /// The scale of each output.
+    pub(super) scales: Vec<Block<f32>>,
+}
+
+/// One row of floats times weights that are widened on the way: the products of [`FloatProduct`] with a quarter of the memory's
+/// traffic.
+pub(super) struct RowProduct<'a> {
+    pub(super) inputs: &'a [f32],
+    pub(super) weights: &'a RowWeights,
+    /// A block for each panel, or half as many.
+    pub(super) to: &'a mut [[f32; LANES]],
+    pub(super) then: Store<'a>,
+}
+
+impl Kernel for RowProduct<'_> {
+    #[inline(always)]
+    fn run<L: Lanes, D: Dots<Ints = L::Ints>>(self, lanes: L, _: D) {
+        let RowProduct { inputs, weights: RowWeights { weights, scales }, to, then } = self;
+        for (pair, _) in then.pairs(scales.len()) {
+            let panels = pair.map(|p| &weights[p * inputs.len()..][..inputs.len()]);
+            let mut factors = [lanes.splat(0.0); 2];
+            for p in 0..2 {
+                factors[p] = lanes.load(&scales[pair[p]].0);
+            }
+            let mut sums = [[lanes.splat(0.0)]; 2];
+            for (k, &input) in inputs.iter().enumerate() {
+                let input = lanes.splat(input);
+                for p in 0..2 {
+                    let whole = lanes.to_floats(lanes.load_ints(&panels[p][k].map(i32::from)));
+                    sums[p][0] = lanes.add(sums[p][0], lanes.mul(input, lanes.mul(whole, factors[p])));
+                }
+            }
+            let stride = to.len();
+            then.put_tile::<L, D, 1>(lanes, pair, sums, to, stride);
+        }
+    }
 }
 
 /// The words of a number of input blocks, in whole spans.

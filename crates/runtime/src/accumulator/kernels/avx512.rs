@@ -34,6 +34,11 @@ lanes! {
         sub_ints(a, b) = _mm512_sub_epi32(a, b);
     }
     #[inline(always)]
+    fn prefetch<T>(self, line: &T) {
+        // SAFETY: it reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(line).cast()) };
+    }
+    #[inline(always)]
     fn bytes(self, [x]: [__m512; 1]) -> [u8; LANES] {
         let mut to = [0; LANES];
         // SAFETY: `self` proves AVX-512F, and the array holds sixteen bytes.

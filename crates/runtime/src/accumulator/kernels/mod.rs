@@ -127,6 +127,9 @@ pub(crate) trait Lanes: Copy {
 
     fn splat(self, x: f32) -> Self::Floats;
     fn load(self, from: &[f32; LANES]) -> Self::Floats;
+    /// Asks for the cache line at `line`, which will be read soon. Does nothing where no such intrinsic is stable.
+    #[inline(always)]
+    fn prefetch<T>(self, _line: &T) {}
     fn store(self, x: Self::Floats, to: &mut [f32; LANES]);
     fn add(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;
     fn mul(self, a: Self::Floats, b: Self::Floats) -> Self::Floats;

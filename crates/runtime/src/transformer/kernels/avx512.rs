@@ -54,7 +54,7 @@ impl VnniDots {
 impl Dots for VnniDots {
     type Ints = [__m512i; 1];
     const ROWS: usize = 4;
-    const FLOAT_ROWS: usize = 4;
+    const FLOAT_ROWS: usize = 8;
     const TWO_PANELS: bool = true;
     const LAYOUT: Layout = Layout::Quads;
 

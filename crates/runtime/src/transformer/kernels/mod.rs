@@ -56,7 +56,7 @@ pub(super) trait Dots: Copy {
     type Ints: Copy;
     /// Rows of inputs that are multiplied together: 1 or 4.
     const ROWS: usize;
-    /// Rows of floats that are multiplied together: 1, 2 or 4.
+    /// Rows of floats that are multiplied together: 1, 2, 4 or 8.
     const FLOAT_ROWS: usize;
     /// Whether the sums of two panels of outputs for these rows fit the registers: inputs are then loaded for both.
     const TWO_PANELS: bool = false;
