@@ -25,6 +25,7 @@ const QUANTISING: Environment = Environment {
 ///   cargo xtask bench human
 ///   cargo xtask bench maia3 --size 23M
 ///   cargo xtask bench search
+///   cargo xtask bench start
 ///   cargo xtask bench web
 ///   cargo xtask bench web --gpu
 ///   cargo xtask bench data --file games.pgn.zst
@@ -52,6 +53,8 @@ enum Subject {
     },
     /// The engine's nodes per second against Stockfish (`stockfish` in PATH, or `TABIA_STOCKFISH`) and level 5
     Search,
+    /// From starting the program to `uciok` and to the first move, against Stockfish
+    Start,
     Web(WebBench),
     Data(DataBench),
     Train(TrainBench),
@@ -86,6 +89,9 @@ impl Bench {
                 "--bench",
                 "nodes",
             ])),
+            Subject::Start => {
+                process::run(workspace.cargo("bench").args(["--package", "tabia", "--bench", "start"]))
+            }
             Subject::Web(web) => web.run(workspace, || QUANTISING.ready(workspace)),
             Subject::Data(data) => data.run(workspace),
             Subject::Train(train) => train.run(workspace),
