@@ -2,6 +2,7 @@
 //! archive of the page. Empty without either.
 #![expect(clippy::disallowed_macros, reason = "build scripts print to cargo")]
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,21 +21,32 @@ fn main() -> io::Result<()> {
     let mut files = Vec::new();
     collect(&folder, &mut files)?;
     files.sort();
+    let mut files: Vec<_> = files.into_iter().map(|file| (name_in(&folder, &file), file)).collect();
+    let names: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
+    files.retain(|(name, _)| is_carried(name, &names));
 
     let mut code = String::from("static FILES: &[(&str, &[u8])] = &[\n");
-    for file in &files {
-        let parts: Vec<_> = file
-            .strip_prefix(&folder)
-            .unwrap_or(file)
-            .components()
-            .map(|part| part.as_os_str().to_string_lossy())
-            .collect();
-        let name = parts.join("/");
+    for (name, file) in &files {
         writeln!(code, "    ({name:?}, include_bytes!({:?})),", file.display().to_string())
             .map_err(io::Error::other)?;
     }
     code.push_str("];\n");
     fs::write(out.join("files.rs"), code)
+}
+
+/// The path of a file below `folder`, with forward slashes.
+fn name_in(folder: &Path, file: &Path) -> String {
+    let path = file.strip_prefix(folder).unwrap_or(file);
+    let parts: Vec<_> = path.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// Whether the program carries a file: each in its smallest form, which the server unpacks where it must. The networks are
+/// in the program anyway.
+fn is_carried(name: &str, names: &BTreeSet<String>) -> bool {
+    let has = |name: String| names.contains(&name);
+    let base = name.strip_suffix(".gz").unwrap_or(name);
+    !name.starts_with("models/") && !has(format!("{base}.br"))
 }
 
 /// The folder of a page that was built elsewhere. An archive is unpacked, by the `tar` that all systems have.

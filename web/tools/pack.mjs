@@ -1,6 +1,6 @@
 // Compresses the built page, to be embedded in the program: node tools/pack.mjs TO
 //
-// Each file becomes NAME.br and NAME.gz, or is copied if compression does not help. The networks are left out, since the program
+// Each file becomes NAME.br, which the server unpacks for clients that do not take it, or is copied if compression does not help. The networks are left out, since the program
 // contains them anyway.
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -46,35 +46,21 @@ async function packPage(to) {
     const from = path.join(dist, name);
     const file = path.join(to, name);
     await mkdir(path.dirname(file), { recursive: true });
-    const [forms, plain] = [[`${name}.br`, `${name}.gz`], [name]];
     // The names of assets contain a hash, so an existing one is up to date.
-    if (name.startsWith('assets/') && (await exist(to, forms))) {
-      for (const form of forms) wanted.add(form);
+    if (name.startsWith('assets/') && (await stat(`${file}.br`).catch(() => undefined))) {
+      wanted.add(`${name}.br`);
       continue;
     }
     const small = await packed(await readFile(from));
-    if (small) {
-      await writeFile(`${file}.br`, small.brotli);
-      await writeFile(`${file}.gz`, small.gzip);
-    } else {
-      await copyFile(from, file);
-    }
-    for (const form of small ? forms : plain) wanted.add(form);
+    if (small) await writeFile(`${file}.br`, small.brotli);
+    else await copyFile(from, file);
+    wanted.add(small ? `${name}.br` : name);
   }
   for (const entry of await readdir(to, { recursive: true, withFileTypes: true })) {
     const file = path.join(entry.parentPath, entry.name);
     const name = path.relative(to, file).replaceAll(path.sep, '/');
     if (entry.isFile() && !entry.name.startsWith('.') && !wanted.has(name)) await rm(file);
   }
-}
-
-/**
- * @param {string} folder
- * @param {string[]} names
- */
-async function exist(folder, names) {
-  const found = await Promise.all(names.map((name) => stat(path.join(folder, name)).catch(() => undefined)));
-  return found.every(Boolean);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

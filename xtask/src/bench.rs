@@ -3,7 +3,7 @@ use anyhow::Result;
 use crate::bench_data::DataBench;
 use crate::bench_python::PythonBench;
 use crate::bench_train::TrainBench;
-use crate::bench_web::WebBench;
+use crate::bench_web::{self, WebBench};
 use crate::process;
 use crate::python::Environment;
 use crate::workspace::Workspace;
@@ -25,6 +25,9 @@ const QUANTISING: Environment = Environment {
 ///   cargo xtask bench human
 ///   cargo xtask bench maia3 --size 23M
 ///   cargo xtask bench search
+///   cargo xtask bench search --wasm
+///   cargo xtask bench start
+///   cargo xtask bench start --page
 ///   cargo xtask bench web
 ///   cargo xtask bench web --gpu
 ///   cargo xtask bench data --file games.pgn.zst
@@ -51,7 +54,17 @@ enum Subject {
         size: String,
     },
     /// The engine's nodes per second against Stockfish (`stockfish` in PATH, or `TABIA_STOCKFISH`) and level 5
-    Search,
+    Search {
+        /// Compare the search in the page's module with the native one instead, in Chromium
+        #[arg(long)]
+        wasm: bool,
+    },
+    /// From starting the program to `uciok` and to the first move, against Stockfish
+    Start {
+        /// Time the page instead, in Chromium: its first moves on a first visit and from the cache
+        #[arg(long)]
+        page: bool,
+    },
     Web(WebBench),
     Data(DataBench),
     Train(TrainBench),
@@ -80,12 +93,17 @@ impl Bench {
                     .env("TABIA_MAIA3", size)
                     .env("TABIA_PYTHON", QUANTISING.ready(workspace)?),
             ),
-            Subject::Search => process::run(workspace.cargo("bench").args([
+            Subject::Search { wasm: true } => bench_web::search(workspace),
+            Subject::Search { wasm: false } => process::run(workspace.cargo("bench").args([
                 "--package",
                 "tabia-players",
                 "--bench",
                 "nodes",
             ])),
+            Subject::Start { page: true } => bench_web::start(workspace),
+            Subject::Start { page: false } => {
+                process::run(workspace.cargo("bench").args(["--package", "tabia", "--bench", "start"]))
+            }
             Subject::Web(web) => web.run(workspace, || QUANTISING.ready(workspace)),
             Subject::Data(data) => data.run(workspace),
             Subject::Train(train) => train.run(workspace),

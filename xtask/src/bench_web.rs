@@ -77,6 +77,20 @@ fn beside_onnxruntime(workspace: &Workspace, python: &Path) -> Result<()> {
     process::run(page.node("tools/bench.mjs").arg(&folder).env(BROWSER_VARIABLE, chromium()?))
 }
 
+/// Compares the search of the page's module with that of the native program.
+pub(crate) fn search(workspace: &Workspace) -> Result<()> {
+    let page = Page::built(workspace)?;
+    process::run(workspace.cargo("build").args(["--release", "--package", "tabia"]))?;
+    let program = workspace.target.join("release").join(format!("tabia{}", std::env::consts::EXE_SUFFIX));
+    process::run(page.node("tools/search.mjs").arg(program).env(BROWSER_VARIABLE, chromium()?))
+}
+
+/// Times the page from its address to the first moves.
+pub(crate) fn start(workspace: &Workspace) -> Result<()> {
+    let page = Page::built(workspace)?;
+    process::run(page.node("tools/start.mjs").env(BROWSER_VARIABLE, chromium()?))
+}
+
 fn tabia(workspace: &Workspace) -> Command {
     let mut command = workspace.cargo("run");
     command.args(["--quiet", "--package", "tabia", "--"]);

@@ -51,6 +51,8 @@ pub enum Shown {
     PerSecond,
     /// Nanoseconds per unit.
     NanosecondsEach,
+    /// Milliseconds per unit.
+    MillisecondsEach,
 }
 
 /// A table of the best rounds: a line per contender with its speed and ratios to others.
@@ -70,6 +72,7 @@ impl fmt::Display for Table<'_> {
         let speed = match self.shown {
             Shown::PerSecond => format!("{}s/s", self.unit),
             Shown::NanosecondsEach => format!("ns / {}", self.unit),
+            Shown::MillisecondsEach => format!("ms / {}", self.unit),
         };
         write!(f, "{:32}{speed:>18}", "")?;
         for (title, _) in self.ratios {
@@ -77,11 +80,12 @@ impl fmt::Display for Table<'_> {
         }
         for (name, round) in &self.lines {
             let per_second = round.per_second();
-            let speed = match self.shown {
-                Shown::PerSecond => per_second,
-                Shown::NanosecondsEach => 1e9 / per_second,
+            let (speed, decimals) = match self.shown {
+                Shown::PerSecond => (per_second, 0),
+                Shown::NanosecondsEach => (1e9 / per_second, 0),
+                Shown::MillisecondsEach => (1e3 / per_second, 1),
             };
-            write!(f, "\n{name:32}{speed:>18.0}")?;
+            write!(f, "\n{name:32}{speed:>18.decimals$}")?;
             for (_, one) in self.ratios {
                 let one = self.lines.iter().find(|(name, _)| name.starts_with(one));
                 let ratio =
@@ -128,5 +132,13 @@ mod tests {
         assert_eq!(words[0], ["nodes/s", "of", "theirs", "of", "nobody's"]);
         assert_eq!(words[1], ["ours", "100", "2.00x"]);
         assert_eq!(words[2], ["theirs", "2.0", "50", "1.00x"]);
+    }
+
+    #[test]
+    fn milliseconds_have_a_decimal() {
+        let lines = vec![("start".to_owned(), Round { work: 4, time: Duration::from_micros(50_600) })];
+        let table = Table { unit: "answer", shown: Shown::MillisecondsEach, lines, ratios: &[] }.to_string();
+        let words: Vec<&str> = table.split_whitespace().collect();
+        assert_eq!(words, ["ms", "/", "answer", "start", "12.7"]);
     }
 }

@@ -7,7 +7,7 @@
 use std::{
     io::{self, BufReader, Write},
     path::Path,
-    sync::mpsc::{self, RecvTimeoutError, Sender},
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
     time::Duration,
 };
 
@@ -34,6 +34,8 @@ struct Toy {
     style: String,
     cleared: u32,
     games: u32,
+    /// What it waits for before it is prepared.
+    held: Option<Receiver<()>>,
 }
 
 impl Engine for Toy {
@@ -52,6 +54,12 @@ impl Engine for Toy {
             OptionSpec::combo("Play Style", "calm", &["calm", "very wild"]),
             OptionSpec::string("Model File", ""),
         ]
+    }
+
+    fn prepare(&mut self) {
+        if let Some(held) = &self.held {
+            held.recv().expect("the test lets it go on");
+        }
     }
 
     fn set_option(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
@@ -76,7 +84,7 @@ impl Engine for Toy {
         moves.sort_by_key(|&mv| UciMove::from_standard(mv).to_string());
         match request.go.nodes {
             Some(1) => {
-                let Toy { hash, style, cleared, games } = self;
+                let Toy { hash, style, cleared, games, .. } = self;
                 control
                     .report(Info::text(format!("hash {hash} style {style} cleared {cleared} games {games}")));
             }
@@ -189,6 +197,22 @@ fn scripts_pass() {
         count += 1;
     }
     assert!(count >= 8, "{count} scripts");
+}
+
+#[test]
+fn greeting_does_not_wait_for_preparations_but_readiness_does() {
+    let (input, mut send) = io::pipe().expect("pipes are available");
+    let (sender, replies) = mpsc::channel();
+    let (go_on, held) = mpsc::channel();
+    let engine = Toy { held: Some(held), ..Toy::default() };
+    let server = std::thread::spawn(move || serve(engine, BufReader::new(input), Output(sender)));
+    send.write_all(b"uci\nisready\n").unwrap();
+    while replies.recv_timeout(TIMEOUT).expect("a greeting") != "uciok" {}
+    assert_eq!(replies.recv_timeout(QUIET), Err(RecvTimeoutError::Timeout), "not ready");
+    go_on.send(()).unwrap();
+    assert_eq!(replies.recv_timeout(TIMEOUT).as_deref(), Ok("readyok"));
+    drop(send);
+    server.join().expect("the server does not panic").expect("the server ends without an error");
 }
 
 #[test]

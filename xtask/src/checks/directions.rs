@@ -145,6 +145,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
         "tabia",
         &[
             "tabia-arena",
+            "tabia-bench",
             "tabia-cli",
             "tabia-data",
             "tabia-encoding",

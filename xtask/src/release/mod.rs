@@ -201,6 +201,8 @@ impl Files<'_> {
         }
         let file = program.file_name().and_then(|file| file.to_str()).unwrap_or("tabia");
         archive.program(program, &format!("{name}/{file}"))?;
+        let bytes = program.metadata().with_context(|| format!("cannot read {}", program.display()))?.len();
+        println!("{:>12} kB  {name}/{file}, unpacked", bytes / 1000);
         archive.finish()
     }
 

@@ -18,7 +18,10 @@ use super::settings::{MAX_LINES, Settings};
 pub(super) struct Served {
     players: PlayerFactory,
     settings: Settings,
-    player: Box<dyn Player>,
+    /// Its name at the start.
+    name: String,
+    /// `None` until the client has been greeted, if it needs nothing from outside of the program.
+    player: Option<Box<dyn Player>>,
     /// Counts games, so that random players vary between games.
     games: u64,
 }
@@ -28,14 +31,30 @@ impl Served {
         let players = PlayerFactory::default();
         let seed = fastrand::u64(..);
         let settings = Settings::new(spec);
-        let player = players.make(&settings.spec, seed)?;
-        Ok(Served { players, settings, player, games: seed })
+        // Opening the built-in networks takes some tens of milliseconds, which clients need not wait for.
+        let (name, player) = match settings.spec.built_in_name() {
+            Some(name) => (name, None),
+            None => {
+                let player = players.make(&settings.spec, seed)?;
+                (player.name(), Some(player))
+            }
+        };
+        Ok(Served { players, settings, name, player, games: seed })
+    }
+
+    /// The player, built if it is not there yet.
+    fn player(&mut self) -> Result<&mut dyn Player, String> {
+        let player = match self.player.take() {
+            Some(player) => player,
+            None => self.players.make(&self.settings.spec, self.games).map_err(|e| format!("{e:#}"))?,
+        };
+        Ok(self.player.insert(player).as_mut())
     }
 }
 
 impl Engine for Served {
     fn name(&self) -> String {
-        format!("Tabia {} ({})", env!("CARGO_PKG_VERSION"), self.player.name())
+        format!("Tabia {} ({})", env!("CARGO_PKG_VERSION"), self.name)
     }
 
     fn author(&self) -> String {
@@ -46,11 +65,17 @@ impl Engine for Served {
         self.settings.offered()
     }
 
+    fn prepare(&mut self) {
+        // A search says what is wrong.
+        let _ = self.player();
+    }
+
     fn set_option(&mut self, name: &str, value: OptionValue) -> Result<(), String> {
         let mut changed = self.settings.clone();
         changed.set(name, value)?;
         if changed.spec != self.settings.spec {
-            self.player = self.players.make(&changed.spec, self.games).map_err(|e| format!("{e:#}"))?;
+            let player = self.players.make(&changed.spec, self.games).map_err(|e| format!("{e:#}"))?;
+            self.player = Some(player);
         }
         self.settings = changed;
         Ok(())
@@ -58,7 +83,9 @@ impl Engine for Served {
 
     fn new_game(&mut self) {
         self.games = self.games.wrapping_add(1);
-        self.player.new_game();
+        if let Some(player) = &mut self.player {
+            player.new_game();
+        }
     }
 
     fn search(&mut self, task: &SearchRequest, control: &Control) -> Result<BestMove, String> {
@@ -67,10 +94,11 @@ impl Engine for Served {
         let lines = if self.settings.spec.pick().is_some() { MAX_LINES } else { self.settings.lines };
         let limits = limits(task, lines);
         let mode = task.game.castling_mode();
-        self.player.check_start(task.game.start()).map_err(|e| e.to_string())?;
         let listener =
             Listener { control, mode, show_wdl: self.settings.show_wdl, reported: AtomicBool::new(false) };
-        let choice = self.player.choose(&history, &limits, &listener).map_err(|e| e.to_string())?;
+        let player = self.player()?;
+        player.check_start(task.game.start()).map_err(|e| e.to_string())?;
+        let choice = player.choose(&history, &limits, &listener).map_err(|e| e.to_string())?;
         // Only searches report as they go.
         if !listener.reported.load(Ordering::Relaxed) {
             for line in last_lines(&choice, self.settings.lines) {

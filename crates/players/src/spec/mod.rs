@@ -119,6 +119,12 @@ pub trait PlayerKind {
         None
     }
 
+    /// The name of its player, if that needs a built-in network and nothing from outside of the program: such a player can be
+    /// named before the network is opened, and nothing that a user did makes building it fail.
+    fn built_in_name(&self) -> Option<String> {
+        None
+    }
+
     /// Whether it needs a network, from a file or built in.
     fn needs_network(&self) -> bool {
         self.file().is_some() || self.built_in_network().is_some()

@@ -6,8 +6,12 @@ use std::io::{self, Read as _};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use brotli_decompressor::Decompressor;
 
 use crate::etag;
+
+/// Input buffer of decompression.
+const BUFFER: usize = 16 << 10;
 
 /// Content encoding, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,9 +103,13 @@ impl Asset {
         if encoding != Encoding::Identity || variant(Encoding::Identity).is_some() {
             return Ok(Body::from(chosen.clone()));
         }
-        let (_, compressed) = variant(Encoding::Gzip).ok_or(io::ErrorKind::NotFound)?;
         let mut bytes = Vec::new();
-        flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes)?;
+        if let Some((_, compressed)) = variant(Encoding::Gzip) {
+            flate2::read::GzDecoder::new(&compressed[..]).read_to_end(&mut bytes)?;
+        } else {
+            let (_, compressed) = variant(Encoding::Brotli).ok_or(io::ErrorKind::NotFound)?;
+            Decompressor::new(&compressed[..], BUFFER).read_to_end(&mut bytes)?;
+        }
         Ok(Body::from(bytes))
     }
 }
@@ -138,6 +146,8 @@ fn content_type(path: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use axum::body::to_bytes;
+
     use super::*;
 
     fn accepting(encodings: &str) -> HeaderMap {
@@ -173,5 +183,22 @@ mod tests {
         }
         etags.dedup();
         assert_eq!(etags.len(), 3, "{etags:?}");
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_there_as_brotli_only_is_sent_to_everyone() {
+        // By Node's `brotliCompressSync`.
+        let packed = Bytes::from_static(&[
+            27, 30, 0, 248, 141, 211, 101, 246, 211, 9, 109, 13, 210, 54, 135, 167, 89, 202, 222, 232, 196,
+            80, 17, 64, 150, 178, 15,
+        ]);
+        let text = b"some text, some text, some text";
+        let asset = Asset::new("assets/x-1.js", vec![(Encoding::Brotli, packed.clone())]);
+        for (encodings, encoding, sent) in [("br", Some("br"), &packed[..]), ("gzip", None, text)] {
+            let response = asset.respond(&accepting(encodings));
+            let found = response.headers().get(header::CONTENT_ENCODING).map(|value| value.to_str().unwrap());
+            assert_eq!(found, encoding);
+            assert_eq!(to_bytes(response.into_body(), 1000).await.unwrap(), sent);
+        }
     }
 }

@@ -40,6 +40,10 @@ pub trait Engine: Send + 'static {
     /// Options, queried once at startup. [`serve()`] adds `UCI_Chess960` and handles it.
     fn options(&self) -> Vec<OptionSpec>;
 
+    /// Prepares the first search: called once, on the engine's thread, while the client is greeted. What it does late, `readyok`
+    /// waits for.
+    fn prepare(&mut self) {}
+
     /// Sets one of its options to a valid value. Not called during a search.
     ///
     /// # Errors

@@ -107,6 +107,13 @@ struct Actor<E> {
 
 impl<E: Engine> Actor<E> {
     fn run(mut self) {
+        let prepare = || {
+            self.engine.prepare();
+            Ok(())
+        };
+        if let Err(reason) = catch_panic(prepare) {
+            self.output.send_error(&reason);
+        }
         while let Ok(job) = self.jobs.recv() {
             match job {
                 Job::SetOption { name, value } => {

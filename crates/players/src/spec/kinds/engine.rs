@@ -51,6 +51,9 @@ pub struct EngineSettings {
     pub syzygy_fifty: Option<bool>,
 }
 
+/// The name of the engine without a network of its own.
+const ENGINE: &str = "Tabia engine";
+
 const KNOWN: &[&str] = &[
     "eval",
     "opponent",
@@ -162,15 +165,19 @@ impl EngineEvaluation {
     /// # Errors
     /// If its network cannot be opened or has no evaluation head.
     pub fn build(&self, context: &PlayerContext<'_>) -> Result<(String, Box<dyn Evaluator>), BuildError> {
-        let engine = "Tabia engine";
         match self {
             EngineEvaluation::File(file) => context.evaluator(file),
             EngineEvaluation::Baseline => {
-                Ok((format!("{engine}, hand-written evaluation"), Box::new(BaselineEvaluator)))
+                Ok((format!("{ENGINE}, hand-written evaluation"), Box::new(BaselineEvaluator)))
             }
-            EngineEvaluation::BuiltIn => Ok((engine.to_owned(), context.built_in_evaluator()?)),
+            EngineEvaluation::BuiltIn => Ok((ENGINE.to_owned(), context.built_in_evaluator()?)),
         }
     }
+}
+
+/// The name of an engine that plays against people of a rating.
+fn against(name: String, opponent: Option<Elo>) -> String {
+    opponent.map_or(name.clone(), |rating| format!("{name} against {}", rating.0))
 }
 
 impl ParseKind for EngineSpec {
@@ -207,8 +214,8 @@ impl PlayerKind for EngineSpec {
 
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
         let (name, evaluator) = self.evaluation.build(context)?;
+        let name = against(name, self.opponent);
         let Some(rating) = self.opponent else { return self.settings.build(name, evaluator) };
-        let name = format!("{name} against {}", rating.0);
         let player = ContemptPlayer::new(name, self.settings.options(), evaluator, rating);
         #[cfg(feature = "syzygy")]
         let player = player.with_tables(self.settings.tables()?);
@@ -224,6 +231,12 @@ impl PlayerKind for EngineSpec {
 
     fn set_file(&mut self, file: Option<PathBuf>) {
         self.evaluation = file.map_or(EngineEvaluation::BuiltIn, EngineEvaluation::File);
+    }
+
+    fn built_in_name(&self) -> Option<String> {
+        // Tables are files.
+        let alone = self.evaluation == EngineEvaluation::BuiltIn && self.settings.syzygy.is_none();
+        alone.then(|| against(ENGINE.to_owned(), self.opponent))
     }
 
     fn built_in_network(&self) -> Option<BuiltInNetwork> {

@@ -16,6 +16,9 @@ use crate::{
 /// Plies from the initial position that a calibrated player plays without search.
 const OPENING: usize = 8;
 
+/// The name of the built-in network.
+const BUILT_IN: &str = "human";
+
 /// `human[:FILE]`: a human-like network that plays from its policy head. The file may be an adapter, which makes the
 /// built-in network, or that of `net`, play like one person.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,8 +74,7 @@ impl HumanSpec {
     ) -> Result<(Arc<Model>, String), BuildError> {
         let built_in = || {
             let model = context.built_in(BuiltInNetwork::Human)?;
-            let name = model.card().name.clone().unwrap_or_else(|| "Human".to_owned());
-            Ok((model, name))
+            Ok((model, BUILT_IN.to_owned()))
         };
         match (adapter, &self.file, &self.net) {
             (Some(adapter), _, net) => {
@@ -113,6 +115,11 @@ impl ParseKind for HumanSpec {
     }
 }
 
+/// The name of a network's player at a rating.
+fn rated(name: String, elo: Option<Elo>) -> String {
+    elo.map_or(name.clone(), |elo| format!("{name} {}", elo.0))
+}
+
 fn parse_play(settings: &mut Settings) -> Result<HumanPlay, SpecProblem> {
     let raw = settings.word("strength", &[("rated", false), ("raw", true)])?;
     let pick = settings.pick(Pick::RAW)?;
@@ -149,7 +156,7 @@ impl PlayerKind for HumanSpec {
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
         let adapter = self.file.as_deref().map(|file| context.adapter(file)).transpose()?.flatten();
         let (model, name) = self.network(adapter.as_deref(), context)?;
-        let name = self.elo.map_or(name.clone(), |elo| format!("{name} {}", elo.0));
+        let name = rated(name, self.elo);
         let seed = self.seed.unwrap_or(context.seed);
         let elo = self.elo.or(adapter.as_ref().and_then(|adapter| adapter.rating));
         let (rating, StrengthSettings { pick, blend }) = self.strength(elo, &model);
@@ -178,6 +185,10 @@ impl PlayerKind for HumanSpec {
 
     fn set_file(&mut self, file: Option<PathBuf>) {
         self.file = file;
+    }
+
+    fn built_in_name(&self) -> Option<String> {
+        self.built_in_network().map(|_| rated(BUILT_IN.to_owned(), self.elo))
     }
 
     fn built_in_network(&self) -> Option<BuiltInNetwork> {

@@ -249,7 +249,7 @@ fn players_are_built_and_move() {
     let named = [
         ("level:2", "Level 2 (Novice)"),
         ("net:challenge.onnx", "challenge"),
-        ("human", "Human"),
+        ("human", "human"),
         ("human:human.onnx,elo=1500", "human 1500"),
         ("human:me.card", "Ann"),
         ("human:me.card,elo=1200,net=human.safetensors", "Ann 1200"),
@@ -264,10 +264,31 @@ fn players_are_built_and_move() {
     for (spec, name) in named {
         let mut player = build(spec).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(player.name(), name);
+        let built_in = spec.parse::<Spec>().unwrap().built_in_name();
+        assert!(built_in.is_none_or(|known| known == name), "{spec}");
         player.new_game();
         let choice = player.choose(&game, &Limits::default(), &NoControl).unwrap();
         assert!(game.current().is_legal(choice.mv), "{spec}");
         assert_eq!(choice.lines[0].rank, 1, "{spec}");
+    }
+}
+
+#[test]
+fn only_players_that_need_nothing_else_are_named_before_they_are_built() {
+    for (spec, name) in [
+        ("human", Some("human")),
+        ("human,elo=1500,seed=1", Some("human 1500")),
+        ("human:me.card", None),
+        ("human,net=human.onnx", None),
+        ("engine,hash=64", Some("Tabia engine")),
+        ("engine,opponent=1500", Some("Tabia engine against 1500")),
+        ("engine,syzygy=tables", None),
+        ("engine:net.onnx", None),
+        ("net:net.onnx", None),
+        ("uci:stockfish", None),
+    ] {
+        let spec: Spec = spec.parse().unwrap();
+        assert_eq!(spec.built_in_name().as_deref(), name, "{spec}");
     }
 }
 
