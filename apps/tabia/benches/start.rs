@@ -4,11 +4,6 @@
 //! program of this size can go below: a process that prints its version, and reading the human network's bytes once.
 //! Stockfish is `TABIA_STOCKFISH`, else `stockfish` in the path or in Debian's `/usr/games`; without it the bench says so and
 //! goes on.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::disallowed_macros,
-    reason = "a bench is a program: it reads the clock and the environment, and prints"
-)]
 
 use std::fs;
 use std::hint::black_box;
@@ -46,7 +41,7 @@ fn bench() {
     match stockfish() {
         Ok((name, program)) => {
             let answer =
-                |said, end| Answer { name: name.clone(), program: program.to_owned(), args: &[], said, end };
+                |said, end| Answer { name: name.clone(), program: program.clone(), args: &[], said, end };
             greetings.push(Box::new(answer(&["uci"], "uciok")));
             moves.push(Box::new(answer(ENGINE_MOVE, "bestmove")));
         }

@@ -176,8 +176,8 @@ impl EngineEvaluation {
 }
 
 /// The name of an engine that plays against people of a rating.
-fn against(name: String, opponent: Option<Elo>) -> String {
-    opponent.map_or(name.clone(), |rating| format!("{name} against {}", rating.0))
+fn against(name: &str, opponent: Option<Elo>) -> String {
+    opponent.map_or_else(|| name.to_owned(), |rating| format!("{name} against {}", rating.0))
 }
 
 impl ParseKind for EngineSpec {
@@ -214,7 +214,7 @@ impl PlayerKind for EngineSpec {
 
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
         let (name, evaluator) = self.evaluation.build(context)?;
-        let name = against(name, self.opponent);
+        let name = against(&name, self.opponent);
         let Some(rating) = self.opponent else { return self.settings.build(name, evaluator) };
         let player = ContemptPlayer::new(name, self.settings.options(), evaluator, rating);
         #[cfg(feature = "syzygy")]
@@ -236,7 +236,7 @@ impl PlayerKind for EngineSpec {
     fn built_in_name(&self) -> Option<String> {
         // Tables are files.
         let alone = self.evaluation == EngineEvaluation::BuiltIn && self.settings.syzygy.is_none();
-        alone.then(|| against(ENGINE.to_owned(), self.opponent))
+        alone.then(|| against(ENGINE, self.opponent))
     }
 
     fn built_in_network(&self) -> Option<BuiltInNetwork> {

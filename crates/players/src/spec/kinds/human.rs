@@ -116,8 +116,8 @@ impl ParseKind for HumanSpec {
 }
 
 /// The name of a network's player at a rating.
-fn rated(name: String, elo: Option<Elo>) -> String {
-    elo.map_or(name.clone(), |elo| format!("{name} {}", elo.0))
+fn rated(name: &str, elo: Option<Elo>) -> String {
+    elo.map_or_else(|| name.to_owned(), |elo| format!("{name} {}", elo.0))
 }
 
 fn parse_play(settings: &mut Settings) -> Result<HumanPlay, SpecProblem> {
@@ -156,7 +156,7 @@ impl PlayerKind for HumanSpec {
     fn build(&self, context: &PlayerContext<'_>) -> Result<Box<dyn Player>, BuildError> {
         let adapter = self.file.as_deref().map(|file| context.adapter(file)).transpose()?.flatten();
         let (model, name) = self.network(adapter.as_deref(), context)?;
-        let name = rated(name, self.elo);
+        let name = rated(&name, self.elo);
         let seed = self.seed.unwrap_or(context.seed);
         let elo = self.elo.or(adapter.as_ref().and_then(|adapter| adapter.rating));
         let (rating, StrengthSettings { pick, blend }) = self.strength(elo, &model);
@@ -188,7 +188,7 @@ impl PlayerKind for HumanSpec {
     }
 
     fn built_in_name(&self) -> Option<String> {
-        self.built_in_network().map(|_| rated(BUILT_IN.to_owned(), self.elo))
+        self.built_in_network().map(|_| rated(BUILT_IN, self.elo))
     }
 
     fn built_in_network(&self) -> Option<BuiltInNetwork> {
