@@ -282,6 +282,7 @@ fn only_players_that_need_nothing_else_are_named_before_they_are_built() {
         ("human,net=human.onnx", None),
         ("engine,hash=64", Some("Tabia engine")),
         ("engine,opponent=1500", Some("Tabia engine against 1500")),
+        #[cfg(feature = "syzygy")]
         ("engine,syzygy=tables", None),
         ("engine:net.onnx", None),
         ("net:net.onnx", None),
