@@ -116,9 +116,13 @@ test('a network is watched against a level, paused, and stepped move by move wit
     assert.equal(await page.getByLabel('Speed').inputValue(), '300');
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused').waitFor();
-    await page.waitForTimeout(700);
     const plies = async () => Number(/ply (\d+) of/.exec(await page.getByText(/^ply \d+ of/).innerText())?.[1]);
-    const before = await plies();
+    // A move that was being chosen is still played.
+    let before = NaN;
+    for (let now = await plies(); now !== before; now = await plies()) {
+      before = now;
+      await page.waitForTimeout(1500);
+    }
     assert.ok((await page.locator('.cg-shapes line').count()) > 0, 'candidates are drawn');
     await page.getByRole('button', { name: 'Step' }).click();
     await page.getByText(`ply ${before + 1} of ${before + 1}`).waitFor();

@@ -105,7 +105,7 @@ test('all files are cached except rarely used networks and what needs a server',
     for (const name of ['index.html', 'models/human.safetensors', 'models/value.safetensors', 'manifest.webmanifest'])
       assert.ok(paths.includes(name), `${name} is cached`);
     const chunks = (await readdir(path.join(dist, 'assets'))).filter((name) => /\.(js|css|svg)$/.test(name));
-    for (const name of chunks) assert.equal(paths.includes(`assets/${name}`), !/^(runsPage|moveDistribution)-/.test(name), name);
+    for (const name of chunks) assert.equal(paths.includes(`assets/${name}`), !/^(runsPage|moveDistribution|gpuNetwork)-/.test(name), name);
     // The page and the service worker choose the same build.
     const modules = paths.filter((name) => name.endsWith('.wasm') && !/tabia_bg/.test(name));
     assert.equal(modules.length, 1, 'one build of the small module is cached');
