@@ -170,8 +170,10 @@ fn of_file(args: &ExportArgs) -> anyhow::Result<Origin> {
         bail!("{file}: a file has one set of weights: remove --weights live");
     }
     let Configuration { config, .. } = Configuration::read(path)?;
-    let (arena, provenance) =
+    let (arena, mut provenance) =
         from_file(&args.from, &config.net).with_context(|| format!("{file} with {}", path.display()))?;
+    // A NumPy archive has no card.
+    provenance.value_unit_cp.get_or_insert_with(|| config.value_unit_cp());
     Ok(Origin { config, arena, provenance })
 }
 

@@ -1,10 +1,14 @@
 //! `tabia-lab train`.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use tabia_encoding::NpyHeader;
+use tabia_model::{Model, Unit};
+use tabia_train::TrainConfig;
 
 use crate::program::{Folder, lab};
 
@@ -116,6 +120,35 @@ fn averaging_two_runs_gives_their_mean() {
         let half = slow.iter().zip(&fast).map(|(slow, fast)| (slow + fast) / 2.0);
         assert!(mean.iter().copied().eq(half), "with a {name}");
     }
+}
+
+/// A NumPy archive has no card that says what its values count in.
+#[test]
+fn an_archive_counts_in_the_units_of_its_configuration() {
+    let folder = Folder::new();
+    let text = CONFIG.replace(
+        "[data]\n",
+        "[loss]\nvalue_kind = 'cross-entropy'\n[data]\ncp_scale = 300.0\nvalue_curve = { knee_cp = 300, mate_cp = 5000 }\n",
+    );
+    fs::write(folder.path().join("config.toml"), &text).unwrap();
+    let table = TrainConfig::parse(&text).unwrap().net.table();
+    let weights = table.initial(1);
+    let mut archive = zip::ZipWriter::new(fs::File::create(folder.path().join("tiny.npz")).unwrap());
+    for entry in table.entries() {
+        let name = format!("{}.npy", entry.name);
+        archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+        let shape = entry.shape.iter().map(|&dim| dim as u64).collect();
+        let header = NpyHeader { descr: "<f4".to_owned(), fortran_order: false, shape };
+        let data = entry.of(&weights).iter().flat_map(|number| number.to_le_bytes());
+        archive.write_all(&header.to_bytes().into_iter().chain(data).collect::<Vec<u8>>()).unwrap();
+    }
+    archive.finish().unwrap();
+    let mut command = lab();
+    command.args(["train", "export", "tiny.npz", "--config", "config.toml", "--out", "tiny.onnx"]);
+    let output = command.current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let model = Model::open(folder.path().join("tiny.onnx")).unwrap();
+    assert_eq!(model.card().value.as_ref().unwrap().unit, Unit::Centipawns(300.0));
 }
 
 /// A transformer whose steps are many micro-batches.
