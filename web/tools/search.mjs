@@ -36,14 +36,12 @@ function native() {
   const engine = spawn(/** @type {string} */ (program), ['uci', '--player', PLAYER], { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: engine.stdout })[Symbol.asyncIterator]();
   const say = (/** @type {string} */ line) => engine.stdin.write(`${line}\n`);
-  /** The lines up to the one that starts with `end`. @param {string} end */
+  /** Reads up to the line that starts with `end`. @param {string} end */
   const until = async (end) => {
-    const said = [];
     for (;;) {
       const { value, done } = await lines.next();
       if (done) throw new Error(`${program} has ended`);
-      said.push(value);
-      if (value.startsWith(end)) return said;
+      if (value.startsWith(end)) return;
     }
   };
   return {
@@ -55,10 +53,10 @@ function native() {
         await until('readyok');
         const started = performance.now();
         say(`go nodes ${NODES}`);
-        const said = await until('bestmove');
+        await until('bestmove');
         ms += performance.now() - started;
-        const counts = said.map((line) => / nodes (\d+)/.exec(line)?.[1]).filter(Boolean);
-        nodes += Number(counts.at(-1) ?? 0);
+        // Its lines count the nodes of finished iterations only.
+        nodes += NODES;
       }
       return { nodes, ms };
     },
