@@ -28,7 +28,7 @@ pub enum FromFileError {
     OtherNetwork(String),
 }
 
-/// An arena of `net` from a model file or NumPy archive that [`initial_weights`] reads, and what its card, sidecar included,
+/// An arena of `net` from a model file or NumPy archive that `initial_weights` reads, and what its card, sidecar included,
 /// says of it.
 ///
 /// # Errors
