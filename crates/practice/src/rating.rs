@@ -170,29 +170,29 @@ impl RatingModel {
     pub fn of(pool: RatingPool) -> RatingModel {
         match pool {
             RatingPool::OverTheBoard => RatingModel {
-                offset: 50.0,
-                slope: 1.0,
-                tempering: 0.75,
+                offset: 100.0,
+                slope: 0.9,
+                tempering: 0.9,
                 spread: 100.0,
-                mean: 2150.0,
-                deviation: 390.0,
+                mean: 2144.0,
+                deviation: 341.0,
             },
             RatingPool::ChessCom => RatingModel {
-                offset: 650.0,
-                slope: 0.7,
-                tempering: 0.75,
-                spread: 200.0,
-                mean: 1300.0,
-                deviation: 530.0,
+                offset: 0.0,
+                slope: 1.1,
+                tempering: 0.6,
+                spread: 150.0,
+                mean: 1153.0,
+                deviation: 493.0,
             },
             RatingPool::Lichess | RatingPool::Online | RatingPool::Puzzle | RatingPool::Unknown => {
                 RatingModel {
-                    offset: 450.0,
-                    slope: 0.7,
-                    tempering: 0.9,
-                    spread: 100.0,
-                    mean: 1650.0,
-                    deviation: 350.0,
+                    offset: 150.0,
+                    slope: 0.9,
+                    tempering: 0.8,
+                    spread: 200.0,
+                    mean: 1879.0,
+                    deviation: 445.0,
                 }
             }
         }

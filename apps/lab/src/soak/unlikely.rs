@@ -177,7 +177,7 @@ impl<E: Entrant> Entrant for RecordedEntrant<E> {
                 situation.mover.rating = Some(rating);
                 situation.mover.time_left = Some(clocks[turn].remaining);
                 situation.opponent.time_left = Some(clocks[turn.other()].remaining);
-                situation.pool = RatingPool::Online;
+                situation.pool = RatingPool::Lichess;
                 game_record.recorded.moves.push((OwnedSituation::of(&situation), decision.choice.mv));
             }
             Ok(decision)

@@ -7,8 +7,8 @@ use clap::{Args, ValueEnum};
 use tabia_model::{Accuracy, Figures};
 use tabia_stdio::{stderr, stdout};
 use tabia_train::export::{
-    CALIBRATION_POSITIONS, ExportFormat, ExportWork, Exported, Measurement, Precision, Provenance, export,
-    export_measured, from_file,
+    CALIBRATION_POSITIONS, ExportFormat, ExportWork, Exported, Measurement, Precision, Provenance,
+    divide_move_logits, export, export_measured, from_file,
 };
 use tabia_train::{TrainConfig, Weights, checkpoint, initial_weights};
 
@@ -55,6 +55,11 @@ pub(super) struct ExportArgs {
     /// If one run was initialised with the weights of another, their mean is often better than both.
     #[arg(long, value_name = "RUN|CHECKPOINT|FILE", num_args = 1..)]
     average: Vec<PathBuf>,
+    /// Divide the logits of moves by this: above 1 the policy is less certain, and its order of moves stays.
+    ///
+    /// `tabia eval human` shows how overconfident a network is on held-out games. For networks of kind `human`.
+    #[arg(long, value_name = "T", value_parser = temperature)]
+    temperature: Option<f32>,
     /// Name of the network [default: the name in its configuration or card].
     #[arg(long)]
     name: Option<String>,
@@ -71,6 +76,11 @@ enum WhichWeights {
     Live,
 }
 
+fn temperature(text: &str) -> Result<f32, String> {
+    let number: f32 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
+    (0.1..=10.0).contains(&number).then_some(number).ok_or_else(|| format!("`{text}` is not from 0.1 to 10"))
+}
+
 pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let Some(format) = ExportFormat::of(&args.out) else {
         bail!("{}: the name must end in .safetensors or .onnx", args.out.display());
@@ -84,6 +94,9 @@ pub(super) fn run(args: &ExportArgs) -> anyhow::Result<()> {
     let mut origin = if args.from.is_file() { of_file(args)? } else { of_run(args)? };
     if !args.average.is_empty() {
         origin.average(&args.average)?;
+    }
+    if let Some(temperature) = args.temperature {
+        origin.divide_move_logits(temperature)?;
     }
     let Origin { config, arena, mut provenance } = origin;
     provenance.name = args.name.clone().unwrap_or(provenance.name);
@@ -136,6 +149,17 @@ impl Origin {
         let Provenance { held_out, notes, .. } = &mut self.provenance;
         held_out.clear();
         *notes = format!("The mean of the weights of {count} trainings; the last of them is described.");
+        Ok(())
+    }
+
+    /// Makes the policy less certain, and drops the results of the network as trained.
+    fn divide_move_logits(&mut self, temperature: f32) -> anyhow::Result<()> {
+        if let Err(problem) = divide_move_logits(&self.config.net, &mut self.arena, temperature) {
+            bail!("--temperature {temperature}: {problem}");
+        }
+        let Provenance { held_out, notes, .. } = &mut self.provenance;
+        held_out.clear();
+        *notes = format!("{notes} Logits of moves are divided by {temperature}.").trim_start().to_owned();
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use tabia_encoding::NpyHeader;
+use tabia_encoding::{NpyHeader, Situation};
 use tabia_model::{Model, Unit};
 use tabia_train::TrainConfig;
 
@@ -120,6 +120,51 @@ fn averaging_two_runs_gives_their_mean() {
         let half = slow.iter().zip(&fast).map(|(slow, fast)| (slow + fast) / 2.0);
         assert!(mean.iter().copied().eq(half), "with a {name}");
     }
+}
+
+#[test]
+fn a_temperature_makes_a_policy_less_certain_and_keeps_its_order() {
+    let folder = Folder::new();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/models");
+    let sizes = "width = 32\nheads = 2\nlayers = 2\ninner = 48\npair = 24\nhidden = 20\n";
+    fs::write(folder.path().join("human.toml"), format!("name = 'human'\n[net]\nkind = 'human'\n{sizes}"))
+        .unwrap();
+    let export = |from: &Path, config: &str, out: &str, temperature: &str| {
+        let mut command = lab();
+        command.args(["train", "export"]).arg(from).args(["--config", config, "--out", out]);
+        command.args(["--temperature", temperature]).current_dir(folder.path()).output().unwrap()
+    };
+    let human = fixtures.join("human.safetensors");
+    let policy = |temperature: &str| {
+        let output = export(&human, "human.toml", "out.safetensors", temperature);
+        assert!(output.status.success(), "{output:?}");
+        let model = Model::open(&folder.path().join("out.safetensors")).unwrap();
+        let notes = model.card().notes.clone().unwrap_or_default();
+        assert!(notes.contains(&format!("Logits of moves are divided by {temperature}.")), "{notes}");
+        let position = shakmaty::Chess::default();
+        let said = model.evaluate(&[Situation::of(&position)]).unwrap().remove(0);
+        let candidates = said.policy.unwrap().candidates().to_vec();
+        candidates.iter().map(|it| (it.mv, f64::from(it.probability))).collect::<Vec<_>>()
+    };
+    let (plain, flat) = (policy("1"), policy("2"));
+    let moves = |policy: &[(shakmaty::Move, f64)]| policy.iter().map(|(mv, _)| *mv).collect::<Vec<_>>();
+    assert_eq!(moves(&plain), moves(&flat));
+    // A temperature of 2 takes the square root of every ratio of probabilities.
+    let ratio = |policy: &[(shakmaty::Move, f64)]| (policy[0].1 / policy[19].1).ln();
+    assert!(ratio(&plain) > 0.01 && (ratio(&plain) / ratio(&flat) - 2.0).abs() < 0.01);
+
+    let output = export(&human, "human.toml", "refused.safetensors", "0");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("`0` is not from 0.1 to 10"), "{said}");
+    assert!(folder.train("run", CONFIG).status.success());
+    let output = lab()
+        .args(["train", "export", "run", "--out", "refused.onnx", "--temperature", "2"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let problem = "--temperature 2: a temperature is for networks of kind `human`";
+    assert!(!output.status.success() && said.contains(problem), "{said}");
 }
 
 /// A NumPy archive has no card that says what its values count in.

@@ -54,7 +54,7 @@ fn evaluate(model: &Model, args: &InfoArgs) -> Result<Vec<Entry>> {
         .map(|(label, fen)| {
             let position = position(fen)?;
             // The scale `human,elo=N` plays on.
-            let pool = RatingPool::Online;
+            let pool = RatingPool::Lichess;
             let situation = Situation { mover: seat, opponent: seat, pool, ..Situation::of(&position) };
             let situation = Situation { context: context.as_ref(), ..situation };
             let evaluation = model.evaluate(&[situation])?.remove(0);

@@ -71,9 +71,9 @@ pub(super) fn views(
         situation.mover.rating = rating;
         // With one rating alone, no position would be even.
         situation.opponent.rating = situation.opponent.rating.or(rating);
-        // A bare number is an online rating.
+        // A bare number is a Lichess rating.
         if rating.is_some() && game.pool.is_none() {
-            situation.pool = RatingPool::Online;
+            situation.pool = RatingPool::Lichess;
         }
         Ok(situation)
     };

@@ -9,6 +9,7 @@ mod compare;
 mod from_file;
 mod provenance;
 mod state_dict;
+mod temperature;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,6 +25,7 @@ use self::calibration::Calibrated;
 pub use self::compare::Agreement;
 pub use self::from_file::{FromFileError, from_file};
 pub use self::provenance::Provenance;
+pub use self::temperature::divide_move_logits;
 use crate::{NetConfig, SupplyError};
 
 /// Training positions an export uses for calibration.

@@ -87,9 +87,9 @@ impl HumanSpec {
         }
     }
 
-    /// The pool of the rating: a bare number is an online rating.
+    /// The pool of the rating: a bare number is a Lichess rating.
     fn rating_pool(&self) -> Option<RatingPool> {
-        self.pool.or(self.elo.map(|_| RatingPool::Online))
+        self.pool.or(self.elo.map(|_| RatingPool::Lichess))
     }
 }
 

@@ -25,7 +25,7 @@ pub struct MaiaSpec {
 
 impl MaiaSpec {
     fn whom(&self) -> Persona {
-        Persona { rating: self.elo, pool: self.elo.map(|_| RatingPool::Online) }
+        Persona { rating: self.elo, pool: self.elo.map(|_| RatingPool::Lichess) }
     }
 }
 
