@@ -29,10 +29,10 @@ DEFAULTS = {"width": 256, "heads": 8, "layers": 8, "inner": 512, "pair": 256, "h
 FACTORS = {"policy": 1.0, "promotion": 1.0, "outcome": 0.2, "think": 0.1}
 
 
-def made_up(batch, device):
+def made_up(net, batch, device):
     """Inputs and targets as sparse as real ones; what they mean does not matter for speed."""
     squares = (torch.rand(batch, 64, 32, device=device) < 0.05).float()
-    game = torch.rand(batch, 80, device=device)
+    game = torch.rand(batch, torch_networks.game_inputs(net), device=device)
     legal = torch.zeros(batch, 4096, dtype=torch.bool, device=device)
     moves = torch.randint(4096, (batch, LEGAL_MOVES), device=device)
     legal.scatter_(1, moves, True)
@@ -83,7 +83,7 @@ def main():
             if parameter.ndim == 2:
                 parameter.normal_(std=parameter.shape[1] ** -0.5)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-    batches = [made_up(batch, device) for _ in range(BATCHES)]
+    batches = [made_up(net, batch, device) for _ in range(BATCHES)]
 
     def loss_of(inputs, targets):
         with torch.autocast(device, dtype=torch.bfloat16):

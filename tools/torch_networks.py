@@ -178,13 +178,18 @@ class ValueAttention(Squares):
         return self.output(F.silu(self.hidden(y.mean(1))))
 
 
+def game_inputs(net):
+    """Inputs for a game of the human network: tabia-human-2 with `sites`, else tabia-human-1."""
+    return 82 if net.get("sites") else 80
+
+
 class Human(Squares):
     """Gives logits of moves, of promotion pieces by file, of win, draw and loss, of think time."""
 
     def __init__(self, net):
         super().__init__(net, 32, gated=True)
         width, hidden, self.pair = net["width"], net["hidden"], net["pair"]
-        self.game = nn.Linear(80, width, bias=False)
+        self.game = nn.Linear(game_inputs(net), width, bias=False)
         self.from_head = nn.Linear(width, self.pair, bias=False)
         self.to_head = nn.Linear(width, self.pair, bias=False)
         self.promotion_head = nn.Linear(width, 4, bias=False)

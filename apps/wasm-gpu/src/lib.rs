@@ -130,7 +130,7 @@ mod tests {
             };
             let words: usize = program.buffers.iter().map(of_position).sum();
             assert!(4 * words < 4 << 20, "{words} words for a position");
-            assert_eq!(program.inputs.iter().map(|port| port.width).collect::<Vec<_>>(), [64 * 32, 80]);
+            assert_eq!(program.inputs.iter().map(|port| port.width).collect::<Vec<_>>(), [64 * 32, 82]);
             assert_eq!(program.outputs[0].width, 64 * 64);
         }
     }

@@ -187,7 +187,7 @@ fn move_logits(session: &Session, batch: &Batch, logits: &mut Vec<f32>) {
     let moves = session.info().outputs.iter().position(|output| output.name == "move_logits");
     let moves = moves.expect("the network has the output");
     for position in 0..batch.rows() {
-        let given = [(0, &[1, 64, 32][..]), (1, &[1, 80])].map(|(index, shape)| {
+        let given = [(0, &[1, 64, 32][..]), (1, &[1, 82])].map(|(index, shape)| {
             let len: usize = shape.iter().product();
             InputTensor { shape, data: InputData::Values(&batch.values(index)[position * len..][..len]) }
         });
@@ -196,7 +196,7 @@ fn move_logits(session: &Session, batch: &Batch, logits: &mut Vec<f32>) {
 }
 
 fn encoded(positions: &[Chess]) -> Batch {
-    let mut batch = Batch::new(tabia_encoding::encoding("tabia-human-1").expect("a known id"));
+    let mut batch = Batch::new(tabia_encoding::encoding("tabia-human-2").expect("a known id"));
     positions.iter().for_each(|position| batch.push(&situation(position)));
     batch
 }
