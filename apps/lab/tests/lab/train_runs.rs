@@ -138,7 +138,7 @@ fn a_temperature_makes_a_policy_less_certain_and_keeps_its_order() {
     let policy = |temperature: &str| {
         let output = export(&human, "human.toml", "out.safetensors", temperature);
         assert!(output.status.success(), "{output:?}");
-        let model = Model::open(&folder.path().join("out.safetensors")).unwrap();
+        let model = Model::open(folder.path().join("out.safetensors")).unwrap();
         let notes = model.card().notes.clone().unwrap_or_default();
         assert!(notes.contains(&format!("Logits of moves are divided by {temperature}.")), "{notes}");
         let position = shakmaty::Chess::default();
