@@ -21,7 +21,7 @@ use tabia_arena::statistics::PoolRating;
 use tabia_arena::{Openings, Stop};
 use tabia_cli::{PlayerFactory, Stockfish, jobs, stop_on_interrupt, write_atomically, write_json};
 use tabia_encoding::{Elo, RatingPool};
-use tabia_model::{Model, ShownRating, Source, Strength, StrengthKnot};
+use tabia_model::{Model, ModelCard, ShownRating, Source, Strength, StrengthKnot};
 use tabia_players::{BuiltInNetwork, HumanPlay, HumanSpec, Pick, SearchBlend, Spec, StrengthSettings};
 use tabia_report::{aligned, head};
 
@@ -214,11 +214,12 @@ pub(crate) fn run(args: &StrengthArgs) -> Result<()> {
         players: &players,
         openings: openings(args)?,
         folder: args.games_in.clone(),
+        measured: args.model.clone(),
         seed: args.seed,
         jobs: jobs(args.jobs),
         stop,
         facts: vec![
-            ("network".to_owned(), model.sha256().to_owned()),
+            ("network".to_owned(), identity(args.model.as_deref(), &model)?),
             ("search's evaluation".to_owned(), players.built_in(BuiltInNetwork::Value)?.sha256().to_owned()),
             ("opponent".to_owned(), opponents.stockfish.name.clone()),
         ],
@@ -441,6 +442,19 @@ fn with_settings(file: Option<&Path>, knot: &StrengthKnot) -> Spec {
         play: HumanPlay::Fixed(StrengthSettings { pick, blend }),
         ..HumanSpec::default()
     })
+}
+
+/// The hash of a network without the table that a fit writes to its card: the same network can be fitted further.
+fn identity(file: Option<&Path>, model: &Model) -> Result<String> {
+    let Some(file) = file else { return Ok(model.sha256().to_owned()) };
+    let named = || file.display().to_string();
+    let bytes = std::fs::read(file).with_context(named)?;
+    let card = ModelCard { strength: None, ..model.card().clone() };
+    match Source::with_card(&bytes, &card) {
+        Ok(without) => Ok(Model::from_bytes(&without).with_context(named)?.sha256().to_owned()),
+        // A format without a place for a card.
+        Err(_) => Ok(model.sha256().to_owned()),
+    }
 }
 
 /// Writes the table to the network's card.

@@ -24,6 +24,8 @@ pub(super) struct RoundContext<'a> {
     pub(super) openings: Openings,
     /// The folder of the ledgers.
     pub(super) folder: PathBuf,
+    /// The file of the measured network, unless it is the bundled one.
+    pub(super) measured: Option<PathBuf>,
     pub(super) seed: u64,
     pub(super) jobs: NonZeroUsize,
     pub(super) stop: Arc<Stop>,
@@ -64,7 +66,9 @@ impl RoundContext<'_> {
             sprt: None,
         };
         let mut settings = run.settings();
-        for known in players.iter().filter_map(SpecEntrant::file) {
+        // The measured network is among the facts: its card changes with every fit.
+        let measured = |file: &str| self.measured.as_deref().is_some_and(|path| path == Path::new(file));
+        for known in players.iter().filter_map(SpecEntrant::file).filter(|known| !measured(&known.file)) {
             settings.set(&format!("contents of {}", known.file), &known.hash);
         }
         for (fact, value) in &self.facts {
