@@ -281,15 +281,28 @@ fn all_faults(reading: &Reading) -> Faults {
 }
 
 fn summaries(reading: &Reading) -> Vec<SourceSummary> {
-    let summary = |(name, report): (String, tabia_query::SourceReport)| {
-        let broken =
-            report.faults.iter().map(|(kind, count)| (kind.describe().to_owned(), count.count)).collect();
-        // File name only.
-        let name =
-            Path::new(&name).file_name().map_or(name.clone(), |file| file.to_string_lossy().into_owned());
-        SourceSummary { name, records: report.records, broken }
-    };
-    reading.sources().into_iter().map(summary).collect()
+    let mut all: Vec<SourceSummary> = Vec::new();
+    for (path, report) in reading.sources() {
+        let name = source_name(&path);
+        let faults = report.faults.iter();
+        let broken = faults.map(|(kind, count)| (kind.describe().to_owned(), count.count));
+        match all.iter_mut().find(|source| source.name == name) {
+            Some(source) => {
+                source.records += report.records;
+                broken.for_each(|(kind, count)| *source.broken.entry(kind).or_default() += count);
+            }
+            None => all.push(SourceSummary { name, records: report.records, broken: broken.collect() }),
+        }
+    }
+    all
+}
+
+/// A file by its name alone, a shard by that of its set.
+fn source_name(path: &str) -> String {
+    let file = Path::new(path);
+    let set = file.parent().filter(|folder| folder.join("set.json").is_file());
+    let name = set.unwrap_or(file).file_name();
+    name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 fn report(set: &Set, reading: &Reading, written: &Written, faults: &Faults, kept: usize) {

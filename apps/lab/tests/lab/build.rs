@@ -40,6 +40,25 @@ fn a_set_does_not_depend_on_threads_and_order() {
     fail(&["build", &a, "--out", &one]);
 }
 
+/// Cards of networks say what they were trained on by these names.
+#[test]
+fn a_set_made_from_sets_names_them_as_its_sources() {
+    let folder = Folder::new();
+    fs::write(path(&folder, "a.pgn"), games_numbered(0..60, 40)).unwrap();
+    fs::write(path(&folder, "b.pgn"), games_numbered(40..100, 40)).unwrap();
+    let (a, b) = (path(&folder, "a.pgn"), path(&folder, "b.pgn"));
+    let (first, both) = (path(&folder, "first"), path(&folder, "both"));
+    succeed(&["build", &a, "--out", &first, "--shards", "4"]);
+    succeed(&["build", &first, &b, "--out", &both, "--shards", "2"]);
+    let set: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.file("both").join("set.json")).unwrap()).unwrap();
+    let sources = set["sources"].as_array().unwrap();
+    let mut named: Vec<_> =
+        sources.iter().map(|source| (source["name"].as_str().unwrap(), source["records"].as_u64())).collect();
+    named.sort_unstable();
+    assert_eq!(named, [("b.pgn", Some(60)), ("first", Some(60))]);
+}
+
 #[test]
 fn a_number_of_records_is_sampled() {
     let folder = Folder::new();
