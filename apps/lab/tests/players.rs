@@ -189,7 +189,9 @@ fn opponent_without_a_rating_is_refused() {
         .output()
         .expect("the program starts");
     assert!(!output.status.success());
-    assert!(!folder.path().join("fitted.safetensors").exists(), "nothing is written");
+    let same = std::fs::read(folder.path().join("fitted.safetensors")).expect("the network")
+        == std::fs::read(network()).expect("a fixture");
+    assert!(same, "nothing is written");
 }
 
 fn succeed(mut command: Command) -> String {

@@ -25,7 +25,7 @@ pub(super) struct ExportArgs {
     /// Folder of a run or of a checkpoint, or a .safetensors, .pt or .onnx file.
     #[arg(value_name = "RUN|CHECKPOINT|FILE")]
     from: PathBuf,
-    /// Configuration with the network of a file; a run has its own.
+    /// Configuration with the network of a file. A run has its own; with another, the parameters that it lacks are left out.
     #[arg(long, value_name = "CONFIG")]
     config: Option<PathBuf>,
     /// Output file: .safetensors or .onnx.
@@ -152,6 +152,27 @@ impl Origin {
         Ok(())
     }
 
+    /// The same weights in a network that lacks some of the parameters, and without the results of the whole.
+    fn reduced_to(self, config: TrainConfig) -> anyhow::Result<Origin> {
+        let (from, to) = (self.config.net.table(), config.net.table());
+        let mut arena = vec![0.0; to.arena_len()];
+        for entry in to.entries() {
+            let Some(trained) = from.get(&entry.name).filter(|trained| trained.shape == entry.shape) else {
+                bail!("the run trained no {} of shape {:?}", entry.name, entry.shape);
+            };
+            entry.of_mut(&mut arena).copy_from_slice(trained.of(&self.arena));
+        }
+        let left_out: Vec<&str> = from.entries().iter().map(|entry| entry.name.as_str()).collect();
+        let left_out: Vec<&str> = left_out.into_iter().filter(|name| to.get(name).is_none()).collect();
+        let mut provenance = self.provenance;
+        if !left_out.is_empty() {
+            provenance.held_out.clear();
+            let notes = format!("{} Trained with, and left out: {}.", provenance.notes, left_out.join(", "));
+            provenance.notes = notes.trim_start().to_owned();
+        }
+        Ok(Origin { config, arena, provenance })
+    }
+
     /// Makes the policy less certain, and drops the results of the network as trained.
     fn divide_move_logits(&mut self, temperature: f32) -> anyhow::Result<()> {
         if let Err(problem) = divide_move_logits(&self.config.net, &mut self.arena, temperature) {
@@ -165,9 +186,6 @@ impl Origin {
 }
 
 fn of_run(args: &ExportArgs) -> anyhow::Result<Origin> {
-    if let Some(config) = &args.config {
-        bail!("{} has its own configuration: remove --config {}", args.from.display(), config.display());
-    }
     let folder = checkpoint_folder(&args.from)?;
     let checkpoint = checkpoint::read(&folder)?;
     let weights = match args.weights {
@@ -182,7 +200,10 @@ fn of_run(args: &ExportArgs) -> anyhow::Result<Origin> {
         Weights::Averaged => checkpoint.state.ema,
         Weights::Live => checkpoint.state.weights,
     };
-    Ok(Origin { config: checkpoint.head.config, arena, provenance })
+    let trained = Origin { config: checkpoint.head.config, arena, provenance };
+    let Some(path) = &args.config else { return Ok(trained) };
+    let Configuration { config, .. } = Configuration::read(path)?;
+    trained.reduced_to(config).with_context(|| format!("{} with {}", args.from.display(), path.display()))
 }
 
 fn of_file(args: &ExportArgs) -> anyhow::Result<Origin> {

@@ -167,6 +167,46 @@ fn a_temperature_makes_a_policy_less_certain_and_keeps_its_order() {
     assert!(!output.status.success() && said.contains(problem), "{said}");
 }
 
+/// A term that helps training can be left out of the file.
+#[test]
+fn a_run_is_exported_without_parameters_that_a_configuration_lacks() {
+    let folder = Folder::new();
+    let attention = |rest: &str| {
+        let sizes = "body = 'attention'\nwidth = 8\nheads = 1\nlayers = 1\ninner = 8\n";
+        CONFIG.replace("body = 'dense'\nhidden = [8]\n", &format!("{sizes}{rest}\n"))
+    };
+    assert!(folder.train("run", &attention("hidden = 4\nprogress = true")).status.success());
+    let export = |config: &str, out: &str| {
+        fs::write(folder.path().join("other.toml"), config).unwrap();
+        let mut command = lab();
+        command.args(["train", "export", "run", "--config", "other.toml", "--out", out]);
+        command.current_dir(folder.path()).output().unwrap()
+    };
+    let whole =
+        lab().args(["train", "export", "run", "--out", "whole.onnx"]).current_dir(folder.path()).output();
+    assert!(whole.unwrap().status.success());
+    let output = export(&attention("hidden = 4"), "without.onnx");
+    assert!(output.status.success(), "{output:?}");
+    let open = |file: &str| Model::open(folder.path().join(file)).unwrap();
+    let (whole, without) = (open("whole.onnx"), open("without.onnx"));
+    // The term's parameters, and the constants of its graph.
+    let fewer = whole.parameters() - without.parameters();
+    assert!((5633..5700).contains(&fewer), "{fewer}");
+    let card = without.card();
+    assert_eq!(card.training.as_ref().unwrap().positions, whole.card().training.as_ref().unwrap().positions);
+    assert!(card.held_out.is_empty() && !whole.card().held_out.is_empty());
+    let notes = card.notes.clone().unwrap_or_default();
+    assert!(
+        notes.contains("left out: progress.weight, progress.kings.weight, progress.threshold"),
+        "{notes}"
+    );
+
+    let output = export(&attention("hidden = 6"), "other.onnx");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("the run trained no "), "{said}");
+    assert!(!folder.path().join("other.onnx").exists());
+}
+
 /// A NumPy archive has no card that says what its values count in.
 #[test]
 fn an_archive_counts_in_the_units_of_its_configuration() {

@@ -133,7 +133,7 @@ fn as_text(model: &Model, entries: &[Entry], args: &InfoArgs) -> String {
 
     if model.takes_ratings() {
         let clock = args.clock.map_or(String::new(), |seconds| format!(", {seconds} s on both clocks"));
-        line("asked for", format!("two players rated {} online{clock}", args.elo));
+        line("asked for", format!("two players rated {} on Lichess{clock}", args.elo));
     }
 
     text.push('\n');

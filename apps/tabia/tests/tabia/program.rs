@@ -78,15 +78,17 @@ fn info_says_what_computes_the_network() {
 #[test]
 fn info_asks_for_two_players_of_the_same_rating() {
     let asked = |args: &[&str]| succeed(tabia(["model", "info"]).arg(human()).args(args));
-    assert!(asked(&[]).contains("asked for     two players rated 1500 online\n"), "{}", asked(&[]));
-    assert!(asked(&["--elo", "1900", "--clock", "60"]).contains("rated 1900 online, 60 s on both clocks\n"));
+    assert!(asked(&[]).contains("asked for     two players rated 1500 on Lichess\n"), "{}", asked(&[]));
+    assert!(
+        asked(&["--elo", "1900", "--clock", "60"]).contains("rated 1900 on Lichess, 60 s on both clocks\n")
+    );
     assert!(!info("challenge-mlp.onnx").contains("asked for"), "it does not look at ratings");
     // The start position is nearly even at every rating: White scores a little more.
     for elo in ["800", "1500", "2400"] {
         let json: Value = serde_json::from_str(&asked(&["--json", "--elo", elo])).unwrap();
         let chance = |n: usize| json["positions"][0]["wdl_mover"][n].as_f64().unwrap();
         let expected = chance(0) + 0.5 * chance(1);
-        assert!((0.48..0.58).contains(&expected), "{elo}: {expected}");
+        assert!((0.48..0.6).contains(&expected), "{elo}: {expected}");
     }
 }
 
