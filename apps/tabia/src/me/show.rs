@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
-use tabia_cli::open_adapter;
+use tabia_cli::{PlayerFactory, open_adapter};
 use tabia_encoding::RatingPool;
 use tabia_players::{Adapter, Feature};
 use tabia_report::{aligned, grouped, head};
@@ -22,6 +22,13 @@ pub(super) fn run(args: &ShowArgs) -> Result<()> {
         bail!("{}: not an adapter (expected a file of `tabia me learn`)", at());
     };
     print(&adapter, bytes as usize);
+    let bundled = PlayerFactory::default().human_or(None).context("the human network")?;
+    if adapter.network.sha256 != bundled.sha256() {
+        println!(
+            "learned for another network ({}) than the bundled one: learn it again from the games, or play it with net=FILE",
+            adapter.network.name
+        );
+    }
     Ok(())
 }
 

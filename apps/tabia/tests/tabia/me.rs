@@ -34,7 +34,9 @@ fn an_adapter_is_learned_shown_and_played() {
     let adapter: Value = serde_json::from_slice(&fs::read(&card).unwrap()).unwrap();
     assert_eq!((adapter["format"].as_str(), adapter["rating"].as_u64()), (Some("tabia-adapter"), Some(1500)));
     assert_eq!(adapter["openings"]["positions"]["463b96181691fc9c"]["b2b3"], 12, "{adapter}");
-    assert!(succeed(tabia(["me", "show"]).arg(&card)).contains("positions of openings"));
+    let shown = succeed(tabia(["me", "show"]).arg(&card));
+    assert!(shown.contains("positions of openings"), "{shown}");
+    assert!(shown.contains("than the bundled one: learn it again from the games"), "{shown}");
 
     let spec = format!("human:{},net={},mode=argmax", card.display(), network.display());
     let mut engine =
