@@ -162,15 +162,13 @@ impl Origin {
             };
             entry.of_mut(&mut arena).copy_from_slice(trained.of(&self.arena));
         }
-        let left_out: Vec<&str> = from.entries().iter().map(|entry| entry.name.as_str()).collect();
-        let left_out: Vec<&str> = left_out.into_iter().filter(|name| to.get(name).is_none()).collect();
-        let mut provenance = self.provenance;
+        let names = from.entries().iter().map(|entry| entry.name.as_str());
+        let left_out: Vec<&str> = names.filter(|name| to.get(name).is_none()).collect();
+        let mut reduced = Origin { config, arena, provenance: self.provenance };
         if !left_out.is_empty() {
-            provenance.held_out.clear();
-            let notes = format!("{} Trained with, and left out: {}.", provenance.notes, left_out.join(", "));
-            provenance.notes = notes.trim_start().to_owned();
+            reduced.changed(&format!("Trained with, and left out: {}.", left_out.join(", ")));
         }
-        Ok(Origin { config, arena, provenance })
+        Ok(reduced)
     }
 
     /// Makes the policy less certain, and drops the results of the network as trained.
@@ -178,10 +176,15 @@ impl Origin {
         if let Err(problem) = divide_move_logits(&self.config.net, &mut self.arena, temperature) {
             bail!("--temperature {temperature}: {problem}");
         }
+        self.changed(&format!("Logits of moves are divided by {temperature}."));
+        Ok(())
+    }
+
+    /// Adds a note on what is no longer as trained, and drops the results of the network as trained.
+    fn changed(&mut self, note: &str) {
         let Provenance { held_out, notes, .. } = &mut self.provenance;
         held_out.clear();
-        *notes = format!("{notes} Logits of moves are divided by {temperature}.").trim_start().to_owned();
-        Ok(())
+        *notes = format!("{notes} {note}").trim_start().to_owned();
     }
 }
 
